@@ -1,0 +1,61 @@
+# Every command shares one environment, .venv, made on first use. PYTHON picks the interpreter it is made from.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip install -q --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test test-all check bench docs clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      audit masks of real photographs; writes auscult-demo/report.html"
+	@echo "make test      the tests of the core, under 5 minutes with the install"
+	@echo "make test-all  every extra alone, comparisons with other packages, slow tests"
+	@echo "make check     formatting, types, imports between rooms, size budgets"
+	@echo "make bench     speed beside other packages, in one run, as ratios"
+	@echo "make docs      the documentation, in site/"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "auscult needs Python 3.11 or newer, $(PYTHON) is older; try: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.core
+	$(PIP) -e '.[dev,demo]'
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.demo
+	$(PIP) tqdm
+	$(PIP) --no-deps vos-benchmark
+	@touch $@
+
+demo: $(VENV)/.demo
+	$(VENV)/bin/auscult demo --overwrite
+
+test: $(VENV)/.core
+	$(PY) -m pytest -n auto -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs"
+
+test-all: $(VENV)/.peers
+	$(PY) tools/test_extras.py
+	$(PY) -m pytest -n auto -m "slow or peer"
+
+check: $(VENV)/.core
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) tools/check_budgets.py
+
+bench: $(VENV)/.peers
+	$(PY) -m bench
+
+docs: $(VENV)/.core
+	$(PIP) -e '.[dev,docs]'
+	$(PY) tools/build_docs.py
+
+clean:
+	rm -rf $(VENV) .venvs site auscult-demo

@@ -1,0 +1,62 @@
+"""auscult: audit and stress-test models that segment, separate or answer by reference.
+
+The public names below are loaded on first use, so that importing the package stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from auscult.version import VERSION
+
+if TYPE_CHECKING:
+    from auscult import score, stress
+    from auscult.jobs.python import audit, audit_mask, load_judge
+    from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, Truth, Verdict
+
+__version__ = VERSION
+
+_HOMES = {
+    "audit": "auscult.jobs.python",
+    "audit_mask": "auscult.jobs.python",
+    "load_judge": "auscult.jobs.python",
+    "Case": "auscult.types",
+    "Evidence": "auscult.types",
+    "Item": "auscult.types",
+    "MaskRef": "auscult.types",
+    "Prediction": "auscult.types",
+    "Query": "auscult.types",
+    "Truth": "auscult.types",
+    "Verdict": "auscult.types",
+}
+_ROOMS = ("score", "stress")
+
+__all__ = [
+    "Case",
+    "Evidence",
+    "Item",
+    "MaskRef",
+    "Prediction",
+    "Query",
+    "Truth",
+    "Verdict",
+    "__version__",
+    "audit",
+    "audit_mask",
+    "load_judge",
+    "score",
+    "stress",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _ROOMS:
+        return import_module(f"auscult.{name}")
+    raise AttributeError(f"module 'auscult' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,120 @@
+"""Regions of a mask: connected parts, holes, and exact Euclidean distance to the outline.
+
+Parts are 8-connected and background is 4-connected, so a diagonal line is one part and encloses what it surrounds.
+Distances are in pixels between pixel centres: a mask pixel beside the background has depth 1.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.types import Mask
+
+
+def components(mask: Mask, *, connectivity: Literal[4, 8] = 8) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Connected parts of a mask.
+
+    Args:
+        mask: bool (H, W).
+        connectivity: Whether diagonal neighbours touch (8) or not (4).
+
+    Returns:
+        Labels int32 (H, W), 0 for background and 1..n for the parts; and the parts' areas in pixels, int64 (n,), where
+        ``areas[i]`` belongs to label ``i + 1``. Both are empty of parts for an empty mask.
+    """
+    if mask.size == 0:
+        return np.zeros(mask.shape, np.int32), np.zeros(0, np.int64)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(_bytes(mask), connectivity=connectivity, ltype=cv2.CV_32S)
+    areas = stats[1:, cv2.CC_STAT_AREA].astype(np.int64)
+    return np.asarray(labels, dtype=np.int32), areas
+
+
+def largest(mask: Mask) -> Mask:
+    """The part with the most pixels (the first in reading order of equals); empty for an empty mask.
+
+    Returns:
+        A new bool (H, W).
+    """
+    labels, areas = components(mask)
+    if areas.size == 0:
+        return np.zeros_like(mask)
+    chosen: Mask = labels == int(np.argmax(areas)) + 1
+    return chosen
+
+
+def holes(mask: Mask) -> Mask:
+    """Background pixels that the mask encloses; background that reaches the frame's edge is no hole.
+
+    Returns:
+        A new bool (H, W), disjoint from ``mask``.
+
+    Example:
+        >>> ring = np.ones((3, 3), bool); ring[1, 1] = False
+        >>> np.argwhere(holes(ring)).tolist()
+        [[1, 1]]
+    """
+    padded = np.zeros((mask.shape[0] + 2, mask.shape[1] + 2), np.uint8)
+    padded[1:-1, 1:-1] = mask
+    cv2.floodFill(padded, None, (0, 0), (1,), flags=4)
+    enclosed: Mask = padded[1:-1, 1:-1] == 0
+    return enclosed
+
+
+def depth(mask: Mask, *, frame_is_outline: bool = False) -> NDArray[np.float32]:
+    """How far each mask pixel is from the nearest pixel outside the mask.
+
+    Args:
+        mask: bool (H, W).
+        frame_is_outline: Count what lies beyond the frame as outside. By default it is unknown, not outside, so that an
+            object which the frame cuts has no outline there.
+
+    Returns:
+        float32 (H, W) in pixels, >= 1 on the mask, 0 elsewhere. Infinite where there is no outside at all.
+    """
+    if not frame_is_outline:
+        return _distance(mask)
+    padded = np.pad(mask, 1)
+    return np.ascontiguousarray(_distance(padded)[1:-1, 1:-1])
+
+
+def reach(mask: Mask) -> NDArray[np.float32]:
+    """How far each background pixel is from the nearest mask pixel.
+
+    Returns:
+        float32 (H, W) in pixels, >= 1 off the mask, 0 on it. Infinite everywhere for an empty mask.
+    """
+    return _distance(~mask)
+
+
+def inner_band(mask: Mask, width_px: float) -> Mask:
+    """Mask pixels within ``width_px`` of the outside; the frame's edge is no outline.
+
+    Returns:
+        A new bool (H, W), a subset of ``mask``.
+    """
+    band: Mask = mask & (depth(mask) <= width_px)
+    return band
+
+
+def outer_band(mask: Mask, width_px: float) -> Mask:
+    """Background pixels within ``width_px`` of the mask.
+
+    Returns:
+        A new bool (H, W), disjoint from ``mask``.
+    """
+    band: Mask = ~mask & (reach(mask) <= width_px)
+    return band
+
+
+def _distance(mask: Mask) -> NDArray[np.float32]:
+    if mask.size == 0 or mask.all():  # OpenCV answers an arbitrary large number where no zero exists
+        return np.full(mask.shape, np.inf, np.float32)
+    return np.asarray(cv2.distanceTransform(_bytes(mask), cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
+
+
+def _bytes(mask: Mask) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(mask).view(np.uint8)

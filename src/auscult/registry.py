@@ -1,0 +1,143 @@
+"""Names: ``room.name.vN`` to the thing itself, loaded on use.
+
+Built-ins and plug-ins register through the same entry-point groups, one per kind; the entry point's name is the
+registry name and its value is what a caller gets. A name without its version means the newest one; a name without its
+room works where only one room has it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from auscult.errors import UnknownName, UsageError
+
+KINDS: dict[str, str] = {
+    "stressor": "auscult.stressors",
+    "score": "auscult.scores",
+    "judge": "auscult.judges",
+    "model": "auscult.models",
+    "dataset": "auscult.datasets",
+    "suite": "auscult.suites",
+}
+
+_NAME = re.compile(
+    r"^(?:(?P<room>[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)\.)?(?P<base>(?!v[0-9]+$)[a-z][a-z0-9_]*)(?:\.v(?P<version>[0-9]+))?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One registered thing, not loaded yet.
+
+    Attributes:
+        kind: A key of ``KINDS``.
+        name: The full name, with room (where the kind has rooms) and version.
+        package: The distribution that brings it.
+    """
+
+    kind: str
+    name: str
+    package: str
+    _point: metadata.EntryPoint
+
+    @property
+    def version(self) -> int:
+        """The number after ``.v``."""
+        return int(_parts(self.name)[2] or 0)
+
+    def load(self) -> Any:
+        """Import the module that holds it and return the value.
+
+        Raises:
+            UsageError: The plug-in cannot be imported or lacks the value it promises.
+        """
+        try:
+            return self._point.load()
+        except (ImportError, AttributeError) as error:
+            raise UsageError(
+                f"{self.kind} {self.name} of package {self.package} cannot be loaded: {error}",
+                hint="install the extra or package it needs, or remove the plug-in; `auscult doctor` checks all",
+            ) from error
+
+
+def entries(kind: str) -> tuple[Entry, ...]:
+    """Every registered thing of one kind, ordered by name.
+
+    Raises:
+        UnknownName: ``kind`` is none of ``KINDS``.
+    """
+    if kind not in KINDS:
+        raise UnknownName(f"there is no kind {kind!r}", expected=_listed(KINDS), hint=_nearest(kind, KINDS))
+    found: dict[str, Entry] = {}
+    for point in metadata.entry_points(group=KINDS[kind]):
+        if _NAME.match(point.name) is None or not point.name.rpartition(".v")[2].isdigit():
+            continue  # listed by `auscult doctor` as malformed
+        package = point.dist.name if point.dist is not None else "?"
+        found.setdefault(point.name, Entry(kind, point.name, package, point))
+    return tuple(found[name] for name in sorted(found))
+
+
+def malformed(kind: str) -> tuple[str, ...]:
+    """Entry-point names of a kind that are not of the form ``room.name.vN``, for `auscult doctor`."""
+    known = {entry.name for entry in entries(kind)}
+    return tuple(sorted({point.name for point in metadata.entry_points(group=KINDS[kind])} - known))
+
+
+def find(kind: str, name: str) -> Entry:
+    """Find one registered thing by its full or short name.
+
+    Args:
+        kind: A key of ``KINDS``.
+        name: ``masks.erode.v1``, ``masks.erode``, ``erode.v1`` or ``erode``.
+
+    Raises:
+        UnknownName: No such name, or one that several rooms have; the message lists the nearest.
+    """
+    known = entries(kind)
+    match = _NAME.match(name)
+    candidates = [entry for entry in known if match is not None and _answers(entry.name, name)]
+    if not candidates:
+        names = [entry.name for entry in known]
+        raise UnknownName(f"there is no {kind} {name!r}", expected=_listed(names), hint=_nearest(name, names))
+    rooms = {_parts(entry.name)[0] for entry in candidates}
+    if len(rooms) > 1:
+        raise UnknownName(f"several rooms have a {kind} {name!r}", expected=_listed(entry.name for entry in candidates))
+    return max(candidates, key=lambda entry: entry.version)
+
+
+def load(kind: str, name: str) -> Any:
+    """Find and load in one step."""
+    return find(kind, name).load()
+
+
+def _answers(full: str, asked: str) -> bool:
+    room, base, version = _parts(full)
+    asked_room, asked_base, asked_version = _parts(asked)
+    return (
+        base == asked_base
+        and (asked_version is None or asked_version == version)
+        and (asked_room is None or asked_room == room)
+    )
+
+
+def _parts(name: str) -> tuple[str | None, str, str | None]:
+    match = _NAME.match(name)
+    if match is None:
+        return None, name, None
+    return match["room"], match["base"], match["version"]
+
+
+def _listed(names: Iterable[str]) -> str:
+    text = ", ".join(names)
+    return f"one of: {text}" if text else "nothing is registered"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    pool = {short: full for full in known for short in (full, _parts(full)[1])}
+    close = difflib.get_close_matches(name, list(pool), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(dict.fromkeys(pool[item] for item in close))}?" if close else ""

@@ -1,0 +1,248 @@
+"""The nouns every room shares. All are frozen; arrays inside them are never written to.
+
+Conventions: a frame is uint8 RGB (H, W, 3), a mask bool (H, W), a box (x0, y0, x1, y1) in absolute pixels, half-open.
+Times are seconds. Scores are 0..1, higher is better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Frame: TypeAlias = NDArray[np.uint8]
+Mask: TypeAlias = NDArray[np.bool_]
+Box: TypeAlias = tuple[int, int, int, int]
+
+Defect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "full_neg", "empty"]
+Action: TypeAlias = Literal["accept", "minor_revision", "major_revision", "reject"]
+Difficulty: TypeAlias = Literal["hard", "medium", "easy"]
+Existence: TypeAlias = Literal["yes", "no", "unchecked"]
+
+DEFECTS: tuple[Defect, ...] = ("perfect", "cutout", "dilate", "erode", "merge", "full_neg")
+ACTIONS: tuple[Action, ...] = ("accept", "minor_revision", "major_revision", "reject")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What was asked for: the referring expression, if any."""
+
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaskRef:
+    """Where a mask is: a file, one index of a file, or a COCO ``segmentation`` written inline.
+
+    Attributes:
+        path: The file (PNG, TIFF, WebP, NPY), or None for an inline segmentation.
+        index: The object index in a file of several objects; None for a file of one mask.
+        segmentation: COCO RLE (compressed or not) or a list of polygons; None for a file.
+        size: (height, width) of the frame that inline polygons are drawn on.
+        labels: Read a non-palette file's values as object indices, not as a soft mask.
+    """
+
+    path: Path | None = None
+    index: int | None = None
+    segmentation: Mapping[str, Any] | Sequence[Any] | None = None
+    size: tuple[int, int] | None = None
+    labels: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truth:
+    """What is known to be right about an item. No judge ever reads it.
+
+    Attributes:
+        mask: The true mask of the target.
+        iou: IoU of the candidate with it, 0..1.
+        defect: What was done to the candidate.
+        difficulty: How visible that is.
+        action: What should be done about it.
+    """
+
+    mask: MaskRef | None = None
+    iou: float | None = None
+    defect: Defect | None = None
+    difficulty: Difficulty | None = None
+    action: Action | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One line of an INPUT: a candidate mask on a frame, as references that nobody has opened yet.
+
+    Attributes:
+        id: Unique within the INPUT.
+        frame: The picture file.
+        mask: The candidate.
+        query: What was asked for.
+        clip: The clip the frame belongs to, or None.
+        time_s: The frame's time in that clip.
+        truth: What is known to be right, or None.
+        others: Masks of other objects that the data set itself draws on this frame.
+        extra: Keys of the input line that auscult does not know; written back as they are.
+        source: The file that named this item, for error messages.
+        line: The line of that file, from 1.
+    """
+
+    id: str
+    frame: Path
+    mask: MaskRef
+    query: Query = Query()
+    clip: str | None = None
+    time_s: float | None = None
+    truth: Truth | None = None
+    others: tuple[MaskRef, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    source: Path | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """What a judge may look at: a frame, what was asked for, and the other objects of the frame.
+
+    Attributes:
+        id: The item's id.
+        frame: uint8 RGB (H, W, 3).
+        query: What was asked for.
+        others: Other objects' masks on the same frame, each bool (H, W); may be empty.
+    """
+
+    id: str
+    frame: Frame
+    query: Query = Query()
+    others: tuple[Mask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """The candidate that is judged: a mask, bool (H, W)."""
+
+    mask: Mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a judge looked at. What is False was not checked, never assumed good."""
+
+    shape: bool = False
+    boundary: bool = False
+    identity: bool = False
+    sound: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a judge says of a candidate mask without seeing the truth.
+
+    Attributes:
+        id: The item's id.
+        iou: Estimated IoU with the unseen truth, 0..1, higher is better.
+        iou_low: Lower end of its 90 % interval.
+        iou_high: Upper end.
+        defect: The most probable defect; ``empty`` by rule when nothing is segmented.
+        defect_probs: The six defects' probabilities, summing to 1; empty for ``empty``.
+        action: What to do; None until a policy has decided.
+        evidence: What was looked at.
+        novelty: How unlike the judge's calibration data the item is, 0 (alike) to 1.
+        target_exists: Whether the target is in the frame at all.
+        target: A short phrase for what was meant, where the judge knows it.
+        distractor: A short phrase for what was segmented instead, where the judge knows it.
+        rationale: One plain sentence, with place and amount.
+        region: Box of the worst place, for a picture; None when there is none.
+        judge: The judge's full name.
+        seconds: Wall time the judge took.
+    """
+
+    id: str
+    iou: float | None
+    iou_low: float | None
+    iou_high: float | None
+    defect: Defect
+    defect_probs: Mapping[str, float]
+    evidence: Evidence
+    rationale: str
+    judge: str
+    action: Action | None = None
+    novelty: float = 0.0
+    target_exists: Existence = "unchecked"
+    target: str | None = None
+    distractor: str | None = None
+    region: Box | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What every registered thing says about itself; `auscult list` prints it.
+
+    Attributes:
+        summary: One line: what it is.
+        goal: Which failure it provokes, measures or detects.
+        modality: What it works on: ``mask``, ``image``, ``video``, ``sound``, ``text``.
+        source: The paper and equation, or the release, it follows.
+        truth: What it does to the truth, or what truth it needs; empty when neither.
+        higher_is_better: Direction of a score; None for what is not a score.
+    """
+
+    summary: str
+    goal: str
+    modality: str
+    source: str
+    truth: str = ""
+    higher_is_better: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MaskTarget:
+    """What a mask stressor works on.
+
+    Attributes:
+        mask: The true mask of the target, bool (H, W), not empty.
+        others: Masks of other objects of the same frame, each bool (H, W).
+    """
+
+    mask: Mask
+    others: tuple[Mask, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stressed:
+    """What a stressor made, how to make it again, and what it did to the truth.
+
+    Attributes:
+        output: The stressed mask, bool (H, W).
+        params: Everything that was chosen, as JSON values; the same params render the same output.
+        truth: Exact IoU with the true mask, defect, difficulty and action.
+    """
+
+    output: Mask
+    params: Mapping[str, Any]
+    truth: Truth
+
+
+@runtime_checkable
+class MaskJudge(Protocol):
+    """Judges candidate masks without truth."""
+
+    name: str
+    meta: Metadata
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+        """Judge one candidate; ``action`` is left to the policy."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreSpec:
+    """A registered score: its metadata and the pure function that computes it."""
+
+    meta: Metadata
+    function: Callable[..., Any]
+    options: Mapping[str, Any] = field(default_factory=dict)

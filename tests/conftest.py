@@ -1,0 +1,39 @@
+"""Fixtures that every test may use, and the rule that no test is skipped for a reason nobody wrote down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# The only reasons for which a test may be skipped; any other skip fails the run.
+ALLOWED_SKIPS = (
+    "AUSCULT_DATA is not set",
+    "the extra `demo` is not installed",
+    "the extra `train` is not installed",
+    "the extra `docs` is not installed",
+    "vos-benchmark is not installed",
+)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real material, or a skip where there is none."""
+    folder = os.environ.get("AUSCULT_DATA")
+    if not folder:
+        pytest.skip("AUSCULT_DATA is not set")
+    return Path(folder)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Turn a skip for an unwritten reason into a failure."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(allowed in reason for allowed in ALLOWED_SKIPS):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} was skipped for a reason that tests/conftest.py does not list: {reason}"
+    return report

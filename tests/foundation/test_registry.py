@@ -1,0 +1,51 @@
+"""The registry finds by full and short names and helps with wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from auscult import registry
+from auscult.errors import UnknownName
+
+
+def test_every_builtin_stressor_is_found_by_full_and_bare_name() -> None:
+    for entry in registry.entries("stressor"):
+        assert registry.find("stressor", entry.name).name == entry.name
+        bare = entry.name.split(".")[-2]
+        assert registry.find("stressor", bare).name.endswith(f".{bare}.v{entry.version}")
+
+
+@pytest.mark.parametrize("name", ["masks.erode.v1", "masks.erode", "erode.v1", "erode"])
+def test_erode_answers_to_four_names(name: str) -> None:
+    assert registry.find("stressor", name).name == "masks.erode.v1"
+
+
+def test_an_unknown_name_lists_what_there_is_and_the_nearest() -> None:
+    with pytest.raises(UnknownName) as caught:
+        registry.find("stressor", "erde")
+    assert "masks.erode.v1" in caught.value.hint
+    assert "masks.cutout.v1" in caught.value.expected
+
+
+@pytest.mark.parametrize("name", ["", "..", "../../etc/passwd", "masks.erode.v9", "ERODE", "a b", "erode\x00"])
+def test_hostile_and_absent_names_are_refused(name: str) -> None:
+    with pytest.raises(UnknownName):
+        registry.find("stressor", name)
+
+
+def test_an_unknown_kind_lists_the_kinds() -> None:
+    with pytest.raises(UnknownName) as caught:
+        registry.entries("stresor")
+    assert "stressor" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", [kind for kind in registry.KINDS if registry.entries(kind)])
+def test_everything_registered_loads_and_says_what_it_is(kind: str) -> None:
+    from auscult.types import Metadata
+
+    for entry in registry.entries(kind):
+        meta = entry.load().meta
+        assert isinstance(meta, Metadata)
+        assert meta.summary
+        assert meta.goal
+        assert meta.source

@@ -1,0 +1,44 @@
+"""Install each extra alone, in an environment of its own, and run the tests that need it; exits with how many fail."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis", "pycocotools")
+
+
+def main() -> int:
+    """Test every extra that users may install, besides `dev`."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [name for name in project["optional-dependencies"] if name != "dev"]
+    failed = [name for name in extras if not _passes(name)]
+    print(
+        f"extras: {len(extras) - len(failed)} of {len(extras)} pass"
+        + (f"; failed: {', '.join(failed)}" if failed else "")
+    )
+    return len(failed)
+
+
+def _passes(extra: str) -> bool:
+    place = ROOT / ".venvs" / extra
+    python = place / "bin" / "python"
+    stamp = place / ".made"
+    wanted = (ROOT / "pyproject.toml").read_text() + (ROOT / "constraints.txt").read_text()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        venv.create(place, with_pip=True, clear=True)
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", "constraints.txt"]
+        subprocess.run([*pip, "-e", f".[{extra}]", *TOOLS], cwd=ROOT, check=True)
+        stamp.write_text(wanted)
+    print(f"--- extra {extra}", flush=True)
+    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "-m", f"extra_{extra} and not slow"]
+    return subprocess.run(tests, cwd=ROOT, env=os.environ, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
