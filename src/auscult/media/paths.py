@@ -1,0 +1,212 @@
+"""Names that come from a user's file, and the bytes behind them.
+
+A name is resolved inside a folder and may not leave it, neither by ``..`` nor through a symbolic link. Bytes are read
+once, bounded, and written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import stat
+from pathlib import Path
+
+from auscult.errors import InputError, OutputError, TooLarge
+from auscult.media.limits import DEFAULT_LIMITS, Limits
+
+_MAX_COMPONENT_BYTES = 255
+_MAX_NAME_BYTES = 4096 - 256
+_MAX_SAFE_CHARACTERS = 100
+_DRIVE = re.compile(r"^(?:[A-Za-z]:[\\/]|\\\\)")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._=+-]")
+_TAGGED = re.compile(r"-[0-9a-f]{12}$")
+
+_REASONS: dict[int, tuple[str, str]] = {
+    errno.ENOENT: ("the file does not exist", "check the spelling and the folder that names are relative to"),
+    errno.ENOTDIR: ("a part of the path is a file, not a folder", "check the path"),
+    errno.EACCES: ("the file may not be read", "give yourself the right to read it: chmod u+r"),
+    errno.EPERM: ("the file may not be read", "give yourself the right to read it: chmod u+r"),
+    errno.ELOOP: ("symbolic links go round in a circle", "replace the link by the file"),
+    errno.ENAMETOOLONG: ("the name is too long for the file system", "shorten it"),
+}
+
+
+def inside(root: Path, name: str) -> Path:
+    """Resolve a name that a user's file gives, inside a folder.
+
+    Args:
+        root: The folder; need not be absolute.
+        name: A relative path with ``/`` between its parts. The file need not exist.
+
+    Returns:
+        ``root / name``. It lies in ``root`` after ``..`` and symbolic links are followed.
+
+    Raises:
+        InputError: The name is empty, absolute, too long, holds a NUL, names the folder itself, or leaves it.
+    """
+    _check_name(name)
+    if name.startswith("/") or _DRIVE.match(name):
+        raise InputError(f"{_shown(name)} is an absolute path", expected="a path relative to the folder", hint=_HINT)
+    path = Path(root) / name
+    if Path(os.path.normpath(name)).parts[:1] == (os.pardir,):
+        raise InputError(f"{_shown(name)} leaves the folder through `..`", expected=f"a path inside {root}", hint=_HINT)
+    home, real = os.path.realpath(root), os.path.realpath(path)
+    if real == home:
+        raise InputError(f"{_shown(name)} is the folder itself", expected="the path of a file")
+    if os.path.commonpath((home, real)) != home:
+        raise InputError(
+            f"{_shown(name)} leaves the folder through a symbolic link",
+            expected=f"a file that lies inside {root}",
+            hint=_HINT,
+            path=path,
+        )
+    return path
+
+
+_HINT = "put the file inside the folder, or name a folder around both"
+
+
+def _check_name(name: str) -> None:
+    if not isinstance(name, str):
+        raise InputError(f"a path is of type {type(name).__name__}", expected="text")
+    if not name.strip():
+        raise InputError("a path is empty", expected="a path relative to the folder")
+    if "\0" in name:
+        raise InputError(f"{_shown(name)} holds a NUL character", expected="a path without NUL")
+    try:
+        encoded = os.fsencode(name)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{_shown(name)} holds half a surrogate pair", expected="valid Unicode text") from error
+    longest = max(len(part) for part in encoded.split(b"/"))
+    if longest > _MAX_COMPONENT_BYTES or len(encoded) > _MAX_NAME_BYTES:
+        raise InputError(
+            f"the path {_shown(name)} is too long: {len(encoded)} bytes, its longest part {longest}",
+            expected=f"at most {_MAX_NAME_BYTES} bytes, {_MAX_COMPONENT_BYTES} in a part",
+        )
+
+
+def _shown(name: str) -> str:
+    text = ascii(name)
+    return text if len(text) <= 80 else f"{text[:60]}...{text[-12:]}"
+
+
+def safe_name(text: str) -> str:
+    """Make a file name of an id: no separator, no hidden file, bounded length, different for different ids.
+
+    A text that is a plain name already is returned as it is; any other is cleaned, cut, and given a 48-bit hash of the
+    whole text.
+
+    Args:
+        text: Any text, such as the id of an item.
+
+    Returns:
+        1 to 113 ASCII characters out of letters, digits and ``._=+-``; a suffix may be added.
+
+    Example:
+        >>> safe_name("frame_0001")
+        'frame_0001'
+        >>> safe_name("v1/f3#2")[:8]
+        'v1_f3_2-'
+    """
+    clean = _UNSAFE.sub("_", text)[:_MAX_SAFE_CHARACTERS]
+    if clean and clean == text and clean[0] not in ".-" and not _TAGGED.search(text):
+        return text
+    tag = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{clean.lstrip('.-') or 'id'}-{tag}"
+
+
+def read_bytes(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Read a whole file, bounded.
+
+    Args:
+        path: The file.
+        limits: ``max_bytes`` is the most it may hold.
+
+    Raises:
+        InputError: It is missing, a folder, a device or pipe, empty, or may not be read.
+        TooLarge: It holds more than ``limits.max_bytes``.
+    """
+    check_file(path, limits=limits)
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(limits.max_bytes + 1)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    if not data:
+        raise _empty(path)
+    if len(data) > limits.max_bytes:
+        raise _over(path, len(data), limits)
+    return data
+
+
+def check_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    """Look at a file without opening it: it must be a regular one that is not empty and not over the limit.
+
+    Raises:
+        InputError: As ``read_bytes``.
+        TooLarge: As ``read_bytes``.
+    """
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except ValueError as error:  # a NUL inside the path
+        raise InputError(f"{_shown(str(path))} is no path: {error}", path=str(path)) from error
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError("it is a folder", expected="a file", path=path)
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("it is a device, pipe or socket", expected="a regular file", path=path)
+    if status.st_size == 0:
+        raise _empty(path)
+    if status.st_size > limits.max_bytes:
+        raise _over(path, status.st_size, limits)
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """Say why the system does not give a file."""
+    reason, hint = _REASONS.get(error.errno or 0, (f"the file cannot be read: {error.strerror or error}", ""))
+    return InputError(reason, expected="a file that can be read", hint=hint, path=path)
+
+
+def _empty(path: Path) -> InputError:
+    return InputError(
+        "the file is empty (0 bytes)", expected="a picture or mask", hint="write or copy it again", path=path
+    )
+
+
+def _over(path: Path, size: int, limits: Limits) -> TooLarge:
+    return TooLarge(f"the file has {size:,} bytes or more", expected=f"at most {limits.max_bytes:,} bytes", path=path)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all: a temporary file beside it, then a rename. Missing folders are made.
+
+    Raises:
+        OutputError: The disk is full, the folder may not be written to, or its path is taken by a file.
+    """
+    path = Path(path)
+    tag = hashlib.blake2b(os.fsencode(path.name), digest_size=8).hexdigest()
+    draft = path.parent / f".{os.getpid():x}-{tag}.tmp"
+    try:
+        try:
+            draft.write_bytes(data)
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        _remove(draft)
+        raise OutputError(
+            f"the file cannot be written: {error.strerror or error}",
+            hint="check the free space of the disk and the rights of the folder",
+            path=path,
+        ) from error
+
+
+def _remove(draft: Path) -> None:
+    try:
+        draft.unlink(missing_ok=True)
+    except OSError:
+        return  # the folder itself is out of reach; the first error says why

@@ -1,0 +1,227 @@
+"""COCO run-length encoding: a mask as runs of 0 and 1, column after column.
+
+The runs alternate and start with 0, so a mask whose first pixel is set starts with a run of length 0. Uncompressed,
+``counts`` is the list of runs. Compressed, it is text: from the fourth run on, a run is written as its difference to
+the run two before, and a number as groups of 5 bits, lowest first, each in one character from ``0`` (48) up; bit 6
+says that more groups follow, and the last group's top bit is the sign.
+
+Nothing in a given encoding is trusted: every run, their number and their sum are checked before a pixel is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
+from auscult.types import Mask
+
+_GROUP_BITS = 5
+_MORE = 0x20
+_SIGN = 0x10
+_FIRST = 48
+_LAST = 111
+# Seven groups hold 34 bits and a sign: more than any allowed run, and 2**28 of them still fit into int64.
+_MAX_GROUPS = 7
+
+
+def encode(mask: Mask) -> dict[str, Any]:
+    """Encode a mask as compressed COCO RLE, the same text that pycocotools gives.
+
+    Args:
+        mask: bool (H, W).
+
+    Returns:
+        ``{"size": [H, W], "counts": text}``.
+
+    Raises:
+        ValueError: The array is not bool (H, W).
+
+    Example:
+        >>> encode(np.array([[False, True], [False, True]]))
+        {'size': [2, 2], 'counts': '22'}
+    """
+    runs = runs_of(mask)
+    return {"size": list(mask.shape), "counts": _compressed(runs)}
+
+
+def runs_of(mask: Mask) -> NDArray[np.int64]:
+    """The lengths of a mask's runs in column order, the first of 0s (may be 0).
+
+    Raises:
+        ValueError: The array is not bool (H, W).
+    """
+    if mask.ndim != 2 or mask.dtype != np.bool_:
+        raise ValueError(f"a mask is bool (H, W), not {mask.dtype} {mask.shape}")
+    if mask.size == 0:
+        return np.zeros(1, dtype=np.int64)
+    # The byte of True may be any but 0, as in what Pillow gives.
+    flat = cv2.transpose((mask.view(np.uint8) != 0).view(np.uint8)).reshape(-1)
+    changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    edges = np.concatenate(([0] if not flat[0] else [0, 0], changes, [flat.size]))
+    return np.diff(edges).astype(np.int64)
+
+
+def mask_of(runs: NDArray[np.int64], size: tuple[int, int]) -> Mask:
+    """Draw runs that are known to be whole: none negative, their sum height times width.
+
+    Args:
+        runs: int64 (N,), the first of 0s.
+        size: (height, width).
+
+    Returns:
+        bool (height, width), C-contiguous.
+    """
+    height, width = size
+    flat = np.repeat((np.arange(runs.size) & 1).astype(np.uint8), runs)
+    return np.ascontiguousarray(cv2.transpose(flat.reshape(width, height))).reshape(height, width).view(np.bool_)
+
+
+def _compressed(runs: NDArray[np.int64]) -> str:
+    numbers = runs.copy()
+    numbers[3:] -= runs[1:-2]
+    # Place k of a number is written while the places above k - 1 still carry something beyond the sign.
+    shifts = _GROUP_BITS * np.arange(_groups_needed(numbers))
+    shifted = numbers[:, None] >> shifts
+    low = shifted & (_MORE - 1)
+    rest = shifted >> _GROUP_BITS
+    more = rest != np.where(low & _SIGN, -1, 0)
+    written = np.ones_like(more)
+    np.logical_and.accumulate(more[:, :-1], axis=1, out=written[:, 1:])
+    characters = (low | np.where(more, _MORE, 0)) + _FIRST
+    return bytes(characters[written].astype(np.uint8).tobytes()).decode("ascii")
+
+
+def _groups_needed(numbers: NDArray[np.int64]) -> int:
+    largest = max(int(numbers.max()), -int(numbers.min()))
+    return largest.bit_length() // _GROUP_BITS + 1
+
+
+def decode(segmentation: Mapping[str, Any], *, limits: Limits = DEFAULT_LIMITS) -> Mask:
+    """Decode COCO RLE, compressed (``counts`` is text or bytes) or not (a list of integers).
+
+    Args:
+        segmentation: A mapping with ``size`` [height, width] and ``counts``; other keys are not looked at.
+        limits: ``max_pixels`` bounds the size before anything is allocated.
+
+    Returns:
+        bool (height, width).
+
+    Raises:
+        InputError: A key is missing or of the wrong type, a run is negative or damaged, or the runs do not cover the
+            size exactly.
+        TooLarge: Height times width is over ``limits.max_pixels``.
+    """
+    size = rle_size(segmentation)
+    check_pixels(size, limits=limits)
+    area = size[0] * size[1]
+    counts = segmentation.get("counts")
+    if isinstance(counts, str | bytes | bytearray):
+        runs = _decompressed(_characters(counts), area)
+    elif isinstance(counts, list | tuple):
+        runs = _listed(counts, area)
+    else:
+        raise InputError(f"the RLE's `counts` is {type(counts).__name__}", expected="text, or a list of whole numbers")
+    _check_runs(runs, size)
+    return mask_of(runs, size)
+
+
+def rle_size(segmentation: Mapping[str, Any]) -> tuple[int, int]:
+    """Read ``size`` of an RLE.
+
+    Returns:
+        (height, width), both at least 1.
+
+    Raises:
+        InputError: It is missing, or not two whole numbers from 1 up.
+    """
+    if not isinstance(segmentation, Mapping):
+        raise InputError(f"an RLE is given as {type(segmentation).__name__}", expected="an object {size, counts}")
+    size = segmentation.get("size")
+    whole = isinstance(size, list | tuple) and len(size) == 2 and all(type(side) is int for side in size)
+    if not whole or min(size) < 1:  # type: ignore[arg-type]
+        shown = repr(size)
+        raise InputError(
+            f"the RLE's `size` is {shown if len(shown) <= 60 else shown[:57] + '...'}",
+            expected="[height, width], two whole numbers from 1 up",
+        )
+    height, width = size  # type: ignore[misc]
+    return height, width
+
+
+def _characters(counts: str | bytes | bytearray) -> NDArray[np.int64]:
+    if isinstance(counts, str):
+        if not counts.isascii():
+            raise InputError("the RLE's `counts` holds characters outside ASCII", expected=_ALPHABET)
+        counts = counts.encode("ascii")
+    characters = np.frombuffer(counts, dtype=np.uint8)
+    if characters.size == 0:
+        raise InputError("the RLE's `counts` is empty", expected=_ALPHABET)
+    if characters.min() < _FIRST or characters.max() > _LAST:
+        raise InputError("the RLE's `counts` holds characters that no encoder writes", expected=_ALPHABET)
+    return characters.astype(np.int64) - _FIRST
+
+
+_ALPHABET = "characters from `0` to `o`, as pycocotools writes them"
+
+
+def _decompressed(characters: NDArray[np.int64], area: int) -> NDArray[np.int64]:
+    last = np.flatnonzero(characters < _MORE)
+    if last.size == 0 or last[-1] != characters.size - 1:
+        raise InputError("the RLE's `counts` ends inside a number", expected="a whole encoding", hint=_CUT)
+    _check_number(last.size, area)
+    first = np.concatenate(([0], last[:-1] + 1))
+    groups = last - first + 1
+    if groups.max() > _MAX_GROUPS:
+        raise InputError("the RLE's `counts` holds a number of more than 34 bits", expected="runs within the picture")
+    place = np.arange(characters.size) - np.repeat(first, groups)
+    parts = (characters & (_MORE - 1)) << (_GROUP_BITS * place)
+    runs = np.asarray(np.add.reduceat(parts, first), dtype=np.int64)
+    runs -= np.where(characters[last] & _SIGN, np.int64(1) << (_GROUP_BITS * groups), 0)
+    runs[1::2] = np.cumsum(runs[1::2])
+    runs[2::2] = np.cumsum(runs[2::2])
+    return runs
+
+
+_CUT = "the text was cut; write it again"
+
+
+def _listed(counts: list[Any] | tuple[Any, ...], area: int) -> NDArray[np.int64]:
+    if not counts:
+        raise InputError("the RLE's `counts` is an empty list", expected="run lengths that cover the picture")
+    _check_number(len(counts), area)
+    kinds = set(map(type, counts))
+    if kinds != {int}:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds - {int}))
+        raise InputError(f"the RLE's `counts` holds {names}", expected="whole numbers from 0 up")
+    try:
+        return np.array(counts, dtype=np.int64)
+    except OverflowError as error:
+        raise InputError("the RLE's `counts` holds a number of more than 63 bits", expected=_COVER) from error
+
+
+_COVER = "runs that cover the picture exactly"
+
+
+def _check_number(number: int, area: int) -> None:
+    """A run of length 0 is allowed between others, but not so many that they cost more than the picture."""
+    if number > 2 * area + 1:
+        raise InputError(f"the RLE has {number:,} runs for {area:,} pixels", expected=_COVER)
+
+
+def _check_runs(runs: NDArray[np.int64], size: tuple[int, int]) -> None:
+    area = size[0] * size[1]
+    if int(runs.min()) < 0:
+        raise InputError("the RLE holds a negative run", expected=_COVER, hint="the encoding is damaged")
+    if int(runs.max()) > area or int(runs.sum()) != area:
+        total = "more than" if int(runs.max()) > area else f"{int(runs.sum()):,} pixels, not"
+        raise InputError(
+            f"the RLE's runs cover {total} the {area:,} pixels of its size {size[0]} x {size[1]} (height x width)",
+            expected=_COVER,
+            hint="is `size` [height, width], not [width, height]? is the encoding whole?",
+        )
