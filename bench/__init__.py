@@ -1,0 +1,1 @@
+"""Speed and memory, measured beside peers in one run: `python -m bench`."""
