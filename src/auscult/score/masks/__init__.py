@@ -1,0 +1,19 @@
+"""Scores of masks against the truth: overlap, boundary, and both over a video."""
+
+from auscult.score.masks.boundary import BoundaryF, boundary_f
+from auscult.score.masks.overlap import MaskMean, iou, miou, oiou
+from auscult.score.masks.video import DatasetJAndF, JAndF, ObjectJAndF, aggregate, j_and_f
+
+__all__ = [
+    "BoundaryF",
+    "DatasetJAndF",
+    "JAndF",
+    "MaskMean",
+    "ObjectJAndF",
+    "aggregate",
+    "boundary_f",
+    "iou",
+    "j_and_f",
+    "miou",
+    "oiou",
+]

@@ -1,0 +1,282 @@
+"""J, F and J&F of a video, by the DAVIS protocols.
+
+Conventions: a clip is (T, H, W), one frame (H, W). Masks are bool, or whole numbers where each object has its
+index: 0 none, 255 void. Scores are 0..1, higher is better.
+
+Metrics: J is the IoU of each frame, F its boundary F (``auscult.score.masks.boundary_f``); each is averaged
+over the frames, then over the objects, then (``aggregate``) over the data set; J&F is the mean of J and F.
+
+Protocols:
+
+- ``davis2016``: all objects as one (any index above 0), all frames.
+- ``davis2017``: each object of the truth by itself; the first frame (it was given to the model) and the last
+  are left out.
+
+Empty on empty is 1, for J and for F, frame by frame. What the truth calls void (255) is taken out of both
+masks. Objects are those of the truth, in any frame of the clip; an object that only the prediction has is in
+no mean but is listed.
+
+Variant: under ``davis`` an object is scored in every frame that counts, also before it first comes into the
+picture. ``vos-benchmark`` follows that package: an object counts from the first frame that counts and shows
+it, in truth or prediction, and objects seen in left-out frames only do not exist. Where all objects are there
+from the start, as in DAVIS, both are the same. (That package knows no void: there 255 is one more object.)
+
+References: DAVIS 2016 (Perazzi et al., CVPR 2016, Sec. 4), DAVIS 2017 (Pont-Tuset et al., arXiv:1704.00675,
+Sec. 3) and its published evaluation; vos-benchmark 0.1.0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from numpy.typing import NDArray
+
+from auscult.arrays.boundary import TOLERANCE, tolerance_px
+from auscult.errors import InputError
+from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.score.masks.boundary import check_tolerance, compare
+from auscult.score.masks.clips import VOID, Clip, Pairs, each_object, union_of_objects
+from auscult.score.masks.inputs import check_pair
+from auscult.types import Metadata, ScoreSpec
+
+Protocol: TypeAlias = Literal["davis2016", "davis2017"]
+Variant: TypeAlias = Literal["davis", "vos-benchmark"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectJAndF:
+    """One object's scores.
+
+    Attributes:
+        index: Its index in the truth; None for the union of all.
+        j: Mean IoU over its frames.
+        f: Mean boundary F over its frames.
+        frames: The frames' positions in the clip as given, from 0.
+        j_per_frame: IoU of each of them.
+        f_per_frame: Boundary F of each of them.
+    """
+
+    index: int | None
+    j: float
+    f: float
+    frames: tuple[int, ...]
+    j_per_frame: tuple[float, ...]
+    f_per_frame: tuple[float, ...]
+
+    @property
+    def j_and_f(self) -> float:
+        """Mean of J and F."""
+        return (self.j + self.f) / 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JAndF(Scored[float]):
+    """J&F of one clip (``value``) with everything it was made of.
+
+    Attributes:
+        j: Mean over the objects of J, 0..1.
+        f: Mean over the objects of F, 0..1.
+        objects: Each object of the truth.
+        extra_objects: Indices that only the prediction has; in no mean.
+    """
+
+    j: float
+    f: float
+    objects: tuple[ObjectJAndF, ...]
+    extra_objects: tuple[int, ...] = ()
+
+    @property
+    def j_and_f(self) -> float:
+        """Mean of J and F: ``value`` by its name."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetJAndF(Scored[float]):
+    """J&F of a data set (``value``).
+
+    Attributes:
+        j: Mean J, 0..1.
+        f: Mean F, 0..1.
+        videos: Clips that entered.
+        objects: Objects that entered.
+        undefined: Clips without a score.
+        failed: Clips that should have one and could not be scored.
+    """
+
+    j: float
+    f: float
+    videos: int
+    objects: int
+    undefined: int
+    failed: int
+
+    @property
+    def j_and_f(self) -> float:
+        """Mean of J and F: ``value`` by its name."""
+        return self.value
+
+
+def j_and_f(
+    prediction: NDArray[Any],
+    truth: NDArray[Any],
+    *,
+    protocol: Protocol = "davis2016",
+    tolerance: float = TOLERANCE,
+    variant: Variant = "davis",
+) -> JAndF | Undefined:
+    """Region and boundary agreement of a segmented video with the truth.
+
+    Args:
+        prediction: bool or whole numbers (object indices), (T, H, W) or (H, W).
+        truth: The same shape.
+        protocol: ``davis2016`` or ``davis2017``; see the module's first lines.
+        tolerance: Share of the diagonal within which boundaries count as equal.
+        variant: Which frames count for an object that is not there from the start (``davis2017`` only).
+
+    Returns:
+        J, F and J&F, 0..1, higher is better, with each object's value in each frame. Undefined when no frame is left
+        to score (``davis2017`` needs three) and when ``davis2017`` finds no object in the truth.
+
+    Raises:
+        InputError: The shapes differ, the values are no object indices, or an option is unknown.
+
+    Example:
+        >>> import numpy as np
+        >>> truth = np.zeros((3, 8, 8), bool); truth[:, 2:6, 2:6] = True
+        >>> result = j_and_f(truth, truth, protocol="davis2017")
+        >>> result.j, result.f, result.j_and_f
+        (1.0, 1.0, 1.0)
+    """
+    _check_options(protocol, tolerance, variant)
+    check_pair(prediction, truth, ndim=(2, 3))
+    clip = Clip.of(prediction, truth)
+    frames = range(clip.length) if protocol == "davis2016" else range(1, clip.length - 1)
+    if not frames:
+        return Undefined("no frame is left to score", {"protocol": protocol, "frames": clip.length})
+    extra: tuple[int, ...] = ()
+    if protocol == "davis2016":
+        masks = union_of_objects(clip, frames)
+    else:
+        masks, extra = each_object(clip, frames, late=variant == "vos-benchmark")
+    radius_px = tolerance_px(truth.shape[-2:], tolerance)
+    objects = tuple(_score(index, numbers, pairs, radius_px=radius_px) for index, numbers, pairs in masks)
+    if not objects:
+        return Undefined("the truth holds no object", {"protocol": protocol, "extra_objects": extra})
+    j, f = _mean(one.j for one in objects), _mean(one.f for one in objects)
+    return JAndF(
+        value=(j + f) / 2,
+        signature=_signature(protocol, tolerance, variant),
+        j=j,
+        f=f,
+        objects=objects,
+        extra_objects=extra,
+    )
+
+
+def aggregate(
+    results: Iterable[JAndF | Undefined | Failed], *, over: Literal["objects", "videos"] = "objects"
+) -> DatasetJAndF | Undefined:
+    """J&F of a data set from its clips' results.
+
+    Args:
+        results: What ``j_and_f`` gave for each clip; ``Undefined`` and ``Failed`` enter no mean and are counted.
+        over: ``objects``: the mean over the objects of all videos, as the DAVIS evaluation has it, so that a video of
+            five objects weighs five times; ``videos``: the mean of the videos' means.
+
+    Returns:
+        Mean J, F and J&F, 0..1, higher is better. Undefined when no clip has a score.
+
+    Raises:
+        InputError: The clips were scored in different ways, or ``over`` is unknown.
+    """
+    _check_choice("over", over, ("objects", "videos"))
+    given = list(results)
+    scored = [result for result in given if isinstance(result, JAndF)]
+    if not scored:
+        return Undefined("no items" if not given else "no clip has a score")
+    ways = sorted({str(result.signature) for result in scored})
+    if len(ways) > 1:
+        raise InputError(
+            f"the clips were scored in different ways: {ways[0]} and {ways[1]}",
+            expected="one signature",
+            hint="score all clips with the same protocol, tolerance, variant and version",
+        )
+    parts: Sequence[JAndF | ObjectJAndF] = scored
+    if over == "objects":
+        parts = [one for result in scored for one in result.objects]
+    j, f = _mean(part.j for part in parts), _mean(part.f for part in parts)
+    return DatasetJAndF(
+        value=(j + f) / 2,
+        signature=Signature((("over", over), *scored[0].signature.fields)),
+        j=j,
+        f=f,
+        videos=len(scored),
+        objects=sum(len(result.objects) for result in scored),
+        undefined=sum(isinstance(result, Undefined) for result in given),
+        failed=sum(isinstance(result, Failed) for result in given),
+    )
+
+
+def _score(index: int | None, frames: tuple[int, ...], pairs: Pairs, *, radius_px: int) -> ObjectJAndF:
+    j_per_frame, f_per_frame = [], []
+    for prediction, truth in pairs:
+        (both, either), found = compare(prediction, truth, radius_px)
+        j_per_frame.append(both / either if either else 1.0)
+        f_per_frame.append(found.f)
+    return ObjectJAndF(
+        index=index,
+        j=_mean(j_per_frame),
+        f=_mean(f_per_frame),
+        frames=frames,
+        j_per_frame=tuple(j_per_frame),
+        f_per_frame=tuple(f_per_frame),
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    # fsum rounds once, so that the order of frames, objects and videos cannot matter.
+    listed = list(values)
+    return math.fsum(listed) / len(listed)
+
+
+def _signature(protocol: Protocol, tolerance: float, variant: Variant) -> Signature:
+    each = protocol == "davis2017"
+    return Signature.of(
+        metric="j_and_f",
+        protocol=protocol,
+        objects="each" if each else "union",
+        frames="without first and last" if each else "all",
+        tolerance=f"{tolerance:g} of the diagonal",
+        empty=1,
+        void=VOID,
+        variant=variant,
+    )
+
+
+def _check_options(protocol: str, tolerance: float, variant: str) -> None:
+    _check_choice("protocol", protocol, ("davis2016", "davis2017"))
+    _check_choice("variant", variant, ("davis", "vos-benchmark") if protocol == "davis2017" else ("davis",))
+    check_tolerance(tolerance)
+
+
+def _check_choice(name: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise InputError(f"{name} is {given!r}", expected=f"one of: {', '.join(known)}")
+
+
+J_AND_F = ScoreSpec(
+    meta=Metadata(
+        summary="mean of IoU and boundary F of a segmented video",
+        goal="a target lost, swapped or badly outlined over time",
+        modality="mask",
+        source="DAVIS 2016, Sec. 4; DAVIS 2017, Sec. 3",
+        truth="the true mask of every frame",
+        higher_is_better=True,
+    ),
+    function=j_and_f,
+    options={"protocol": "davis2016", "tolerance": TOLERANCE, "variant": "davis"},
+)

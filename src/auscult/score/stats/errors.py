@@ -1,0 +1,81 @@
+"""Errors of estimated numbers: how far estimated IoUs are from the true ones.
+
+Conventions: one number per item; RMSE has the unit of its input, 0 or more, **lower is better**. Items that
+failed or are undefined are left out by the caller and counted there.
+
+Metrics:
+
+- ``rmse``: over all items (Eqs. 8 and 10).
+- ``rmse_video``: the frames of a video are averaged first, in prediction and truth, then RMSE over the videos
+  (Eq. 12). Errors within a video cancel, so it is never above the item-wise one when all videos have as many
+  frames.
+
+References: MQA-RefAVS App. C, Eqs. 8, 10, 12.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.inputs import numbers, same_length
+
+
+def rmse(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
+    """Root mean square error of estimates.
+
+    Args:
+        predictions: Estimates, (n,), such as predicted IoUs in 0..1.
+        truths: True values, (n,).
+
+    Returns:
+        0 or more, lower is better. Undefined when there is no item.
+
+    Raises:
+        InputError: Unequal lengths, or a number that is not finite.
+
+    Example:
+        >>> round(rmse([0.9, 0.5], [0.9, 0.9]).value, 6)
+        0.282843
+
+    Source: MQA-RefAVS Eqs. 8 and 10.
+    """
+    predicted, true = numbers(predictions=predictions, truths=truths)
+    if predicted.size == 0:
+        return Undefined("no items")
+    return Scored(_rmse(predicted, true), Signature.of(metric="rmse", over="items"))
+
+
+def rmse_video(predictions: ArrayLike, truths: ArrayLike, *, videos: Sequence[Hashable]) -> Scored[float] | Undefined:
+    """Root mean square error of the videos' mean estimates.
+
+    Args:
+        predictions: Estimates per frame, (n,).
+        truths: True values per frame, (n,).
+        videos: The video each frame belongs to, (n,).
+
+    Returns:
+        0 or more, lower is better. Undefined when there is no item.
+
+    Raises:
+        InputError: Unequal lengths, or a number that is not finite.
+
+    Source: MQA-RefAVS Eq. 12.
+    """
+    predicted, true = numbers(predictions=predictions, truths=truths)
+    same_length(predictions=predicted, videos=videos)
+    if predicted.size == 0:
+        return Undefined("no items")
+    order = {video: number for number, video in enumerate(dict.fromkeys(videos))}
+    member = np.array([order[video] for video in videos])
+    frames = np.bincount(member)
+    means = [np.bincount(member, weights=values) / frames for values in (predicted, true)]
+    return Scored(_rmse(means[0], means[1]), Signature.of(metric="rmse", over="videos"))
+
+
+def _rmse(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> float:
+    return math.sqrt(math.fsum((predicted - true) ** 2) / predicted.size)

@@ -1,0 +1,52 @@
+"""What every statistic asks of its numbers and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auscult.errors import InputError
+
+
+def numbers(**columns: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+    """Columns of finite numbers of one length, as float64.
+
+    Raises:
+        InputError: A column is no list of numbers, holds NaN or infinity, or is longer than another.
+    """
+    arrays = tuple(_column(name, values) for name, values in columns.items())
+    same_length(**dict(zip(columns, arrays, strict=True)))
+    return arrays
+
+
+def same_length(**columns: Sized) -> None:
+    """Refuse columns of different lengths.
+
+    Raises:
+        InputError: Not all have as many entries; the message gives both lengths.
+    """
+    (first, one), *others = columns.items()
+    for name, other in others:
+        if len(other) != len(one):
+            raise InputError(
+                f"there are {len(one)} {first} and {len(other)} {name}", expected="one of each per item, in one order"
+            )
+
+
+def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be read as numbers: {error}", expected="a list of numbers") from error
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}", expected="one number per item, shape (n,)")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise InputError(
+            f"{name} holds {array[bad[0]]} at position {bad[0]} ({bad.size} of {array.size} are not finite)",
+            expected="finite numbers",
+            hint="an item that failed or is undefined has no number: leave it out and count it",
+        )
+    return array

@@ -1,0 +1,153 @@
+"""Intervals: how sure a number is, and whether a judge's own intervals hold.
+
+Conventions: an interval is (low, high); a level is 0..1.
+
+Metrics:
+
+- ``bootstrap_interval``: whole clusters (all masks of one photograph, all frames of one video) are drawn with
+  replacement, because items of one cluster resemble one another; drawing items would promise too much.
+- ``coverage``: the share of truths that lie in their intervals. A 90 % interval should cover 0.90; more is as
+  wrong as less.
+
+References: B. Efron, R. Tibshirani, "An Introduction to the Bootstrap", 1993, Ch. 13 (percentile interval);
+A. Davison, D. Hinkley, "Bootstrap Methods and their Application", 1997, Sec. 3.8 (clusters).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auscult.errors import InputError
+from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.score.stats.inputs import numbers
+
+Item = TypeVar("Item")
+Statistic: TypeAlias = Callable[[Sequence[Item]], "float | Scored[float] | Undefined | Failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval(Scored[float]):
+    """A statistic of all items (``value``) and its interval.
+
+    Attributes:
+        low: Lower end.
+        high: Upper end.
+        clusters: Clusters drawn from.
+        replicates: Draws that gave a number.
+        undefined: Draws that gave none.
+    """
+
+    low: float
+    high: float
+    clusters: int
+    replicates: int
+    undefined: int
+
+
+def bootstrap_interval(
+    statistic: Statistic[Item],
+    clusters: Sequence[Sequence[Item]],
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Interval | Undefined:
+    """Percentile interval of a statistic by drawing whole clusters with replacement.
+
+    Args:
+        statistic: From items, in any order, to a number, a ``Scored`` or ``Undefined``.
+        clusters: The items, cluster by cluster.
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The statistic of all items and its interval. Undefined for fewer than two clusters, when the statistic of all
+        items is, and when more than half the draws give no number.
+
+    Raises:
+        InputError: ``level`` or ``replicates`` is out of range, or the statistic gives NaN.
+
+    Example:
+        >>> from auscult.rng import generator
+        >>> result = bootstrap_interval(lambda x: sum(x) / len(x), [[0.0], [1.0], [2.0]], rng=generator(1, "example"))
+        >>> result.value, result.low <= 1.0 <= result.high
+        (1.0, True)
+    """
+    _check_level(level, replicates)
+    filled = [cluster for cluster in clusters if len(cluster)]
+    if len(filled) < 2:
+        return Undefined("no items" if not filled else "one cluster says nothing about others")
+    whole = _number(statistic([item for cluster in filled for item in cluster]))
+    if whole is None:
+        return Undefined("the statistic of all items is undefined")
+    drawn = []
+    for _ in range(replicates):
+        chosen = rng.integers(len(filled), size=len(filled))
+        drawn.append(_number(statistic([item for cluster in chosen for item in filled[cluster]])))
+    defined = [value for value in drawn if value is not None]
+    if 2 * len(defined) < replicates:
+        return Undefined("the statistic is undefined in most draws", {"draws": replicates, "defined": len(defined)})
+    tail = (1 - level) / 2
+    low, high = (float(end) for end in np.quantile(defined, (tail, 1 - tail)))
+    return Interval(
+        value=whole,
+        signature=Signature.of(
+            interval="percentile bootstrap", drawn="clusters", level=f"{level:g}", replicates=replicates
+        ),
+        low=low,
+        high=high,
+        clusters=len(filled),
+        replicates=len(defined),
+        undefined=replicates - len(defined),
+    )
+
+
+def coverage(low: ArrayLike, high: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
+    """Share of truths that lie in their intervals, ends included.
+
+    Args:
+        low: Lower ends, (n,).
+        high: Upper ends, (n,).
+        truths: True values, (n,).
+
+    Returns:
+        0..1; best is the level that the intervals promise. Undefined when there is no item.
+
+    Raises:
+        InputError: Unequal lengths, a number that is not finite, or a lower end above its upper one.
+
+    Example:
+        >>> coverage([0.1, 0.1], [0.5, 0.5], [0.3, 0.9]).value
+        0.5
+    """
+    lower, upper, true = numbers(low=low, high=high, truths=truths)
+    if true.size == 0:
+        return Undefined("no items")
+    crossed = np.flatnonzero(lower > upper)
+    if crossed.size:
+        at = int(crossed[0])
+        raise InputError(f"interval {at} runs from {lower[at]} to {upper[at]}", expected="low <= high")
+    inside = int(np.count_nonzero((lower <= true) & (true <= upper)))
+    return Scored(inside / true.size, Signature.of(metric="coverage", ends="included"))
+
+
+def _number(outcome: float | Scored[float] | Undefined | Failed) -> float | None:
+    if isinstance(outcome, Undefined | Failed):
+        return None
+    value = float(outcome.value if isinstance(outcome, Scored) else outcome)
+    if np.isnan(value):
+        raise InputError("the statistic gave NaN", expected="a number or Undefined")
+    return value
+
+
+def _check_level(level: float, replicates: int) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level is {level!r}", expected="between 0 and 1, such as 0.95")
+    if replicates < 1:
+        raise InputError(f"replicates is {replicates!r}", expected="1 or more, such as 1000")
