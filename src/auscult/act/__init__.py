@@ -1,0 +1,1 @@
+"""Verdicts into decisions: the policy, the filter, and what is handed over."""

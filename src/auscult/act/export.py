@@ -1,0 +1,172 @@
+"""Hand-over: verdicts as CSV for a spreadsheet, masks as COCO for every other tool."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from auscult.arrays.boxes import box_of
+from auscult.errors import InputError
+from auscult.media.rle import encode
+from auscult.types import Mask
+from auscult.version import VERSION
+
+Row: TypeAlias = Mapping[str, Any]
+
+COLUMNS = (
+    "id",
+    "action",
+    "defect",
+    "iou",
+    "iou_low",
+    "iou_high",
+    "novelty",
+    "text",
+    "frame",
+    "mask",
+    "reading",
+    "rationale",
+    "judge",
+)
+_NUMBERS = frozenset({"iou", "iou_low", "iou_high", "novelty"})
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_KEPT = ("defect", "action", "rationale", "text")
+
+
+def verdicts_csv(rows: Iterable[Row]) -> str:
+    r"""Write rows of a record as CSV, one line each, safe to open in a spreadsheet.
+
+    A text cell that begins with ``= + - @``, a tab, a carriage return or an apostrophe gets an apostrophe in front, so
+    that no program takes it for a formula; ``read_verdicts_csv`` takes it away again. What a row does not have is an
+    empty cell, and so is an empty text. Lines end in ``\r\n`` (RFC 4180); write the text without translating them.
+
+    Args:
+        rows: Lines of ``verdicts.jsonl``; keys that are not in ``COLUMNS`` are left out.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([_cell(row.get(column)) for column in COLUMNS])
+    return out.getvalue()
+
+
+def read_verdicts_csv(text: str) -> list[dict[str, Any]]:
+    """Read what ``verdicts_csv`` wrote: texts as they were, numbers as float, empty cells as None.
+
+    Raises:
+        InputError: A column is missing, a row has other cells, or a number is none.
+    """
+    try:
+        lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
+    except csv.Error as error:
+        raise InputError(f"broken CSV: {error}", expected=_EXPECTED) from error
+    if not lines or tuple(lines[0]) != COLUMNS:
+        raise InputError("the first row has other columns", expected=_EXPECTED)
+    return [_row(cells, number) for number, cells in enumerate(lines[1:], start=2) if cells]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One mask to hand over.
+
+    Attributes:
+        row: Its line of ``verdicts.jsonl``.
+        mask: bool (H, W).
+        frame: The picture's file name, as it is to stand in ``file_name``.
+    """
+
+    row: Row
+    mask: Mask
+    frame: str
+
+
+def coco(candidates: Iterable[Candidate]) -> dict[str, Any]:
+    """Make COCO instances of masks.
+
+    An annotation's ``score`` is the estimated IoU (absent where there is none); ``item`` is the id it was judged under,
+    and ``defect``, ``action``, ``rationale`` and ``text`` say what the verdict says. ``bbox`` is x, y, width, height in
+    pixels, ``area`` pixels, ``segmentation`` compressed RLE. All are of one category, ``object``.
+
+    Args:
+        candidates: The masks; consumed one at a time.
+
+    Raises:
+        InputError: Two masks of one frame have different sizes.
+    """
+    images: dict[str, dict[str, Any]] = {}
+    annotations = []
+    for number, candidate in enumerate(candidates, start=1):
+        image = _image(images, candidate)
+        annotations.append(_annotation(candidate, number=number, image=image["id"]))
+    return {
+        "info": {"description": f"masks handed over by auscult {VERSION}; score is the estimated IoU"},
+        "images": list(images.values()),
+        "annotations": annotations,
+        "categories": [{"id": 1, "name": "object", "supercategory": "object"}],
+    }
+
+
+_EXPECTED = f"the columns {','.join(COLUMNS)}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    return repr(float(value)) if isinstance(value, int | float) else _cell(str(value))
+
+
+def _row(cells: list[str], line: int) -> dict[str, Any]:
+    if len(cells) != len(COLUMNS):
+        raise InputError(f"a row has {len(cells)} cells", expected=_EXPECTED, line=line)
+    row: dict[str, Any] = {}
+    for column, cell in zip(COLUMNS, cells, strict=True):
+        try:
+            row[column] = _read(cell, number=column in _NUMBERS)
+        except ValueError as error:
+            raise InputError(f"{column!r} is {cell[:40]!r}", expected="a number", line=line) from error
+    return row
+
+
+def _read(cell: str, *, number: bool) -> str | float | None:
+    if not cell:
+        return None
+    return float(cell) if number else cell.removeprefix("'")
+
+
+def _image(images: dict[str, dict[str, Any]], candidate: Candidate) -> dict[str, Any]:
+    height, width = candidate.mask.shape
+    fresh = {"id": len(images) + 1, "file_name": candidate.frame, "height": height, "width": width}
+    image = images.setdefault(candidate.frame, fresh)
+    if (image["height"], image["width"]) != (height, width):
+        raise InputError(
+            f"the mask of {candidate.row.get('id')!r} is {height} x {width}, another of its frame "
+            f"{image['height']} x {image['width']} (height x width)",
+            expected="masks of one size on one frame",
+            hint="do two frames have the same file name? give them different ones",
+        )
+    return image
+
+
+def _annotation(candidate: Candidate, *, number: int, image: int) -> dict[str, Any]:
+    box = box_of(candidate.mask)
+    left, top, right, bottom = box or (0, 0, 0, 0)
+    annotation: dict[str, Any] = {
+        "id": number,
+        "image_id": image,
+        "category_id": 1,
+        "segmentation": encode(candidate.mask),
+        "bbox": [left, top, right - left, bottom - top],
+        "area": int(candidate.mask.sum()),
+        "iscrowd": 0,
+        "item": candidate.row.get("id"),
+    }
+    if candidate.row.get("iou") is not None:
+        annotation["score"] = candidate.row["iou"]
+    annotation.update({key: candidate.row[key] for key in _KEPT if candidate.row.get(key) is not None})
+    return annotation

@@ -1,0 +1,91 @@
+"""Pick verdicts, and decide again by another policy, from what is on record: nothing is judged.
+
+A row is a line of ``verdicts.jsonl``: the verdict's keys, and whatever else the record says of the item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar, cast, get_args
+
+from auscult.act.policy import Policy, action_of, with_note
+from auscult.errors import UsageError
+from auscult.types import ACTIONS, DEFECTS, Defect, Existence, Verdict
+
+Row: TypeAlias = Mapping[str, Any]
+R = TypeVar("R", Verdict, Row)
+
+_DEFECTS = (*DEFECTS, "empty")
+
+
+def select(
+    verdicts: Iterable[R],
+    *,
+    actions: Collection[str],
+    defects: Collection[str] | None = None,
+    min_iou: float | None = None,
+) -> list[R]:
+    """Pick the verdicts with certain actions, in their order.
+
+    Args:
+        verdicts: Verdicts, or rows of a record.
+        actions: Actions to keep; a verdict that nobody has decided on is never kept.
+        defects: Defects to keep; None for all.
+        min_iou: Least estimated IoU, 0..1; a verdict without an estimate does not reach it.
+
+    Raises:
+        UsageError: An action or defect does not exist, or ``min_iou`` is not in 0..1.
+    """
+    _known(actions, ACTIONS, "action")
+    _known(defects or (), _DEFECTS, "defect")
+    if min_iou is not None and not 0.0 <= min_iou <= 1.0:
+        raise UsageError(f"the least IoU is {min_iou:g}", expected="a number from 0 to 1")
+    return [
+        verdict
+        for verdict in verdicts
+        if _value(verdict, "action") in actions
+        and (defects is None or _value(verdict, "defect") in defects)
+        and (min_iou is None or _reaches(_value(verdict, "iou"), min_iou))
+    ]
+
+
+def redecide(rows: Iterable[Row], policy: Policy) -> list[dict[str, Any]]:
+    """Decide again on rows of a record; every other key stays as it is.
+
+    Raises:
+        UsageError: A row is no verdict.
+    """
+    return [_redecided(row, policy) for row in rows]
+
+
+def _redecided(row: Row, policy: Policy) -> dict[str, Any]:
+    defect, iou, exists = row.get("defect"), row.get("iou"), row.get("target_exists", "unchecked")
+    number = iou is None or (isinstance(iou, int | float) and not isinstance(iou, bool))
+    if defect not in _DEFECTS or exists not in get_args(Existence) or not number:
+        raise UsageError(
+            f"the row of {str(row.get('id'))[:80]!r} is no verdict",
+            expected="the keys defect, iou and target_exists of a line of verdicts.jsonl",
+        )
+    evidence = row.get("evidence")
+    action, note = action_of(
+        policy,
+        defect=cast("Defect", defect),
+        iou=iou,
+        target_exists=cast("Existence", exists),
+        identity=isinstance(evidence, Mapping) and evidence.get("identity") is True,
+    )
+    return {**row, "action": action, "rationale": with_note(str(row.get("rationale") or ""), note)}
+
+
+def _value(verdict: Verdict | Row, key: str) -> Any:
+    return getattr(verdict, key) if isinstance(verdict, Verdict) else verdict.get(key)
+
+
+def _reaches(iou: object, least: float) -> bool:
+    return isinstance(iou, int | float) and iou >= least
+
+
+def _known(names: Collection[str], allowed: Sequence[str], what: str) -> None:
+    for name in names:
+        if name not in allowed:
+            raise UsageError(f"there is no {what} {name!r}", expected=f"some of: {', '.join(allowed)}")

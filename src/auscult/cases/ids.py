@@ -1,0 +1,82 @@
+"""Which ids an INPUT may use. An id ends up in file names, tables and pages, so a hostile one is refused early."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from auscult.errors import ErrorRecord, InputError
+from auscult.types import Item
+
+MAX_ID_CHARS = 512
+
+_RULE = "a relative name such as v1/f3/m2, at most 512 characters, no '..', no control characters"
+_REFUSED = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_SEPARATORS = re.compile(r"[/\\]")
+
+
+def check_id(name: str) -> str:
+    """Give back an id that is safe to use.
+
+    Raises:
+        InputError: It is empty, too long, absolute, has a ``..`` part or control characters.
+    """
+    problem = _problem(name)
+    if problem:
+        raise InputError(
+            f"the id {shown(name)} {problem}", expected=_RULE, hint="rename the item; ids only need to be unique"
+        )
+    return name
+
+
+def shown(text: str, *, limit: int = 80) -> str:
+    """Text as it may stand in a message: quoted, one line, cut, and always writable as UTF-8."""
+    cut = text if len(text) <= limit else f"{text[:limit]}..."
+    return ascii(cut) if not cut.isprintable() else repr(cut)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and its noun: ``1 frame``, ``2 frames``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def unique(items: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[tuple[str | None, ErrorRecord], ...]]:
+    """Keep the first item of every id; each further one becomes an error that names both places."""
+    first: dict[str, Item] = {}
+    errors: list[tuple[str | None, ErrorRecord]] = []
+    for item in items:
+        known = first.setdefault(item.id, item)
+        if known is not item:
+            errors.append((None, _twice(item, known)))
+    return tuple(first.values()), tuple(errors)
+
+
+def _twice(item: Item, known: Item) -> ErrorRecord:
+    error = InputError(
+        f"the id {shown(item.id)} is used twice; the first is {_place(known)}, which is kept",
+        expected="ids that are unique within the INPUT",
+        hint="rename or drop one of the two",
+        path=item.source,
+        line=item.line,
+    )
+    return ErrorRecord.of(error, "read")
+
+
+def _place(item: Item) -> str:
+    if item.line is not None:
+        return f"in line {item.line}"
+    return f"from {item.source.name}" if item.source is not None else "an earlier item"
+
+
+def _problem(name: str) -> str:
+    if not name.strip():
+        return "is empty"
+    if len(name) > MAX_ID_CHARS:
+        return f"has {len(name)} characters"
+    if not name.isprintable() and any(unicodedata.category(char) in _REFUSED for char in name):
+        return "has control characters"
+    parts = _SEPARATORS.split(name)
+    if not parts[0] or ":" in parts[0][1:2]:
+        return "is an absolute path"
+    return "leads out of its folder" if ".." in parts else ""

@@ -1,0 +1,131 @@
+"""One JSON object to one item: the keys of a line of ``items.jsonl``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from auscult.cases import fields
+from auscult.cases.ids import check_id
+from auscult.cases.walk import within
+from auscult.errors import InputError
+from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, MaskRef, Query, Truth
+
+MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
+
+_KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "truth"})
+_DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
+_MAX_INDEX = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where a file of lines stands, and how far its paths may reach.
+
+    Attributes:
+        file: The file.
+        base: The folder that no path may leave.
+        labels: Read grey mask files' values as object indices.
+    """
+
+    file: Path
+    base: Path
+    labels: bool = False
+
+    def path(self, name: str) -> Path:
+        """The path that a name in the file means.
+
+        Raises:
+            InputError: It leaves ``base``.
+        """
+        return within(self.base, home=self.file.parent, name=name)
+
+
+def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
+    """Read the object of one line.
+
+    A truth that is malformed costs the item: left out silently it would make the comparison with truth look complete
+    when it is not.
+
+    Args:
+        row: What the line holds.
+        home: Where the file stands.
+        line: The line, from 1.
+
+    Raises:
+        InputError: A key is missing or of the wrong kind, or a path leaves the folder; without file and line.
+    """
+    if not isinstance(row, dict):
+        raise InputError(
+            f"the line holds {fields.kind(row)}",
+            expected='an object: {"id": ..., "frame": ..., "mask": ...}',
+            hint="write one object a line",
+        )
+    name = check_id(fields.required(row, "id"))
+    frame = home.path(fields.required(row, "frame"))
+    known = fields.text(row, "clip") or fields.text(row, "video")
+    words = fields.text(row, "text")
+    return Item(
+        id=name,
+        frame=frame,
+        mask=_mask(row, home),
+        query=Query(words if words and words.strip() else None),
+        clip=known or _parent(frame, home),
+        time_s=fields.number(row, "time_s"),
+        truth=_truth(row, home),
+        extra={key: value for key, value in row.items() if key not in _KNOWN},
+        source=home.file,
+        line=line,
+    )
+
+
+def _parent(frame: Path, home: Home) -> str | None:
+    """The folder the frame stands in, relative to ``base``, or the name of ``base``."""
+    folder = frame.parent.relative_to(home.base).as_posix()
+    return folder if folder != "." else home.base.resolve().name or None
+
+
+def _mask(row: Mapping[str, Any], home: Home) -> MaskRef:
+    value = row.get("mask")
+    if value is None:
+        raise InputError("there is no 'mask'", expected=f"'mask' is {MASK_FORMS}", hint="add 'mask' to the line")
+    if isinstance(value, str):
+        return MaskRef(path=home.path(value), labels=home.labels)
+    if isinstance(value, dict) and "path" in value:
+        return _indexed(value, home)
+    if isinstance(value, dict) and {"size", "counts"} <= value.keys():
+        return MaskRef(segmentation=value)
+    if isinstance(value, list) and value:
+        return MaskRef(segmentation=value)
+    raise fields.wrong("mask", value, MASK_FORMS)
+
+
+def _indexed(value: Mapping[str, Any], home: Home) -> MaskRef:
+    index = value.get("index")
+    if index is not None and (type(index) is not int or not 1 <= index <= _MAX_INDEX):
+        raise fields.wrong("index", index, f"a whole number from 1 to {_MAX_INDEX}")
+    labels = value.get("labels")
+    if labels not in {None, True, False}:
+        raise fields.wrong("labels", labels, "true or false")
+    path = home.path(fields.required(value, "path"))
+    return MaskRef(path=path, index=index, labels=home.labels if labels is None else labels is True)
+
+
+def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
+    value = fields.mapping(row, "truth")
+    if value is None:
+        return None
+    try:
+        return Truth(
+            mask=_mask(value, home) if value.get("mask") is not None else None,
+            iou=fields.number(value, "iou", low=0.0, high=1.0),
+            defect=cast("Defect | None", fields.one_of(value, "defect", (*DEFECTS, "empty"))),
+            difficulty=cast("Difficulty | None", fields.one_of(value, "difficulty", _DIFFICULTIES)),
+            action=cast("Action | None", fields.one_of(value, "action", ACTIONS)),
+        )
+    except InputError as error:
+        raise InputError(
+            f"in 'truth', {error.message}", expected=error.expected, hint="correct 'truth', or leave it out"
+        ) from error

@@ -1,0 +1,137 @@
+"""INPUT to items: which layout it has, and what its layout lists.
+
+Nothing is opened here but names, lines and, for files of several objects, their indices. What cannot be listed becomes
+an error record with file and line; the rest goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from auscult import registry
+from auscult.cases.ids import unique
+from auscult.cases.texts import with_texts
+from auscult.errors import ErrorRecord, NothingToDo, UsageError
+from auscult.types import Item, Metadata
+
+ListError: TypeAlias = tuple[str | None, ErrorRecord]
+
+INPUTS = (
+    "a folder with frames/ and masks/ (or --frames DIR --masks DIR); "
+    "an items.jsonl, or a folder that holds one; "
+    "a COCO json with --images FOLDER (results also need --instances FILE); "
+    "a DAVIS folder with JPEGImages/ and Annotations/"
+)
+
+_BUILT_IN = "auscult"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """How INPUT is read.
+
+    Attributes:
+        frames: Folder of the frames, when not ``INPUT/frames``; looked for in INPUT first.
+        masks: Folder of the candidate masks, when not ``INPUT/masks``; looked for in INPUT first.
+        images: Folder of the pictures of a COCO json.
+        instances: COCO instances that name the pictures of a results json.
+        text: The referring expression of every item that has none.
+        texts: CSV with columns ``id,text`` or ``frame,text``.
+        root: Folder that paths and symbolic links may reach; it must contain INPUT. INPUT's own folder by default.
+        labels: Read a grey mask file's values as object indices, not as a soft mask.
+    """
+
+    frames: Path | None = None
+    masks: Path | None = None
+    images: Path | None = None
+    instances: Path | None = None
+    text: str | None = None
+    texts: Path | None = None
+    root: Path | None = None
+    labels: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What an INPUT holds.
+
+    Attributes:
+        items: The items, ids unique, frames of a clip in natural order.
+        errors: (id or None, record) for what could not be listed.
+        layout: Registry name of the layout.
+        notes: Plain sentences about what was left out on purpose.
+    """
+
+    items: tuple[Item, ...]
+    errors: tuple[ListError, ...]
+    layout: str
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Dataset(Protocol):
+    """A layout of an INPUT."""
+
+    name: str
+    meta: Metadata
+
+    def recognises(self, source: Path, options: ListOptions) -> bool:
+        """Whether ``source`` has this layout; cheap, and never raises for what is not."""
+        ...
+
+    def list(self, source: Path, options: ListOptions) -> Listing:
+        """List the items; ids need not be unique yet."""
+        ...
+
+
+_PLAIN = ListOptions()
+
+
+def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
+    """List an INPUT, in whichever layout it is.
+
+    Args:
+        source: A folder or file.
+        options: How it is read.
+
+    Raises:
+        NothingToDo: It holds neither an item nor a broken item; the message says what INPUT can be.
+        UsageError: It does not exist, or an option does not fit it.
+    """
+    dataset = find_layout(source, options)
+    listing = dataset.list(source, options)
+    items, twice = unique(listing.items)
+    items, unknown = with_texts(items, text=options.text, texts=options.texts)
+    errors = (*listing.errors, *twice, *unknown)
+    if not items and not errors:
+        raise NothingToDo(f"the input holds no mask (read as {dataset.name})", path=source, expected=INPUTS)
+    return replace(listing, items=items, errors=errors)
+
+
+def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
+    """The layout that recognises an INPUT; a plug-in's comes before a built-in one.
+
+    Raises:
+        NothingToDo: No layout does.
+        UsageError: There is no such file or folder.
+    """
+    try:
+        found = source.is_dir() or source.is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        raise UsageError("there is no such file or folder", path=source, expected=INPUTS)
+    entries = sorted(registry.entries("dataset"), key=lambda entry: (entry.package == _BUILT_IN, entry.name))
+    for entry in entries:
+        dataset: Dataset = entry.load()
+        if dataset.recognises(source, options):
+            return dataset
+    raise NothingToDo("the input has no layout that is known", path=source, expected=INPUTS, hint=_hint(source))
+
+
+def _hint(source: Path) -> str:
+    if source.is_file():
+        return "lines of JSON need the ending .jsonl, a COCO file .json"
+    return "put the pictures in frames/ and the masks, named like them, in masks/; or name both folders"

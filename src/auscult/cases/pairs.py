@@ -1,0 +1,242 @@
+"""Masks matched to frames by name: what the layouts that are folders have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from auscult.cases.grouping import natural_key
+from auscult.cases.ids import check_id, counted
+from auscult.cases.walk import Tree, stem, suffix
+from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
+from auscult.media.masks import object_indices
+from auscult.types import Item, MaskRef, Truth
+
+_NO_FRAME = "a frame of the same name: frames/<stem>.jpg for masks/<stem>.png or masks/<stem>/<name>.png"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """Folders that belong together.
+
+    Attributes:
+        frames: The pictures.
+        masks: The candidates: ``<stem>.png``, or ``<stem>/<name>.png`` for several of one frame.
+        truth: The true masks, named like the candidates or like the frames; None where there are none.
+        clip: The clip of frames that stand in no folder of their own.
+        prefix: Put before every id, with its ``/``.
+        labels: Read grey values as object indices.
+    """
+
+    frames: Tree
+    masks: Tree
+    truth: Tree | None = None
+    clip: str | None = None
+    prefix: str = ""
+    labels: bool = False
+
+
+@dataclass(slots=True)
+class Pairs:
+    """What came of one or more pairings.
+
+    Attributes:
+        items: In natural order of the frames.
+        errors: What could not be paired.
+        bare: Frames without a mask.
+        ignored: Files among the masks that are no masks.
+        untold: Items whose truth does not say which object they are.
+    """
+
+    items: list[Item] = field(default_factory=list)
+    errors: list[tuple[str | None, ErrorRecord]] = field(default_factory=list)
+    bare: int = 0
+    ignored: int = 0
+    untold: int = 0
+
+    def notes(self) -> tuple[str, ...]:
+        """What was left out on purpose, in plain sentences."""
+        told = (
+            (self.bare, "{} without a mask", "frame"),
+            (self.ignored, "{} among the masks left out: no mask format", "file"),
+            (self.untold, "{} left without truth: the true mask does not say which object is meant", "item"),
+        )
+        return tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
+
+
+def pair(pairing: Pairing, into: Pairs) -> None:
+    """Match the masks of one pairing to its frames and add what comes of it to ``into``.
+
+    A mask that has no frame, a picture given as a mask, and a file that cannot be opened for its indices each cost
+    themselves only.
+    """
+    into.errors.extend((None, error) for tree in _trees(pairing) for error in tree.errors)
+    frames = _frames(pairing, into)
+    matched: dict[str, list[tuple[str, Path]]] = {}
+    for name, path in pairing.masks.files.items():
+        if suffix(name) not in MASK_SUFFIXES:
+            _no_mask(name, path, into=into, frames=frames)
+            continue
+        key = stem(name)
+        owner = key if key in frames else key.rpartition("/")[0]
+        if owner in frames:
+            matched.setdefault(owner, []).append((key, path))
+        else:
+            into.errors.append((_id_or_none(pairing.prefix + key), _missing(path, key)))
+    truths = _Truths(pairing.truth, labels=pairing.labels)
+    for owner, frame in frames.items():
+        for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
+            _add(_Candidate(pairing=pairing, owner=owner, key=key, frame=frame, path=path), truths, into)
+    into.bare += len(frames.keys() - matched.keys())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    pairing: Pairing
+    owner: str
+    key: str
+    frame: Path
+    path: Path
+
+    @property
+    def clip(self) -> str | None:
+        folder = self.owner.rpartition("/")[0]
+        return folder or self.pairing.clip
+
+    def refs(self) -> Iterator[tuple[str, MaskRef]]:
+        """What to add to the id, and the mask, for every object of the file."""
+        labels = self.pairing.labels
+        indices = object_indices(self.path, labels=labels)
+        if not indices:  # one mask, or a palette on which nothing is drawn: an empty candidate
+            yield "", MaskRef(path=self.path, labels=labels)
+        for index in indices or ():
+            yield f"#{index}", MaskRef(path=self.path, index=index, labels=labels)
+
+
+def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
+    name = candidate.pairing.prefix + candidate.key
+    try:
+        refs = list(candidate.refs())
+        for ending, ref in refs:
+            truth = truths.of(candidate, ref, alone=len(refs) == 1)
+            into.untold += truth is None and truths.has(candidate)
+            into.items.append(
+                Item(
+                    id=check_id(name + ending),
+                    frame=candidate.frame,
+                    mask=ref,
+                    clip=candidate.clip,
+                    truth=truth,
+                    source=candidate.path,
+                )
+            )
+    except InputError as error:
+        into.errors.append((_id_or_none(name), _at(error, candidate.path)))
+
+
+class _Truths:
+    """The true masks of a pairing; each file is opened for its indices once."""
+
+    def __init__(self, tree: Tree | None, *, labels: bool) -> None:
+        files: Mapping[str, Path] = {} if tree is None else tree.with_suffix(MASK_SUFFIXES)
+        self._files = {stem(name): path for name, path in files.items()}
+        self._labels = labels
+        self._indices = cache(self._open)
+
+    def has(self, candidate: _Candidate) -> bool:
+        """Whether there is a true mask for this candidate at all."""
+        return self._path(candidate) is not None
+
+    def of(self, candidate: _Candidate, ref: MaskRef, *, alone: bool) -> Truth | None:
+        """The true mask of a candidate, or None where it cannot be told which object it is.
+
+        Args:
+            candidate: The candidate's file.
+            ref: One object of it.
+            alone: Whether it is the only one of its file.
+        """
+        path = self._path(candidate)
+        if path is None:
+            return None
+        indices = self._indices(path)
+        if not indices:
+            told = alone
+            index = ref.index if indices is not None else None
+        elif ref.index is None:
+            told, index = len(indices) == 1, indices[0]
+        else:
+            told, index = True, ref.index
+        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels)) if told else None
+
+    def _path(self, candidate: _Candidate) -> Path | None:
+        return self._files.get(candidate.key) or self._files.get(candidate.owner)
+
+    def _open(self, path: Path) -> tuple[int, ...] | None:
+        try:
+            return object_indices(path, labels=self._labels)
+        except InputError:
+            return None  # the page on truth says what is wrong with it; judging goes on without
+
+
+def _trees(pairing: Pairing) -> Iterator[Tree]:
+    yield pairing.frames
+    yield pairing.masks
+    if pairing.truth is not None:
+        yield pairing.truth
+
+
+def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for name, path in pairing.frames.with_suffix(FRAME_SUFFIXES).items():
+        first = found.setdefault(stem(name), path)
+        if first is not path:
+            error = InputError(
+                f"the frame {stem(name)} is there twice; {first.name} is used",
+                expected="one picture for each frame",
+                hint="remove one of the two",
+                path=path,
+            )
+            into.errors.append((None, ErrorRecord.of(error, "read")))
+    return dict(sorted(found.items(), key=lambda entry: natural_key(entry[0])))
+
+
+def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path]) -> None:
+    if suffix(name) not in FRAME_SUFFIXES or stem(name) not in frames:
+        into.ignored += 1
+        return
+    error = InputError(
+        f"a mask as {suffix(name)}, a format that blurs what it stores",
+        expected=f"one of: {', '.join(sorted(MASK_SUFFIXES))}",
+        hint="write masks as PNG",
+        path=path,
+    )
+    into.errors.append((_id_or_none(stem(name)), ErrorRecord.of(error, "read")))
+
+
+def _missing(path: Path, key: str) -> ErrorRecord:
+    error = InputError(
+        "a mask for a missing frame",
+        expected=_NO_FRAME,
+        hint=f"add the frame {key}, or remove the mask",
+        path=path,
+    )
+    return ErrorRecord.of(error, "read")
+
+
+def _at(error: AuscultError, path: Path) -> ErrorRecord:
+    record = ErrorRecord.of(error, "read")
+    return (
+        record
+        if record.path
+        else ErrorRecord.of(InputError(error.message, expected=error.expected, hint=error.hint, path=path), "read")
+    )
+
+
+def _id_or_none(name: str) -> str | None:
+    try:
+        return check_id(name)
+    except InputError:
+        return None

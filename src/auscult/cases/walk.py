@@ -1,0 +1,185 @@
+"""The files of a folder, in natural order, none of them outside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from auscult.cases.grouping import natural_key
+from auscult.cases.ids import shown
+from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
+from auscult.media.paths import inside
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The plain files under a folder.
+
+    Attributes:
+        folder: The folder.
+        files: Name relative to the folder, with ``/``, to its path; hidden files are left out.
+        errors: What was refused: links that leave the folder, folders that cannot be opened, unwritable names.
+    """
+
+    folder: Path
+    files: Mapping[str, Path]
+    errors: tuple[ErrorRecord, ...] = ()
+
+    def with_suffix(self, suffixes: frozenset[str]) -> dict[str, Path]:
+        """The files that end in one of ``suffixes`` (lower case, with the dot), in order."""
+        return {name: path for name, path in self.files.items() if suffix(name) in suffixes}
+
+
+@dataclass(slots=True)
+class _Walk:
+    root: Path
+    files: dict[str, Path] = field(default_factory=dict)
+    errors: list[ErrorRecord] = field(default_factory=list)
+    seen: set[tuple[int, int]] = field(default_factory=set)
+
+    def into(self, folder: Path, prefix: str) -> Iterator[tuple[Path, str]]:
+        """Take one folder's files; give the folders in it."""
+        try:
+            with os.scandir(folder) as scan:
+                entries = [entry for entry in scan if not entry.name.startswith(".")]
+            for entry in entries:
+                name, path = prefix + entry.name, folder / entry.name
+                if not self._usable(entry, name, path):
+                    continue
+                if entry.is_file():
+                    self.files[name] = path
+                elif entry.is_dir() and self.first_visit(path):
+                    yield path, f"{name}/"
+        except OSError as error:
+            self.errors.append(_record(InputError(f"cannot be opened: {error.strerror}", path=folder)))
+
+    def _usable(self, entry: os.DirEntry[str], name: str, path: Path) -> bool:
+        if not name.isprintable() and _unwritable(name):
+            broken = InputError(
+                f"the file name {shown(name)} is not UTF-8", hint="rename the file", path=ascii(str(path))[1:-1]
+            )
+            self.errors.append(_record(broken))
+            return False
+        if not entry.is_symlink():
+            return True  # an entry of a folder inside the root can only leave it by a link
+        try:
+            inside(self.root, os.path.relpath(path, self.root))
+        except InputError as error:
+            self.errors.append(_record(error))
+            return False
+        return True
+
+    def first_visit(self, path: Path) -> bool:
+        """Whether a folder was not met before, under this name or by a link."""
+        status = path.stat()
+        key = (status.st_dev, status.st_ino)
+        if key in self.seen:
+            return False
+        self.seen.add(key)
+        return True
+
+
+def walk(folder: Path, *, root: Path) -> Tree:
+    """List the files under a folder; a link may lead anywhere inside ``root``.
+
+    Raises:
+        UsageError: There is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError("there is no such folder", path=folder)
+    state = _Walk(root)
+    state.first_visit(folder)
+    waiting = [(folder, "")]
+    while waiting:
+        waiting.extend(state.into(*waiting.pop()))
+    names = sorted(state.files, key=natural_key)
+    return Tree(folder, {name: state.files[name] for name in names}, tuple(state.errors))
+
+
+def subfolders(folder: Path) -> list[Path]:
+    """The folders directly in a folder, in natural order; none when it cannot be opened."""
+    try:
+        with os.scandir(folder) as scan:
+            names = [entry.name for entry in scan if entry.is_dir() and not entry.name.startswith(".")]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names, key=natural_key)]
+
+
+def suffix(name: str) -> str:
+    """The ending of a file name, lower case, with the dot."""
+    return os.path.splitext(name)[1].lower()  # noqa: PTH122 - ten times as fast as Path on long listings
+
+
+def stem(name: str) -> str:
+    """A relative name without its ending; its folders stay."""
+    return os.path.splitext(name)[0]  # noqa: PTH122 - as above
+
+
+def chosen(source: Path, given: Path | None, default: str) -> Path:
+    """The folder an option names: in INPUT where it is there, else where the user stands; INPUT's default otherwise."""
+    if given is None:
+        return source / default
+    within = source / given
+    return within if within.is_dir() else given
+
+
+def boundary(folder: Path, *, source: Path, root: Path | None) -> Path:
+    """How far the links of a folder may lead: ``root`` or INPUT where it is in them, else the folder itself.
+
+    Raises:
+        UsageError: The folder stands in INPUT by its name but is a link that leads out of it.
+    """
+    real = folder.resolve()
+    for limit in (root, source):
+        if limit is not None and real.is_relative_to(limit.resolve()):
+            return limit
+    if folder.absolute().parent == source.absolute():
+        raise UsageError(
+            "this folder is a symbolic link that leads out of the input",
+            path=folder,
+            hint=f"name its target with --{folder.name if folder.name in {'frames', 'masks'} else 'root'}",
+        )
+    return folder
+
+
+def base_folder(source: Path, root: Path | None) -> Path:
+    """The folder that paths written in a file may reach.
+
+    Raises:
+        UsageError: ``--root`` does not contain the file.
+    """
+    home = source if source.is_dir() else source.parent
+    if root is None:
+        return home
+    if not home.resolve().is_relative_to(root.resolve()):
+        raise UsageError("--root does not contain the input", path=root, expected=f"a folder above {home}")
+    return root
+
+
+def within(base: Path, *, home: Path, name: str) -> Path:
+    """The path a file in ``home`` names, refused where it leaves ``base``.
+
+    Raises:
+        InputError: It is absolute, leaves the folder, or holds a NUL.
+    """
+    if "\0" in name or name.startswith("/"):
+        return inside(base, name)  # which refuses it
+    if base != home:
+        lead = os.path.relpath(home.resolve(), base.resolve())
+        name = os.path.join(lead, name)  # noqa: PTH118 - Path would drop what `inside` has to see
+    return inside(base, os.path.normpath(name) if name.strip() else name)
+
+
+def _unwritable(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _record(error: AuscultError) -> ErrorRecord:
+    return ErrorRecord.of(error, "read")

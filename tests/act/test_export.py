@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult.act.export import COLUMNS, Candidate, coco, read_verdicts_csv, verdicts_csv
+from auscult.cases.listing import ListOptions, list_items
+from auscult.errors import InputError
+from auscult.media.frames import write_frame
+from auscult.media.masks import read_mask
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.sampled_from(
+    ["=1+1", "+x", "-x", "@x", "'x", "''", "\tx", "\rx", "a,b", 'say "hi"', "two\nlines", "a\r\nb"]
+)
+NUMBER = st.none() | st.floats(0, 1)
+ROW = st.fixed_dictionaries(
+    {name: NUMBER if name in {"iou", "iou_low", "iou_high", "novelty"} else st.none() | TEXT for name in COLUMNS}
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(ROW, max_size=5))
+def test_csv_comes_back_as_it_was(rows: list[dict[str, Any]]) -> None:
+    kept = [{key: None if value == "" else value for key, value in row.items()} for row in rows]
+    assert read_verdicts_csv(verdicts_csv(rows)) == kept
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(ROW, max_size=5))
+def test_no_cell_begins_like_a_formula(rows: list[dict[str, Any]]) -> None:
+    for cells in csv.reader(io.StringIO(verdicts_csv(rows), newline="")):
+        assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+
+
+def test_columns_and_plain_values() -> None:
+    text = verdicts_csv([{"id": "v1/f3", "action": "accept", "iou": 0.5, "clip": "left out", "novelty": 1}])
+    assert text == f"{','.join(COLUMNS)}\r\nv1/f3,accept,,0.5,,,1.0,,,,,,\r\n"
+
+
+@pytest.mark.parametrize("change", ["id,x\n", "", ("0.5", "half"), (",,,\r", ",,,,\r"), ("0.5", '"0.5')])
+def test_a_csv_of_another_kind_is_refused(change: str | tuple[str, str]) -> None:
+    good = verdicts_csv([{"id": "a", "iou": 0.5}])
+    with pytest.raises(InputError):
+        read_verdicts_csv(change if isinstance(change, str) else good.replace(*change))
+
+
+SIZE = (20, 30)
+
+
+def mask(left: int, *, width: int = 6) -> np.ndarray:
+    drawn = np.zeros(SIZE, dtype=bool)
+    drawn[3:12, left : left + width] = True
+    drawn[5:7, left + 1 : left + 3] = False
+    return drawn
+
+
+def verdict(name: str, iou: float | None = 0.84) -> dict[str, Any]:
+    return {
+        "id": name, "iou": iou, "defect": "erode", "action": "minor_revision", "rationale": "Thin at the left.",
+        "text": "the dog", "seconds": 0.1,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def handed(tmp_path: Path) -> tuple[list[np.ndarray], Path]:
+    masks = [mask(2), mask(9), np.zeros(SIZE, dtype=bool), mask(20)]
+    rows = [verdict("a#1"), verdict("a#2", 0.5), verdict("a#3", None), verdict("v/b", 1.0)]
+    frames = ["a.jpg", "a.jpg", "a.jpg", "v/b.jpg"]
+    for name in set(frames):
+        write_frame(tmp_path / "images" / name, np.zeros((*SIZE, 3), np.uint8))
+    content = coco(map(Candidate, rows, masks, frames))
+    path = tmp_path / "accepted.json"
+    path.write_text(json.dumps(content))
+    return masks, path
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_pycocotools_reads_the_same_masks(handed: tuple[list[np.ndarray], Path]) -> None:
+    from pycocotools.coco import COCO
+
+    masks, path = handed
+    with contextlib.redirect_stdout(io.StringIO()):
+        loaded = COCO(str(path))
+    assert len(loaded.getImgIds()) == 2
+    annotations = loaded.loadAnns(loaded.getAnnIds())
+    for given_, annotation in zip(masks, annotations, strict=True):
+        assert np.array_equal(loaded.annToMask(annotation).astype(bool), given_)
+        assert annotation["area"] == given_.sum()
+    assert annotations[0]["bbox"] == [2, 3, 6, 9]
+    assert annotations[2]["bbox"] == [0, 0, 0, 0]
+    assert [annotation.get("score") for annotation in annotations] == [0.84, 0.5, None, 1.0]
+    assert {annotation["defect"] for annotation in annotations} == {"erode"}
+
+
+def test_our_own_listing_reads_the_same_masks(handed: tuple[list[np.ndarray], Path]) -> None:
+    masks, path = handed
+    listing = list_items(path, ListOptions(images=path.parent / "images"))
+    assert not listing.errors
+    assert [one.id for one in listing.items] == ["a/1", "a/2", "a/3", "b/4"]
+    for given_, one in zip(masks, listing.items, strict=True):
+        assert np.array_equal(read_mask(one.mask, size=SIZE).mask, given_)
+    first = listing.items[0]
+    assert first.query.text == "the dog"
+    assert first.extra["item"] == "a#1"
+    assert (first.extra["score"], first.extra["action"]) == (0.84, "minor_revision")
+    assert first.extra["rationale"] == "Thin at the left."
+
+
+def test_masks_of_two_sizes_on_one_frame_are_refused() -> None:
+    wide = np.zeros((20, 31), dtype=bool)
+    with pytest.raises(InputError, match="20 x 31"):
+        coco([Candidate(verdict("a"), mask(2), "a.jpg"), Candidate(verdict("b"), wide, "a.jpg")])
+
+
+def test_nothing_to_hand_over_is_still_coco() -> None:
+    assert coco([])["annotations"] == []

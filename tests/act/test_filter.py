@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from auscult.act.filter import redecide, select
+from auscult.act.policy import DEFAULT, RELEASE, decide, load_policy
+from auscult.errors import UsageError
+from auscult.types import Evidence, Verdict
+
+
+def row(name: str, defect: str, iou: float | None, **changes: Any) -> dict[str, Any]:
+    return {
+        "id": name, "defect": defect, "iou": iou, "action": None, "target_exists": "unchecked",
+        "evidence": {"shape": True, "identity": False}, "rationale": "Why.", "clip": "v1", **changes,
+    }  # fmt: skip
+
+
+ROWS = [row("a", "perfect", 0.97), row("b", "erode", 0.85), row("c", "erode", 0.5), row("d", "empty", None)]
+
+
+def ids(rows: Any) -> list[str]:
+    return [one["id"] for one in rows]
+
+
+def test_picking_by_action_defect_and_iou() -> None:
+    rows = redecide(ROWS, DEFAULT)
+    assert ids(select(rows, actions={"accept"})) == ["a"]
+    assert ids(select(rows, actions={"minor_revision", "reject"})) == ["b", "c", "d"]
+    assert ids(select(rows, actions={"minor_revision", "reject"}, defects={"erode"})) == ["b", "c"]
+    assert ids(select(rows, actions={"reject"}, min_iou=0.5)) == ["c"]
+    assert select(rows, actions=()) == []
+    assert select(ROWS, actions={"accept"}) == []
+
+
+def test_verdicts_and_rows_are_picked_alike() -> None:
+    verdict = Verdict(
+        id="a", iou=0.97, iou_low=0.9, iou_high=1.0, defect="perfect", defect_probs={}, evidence=Evidence(),
+        rationale="", judge="masks.any.v1",
+    )  # fmt: skip
+    assert select([decide(verdict)], actions={"accept"}, min_iou=0.9)[0].id == "a"
+
+
+def test_deciding_again_changes_action_and_note_and_nothing_else() -> None:
+    before = [dict(one) for one in ROWS]
+    strict = redecide(ROWS, load_policy("identity"))
+    assert before == ROWS
+    assert [one["action"] for one in strict] == ["minor_revision", "minor_revision", "reject", "reject"]
+    assert strict[0]["rationale"].startswith("Why. Not accepted")
+    released = redecide(strict, RELEASE)
+    assert [one["action"] for one in released] == ["accept", "minor_revision", "major_revision", "reject"]
+    assert [one["rationale"] for one in released[:3]] == ["Why."] * 3
+    assert {one["clip"] for one in released} == {"v1"}
+
+
+def test_deciding_on_rows_is_deciding_on_verdicts() -> None:
+    for iou in (0.949999, 0.95, 0.8, 0.1):
+        for defect in ("perfect", "erode", "merge", "full_neg"):
+            verdict = Verdict(
+                id="a", iou=iou, iou_low=0.0, iou_high=1.0, defect=defect, defect_probs={}, evidence=Evidence(),
+                rationale="Why.", judge="masks.any.v1",
+            )  # type: ignore[arg-type]  # fmt: skip
+            (again,) = redecide([row("a", defect, iou)], DEFAULT)
+            assert again["action"] == decide(verdict).action
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [row("a", "eroded", 0.5), row("a", "erode", "0.5"), row("a", "erode", 0.5, target_exists="?"), {}],  # type: ignore[arg-type]
+)
+def test_a_row_that_is_no_verdict_is_refused(broken: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="no verdict"):
+        redecide([broken], DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"actions": {"keep"}},
+        {"actions": {"accept"}, "defects": {"hole"}},
+        {"actions": {"accept"}, "min_iou": 87},
+    ],
+)
+def test_unknown_words_are_wrong_usage(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        select(ROWS, **options)

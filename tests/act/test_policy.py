@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult.act.policy import DEFAULT, RELEASE, Policy, decide, load_policy
+from auscult.types import ACTIONS, DEFECTS, Evidence, Verdict
+
+
+def verdict(defect: Any, iou: float | None, **changes: Any) -> Verdict:
+    values: dict[str, Any] = {
+        "id": "a", "iou": iou, "iou_low": iou, "iou_high": iou, "defect": defect, "defect_probs": {},
+        "evidence": Evidence(shape=True), "rationale": "A bite is missing at the left.", "judge": "masks.any.v1",
+    }  # fmt: skip
+    return Verdict(**{**values, **changes})
+
+
+def action(defect: Any, iou: float | None, policy: Policy = DEFAULT, **changes: Any) -> str | None:
+    return decide(verdict(defect, iou, **changes), policy).action
+
+
+ACCEPT, MINOR, MAJOR, REJECT = ACTIONS
+BELOW = 1e-5
+
+DEFAULT_TABLE = [
+    ("perfect", 1.0, ACCEPT), ("perfect", 0.95, ACCEPT), ("perfect", 0.95 - BELOW, MINOR), ("perfect", 0.0, MINOR),
+    *((shape, iou, wanted) for shape in ("cutout", "dilate", "erode") for iou, wanted in (
+        (1.0, MINOR), (0.825, MINOR), (0.825 - BELOW, MAJOR), (0.75, MAJOR), (0.75 - BELOW, REJECT), (0.0, REJECT))),
+    ("merge", 1.0, MINOR), ("merge", 0.9, MINOR), ("merge", 0.9 - BELOW, MAJOR), ("merge", 0.75, MAJOR),
+    ("merge", 0.75 - BELOW, REJECT), ("merge", 0.0, REJECT),
+    ("full_neg", 1.0, REJECT), ("full_neg", 0.0, REJECT),
+]  # fmt: skip
+
+RELEASE_TABLE = [
+    (0.0, REJECT),
+    (BELOW, MAJOR),
+    (0.6, MAJOR),
+    (0.6 + BELOW, MINOR),
+    (0.9, MINOR),
+    (0.9 + BELOW, ACCEPT),
+    (1.0, ACCEPT),
+]
+
+
+@pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
+def test_the_default_at_each_edge(defect: str, iou: float, wanted: str) -> None:
+    assert action(defect, iou) == wanted
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+@pytest.mark.parametrize(("iou", "wanted"), RELEASE_TABLE)
+def test_the_release_looks_at_the_iou_alone(defect: str, iou: float, wanted: str) -> None:
+    assert action(defect, iou, RELEASE) == wanted
+
+
+@pytest.mark.parametrize("policy", [DEFAULT, RELEASE, load_policy("identity")], ids=lambda policy: policy.name)
+def test_an_empty_mask_is_right_only_on_an_absent_target(policy: Policy) -> None:
+    absent, there, open_ = (
+        decide(verdict("empty", None, target_exists=exists), policy) for exists in ("no", "yes", "unchecked")
+    )
+    assert [one.action for one in (absent, there, open_)] == [ACCEPT, REJECT, REJECT]
+    assert absent.rationale == there.rationale == "A bite is missing at the left."
+    assert "was not checked" in open_.rationale
+
+
+def test_a_mask_on_an_absent_target_is_full_neg() -> None:
+    assert action("perfect", 0.99, target_exists="no") == REJECT
+    assert action("perfect", 0.99, target_exists="yes") == ACCEPT
+
+
+@pytest.mark.parametrize("iou", [None, math.nan])
+def test_without_an_estimate_nothing_is_kept(iou: float | None) -> None:
+    decided = decide(verdict("perfect", iou))
+    assert decided.action == REJECT
+    assert "no estimate" in decided.rationale
+
+
+def test_a_policy_can_ask_for_identity() -> None:
+    strict = load_policy("identity")
+    decided = decide(verdict("perfect", 0.99), strict)
+    assert decided.action == MINOR
+    assert "was not checked" in decided.rationale
+    assert action("perfect", 0.99, strict, evidence=Evidence(identity=True)) == ACCEPT
+    assert action("erode", 0.8, strict) == MAJOR
+
+
+def test_deciding_again_takes_back_the_note() -> None:
+    strict = load_policy("identity")
+    once = decide(verdict("perfect", 0.99), strict)
+    assert decide(once, strict) == once
+    assert decide(once, DEFAULT) == decide(verdict("perfect", 0.99), DEFAULT)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(DEFECTS), st.floats(0, 1), st.floats(0, 1))
+def test_a_better_mask_is_never_treated_worse(defect: Any, first: float, second: float) -> None:
+    low, high = sorted((first, second))
+    for policy in (DEFAULT, RELEASE):
+        worse, better = action(defect, low, policy), action(defect, high, policy)
+        assert ACTIONS.index(better) <= ACTIONS.index(worse)  # type: ignore[arg-type]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(DEFECTS), st.sampled_from([0.95, 0.9, 0.825, 0.75, 0.6]), st.floats(-1e-6, 1e-6))
+def test_the_decision_is_that_of_the_six_decimals_on_record(defect: Any, edge: float, offset: float) -> None:
+    for policy in (DEFAULT, RELEASE):
+        assert action(defect, edge + offset, policy) == action(defect, round(edge + offset, 6), policy)

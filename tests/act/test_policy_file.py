@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.act.policy import DEFAULT, decide, load_policy
+from auscult.act.policy_file import policy_of, shipped_policies
+from auscult.errors import AuscultError, InputError, UnknownName, UsageError
+
+GOOD: dict[str, Any] = {
+    "name": "mine",
+    "perfect": {"accept": {"at_least": 0.9}},
+    "shape": {"minor_revision": {"above": 0.8}, "major_revision": {"at_least": 0.8}},
+    "merge": {},
+    "full_neg": {},
+}
+
+TOML = """
+name = "mine"
+[perfect]
+accept = { at_least = 0.9 }
+[shape]
+minor_revision = { above = 0.8 }
+major_revision = { at_least = 0.8 }
+[merge]
+[full_neg]
+"""
+
+
+def test_the_shipped_policies_are_found_by_name() -> None:
+    assert shipped_policies() == ("default", "identity", "release")
+    for name in shipped_policies():
+        assert load_policy(name).name == name
+        assert load_policy(name).summary
+    assert load_policy("default") == DEFAULT
+
+
+def test_json_and_toml_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps(GOOD))
+    (tmp_path / "p.toml").write_text(TOML)
+    from_json, from_toml = load_policy(tmp_path / "p.json"), load_policy(str(tmp_path / "p.toml"))
+    assert from_json == from_toml
+    assert [threshold.action for threshold in from_json.shape] == ["minor_revision", "major_revision"]
+    assert [threshold.reached(0.8) for threshold in from_json.shape] == [False, True]
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    policy = copy.deepcopy(GOOD)
+    *folders, last = path.split("/")
+    table = policy
+    for folder in folders:
+        table = table[folder]
+    if value is ...:
+        del table[last]
+    else:
+        table[last] = value
+    return policy
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("name", ..., "no 'name'"),
+        ("merge", ..., "no 'merge'"),
+        ("name", "  ", "no text"),
+        ("summary", 3, "no text"),
+        ("require_identity", 1, "neither true nor false"),
+        ("perfct", {}, "did you mean perfect"),
+        ("merge", [], "no table"),
+        ("merge/reject", {}, "unknown key 'reject'"),
+        ("merge/minor_revison", {"above": 0}, "did you mean minor_revision"),
+        ("merge/accept", 0.5, "no table"),
+        ("merge/accept", {}, "0 bounds"),
+        ("merge/accept", {"above": 0.5, "at_least": 0.5}, "2 bounds"),
+        ("merge/accept", {"below": 0.5}, "unknown key 'below'"),
+        ("merge/accept", {"above": 1.5}, "from 0 to 1"),
+        ("merge/accept", {"above": -0.1}, "from 0 to 1"),
+        ("merge/accept", {"above": True}, "from 0 to 1"),
+        ("merge/accept", {"above": "0.5"}, "from 0 to 1"),
+        ("merge/accept", {"above": float("nan")}, "from 0 to 1"),
+        ("shape/major_revision", {"at_least": 0.85}, "needs no more than"),
+        ("shape/minor_revision", {"at_least": 0.8}, "needs no more than"),
+    ],
+)
+def test_what_is_wrong_is_named(path: str, value: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        policy_of(changed(path, value))
+    assert words in str(caught.value)
+    file = tmp_path / "p.json"
+    file.write_text(json.dumps(changed(path, value)))
+    with pytest.raises(UsageError) as again:
+        load_policy(file)
+    assert again.value.path == str(file)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff\xfe", b"[" * 100_000])
+@pytest.mark.parametrize("suffix", [".json", ".toml"])
+def test_a_file_that_is_none_is_wrong_usage(tmp_path: Path, content: bytes, suffix: str) -> None:
+    file = tmp_path / f"p{suffix}"
+    file.write_bytes(content)
+    with pytest.raises(UsageError):
+        load_policy(file)
+
+
+def test_unknown_names_and_files() -> None:
+    with pytest.raises(UnknownName, match="did you mean default"):
+        load_policy("defualt")
+    with pytest.raises(UsageError, match="does not exist"):
+        load_policy("nowhere.json")
+    for name in ("../default", "", "a\x00.json"):
+        with pytest.raises(AuscultError):
+            load_policy(name)
+
+
+def test_the_shipped_files_hold_what_the_table_in_the_documentation_says() -> None:
+    assert [(one.action, one.iou, one.inclusive) for one in DEFAULT.merge] == [
+        ("minor_revision", 0.9, True),
+        ("major_revision", 0.75, True),
+    ]
+    assert DEFAULT.full_neg == ()
+    assert decide.__defaults__ == (DEFAULT,)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.errors import NothingToDo, UsageError
+from auscult.media.masks import read_mask
+from auscult.media.rle import encode
+
+POLYGON = [[4.0, 3.0, 20.0, 3.0, 20.0, 9.0, 4.0, 9.0]]
+
+
+def annotation(**changes: Any) -> dict[str, Any]:
+    row = {
+        "id": 11, "image_id": 1, "category_id": 3, "segmentation": POLYGON, "area": 96.0,
+        "bbox": [4, 3, 16, 6], "iscrowd": 0, **changes,
+    }  # fmt: skip
+    return {key: value for key, value in row.items() if value is not ...}
+
+
+def instances(*annotations: Any) -> dict[str, Any]:
+    return {
+        "images": [
+            {"id": 1, "file_name": "a.jpg", "height": 24, "width": 32},
+            {"id": 2, "file_name": "sub/b.jpg", "height": 24, "width": 32},
+            {"id": 3, "file_name": "gone.jpg", "height": 24, "width": 32},
+            {"id": 4, "file_name": "../a.jpg", "height": 24, "width": 32},
+        ],
+        "categories": [{"id": 3, "name": "dog"}],
+        "annotations": list(annotations),
+    }
+
+
+@pytest.fixture
+def photos(make: Any) -> Path:
+    make.frame("photos/a.jpg")
+    make.frame("photos/sub/b.jpg")
+    folder: Path = make.root / "photos"
+    return folder
+
+
+def listed(make: Any, value: Any, **options: Any) -> Listing:
+    return list_items(make.json("file.json", value), ListOptions(images=make.root / "photos", **options))
+
+
+@pytest.mark.usefixtures("photos")
+def test_instances(make: Any) -> None:
+    mask = np.zeros((24, 32), bool)
+    mask[2:5, 7:9] = True
+    value = instances(
+        annotation(score=0.7, text="the dog", tags=[1]),
+        annotation(id=12, image_id=2, segmentation=encode(mask), category_id=99),
+        annotation(id=13, iscrowd=1),
+    )
+    listing = listed(make, value)
+    polygon, rle = listing.items
+    assert (polygon.id, polygon.query.text, polygon.clip) == ("a/11", "the dog", None)
+    assert polygon.extra == {
+        "annotation_id": 11, "image_id": 1, "category_id": 3, "category": "dog", "score": 0.7
+    }  # fmt: skip
+    assert read_mask(polygon.mask).mask.sum() == 16 * 6
+    assert (rle.id, rle.frame, rle.query.text) == ("b/12", make.root / "photos/sub/b.jpg", None)
+    assert np.array_equal(read_mask(rle.mask).mask, mask)
+    assert not listing.errors
+    assert listing.notes == ("1 crowd region left out: a crowd is no single object",)
+
+
+@pytest.mark.usefixtures("photos")
+def test_results_take_their_pictures_and_truth_from_instances(make: Any) -> None:
+    names = make.json("instances.json", instances(annotation(), annotation(id=14, image_id=2)))
+    results = [
+        {"image_id": 1, "category_id": 3, "segmentation": POLYGON, "score": 0.5, "ann_id": 11},
+        {"image_id": 2, "category_id": 3, "segmentation": POLYGON, "score": 0.25},
+        {"image_id": 2, "category_id": 3, "segmentation": POLYGON, "annotation_id": 11},
+        {"image_id": 2, "category_id": 3, "segmentation": POLYGON, "ann_id": 999},
+        {"image_id": 2, "category_id": 3, "bbox": [1, 2, 3, 4], "score": 0.25},
+    ]
+    listing = listed(make, results, instances=names)
+    first, second = listing.items
+    assert [(one.id, one.extra["score"]) for one in (first, second)] == [("a/1", 0.5), ("b/2", 0.25)]
+    assert first.truth is not None
+    assert first.truth.mask is not None
+    assert read_mask(first.truth.mask).mask.sum() == 16 * 6
+    assert second.truth is None
+    told = [record.error for _, record in listing.errors]
+    assert ["another picture" in told[0], "none of the annotations" in told[1], "segmentation" in told[2]] == [True] * 3
+
+
+BAD = {
+    "list": ([], "entry 2: it is a list"),
+    "null": (None, "entry 2: it is null"),
+    "no image": (annotation(image_id=...), "'image_id' is null"),
+    "image type": (annotation(image_id=[1]), "'image_id' is a list"),
+    "unknown image": (annotation(image_id=77), "image_id 77"),
+    "missing file": (annotation(image_id=3), "no picture 'gone.jpg'"),
+    "file outside": (annotation(image_id=4), "leaves the folder"),
+    "no mask": (annotation(segmentation=...), "no 'segmentation'"),
+    "empty mask": (annotation(segmentation=[]), "'segmentation' is a list"),
+    "text mask": (annotation(segmentation="abc"), "'segmentation' is a text"),
+    "id type": (annotation(id=[5]), "'id' is a list"),
+    "id out": (annotation(id="../../x"), "leads out"),
+    "text type": (annotation(text=5), "'text' is a number"),
+}
+
+
+@pytest.mark.usefixtures("photos")
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_annotation_costs_itself(make: Any, name: str) -> None:
+    bad, words = BAD[name]
+    listing = listed(make, instances(annotation(id=1), bad, annotation(id=2)))
+    assert [one.id for one in listing.items] == ["a/1", "a/2"]
+    ((_, record),) = listing.errors
+    assert words in record.error
+    assert record.path
+    assert record.error.startswith("entry 2")
+
+
+@pytest.mark.usefixtures("photos")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"{", b"nul", b"[1,]", b"3", b'"x"', b"\xff\xfe", b"[" * 90_000, b'{"images": 3}', b'{"images": []}',
+        b'{"images": [], "annotations": {}}', b'{"images": [NaN], "annotations": []}',
+        b'{"images": [], "annotations": [], "categories": 1}',
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_coco_is_told_so(make: Any, content: bytes) -> None:
+    path = make.root / "file.json"
+    path.write_bytes(content)
+    with pytest.raises(NothingToDo) as caught:
+        list_items(path, ListOptions(images=make.root / "photos"))
+    assert caught.value.path == str(path)
+    assert caught.value.expected
+
+
+@pytest.mark.usefixtures("photos")
+def test_what_is_missing_is_told(make: Any) -> None:
+    path = make.json("file.json", instances(annotation()))
+    with pytest.raises(UsageError, match="--images"):
+        list_items(path)
+    with pytest.raises(UsageError, match="--images"):
+        list_items(path, ListOptions(images=make.root / "nowhere"))
+    results = make.json("results.json", [{"image_id": 1, "segmentation": POLYGON}])
+    with pytest.raises(UsageError, match="--instances"):
+        list_items(results, ListOptions(images=make.root / "photos"))
+    with pytest.raises(UsageError, match="COCO instances"):
+        list_items(results, ListOptions(images=make.root / "photos", instances=results))
+
+
+@pytest.mark.usefixtures("photos")
+def test_equal_annotation_ids_are_told(make: Any) -> None:
+    listing = listed(make, instances(annotation(), annotation(image_id=1)))
+    assert [one.id for one in listing.items] == ["a/11"]
+    assert "used twice" in listing.errors[0][1].error
+
+
+def test_pictures_that_are_links_out_are_refused(make: Any, photos: Path, tmp_path: Path) -> None:
+    (photos / "a.jpg").rename(tmp_path / "a.jpg")
+    (photos / "a.jpg").symlink_to(tmp_path / "a.jpg")
+    value = instances(annotation(), annotation(id=12, image_id=2))
+    listing = listed(make, value)
+    assert [one.id for one in listing.items] == ["b/12"]
+    assert "symbolic link" in listing.errors[0][1].error
+    assert len(listed(make, value, root=tmp_path).items) == 2
+
+
+def test_another_json_is_not_taken_for_coco(make: Any, photos: Path) -> None:
+    with pytest.raises(NothingToDo, match="no layout"):
+        list_items(make.json("package.json", {"name": "x", "version": 1}))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.errors import UsageError
+
+
+@pytest.fixture
+def clip(make: Any) -> Any:
+    for stem in ("a", "b"):
+        make.frame(f"frames/{stem}.jpg")
+    make.palette("masks/a.png", 1, 2)
+    make.mask("masks/b.png")
+    return make
+
+
+def listed(make: Any, content: bytes, *, text: str | None = None) -> Listing:
+    table = make.root / "texts.csv"
+    table.write_bytes(content)
+    return list_items(make.root, ListOptions(texts=table, text=text))
+
+
+def told(listing: Listing) -> dict[str, str | None]:
+    return {one.id: one.query.text for one in listing.items}
+
+
+def test_one_text_for_all(clip: Any) -> None:
+    assert set(told(list_items(clip.root, ListOptions(text="the dog"))).values()) == {"the dog"}
+
+
+def test_by_id_with_byte_order_mark_quotes_and_further_columns(clip: Any) -> None:
+    listing = listed(clip, b'\xef\xbb\xbfID,who,Text\r\na#1,x,"the dog, left"\r\nb,y,"two\nlines"\r\n', text="rest")
+    assert told(listing) == {"a#1": "the dog, left", "a#2": "rest", "b": "two\nlines"}
+    assert not listing.errors
+
+
+@pytest.mark.parametrize("name", ["a", "a.jpg", "input/a", "input/a.jpg"])
+def test_by_frame_for_all_its_items(clip: Any, name: str) -> None:
+    listing = listed(clip, f"frame,text\n{name},dogs\n".encode())
+    assert told(listing) == {"a#1": "dogs", "a#2": "dogs", "b": None}
+
+
+def test_a_text_of_the_input_wins_over_the_general_one_and_loses_to_the_table(make: Any, item: Any) -> None:
+    source = make.lines(item(id="own", text="mine"), item(id="none"), item(id="told", text="mine"))
+    table = make.root / "t.csv"
+    table.write_text("id,text\ntold,table\n")
+    listing = list_items(source, ListOptions(text="all", texts=table))
+    assert told(listing) == {"own": "mine", "none": "all", "told": "table"}
+
+
+def test_rows_that_fit_nothing_are_errors_with_their_line(clip: Any) -> None:
+    listing = listed(clip, b'id,text\nb,"x\ny"\nghost,x\nb,again\na#1\n')
+    assert told(listing)["b"] == "x\ny"
+    assert [record.line for _, record in listing.errors] == [6, 4, 5]
+    assert [record.error.split(" ")[0] for _, record in listing.errors] == ["the", "id", "id"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"a,b\n1,2\n", b"text\nx\n", b'id,text\na,"x\n', b"id,text\n\xff,x\n", b"id,text\na," + b"x" * 200_000],
+)
+def test_a_table_that_is_none_is_wrong_usage(clip: Any, content: bytes) -> None:
+    with pytest.raises(UsageError, match="--texts"):
+        listed(clip, content)
+
+
+def test_a_missing_table_is_wrong_usage(clip: Any) -> None:
+    with pytest.raises(UsageError, match="--texts"):
+        list_items(clip.root, ListOptions(texts=Path("nowhere.csv")))

@@ -1,0 +1,183 @@
+"""What every registered dataset promises."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult import registry
+from auscult.cases.listing import Dataset, Listing, ListOptions, list_items
+from auscult.errors import AuscultError
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_labels
+
+NAMES = [entry.name for entry in registry.entries("dataset")]
+BUILT_IN = {"datasets.folder.v1", "datasets.items.v1", "datasets.coco.v1", "datasets.davis.v1"}
+
+
+def example(name: str, root: Path) -> tuple[Path, ListOptions]:
+    """A small INPUT of each built-in layout."""
+    labels = np.zeros((8, 10), np.uint8)
+    labels[1:4, 1:4], labels[5:7, 6:9] = 1, 2
+    frames, masks = {
+        "datasets.davis.v1": ("JPEGImages/480p/dog", "Annotations/480p/dog"),
+    }.get(name, ("frames", "masks"))
+    for stem in ("2", "10", "1"):
+        write_frame(root / frames / f"{stem}.jpg", np.zeros((8, 10, 3), np.uint8))
+        write_labels(root / masks / f"{stem}.png", labels)
+    if name == "datasets.items.v1":
+        (root / "items.jsonl").write_text('{"id": "a", "frame": "frames/1.jpg", "mask": "masks/1.png"}\n{"id": 3}\n')
+    if name != "datasets.coco.v1":
+        return root, ListOptions()
+    box = [[1, 1, 5, 1, 5, 6]]
+    (root / "coco.json").write_text(
+        json.dumps(
+            {
+                "images": [{"id": 1, "file_name": "1.jpg", "height": 8, "width": 10}],
+                "annotations": [{"id": 5, "image_id": 1, "segmentation": box}, {"id": 6}],
+            }
+        )
+    )
+    return root / "coco.json", ListOptions(images=root / "frames")
+
+
+def load(name: str) -> Dataset:
+    dataset: Dataset = registry.load("dataset", name)
+    return dataset
+
+
+def test_the_layouts_of_the_documentation_are_registered() -> None:
+    assert set(NAMES) >= BUILT_IN
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_says_what_it_is(name: str) -> None:
+    dataset = load(name)
+    assert isinstance(dataset, Dataset)
+    assert dataset.name == name
+    for value in (dataset.meta.summary, dataset.meta.goal, dataset.meta.modality, dataset.meta.source):
+        assert value.strip()
+        assert "\n" not in value
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_it_recognises_its_own_and_lists_it_the_same_every_time(name: str, tmp_path: Path) -> None:
+    source, options = example(name, tmp_path)
+    dataset = load(name)
+    assert dataset.recognises(source, options)
+    first, second = dataset.list(source, options), dataset.list(source, options)
+    assert first == second
+    assert first.items
+    assert first.layout == name
+    assert list_items(source, options).layout == name
+    natural = [stem for stem in ("1", "2", "10") for _ in range(2)]
+    if name in {"datasets.folder.v1", "datasets.davis.v1"}:
+        assert [one.frame.stem for one in first.items] == natural
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_does_not_recognise_what_is_not_its_own(name: str, tmp_path: Path) -> None:
+    dataset = load(name)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("x")
+    (tmp_path / "package.json").write_text('{"name": "x"}')
+    (tmp_path / "zero.json").write_bytes(b"")
+    for place in ("empty", "notes.txt", "package.json", "zero.json", "missing", "missing.json", "missing.jsonl"):
+        assert not dataset.recognises(tmp_path / place, ListOptions())
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+@pytest.mark.parametrize("other", sorted(BUILT_IN))
+def test_no_input_has_two_layouts(name: str, other: str, tmp_path: Path) -> None:
+    source, options = example(name, tmp_path)
+    assert load(other).recognises(source, options) == (name == other)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["../a", "/a", "\x00"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+ITEM = st.fixed_dictionaries(
+    {},
+    optional={
+        key: JSON | st.sampled_from(["a", "f.jpg"])
+        for key in ("id", "frame", "mask", "text", "clip", "video", "time_s", "truth")
+    },
+)
+ANNOTATION = st.fixed_dictionaries(
+    {},
+    optional={
+        key: JSON | st.sampled_from([1, "1"])
+        for key in ("id", "image_id", "segmentation", "category_id", "iscrowd", "text", "ann_id", "score")
+    },
+)
+COCO = st.fixed_dictionaries(
+    {
+        "images": JSON | st.just([{"id": 1, "file_name": "f.jpg"}]),
+        "annotations": JSON | st.lists(ANNOTATION, max_size=3),
+    },
+    optional={"categories": JSON},
+)
+
+
+def listed(content: bytes, file: str, **options: Any) -> Listing | None:
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / file
+        source.write_bytes(content)
+        (Path(folder) / "f.jpg").write_bytes(b"x")
+        chosen = {key: Path(folder) / value for key, value in options.items()}
+        try:
+            listing = list_items(source, ListOptions(**chosen))
+        except AuscultError as error:
+            str(error).encode()
+            return None
+        return listing
+
+
+def check(listing: Listing | None) -> None:
+    """Ids are usable and unique, and everything can be written to a record."""
+    if listing is None:
+        return
+    ids = [one.id for one in listing.items]
+    assert len(set(ids)) == len(ids)
+    for one in listing.items:
+        assert ".." not in one.id.split("/")
+        assert ".." not in one.frame.parts
+        json.dumps([one.id, one.query.text, one.clip, one.time_s, dict(one.extra)], allow_nan=False).encode()
+    for _, record in listing.errors:
+        assert record.error
+        assert record.path
+        f"{record.error}{record.expected}{record.hint}".encode()
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(ITEM | JSON, max_size=4))
+def test_any_lines_of_json_are_survived(rows: list[Any]) -> None:
+    check(listed("\n".join(map(json.dumps, rows)).encode(), "items.jsonl"))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.binary(max_size=30), max_size=4))
+def test_any_bytes_are_survived(lines: list[bytes]) -> None:
+    check(listed(b"\n".join(lines), "items.jsonl"))
+    check(listed(b"\n".join(lines), "coco.json", images="."))
+
+
+@settings(deadline=None, max_examples=60)
+@given(COCO | JSON | st.lists(ANNOTATION, max_size=3))
+def test_any_coco_is_survived(value: Any) -> None:
+    check(listed(json.dumps(value).encode(), "coco.json", images="."))
+    check(listed(json.dumps(value).encode(), "coco.json", images=".", instances="coco.json"))
