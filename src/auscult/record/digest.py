@@ -1,0 +1,51 @@
+"""Hashes of content: 16 bytes of BLAKE2b in hexadecimal, the same on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from auscult.errors import InputError
+
+_BLOCK_BYTES = 1 << 20
+
+
+def digest_bytes(data: bytes) -> str:
+    """Hash bytes; 32 hexadecimal digits."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def digest_file(path: Path) -> str:
+    """Hash a file's bytes, read block by block.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):
+                digest.update(block)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(
+            f"the file cannot be read: {reason}",
+            expected="a readable file",
+            hint="check the path and its permissions",
+            path=path,
+        ) from error
+    return digest.hexdigest()
+
+
+def digest_json(value: object) -> str:
+    """Hash a JSON value; the order of an object's keys does not matter.
+
+    Raises:
+        InputError: The value holds something JSON cannot, such as NaN.
+    """
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"a value cannot be written as JSON: {error}", expected="JSON values") from error
+    return digest_bytes(text.encode())

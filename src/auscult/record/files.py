@@ -1,0 +1,219 @@
+"""Writing inside one folder: whole lines at the end of files, whole files at one stroke, nothing outside the folder.
+
+Every file is noted in ``.written`` before it is made, so that a later run can remove exactly what was written here and
+nothing of anyone else's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from auscult.errors import AuscultError, OutputError
+from auscult.record.lines import dump, heal, read_lines
+
+NOTES = ".written"
+PART = ".part"
+
+_MAX_DEPTH = 8
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def failed(error: OSError, folder: Path, doing: str) -> OutputError:
+    """Say what went wrong with a folder in our words."""
+    return OutputError(
+        f"{doing}: {error.strerror or error}",
+        expected="a folder on a disk with space that may be written to",
+        hint="free space or change the permissions and repeat the command, which goes on where this one stopped; "
+        "or choose another --out",
+        path=folder,
+    )
+
+
+class Files:
+    """Writes files of one folder; for one process and one thread, which holds the folder's lock.
+
+    Args:
+        folder: An existing folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open: dict[str, int] = {}
+        heal(folder / NOTES)
+        self._noted = {str(row.get("name")) for row in read_lines(folder / NOTES)}
+        self._unlink(folder / PART)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every file written here, by this run or an earlier one."""
+        return frozenset(self._noted)
+
+    def claim(self, name: str) -> Path:
+        """Note that ``name`` is about to be written, make its folders, and say where it is.
+
+        Raises:
+            OutputError: The name leaves the folder, or its folder cannot be made.
+        """
+        path = self.locate(name)
+        if name not in self._noted:
+            self._noted.add(name)
+            self._write_end(NOTES, dump({"name": name}) + b"\n")
+        if "/" in name:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise failed(error, path.parent, "the folder cannot be made") from error
+        return path
+
+    def locate(self, name: str) -> Path:
+        """Where a file of this folder is.
+
+        Args:
+            name: File name, or a path of at most eight parts with ``/`` between them.
+
+        Raises:
+            OutputError: The name is absolute, hidden, leaves the folder, or passes through a symbolic link.
+        """
+        parts = PurePosixPath(name).parts
+        plain = 0 < len(parts) <= _MAX_DEPTH and "/".join(parts) == name and "\\" not in name and "\0" not in name
+        if not plain or any(part.startswith((".", "/")) for part in parts):
+            raise OutputError(
+                f"{name[:200]!r} is no name for a file of the output folder",
+                expected="a relative path without '..', hidden parts or backslashes",
+                path=self.folder,
+            )
+        for depth in range(1, len(parts)):
+            if self.folder.joinpath(*parts[:depth]).is_symlink():
+                raise OutputError(
+                    f"{'/'.join(parts[:depth])!r} is a symbolic link; nothing is written through it",
+                    expected="a real folder",
+                    hint="remove the link, or choose another --out",
+                    path=self.folder,
+                )
+        return self.folder.joinpath(*parts)
+
+    def append(self, name: str, data: bytes) -> None:
+        """Put whole lines at the end of a file.
+
+        Raises:
+            OutputError: The disk is full or the file cannot be written; the file then ends as it did before.
+        """
+        self.claim(name)
+        self._write_end(name, data)
+
+    def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        """Make or replace a whole file; a reader sees the old or the new one, never a part.
+
+        Args:
+            name: The file.
+            data: Its content.
+            durable: Wait until the disk has it. Without, a power failure (not a crash) may lose the file.
+
+        Raises:
+            OutputError: The disk is full or the file cannot be written; an old one then stays.
+        """
+        path = self.claim(name)
+        self._forget(name)
+        part = self.folder / PART
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOFOLLOW, 0o644)
+            try:
+                _write_all(descriptor, data)
+                if durable:
+                    os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            part.replace(path)
+        except OSError as error:
+            self._unlink(part)
+            raise failed(error, path, "the file cannot be written") from error
+
+    def remove(self, name: str) -> None:
+        """Remove a file if it is there, and the folders it leaves empty.
+
+        Raises:
+            OutputError: It cannot be removed.
+        """
+        path = self.locate(name)
+        self._forget(name)
+        self._unlink(path)
+        for parent in path.parents:
+            if parent == self.folder or not _rmdir(parent):
+                break
+
+    def clear(self, names: Iterable[str], *, last: str) -> None:
+        """Remove what was noted and ``names``; then the notes, then ``last``.
+
+        Noted names that a hand has altered to leave the folder, and folders of such a name, are left alone.
+        """
+        for name in sorted((self._noted | set(names)) - {last}):
+            try:
+                path = self.locate(name)
+            except AuscultError:
+                continue
+            if path.is_symlink() or not path.is_dir():
+                self.remove(name)
+        self._forget(NOTES)
+        self._unlink(self.folder / NOTES)
+        self._unlink(self.folder / last)
+        self._noted = set()
+
+    def close(self) -> None:
+        """Hand everything to the disk and close.
+
+        Raises:
+            OutputError: The disk did not take it.
+        """
+        problem: OSError | None = None
+        for descriptor in self._open.values():
+            try:
+                os.fsync(descriptor)
+            except OSError as error:
+                problem = error
+            finally:
+                os.close(descriptor)
+        self._open.clear()
+        if problem is not None:
+            raise failed(problem, self.folder, "results did not reach the disk") from problem
+
+    def _write_end(self, name: str, data: bytes) -> None:
+        try:
+            if name not in self._open:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NOFOLLOW
+                self._open[name] = os.open(self.folder / name, flags, 0o644)
+            descriptor = self._open[name]
+            size = os.fstat(descriptor).st_size
+            try:
+                _write_all(descriptor, data)
+            except BaseException:
+                os.ftruncate(descriptor, size)
+                raise
+        except OSError as error:
+            raise failed(error, self.folder, f"{name} cannot be written; what it holds already is kept") from error
+
+    def _forget(self, name: str) -> None:
+        descriptor = self._open.pop(name, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _unlink(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise failed(error, path, "the file cannot be removed") from error
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _rmdir(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,292 @@
+"""The output folder of a run: opened, resumed, written to, finished.
+
+::
+
+    DIR/manifest.json     what the run is; a folder without one is nobody's record
+    DIR/*.jsonl           one line per result, appended whole as results come
+    DIR/*.json, tables/   written at the end, each at one stroke
+    DIR/.lock .written    who writes here; what was written here
+    DIR/input/            the INPUT, where a command makes its own (`auscult demo`); a run by itself
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from auscult.errors import NewerSchema, OutputError, RecordError
+from auscult.record import lock, manifest
+from auscult.record.files import NOTES, PART, Files, failed
+from auscult.record.lines import dump, heal, load, read_lines
+from auscult.record.schema import SCHEMA
+
+MANIFEST = "manifest.json"
+INPUT = "input"
+WELL_KNOWN = (
+    "verdicts.jsonl", "scores.jsonl", "clips.jsonl", "errors.jsonl", "masks.jsonl", "thumbnails.jsonl",
+    "items.jsonl", "summary.json", "verdicts.csv", "report.html",
+)  # fmt: skip
+
+_OURS = frozenset({lock.NAME, NOTES, PART})
+_MAX_MANIFEST_BYTES = 16 << 20
+_KEPT_RESUMPTIONS = 20
+
+
+def open_run(
+    folder: Path,
+    run: Mapping[str, Any],
+    *,
+    overwrite: bool = False,
+    ignore: frozenset[str] = manifest.IGNORED,
+) -> RunFolder:
+    """Begin a run in a folder, or go on with the same run in it.
+
+    Args:
+        folder: Where to; made if missing.
+        run: The manifest, from ``manifest.build``.
+        overwrite: Begin anew: remove what auscult wrote there, and only that.
+        ignore: Arguments and inputs that do not change a result.
+
+    Returns:
+        The folder, locked until it is closed; use it in a ``with`` statement.
+
+    Raises:
+        Locked: Another process is writing to it.
+        Mismatch: It holds a run with other arguments or input.
+        NewerSchema: A newer version made it.
+        RecordError: It holds other files and no run, or a damaged one.
+        OutputError: It cannot be made or written.
+    """
+    _make(folder)
+    refuse_strangers(folder)
+    held = lock.FolderLock(folder)
+    try:
+        refuse_strangers(folder)
+        old = read_manifest(folder) if (folder / MANIFEST).exists() else None
+        new: dict[str, Any] = load(dump(run))
+        files = Files(folder)
+        if old is not None and overwrite:
+            files.clear(WELL_KNOWN, last=MANIFEST)
+        elif old is not None:
+            manifest.check_same(old, new, ignore=ignore, path=folder)
+            for name in _line_files(folder):
+                heal(folder / name)
+            new = _resumed(old, new)
+        opened = RunFolder(held, files, new, resumed=old is not None and not overwrite)
+        opened.write_json(MANIFEST, new)
+    except BaseException:
+        held.release()
+        raise
+    return opened
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Read ``manifest.json`` of a record.
+
+    Raises:
+        NewerSchema: A newer version made it.
+        RecordError: There is none, or it is not auscult's.
+    """
+    path = folder / MANIFEST
+    try:
+        with path.open("rb") as file:
+            content = load(file.read(_MAX_MANIFEST_BYTES))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise RecordError(
+            f"the manifest cannot be read: {reason}",
+            expected="the output folder of an auscult command",
+            hint="`auscult audit INPUT --out DIR` makes one",
+            path=path,
+        ) from error
+    schema = content.get("schema") if isinstance(content, dict) else None
+    if type(schema) is not int or not isinstance(content.get("command"), str):
+        raise RecordError(
+            "the manifest is not one of auscult's",
+            expected="the output folder of an auscult command",
+            hint="choose another folder; this one belongs to another program",
+            path=path,
+        )
+    if schema > SCHEMA:
+        raise NewerSchema(
+            f"the record has schema {schema}",
+            expected=f"schema {SCHEMA} or older",
+            hint="a newer auscult wrote it: upgrade auscult, or use another --out",
+            path=folder,
+        )
+    return dict(content)
+
+
+class RunFolder:
+    """A run's folder, held by this process; made by ``open_run``.
+
+    Names are file names of the folder, or paths below it with ``/`` between the parts.
+
+    Attributes:
+        path: The folder.
+        manifest: What ``manifest.json`` says.
+        resumed: Whether the folder held this run before.
+    """
+
+    def __init__(self, held: lock.FolderLock, files: Files, run: dict[str, Any], *, resumed: bool) -> None:
+        self.path = files.folder
+        self.manifest = run
+        self.resumed = resumed
+        self._lock = held
+        self._files = files
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a file so far; none if there is no such file.
+
+        Raises:
+            RecordError: A line is no JSON object.
+        """
+        return list(read_lines(self._files.locate(name)))
+
+    def append(self, name: str, row: Mapping[str, Any]) -> None:
+        """Add one row.
+
+        Raises:
+            OutputError: The disk is full, or the row is not JSON; the file then ends as it did before.
+        """
+        self.append_many(name, (row,))
+
+    def append_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows in one write.
+
+        Raises:
+            OutputError: The disk is full, or a row is not JSON; the file then ends as it did before.
+        """
+        data = b"".join(dump(dict(row)) + b"\n" for row in rows)
+        if data:
+            self._files.append(name, data)
+
+    def write_json(self, name: str, value: object) -> None:
+        """Make or replace a JSON file.
+
+        Raises:
+            OutputError: The file cannot be written; an old one then stays.
+        """
+        self.write_bytes(name, dump(value, indent=2) + b"\n")
+
+    def write_text(self, name: str, text: str) -> None:
+        """Make or replace a text file, UTF-8.
+
+        Raises:
+            OutputError: The file cannot be written; an old one then stays.
+        """
+        self.write_bytes(name, text.encode("utf-8", "backslashreplace"))
+
+    def write_bytes(self, name: str, data: bytes, *, durable: bool = True) -> None:
+        """Make or replace a file.
+
+        Args:
+            name: The file.
+            data: Its content.
+            durable: Wait until the disk has it; pass False for many small files that can be made again.
+
+        Raises:
+            OutputError: The file cannot be written; an old one then stays.
+        """
+        self._files.replace(name, data, durable=durable)
+
+    def claim(self, name: str) -> Path:
+        """Say where a file goes that another process will write, and note it as ours.
+
+        Raises:
+            OutputError: The name leaves the folder, or its folder cannot be made.
+        """
+        return self._files.claim(name)
+
+    def remove(self, name: str) -> None:
+        """Remove a file if it is there.
+
+        Raises:
+            OutputError: It cannot be removed.
+        """
+        self._files.remove(name)
+
+    def finish(self) -> None:
+        """Mark the run as finished.
+
+        Raises:
+            OutputError: The manifest cannot be written.
+        """
+        self.manifest["finished"] = manifest.now()
+        self.write_json(MANIFEST, self.manifest)
+
+    def close(self) -> None:
+        """Hand everything to the disk and let others in; a second call does nothing.
+
+        Raises:
+            OutputError: The disk did not take it.
+        """
+        try:
+            self._files.close()
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except OutputError:
+            if error is None:
+                raise
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise OutputError(
+            "the output folder cannot be made: a file of that name is in the way",
+            expected="a folder, or a name that is free",
+            hint="choose another --out",
+            path=folder,
+        ) from error
+    except OSError as error:
+        raise failed(error, folder, "the output folder cannot be made") from error
+    except ValueError as error:
+        raise OutputError(f"{str(folder)!r} is no path: {error}", hint="choose another --out") from error
+
+
+def refuse_strangers(folder: Path) -> None:
+    """Insist that a folder is empty or a run's; the INPUT that a run made for itself counts as its own.
+
+    Raises:
+        RecordError: It holds other files and no run.
+        OutputError: It cannot be listed.
+    """
+    try:
+        names = set(os.listdir(folder)) - _OURS  # noqa: PTH208 - names alone are wanted
+    except OSError as error:
+        raise failed(error, folder, "the output folder cannot be listed") from error
+    if (folder / INPUT / MANIFEST).is_file():
+        names.discard(INPUT)
+    if names and MANIFEST not in names:
+        some = ", ".join(sorted(names)[:3])
+        raise RecordError(
+            f"the folder holds other files ({some}) and no auscult run",
+            expected="a new or empty folder, or one that auscult made",
+            hint="choose another --out; auscult never removes files it did not write, with --overwrite either",
+            path=folder,
+        )
+
+
+def _line_files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.glob("*.jsonl") if path.is_file() and not path.is_symlink())
+
+
+def _resumed(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The old manifest, with a note of who goes on; the run is unfinished until it is finished again."""
+    before = old.get("resumed")
+    again = [*(before if isinstance(before, list) else []), {"time": manifest.now(), "versions": new.get("versions")}]
+    return {**{k: v for k, v in old.items() if k != "finished"}, "resumed": again[-_KEPT_RESUMPTIONS:]}

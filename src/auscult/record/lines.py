@@ -1,0 +1,143 @@
+"""Files of one JSON object per line: reading, healing, writing.
+
+Only a line feed ends a line. A last line that is broken is what a killed writer left: readers pass over it and
+``heal`` cuts it off. A broken line before the last is damage, and an error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from auscult.errors import OutputError, RecordError
+
+MAX_LINE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    start: int
+    row: dict[str, Any] | None
+    ended: bool
+
+
+def dump(value: object, *, indent: int | None = None) -> bytes:
+    """Write a JSON value as UTF-8, keys in their order.
+
+    Raises:
+        OutputError: The value holds something JSON cannot, such as NaN.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+        try:
+            return text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair, from a file name that is not UTF-8
+            return json.dumps(value, allow_nan=False, indent=indent).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OutputError(
+            f"a result cannot be written as JSON: {error}",
+            expected="text, finite numbers, lists and objects",
+            hint="a judge or plug-in gave another value; please report it",
+        ) from error
+
+
+def load(text: bytes) -> Any:
+    """Read a JSON value.
+
+    Raises:
+        ValueError: It is not JSON of UTF-8, or holds NaN or infinity, or nests too deeply.
+    """
+    try:
+        return json.loads(text.decode("utf-8"), parse_constant=_refuse)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the rows of a file, none for a missing one; a broken last line is passed over.
+
+    Raises:
+        RecordError: A line before the last is no JSON object, or the file cannot be read.
+    """
+    for _, row in numbered_lines(path):
+        yield row
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """``read_lines`` with line numbers, from 1."""
+    for line in _sound(path):
+        if line.row is not None:
+            yield line.number, line.row
+
+
+def heal(path: Path) -> None:
+    """Make a file end with a whole line: cut off a broken last one, end one that lacks only its end.
+
+    Raises:
+        RecordError: A line before the last is no JSON object, or the file cannot be read.
+        OutputError: The file cannot be written.
+    """
+    last = next(iter(deque(_sound(path), maxlen=1)), None)
+    if last is None or (last.row is not None and last.ended):
+        return
+    try:
+        with path.open("r+b") as file:
+            if last.row is None:
+                file.truncate(last.start)
+            else:
+                file.seek(0, os.SEEK_END)
+                file.write(b"\n")
+    except OSError as error:
+        raise OutputError(f"the file cannot be repaired: {error.strerror}", path=path) from error
+
+
+def _sound(path: Path) -> Iterator[_Line]:
+    """All lines, in which only the last may be broken."""
+    broken: _Line | None = None
+    try:
+        with path.open("rb") as file:
+            for line in _scan(file, path):
+                if broken is not None:
+                    raise RecordError(
+                        "the line is not a JSON object",
+                        expected="one JSON object per line",
+                        hint="the file was damaged or edited; repair or remove that line, or use another --out",
+                        path=path,
+                        line=broken.number,
+                    )
+                broken = line if line.row is None else None
+                yield line
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RecordError(f"the file cannot be read: {error.strerror}", path=path) from error
+
+
+def _scan(file: BinaryIO, path: Path) -> Iterator[_Line]:
+    start = 0
+    number = 0
+    while text := file.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if len(text) > MAX_LINE_BYTES:
+            raise RecordError(f"the line is longer than {MAX_LINE_BYTES >> 20} MiB", path=path, line=number)
+        if text != b"\n":
+            yield _Line(number, start, _row(text), text.endswith(b"\n"))
+        start += len(text)
+
+
+def _row(text: bytes) -> dict[str, Any] | None:
+    try:
+        row = load(text)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

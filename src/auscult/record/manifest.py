@@ -1,0 +1,206 @@
+"""What a run was: command, arguments, versions, seeds, hashes of its inputs.
+
+Arguments that are keys, tokens or passwords are masked, and so are passwords inside addresses.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from auscult.errors import Mismatch
+from auscult.record.schema import SCHEMA
+from auscult.version import VERSION
+
+IGNORED = frozenset({"workers", "timeout_s", "json", "quiet", "verbose", "max_failed", "overwrite", "out", "color"})
+"""Arguments that do not change a result."""
+
+_MASK = "***"
+_SECRET_WORDS = frozenset(
+    {"key", "apikey", "token", "password", "passwd", "passphrase", "secret", "credential", "credentials"}
+)
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
+_GIT_LIMIT_S = 3.0
+
+
+def build(
+    command: str,
+    *,
+    given: Mapping[str, Any],
+    defaulted: Mapping[str, Any],
+    seeds: Mapping[str, int],
+    inputs: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Write down what a run is about to be.
+
+    Args:
+        command: The verb.
+        given: Arguments that the user gave.
+        defaulted: The other arguments, with the values they had.
+        seeds: Name to seed.
+        inputs: Name to hash, count or layout of what is read.
+
+    Returns:
+        The content of ``manifest.json``, JSON values only; ``started`` is UTC, ISO 8601.
+    """
+    commit, dirty = _checkout()
+    return {
+        "schema": SCHEMA,
+        "command": command,
+        "arguments": {"given": _masked(given), "defaulted": _masked(defaulted)},
+        "versions": versions(),
+        "commit": commit,
+        "dirty": dirty,
+        "seeds": _masked(seeds),
+        "inputs": _masked(inputs),
+        "started": now(),
+    }
+
+
+def now() -> str:
+    """The time, UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def versions() -> dict[str, str | None]:
+    """Versions of auscult, Python, the machine's system and the packages that shape a result."""
+    return {
+        "auscult": VERSION,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()}-{platform.release()}-{platform.machine()}",
+        "numpy": _version("numpy"),
+        "opencv": _version("opencv-python-headless", "opencv-python", "opencv-contrib-python"),
+        "pillow": _version("pillow"),
+    }
+
+
+def check_same(
+    old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[str] = IGNORED, path: Path | None = None
+) -> None:
+    """Insist that two manifests describe the same run.
+
+    Args:
+        old: The manifest on disk.
+        new: The manifest of the command that wants to go on with it.
+        ignore: Arguments and inputs that do not change a result.
+        path: The folder, for the message.
+
+    Raises:
+        Mismatch: A command, version, argument, seed or input differs; the message names each.
+    """
+    differing = list(_differences(old, new, ignore))
+    if differing:
+        raise Mismatch(
+            "the folder was made with other arguments or input: " + "; ".join(differing[:6]),
+            expected="the command that began the folder",
+            hint="repeat that command to go on, use --overwrite to begin anew, or another --out",
+            path=path,
+        )
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozenset[str]) -> Iterator[str]:
+    if old.get("command") != new.get("command"):
+        yield f"the command was {old.get('command')}, now {new.get('command')}"
+        return  # the arguments of another command say nothing more
+    was, is_now = _section(old, "versions").get("auscult"), _section(new, "versions").get("auscult")
+    if was != is_now:
+        yield f"auscult was {was}, now {is_now}"
+    for words, old_values, new_values in (
+        ("--{}", _arguments(old), _arguments(new)),
+        ("seed {}", _section(old, "seeds"), _section(new, "seeds")),
+        ("input {}", _section(old, "inputs"), _section(new, "inputs")),
+    ):
+        for name in dict.fromkeys((*old_values, *new_values)):
+            before, after = old_values.get(name), new_values.get(name)
+            if name not in ignore and before != after:
+                shown = words.format(name.replace("_", "-") if words.startswith("--") else name)
+                yield f"{shown} was {_shown(before)}, now {_shown(after)}"
+
+
+def _section(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = manifest.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = _section(manifest, "arguments")
+    return {**_section(arguments, "defaulted"), **_section(arguments, "given")}
+
+
+def _shown(value: Any) -> str:
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _masked(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        str(name): _MASK if _is_secret(str(name)) and value is not None else _plain(value)
+        for name, value in values.items()
+    }
+
+
+def _is_secret(name: str) -> bool:
+    return not _SECRET_WORDS.isdisjoint(word.lower() for word in _WORD.findall(name))
+
+
+def _plain(value: Any) -> Any:
+    """The nearest JSON value, with passwords taken out of addresses."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return _masked(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted((_plain(inner) for inner in value), key=str)
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        return value.item()
+    return _LOGIN.sub(f"{_MASK}@", str(value))
+
+
+def _version(*names: str) -> str | None:
+    for name in names:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def _checkout() -> tuple[str | None, bool | None]:
+    """Commit and dirty flag of auscult's own checkout; None, None for an installed package.
+
+    An installed package may lie inside somebody's repository (an environment in a project folder); that repository
+    says nothing about auscult and is never asked.
+    """
+    package = Path(__file__).resolve().parents[1]
+    root = package.parents[1]
+    if package != root / "src" / "auscult" or not (root / ".git").exists():
+        return None, None
+    commit = _git(root, "rev-parse", "--verify", "HEAD")
+    status = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return (commit or None), (None if commit is None or status is None else bool(status))
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],  # noqa: S607 - wherever git is installed
+            capture_output=True,
+            check=True,
+            timeout=_GIT_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace").strip()

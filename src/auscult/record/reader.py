@@ -1,0 +1,147 @@
+"""Reading a record, finished or not; nothing in the folder is changed or locked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from auscult.errors import RecordError
+from auscult.record.folder import MANIFEST, read_manifest
+from auscult.record.lines import load, numbered_lines, read_lines
+from auscult.record.schema import verdict_from_json
+from auscult.types import Verdict
+
+_MAX_SUMMARY_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """A record as it was when it was read.
+
+    Attributes:
+        path: The folder.
+        manifest: Command, arguments, versions, seeds, hashes.
+        verdicts: Each verdict with the whole row it came from, which may hold further keys.
+        errors: Rows of ``errors.jsonl``, as they were written; see ``failed``.
+        scores: Rows of ``scores.jsonl``.
+        clips: Rows of ``clips.jsonl``.
+        summary: Content of ``summary.json``; None while the run is unfinished.
+    """
+
+    path: Path
+    manifest: Mapping[str, Any]
+    verdicts: tuple[tuple[Verdict, Mapping[str, Any]], ...]
+    errors: tuple[Mapping[str, Any], ...]
+    scores: tuple[Mapping[str, Any], ...]
+    clips: tuple[Mapping[str, Any], ...]
+    summary: Mapping[str, Any] | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether the command came to its end."""
+        return "finished" in self.manifest
+
+    @property
+    def failed(self) -> tuple[Mapping[str, Any], ...]:
+        """The errors that still stand: not those of ids that have a result by now, each once."""
+        done = {verdict.id for verdict, _ in self.verdicts}
+        done |= {str(row.get("id")) for row in self.scores if row.get("outcome") != "failed"}
+        return failed_rows(self.errors, done)
+
+    def thumbnails(self) -> Iterator[dict[str, Any]]:
+        """Rows of ``thumbnails.jsonl``, read one by one."""
+        return self.lines("thumbnails.jsonl")
+
+    def lines(self, name: str) -> Iterator[dict[str, Any]]:
+        """Rows of any file of the record, read one by one; none if there is no such file.
+
+        Raises:
+            RecordError: A line before the last is no JSON object.
+        """
+        return read_lines(self.path / name)
+
+
+def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tuple[Mapping[str, Any], ...]:
+    """The error rows that still stand.
+
+    Failed cases are tried again by the next run and rows are only ever appended, so that an id may have several; the
+    last one counts. Rows without id count once per content.
+
+    Args:
+        rows: Rows of ``errors.jsonl``, oldest first.
+        done: Ids that have a result.
+    """
+    standing: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        name = row.get("id")
+        if isinstance(name, str):
+            if name not in done:
+                standing["id:" + name] = row
+        else:
+            standing["row:" + json.dumps(row, sort_keys=True)] = row
+    return tuple(standing.values())
+
+
+def read_run(folder: Path) -> Run:
+    """Read a record.
+
+    Args:
+        folder: The output folder of a command; the command may still be at work.
+
+    Raises:
+        NewerSchema: A newer version made it.
+        RecordError: The folder holds no record, or a damaged one; the message names file and line.
+    """
+    if not folder.is_dir():
+        raise RecordError(
+            "there is no such folder" if not folder.exists() else "this is a file",
+            expected="the output folder of an auscult command",
+            hint="`auscult audit INPUT --out DIR` makes one",
+            path=folder,
+        )
+    if not (folder / MANIFEST).exists():
+        raise RecordError(
+            f"the folder holds no {MANIFEST}, so it is no record",
+            expected="the output folder of an auscult command",
+            hint="`auscult audit INPUT --out DIR` makes one",
+            path=folder,
+        )
+    return Run(
+        path=folder,
+        manifest=read_manifest(folder),
+        verdicts=tuple(_verdicts(folder / "verdicts.jsonl")),
+        errors=tuple(read_lines(folder / "errors.jsonl")),
+        scores=tuple(read_lines(folder / "scores.jsonl")),
+        clips=tuple(read_lines(folder / "clips.jsonl")),
+        summary=_summary(folder / "summary.json"),
+    )
+
+
+def _verdicts(path: Path) -> Iterator[tuple[Verdict, Mapping[str, Any]]]:
+    for number, row in numbered_lines(path):
+        try:
+            yield verdict_from_json(row), row
+        except RecordError as error:
+            raise RecordError(
+                error.message,
+                expected=error.expected,
+                hint="the file was edited or damaged; run the command again with --overwrite",
+                path=path,
+                line=number,
+            ) from error
+
+
+def _summary(path: Path) -> dict[str, Any] | None:
+    try:
+        with path.open("rb") as file:
+            content = load(file.read(_MAX_SUMMARY_BYTES))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise RecordError(f"the summary cannot be read: {error}", path=path) from error
+    if not isinstance(content, dict):
+        raise RecordError("the summary is no JSON object", path=path)
+    return content

@@ -1,0 +1,216 @@
+"""What the lines of a record look like: nouns to JSON and back.
+
+``SCHEMA`` counts up when a reader of an older version would misread a line; new keys alone do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast, get_args
+
+from auscult.errors import ErrorRecord, RecordError
+from auscult.outcome import Failed, Outcome, Scored, Undefined
+from auscult.types import ACTIONS, DEFECTS, Action, Box, Defect, Evidence, Existence, Verdict
+
+SCHEMA = 1
+
+VERDICT_KEYS = (
+    "id", "iou", "iou_low", "iou_high", "defect", "defect_probs", "action", "evidence", "novelty",
+    "target_exists", "target", "distractor", "rationale", "region", "judge", "seconds",
+)  # fmt: skip
+
+_DECIMALS = 6
+_EVIDENCE = ("shape", "boundary", "identity", "sound")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a command came to: the content of ``summary.json`` and of ``--json``.
+
+    Attributes:
+        command: The verb.
+        n: How many cases there were.
+        ok: How many have a result.
+        failed: How many should have one and have none.
+        undefined: How many cannot have one.
+        by_action: Counts of actions.
+        by_defect: Counts of defects.
+        metrics: Name to ``{value, low, high, n, signature}``.
+    """
+
+    command: str
+    n: int
+    ok: int
+    failed: int
+    undefined: int = 0
+    by_action: Mapping[str, int] = field(default_factory=dict)
+    by_defect: Mapping[str, int] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary as plain JSON values, keys in the order above."""
+        return {
+            **{key: getattr(self, key) for key in ("command", "n", "ok", "failed", "undefined")},
+            "by_action": dict(self.by_action),
+            "by_defect": dict(self.by_defect),
+            "metrics": {name: dict(metric) for name, metric in self.metrics.items()},
+        }
+
+
+def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
+    """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals.
+
+    Args:
+        verdict: What the judge said.
+        extra: Further keys of the row, JSON values; they cannot replace a key of the verdict.
+    """
+    row: dict[str, Any] = {key: _rounded(getattr(verdict, key)) for key in VERDICT_KEYS if key != "evidence"}
+    row["evidence"] = asdict(verdict.evidence)
+    row["region"] = None if verdict.region is None else [int(edge) for edge in verdict.region]
+    return {**{key: row[key] for key in VERDICT_KEYS}, **{k: v for k, v in extra.items() if k not in row}}
+
+
+def verdict_from_json(row: Mapping[str, Any]) -> Verdict:
+    """Read a row of ``verdicts.jsonl``; keys that are not the verdict's stay in the row.
+
+    Raises:
+        RecordError: A key is missing, or its value is of another type.
+    """
+    defect = _one_of(row, "defect", (*DEFECTS, "empty"))
+    action = None if row.get("action") is None else _one_of(row, "action", ACTIONS)
+    return Verdict(
+        id=_text(row, "id"),
+        iou=_number_or_none(row, "iou"),
+        iou_low=_number_or_none(row, "iou_low"),
+        iou_high=_number_or_none(row, "iou_high"),
+        defect=cast("Defect", defect),
+        defect_probs=_probabilities(row),
+        evidence=_evidence(row),
+        rationale=_text(row, "rationale"),
+        judge=_text(row, "judge"),
+        action=cast("Action | None", action),
+        novelty=_number_or_none(row, "novelty") or 0.0,
+        target_exists=cast(
+            "Existence", _one_of({"target_exists": "unchecked", **row}, "target_exists", get_args(Existence))
+        ),
+        target=_text_or_none(row, "target"),
+        distractor=_text_or_none(row, "distractor"),
+        region=_region(row),
+        seconds=_number_or_none(row, "seconds") or 0.0,
+    )
+
+
+def error_to_json(id: str | None, error: ErrorRecord) -> dict[str, Any]:  # noqa: A002 - the key's own name
+    """Turn an error into a row of ``errors.jsonl``; ``id`` is None when no case could be named."""
+    return {
+        "id": id,
+        "path": error.path,
+        "line": error.line,
+        "stage": error.stage,
+        "error": error.error,
+        "expected": error.expected,
+        "hint": error.hint,
+    }
+
+
+def error_from_json(row: Mapping[str, Any]) -> ErrorRecord:
+    """Read a row of ``errors.jsonl``.
+
+    Raises:
+        RecordError: A key is missing, or its value is of another type.
+    """
+    line = row.get("line")
+    if line is not None and (not isinstance(line, int) or isinstance(line, bool)):
+        raise _wrong("line", line, "a line number or null")
+    return ErrorRecord(
+        stage=_text(row, "stage"),
+        error=_text(row, "error"),
+        expected=_text_or_none(row, "expected") or "",
+        hint=_text_or_none(row, "hint") or "",
+        path=_text_or_none(row, "path"),
+        line=line,
+    )
+
+
+def score_to_json(id: str, metric: str, outcome: Outcome[Any]) -> dict[str, Any]:  # noqa: A002 - the key's own name
+    """Turn an outcome into a row of ``scores.jsonl``; the value keeps full precision, null unless scored."""
+    row: dict[str, Any] = {
+        "id": id, "metric": metric, "value": None, "outcome": "scored", "reason": None, "signature": None
+    }  # fmt: skip
+    if isinstance(outcome, Scored):
+        value = outcome.value
+        row["value"] = value.item() if hasattr(value, "item") else value
+        row["signature"] = outcome.signature.as_dict()
+    elif isinstance(outcome, Undefined):
+        row.update(outcome="undefined", reason=outcome.reason)
+    elif isinstance(outcome, Failed):
+        row.update(outcome="failed", reason=outcome.error.error)
+    return row
+
+
+def _rounded(value: Any) -> Any:
+    """Numpy and Python floats to six decimals; everything else as it is."""
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        value = value.item()
+    if isinstance(value, float):
+        return round(value, _DECIMALS)
+    if isinstance(value, Mapping):
+        return {str(key): _rounded(inner) for key, inner in value.items()}
+    return value
+
+
+def _wrong(key: str, value: object, expected: str) -> RecordError:
+    shown = repr(value)
+    return RecordError(f"{key!r} is {shown[:80]}", expected=f"{expected} at {key!r}")
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    value = row.get(key)
+    if not isinstance(value, str):
+        raise _wrong(key, value, "text")
+    return value
+
+
+def _text_or_none(row: Mapping[str, Any], key: str) -> str | None:
+    return None if row.get(key) is None else _text(row, key)
+
+
+def _number_or_none(row: Mapping[str, Any], key: str) -> float | None:
+    value = row.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _wrong(key, value, "a number or null")
+    return float(value)
+
+
+def _one_of(row: Mapping[str, Any], key: str, allowed: tuple[str, ...]) -> str:
+    value = row.get(key)
+    if not isinstance(value, str) or value not in allowed:
+        raise _wrong(key, value, f"one of {', '.join(allowed)}")
+    return value
+
+
+def _probabilities(row: Mapping[str, Any]) -> dict[str, float]:
+    values = row.get("defect_probs")
+    if not isinstance(values, Mapping):
+        raise _wrong("defect_probs", values, "an object of numbers")
+    return {key: _number_or_none(values, key) or 0.0 for key in values}
+
+
+def _evidence(row: Mapping[str, Any]) -> Evidence:
+    values = row.get("evidence")
+    if not isinstance(values, Mapping):
+        raise _wrong("evidence", values, "an object of true and false")
+    return Evidence(**{key: values.get(key) is True for key in _EVIDENCE})
+
+
+def _region(row: Mapping[str, Any]) -> Box | None:
+    value = row.get("region")
+    if value is None:
+        return None
+    whole = isinstance(value, (list, tuple)) and all(type(edge) is int for edge in value)
+    if not whole or len(value) != 4:
+        raise _wrong("region", value, "[x0, y0, x1, y1] or null")
+    return value[0], value[1], value[2], value[3]

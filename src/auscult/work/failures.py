@@ -1,0 +1,102 @@
+"""Exceptions, deaths and time-outs in words: the making of ``Failed``."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import PurePath
+from types import TracebackType
+
+from auscult.errors import AuscultError, ErrorRecord, UsageError
+from auscult.outcome import Failed
+
+_MAX_TEXT = 500
+_LIBRARIES = frozenset({"numpy", "cv2", "PIL", "scipy", "skimage", "sklearn", "torch"})
+_REPORT = "a defect in auscult or in a plug-in: please report it with the place named above"
+
+
+def of_exception(error: BaseException, stage: str) -> Failed:
+    """Keep what an exception says: its own fields if it is ours, else its class, text and place."""
+    if isinstance(error, AuscultError):
+        return Failed(ErrorRecord.of(error, stage))
+    if isinstance(error, MemoryError):
+        hint = "the machine ran out of memory: use fewer --workers or smaller input"
+        return Failed(ErrorRecord(stage=stage, error="out of memory", hint=hint))
+    return Failed(ErrorRecord(stage=stage, error=described(error), hint=_REPORT))
+
+
+def of_death(code: int, stage: str) -> Failed:
+    """Say how a worker process died; ``code`` is its exit status, negative for a signal."""
+    if code == -9:
+        hint = "killed from outside, most often for lack of memory: use fewer --workers or smaller input"
+    else:
+        hint = "a crash in a library or plug-in on this input; the others went on"
+    return Failed(ErrorRecord(stage=stage, error=f"the worker process died ({_how(code)})", hint=hint))
+
+
+def of_timeout(limit_s: float, stage: str) -> Failed:
+    """Say that a task took longer than it may."""
+    return Failed(
+        ErrorRecord(
+            stage=stage,
+            error=f"took longer than the limit of {limit_s:g} s and was stopped",
+            hint="raise the limit, or look at this input: it may be very large or damaged",
+        )
+    )
+
+
+def of_setup(error: BaseException) -> AuscultError:
+    """What to raise when the workers' function cannot be made."""
+    if isinstance(error, AuscultError):
+        return error
+    if isinstance(error, AttributeError) and "__main__" in str(error):
+        return UsageError(
+            f"the workers cannot see what is defined in the script itself ({error})",
+            expected="functions and classes that can be imported",
+            hint="put them into a module of their own and import it, or use workers=0",
+        )
+    return UsageError(f"the workers could not be set up: {described(error)}", hint="`auscult doctor` checks what works")
+
+
+def of_setup_death(code: int) -> AuscultError:
+    """What to raise when a worker died before its first task."""
+    return UsageError(
+        f"a worker process died while it was being set up ({_how(code)})",
+        hint="use fewer --workers if memory is short; `auscult doctor` checks what works",
+    )
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return f"signal {-code}, {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
+
+
+def described(error: BaseException) -> str:
+    """Class, text and place of an exception, on one line."""
+    text = " ".join(_text(error).split())[:_MAX_TEXT]
+    place = _place(error.__traceback__)
+    return type(error).__name__ + (f": {text}" if text else "") + (f" (at {place})" if place else "")
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an exception class of a plug-in may be broken itself
+        return ""
+
+
+def _place(trace: TracebackType | None) -> str:
+    """File and line of the innermost frame that is auscult's or a plug-in's, not a library's."""
+    place = ""
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        package = module.partition(".")[0]
+        if package not in _LIBRARIES | sys.stdlib_module_names and not module.startswith("auscult.work"):
+            parts = PurePath(trace.tb_frame.f_code.co_filename).parts[-(module.count(".") + 1) :]
+            place = f"{'/'.join(parts)}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -1,0 +1,60 @@
+"""Messages between this process and its own workers: a length, then a pickle.
+
+Only the two ends of a private pipe between a process and the child it started write here; nothing from a file or a
+user is ever read this way.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from typing import Any, BinaryIO
+
+_LENGTH = struct.Struct("<Q")
+
+
+def pack(message: object) -> bytes:
+    """Make a message.
+
+    Raises:
+        Exception: Whatever pickling the object raises.
+    """
+    data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return _LENGTH.pack(len(data)) + data
+
+
+def unpack(data: bytes) -> Any:
+    """Read the body of a message.
+
+    Raises:
+        Exception: Whatever rebuilding the object raises.
+    """
+    return pickle.loads(data)  # noqa: S301 - from our own child or parent
+
+
+def read(pipe: BinaryIO) -> bytes | None:
+    """Read one message's body; None when the other end is gone."""
+    head = _exactly(pipe, _LENGTH.size)
+    return None if head is None else _exactly(pipe, _LENGTH.unpack(head)[0])
+
+
+def write(pipe: BinaryIO, message: bytes) -> None:
+    """Write one packed message whole.
+
+    Raises:
+        OSError: The other end is gone.
+    """
+    view = memoryview(message)
+    while view:
+        view = view[pipe.write(view) :]
+    pipe.flush()
+
+
+def _exactly(pipe: BinaryIO, size: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < size:
+        part = pipe.read(min(size - len(parts), 1 << 20))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)

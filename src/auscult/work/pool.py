@@ -1,0 +1,245 @@
+"""Schedule tasks over worker processes, and give back what became of each."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
+
+from auscult.errors import UsageError
+from auscult.outcome import Failed
+from auscult.work import failures, frames
+from auscult.work.machine import default_workers
+from auscult.work.process import Event, Process
+
+__all__ = ["Task", "TaskResult", "default_workers", "run_tasks"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_JOIN_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[P]):
+    """What to do: a key, unique among the tasks, and what the function gets."""
+
+    key: str
+    payload: P
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(Generic[R]):
+    """What became of the task with that key: what the function returned, or why it did not."""
+
+    key: str
+    outcome: R | Failed
+
+
+def run_tasks(
+    make: Callable[[], Callable[[P], R]],
+    tasks: Iterable[Task[P]],
+    *,
+    workers: int,
+    timeout_s: float | None = None,
+    stage: str = "work",
+) -> Iterator[TaskResult[R]]:
+    """Run a function over tasks and yield each result as it comes, in any order.
+
+    Args:
+        make: Makes the function, once in each worker; must be picklable, such as ``functools.partial`` of a function
+            of a module.
+        tasks: What to do; taken one by one as workers become free, so it may be endless.
+        workers: Worker processes; 0 runs everything in this process, without isolation or time limit.
+        timeout_s: Limit for one task; the worker that exceeds it is killed and replaced.
+        stage: The stage that failures are recorded under.
+
+    Yields:
+        One result per task. An exception, a crash, a time-out or a result that cannot be sent is a ``Failed``.
+
+    Raises:
+        AuscultError: The function cannot be made; an error of ours as it is, any other as ``UsageError``.
+    """
+    if workers < 0 or (timeout_s is not None and timeout_s <= 0):
+        raise UsageError(
+            f"workers={workers}, timeout_s={timeout_s}", expected="workers 0 or more, a time limit above 0 or None"
+        )
+    if workers == 0:
+        return _in_this_process(make, tasks, stage)
+    try:
+        first = frames.pack((make, stage))
+    except Exception as error:
+        raise UsageError(
+            f"the workers' function cannot be sent to another process: {failures.described(error)}",
+            expected="functions and classes of modules",
+            hint="put it into a module of its own and import it, or use workers=0",
+        ) from error
+    return _Pool(first, workers=workers, timeout_s=timeout_s, stage=stage).run(tasks)
+
+
+def _in_this_process(
+    make: Callable[[], Callable[[P], R]], tasks: Iterable[Task[P]], stage: str
+) -> Iterator[TaskResult[R]]:
+    try:
+        function = make()
+    except Exception as error:
+        raise failures.of_setup(error) from error
+    for task in tasks:
+        outcome: R | Failed
+        try:
+            outcome = function(task.payload)
+        except (Exception, SystemExit) as error:  # an interrupt is the caller's, not the task's
+            outcome = failures.of_exception(error, stage)
+        yield TaskResult(task.key, outcome)
+
+
+class _Worker:
+    """A process and the one task it has."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+        self.ready = False
+        self.key: str | None = None
+        self.message = b""
+        self.deadline: float | None = None
+        self.timed_out = False
+
+    def give(self, key: str, message: bytes, timeout_s: float | None) -> None:
+        self.key, self.message = key, message
+        if self.ready:
+            self.begin(timeout_s)
+
+    def begin(self, timeout_s: float | None) -> None:
+        """Send the task; its time runs from here, not from the start of the process."""
+        if self.key is not None:
+            self.deadline = None if timeout_s is None else time.monotonic() + timeout_s
+            if self.process.send(self.message):
+                self.message = b""
+
+    def end(self) -> str | None:
+        key, self.key, self.deadline = self.key, None, None
+        return key
+
+
+class _Pool:
+    def __init__(self, first: bytes, *, workers: int, timeout_s: float | None, stage: str) -> None:
+        self._first = first
+        self._limit = workers
+        self._timeout_s = timeout_s
+        self._stage = stage
+        self._events: SimpleQueue[Event] = SimpleQueue()
+        self._workers: dict[Process, _Worker] = {}
+        self._results: deque[TaskResult[Any]] = deque()
+        self._again: list[tuple[str, bytes]] = []
+
+    def run(self, tasks: Iterable[Task[Any]]) -> Iterator[TaskResult[Any]]:
+        source = iter(tasks)
+        clean = False
+        try:
+            more = True
+            while True:
+                more = self._fill(source if more else iter(())) and more
+                if self._results:
+                    yield self._results.popleft()
+                elif any(worker.key is not None for worker in self._workers.values()):
+                    self._wait()
+                else:
+                    break
+            clean = True
+        finally:
+            self._stop(clean=clean)
+
+    def _fill(self, source: Iterator[Task[Any]]) -> bool:
+        """Give a task to every worker that has none, starting workers up to the limit; False when tasks ran out."""
+        while True:
+            free = next((worker for worker in self._workers.values() if worker.key is None), None)
+            if free is None and len(self._workers) >= self._limit:
+                return True
+            if self._again:
+                key, message = self._again.pop()
+            else:
+                task = next(source, None)
+                if task is None:
+                    return False
+                try:
+                    key, message = task.key, frames.pack(task.payload)
+                except Exception as error:
+                    self._results.append(TaskResult(task.key, failures.of_exception(error, self._stage)))
+                    return True
+            if free is None:
+                free = _Worker(Process(self._first, self._events))
+                self._workers[free.process] = free
+            free.give(key, message, self._timeout_s)
+
+    def _wait(self) -> None:
+        """Wait for events, handle all there are, then stop what is over its time."""
+        deadlines = [worker.deadline for worker in self._workers.values() if worker.deadline is not None]
+        pause = max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        try:
+            self._handle(self._events.get(timeout=pause))
+            while True:
+                self._handle(self._events.get_nowait())
+        except Empty:
+            pass
+        now = time.monotonic()
+        for worker in self._workers.values():
+            if worker.deadline is not None and worker.deadline <= now:
+                worker.deadline, worker.timed_out = None, True
+                worker.process.kill()
+
+    def _handle(self, event: Event) -> None:
+        worker = self._workers[event.worker]
+        if event.kind == "said":
+            self._hear(worker, event.body)
+            return
+        del self._workers[event.worker]
+        if event.error is not None:
+            raise UsageError(
+                f"a worker process cannot be started: {event.error.strerror}",
+                hint="use fewer --workers, or close other programs",
+            ) from event.error
+        if not worker.ready:
+            raise failures.of_setup_death(event.code)
+        key = worker.end()
+        if key is not None and worker.message:  # it died idle, before it got this task
+            self._again.append((key, worker.message))
+        elif key is not None:
+            timed_out = worker.timed_out and self._timeout_s is not None
+            failure = (
+                failures.of_timeout(self._timeout_s or 0.0, self._stage)
+                if timed_out
+                else failures.of_death(event.code, self._stage)
+            )
+            self._results.append(TaskResult(key, failure))
+
+    def _hear(self, worker: _Worker, body: bytes) -> None:
+        try:
+            kind, value = frames.unpack(body)
+        except Exception as error:
+            kind, value = "done", failures.of_exception(error, self._stage)
+        if kind == "unready":
+            raise value
+        if kind == "ready":
+            worker.ready = True
+            worker.begin(self._timeout_s)
+            return
+        key = worker.end()
+        if key is not None:
+            self._results.append(TaskResult(key, value))
+
+    def _stop(self, *, clean: bool) -> None:
+        """End every process: gently when all is done, at once after an error or interrupt."""
+        processes = list(self._workers)
+        for process in processes:
+            if clean:
+                process.retire()
+            else:
+                process.kill()
+        limit = time.monotonic() + _JOIN_S
+        for process in processes:
+            if not process.join(max(0.0, limit - time.monotonic())):
+                process.kill()
+                process.join(_JOIN_S)

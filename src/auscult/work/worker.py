@@ -1,0 +1,113 @@
+"""The other end: what runs inside a worker process.
+
+The process reads tasks from what was its standard input and answers on what was its standard output. Both are moved
+away before a judge or plug-in is imported, so that one that prints or reads disturbs nobody.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from auscult.errors import AuscultError, UsageError
+from auscult.work import failures, frames
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(parent: int) -> None:
+    """Serve tasks until the parent closes the pipe; never outlive it.
+
+    Args:
+        parent: Process id of the parent.
+    """
+    tasks_pipe, answers_pipe = _take_pipes()
+    _die_with(parent)
+    inbox: SimpleQueue[bytes | None] = SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_listen, args=(tasks_pipe, inbox, busy), daemon=True).start()
+    try:
+        _serve(inbox, answers_pipe, busy)
+    except BrokenPipeError:  # the parent is gone
+        os._exit(1)
+
+
+def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Move the pipes to descriptors of their own; standard input becomes empty, standard output the error output."""
+    tasks = os.fdopen(os.dup(0), "rb", buffering=0)
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return tasks, answers
+
+
+def _die_with(parent: int) -> None:
+    """Leave interrupts to the parent, and ask the kernel for a death with it, where it can be asked."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        try:
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        except (OSError, AttributeError):
+            return  # `_listen` sees the end of the pipe all the same
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _listen(pipe: BinaryIO, inbox: SimpleQueue[bytes | None], busy: threading.Event) -> None:
+    """Pass messages on. The end of the pipe while a task is at work means that nobody waits for its result."""
+    while (message := frames.read(pipe)) is not None:
+        inbox.put(message)
+    if busy.is_set():
+        os._exit(1)
+    inbox.put(None)
+
+
+def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.Event) -> None:
+    first = inbox.get()
+    if first is None:
+        return
+    busy.set()
+    try:
+        make, stage = frames.unpack(first)
+        function = make()
+    except BaseException as error:
+        frames.write(answers, _unready(failures.of_setup(error)))
+        return
+    _one_processor()
+    busy.clear()
+    frames.write(answers, frames.pack(("ready", None)))
+    while (message := inbox.get()) is not None:
+        busy.set()
+        answer = _answer(function, message, stage)
+        busy.clear()
+        frames.write(answers, answer)
+
+
+def _unready(error: AuscultError) -> bytes:
+    try:
+        return frames.pack(("unready", error))
+    except Exception:  # an error class of a plug-in that cannot be sent: its words can
+        return frames.pack(("unready", UsageError(error.message, expected=error.expected, hint=error.hint)))
+
+
+def _answer(function: Callable[[Any], Any], message: bytes, stage: str) -> bytes:
+    """Run one task; whatever it raises, ``sys.exit`` included, is its own failure."""
+    try:
+        return frames.pack(("done", function(frames.unpack(message))))
+    except BaseException as error:
+        return frames.pack(("done", failures.of_exception(error, stage)))
+
+
+def _one_processor() -> None:
+    """OpenCV keeps threads of its own; the workers are the parallelism."""
+    opencv = sys.modules.get("cv2")
+    if opencv is not None:
+        opencv.setNumThreads(1)

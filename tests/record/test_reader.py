@@ -1,0 +1,125 @@
+"""Reading records: finished, running, damaged, foreign."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auscult.errors import ErrorRecord, NewerSchema, RecordError
+from auscult.outcome import Failed, Scored, Signature
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.manifest import build
+from auscult.record.reader import failed_rows, read_run
+from auscult.record.schema import SCHEMA, error_to_json, score_to_json, verdict_to_json
+from auscult.types import Evidence, Verdict
+
+
+def verdict(name: str) -> Verdict:
+    return Verdict(
+        id=name, iou=0.5, iou_low=0.4, iou_high=0.6, defect="perfect", defect_probs={"perfect": 1.0},
+        evidence=Evidence(shape=True), rationale="Fine.", judge="masks.cues.v1", action="accept",
+    )  # fmt: skip
+
+
+def error(name: str | None, text: str = "gone") -> dict[str, Any]:
+    return error_to_json(name, ErrorRecord(stage="read", error=text))
+
+
+def opened(folder: Path) -> RunFolder:
+    return open_run(folder, build("audit", given={}, defaulted={}, seeds={}, inputs={}))
+
+
+def test_a_finished_record(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.append("verdicts.jsonl", verdict_to_json(verdict("a"), frame="a.jpg"))
+        run.append("errors.jsonl", error("b"))
+        run.append("scores.jsonl", score_to_json("a", "masks.iou.v1", Scored(0.5, Signature.of())))
+        run.append("clips.jsonl", {"clip": "c"})
+        run.append("thumbnails.jsonl", {"id": "a", "jpeg": "=="})
+        run.write_json("summary.json", {"n": 2})
+        run.finish()
+    read = read_run(tmp_path)
+    assert [(v, row["frame"]) for v, row in read.verdicts] == [(verdict("a"), "a.jpg")]
+    assert [row["id"] for row in read.failed] == ["b"]
+    assert [row["value"] for row in read.scores] == [0.5]
+    assert read.clips == ({"clip": "c"},)
+    assert list(read.thumbnails()) == [{"id": "a", "jpeg": "=="}]
+    assert list(read.lines("nothing.jsonl")) == []
+    assert read.summary == {"n": 2}
+    assert read.finished
+
+
+def test_a_running_record_is_read_without_its_torn_line_and_without_touching_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.append("verdicts.jsonl", verdict_to_json(verdict("a")))
+        with (tmp_path / "verdicts.jsonl").open("ab") as file:
+            file.write(b'{"id": "b", "io')
+        before = (tmp_path / "verdicts.jsonl").read_bytes()
+        read = read_run(tmp_path)
+        assert [v.id for v, _ in read.verdicts] == ["a"]
+        assert read.summary is None
+        assert not read.finished
+        assert (tmp_path / "verdicts.jsonl").read_bytes() == before
+
+
+def test_what_failed_once_and_has_a_result_now_is_not_failed(tmp_path: Path) -> None:
+    with opened(tmp_path) as run:
+        run.append_many(
+            "errors.jsonl", [error("a"), error("b", "first"), error(None), error("b", "second"), error(None)]
+        )
+        run.append("errors.jsonl", error("s"))
+        run.append("errors.jsonl", error("t"))
+        run.append("verdicts.jsonl", verdict_to_json(verdict("a")))
+        run.append("scores.jsonl", score_to_json("s", "m", Scored(1.0, Signature.of())))
+        run.append("scores.jsonl", score_to_json("t", "m", Failed(ErrorRecord(stage="score", error="gone"))))
+    read = read_run(tmp_path)
+    assert [(row["id"], row["error"]) for row in read.failed] == [("b", "second"), (None, "gone"), ("t", "gone")]
+    assert len(read.errors) == 7
+
+
+def test_error_rows_of_unknown_shape_are_kept_apart() -> None:
+    rows: list[dict[str, Any]] = [{"id": 3}, {"id": [1]}, {}, {"id": 3}]
+    assert failed_rows(rows, set()) == ({"id": 3}, {"id": [1]}, {})
+
+
+def test_what_is_no_record_is_refused_with_the_next_step(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", "utf-8")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "manifest.json").write_text('{"name": "app"}', "utf-8")
+    for name in ("missing", "file", "empty", "foreign"):
+        with pytest.raises(RecordError) as caught:
+            read_run(tmp_path / name)
+        assert str(tmp_path / name) in str(caught.value)
+        assert caught.value.hint
+
+
+def test_a_newer_record_is_refused(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    content = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
+    (tmp_path / "manifest.json").write_text(json.dumps({**content, "schema": SCHEMA + 1}), "utf-8")
+    with pytest.raises(NewerSchema, match="upgrade auscult"):
+        read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", "[1]", "null", '{"id": "x", "iou": NaN}', '{"id": "x"}', '{"a":' * 5000, "\ufeff{}", "\x00\x00"]
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
+    opened(tmp_path).close()
+    good = json.dumps(verdict_to_json(verdict("a")))
+    (tmp_path / "verdicts.jsonl").write_text(f"{good}\n\n{line}\n{good}\n", "utf-8")
+    with pytest.raises(RecordError) as caught:
+        read_run(tmp_path)
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "verdicts.jsonl"), 3)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "\udcff"])
+def test_a_damaged_summary_is_named(tmp_path: Path, content: str) -> None:
+    opened(tmp_path).close()
+    (tmp_path / "summary.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(RecordError, match="summary"):
+        read_run(tmp_path)
