@@ -1,0 +1,93 @@
+"""What a record says of itself, in words for the head of the page: title, facts, metrics, and what was not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from auscult.record.reader import Run
+from auscult.report.words import interval, number
+from auscult.types import Verdict
+
+_MEANING = {
+    "shape": "these verdicts do not say whether the outline is plausible",
+    "boundary": "these verdicts do not say whether the edge follows the picture",
+    "identity": "these verdicts do not say whether the right object was segmented",
+    "sound": "these verdicts do not say whether the object makes the sound that was meant",
+}
+
+
+def title_of(run: Run) -> str:
+    """What was judged, as a heading: how many masks of which input."""
+    source = _argument(run.manifest, "source")
+    name = str(source).replace("\\", "/").rstrip("/").rpartition("/")[2] if source else run.path.name
+    return f"{len(run.verdicts):,} masks of {name}" if len(run.verdicts) != 1 else f"1 mask of {name}"
+
+
+def _argument(manifest: Mapping[str, Any], name: str) -> Any:
+    arguments = _mapping(manifest.get("arguments"))
+    given, defaulted = _mapping(arguments.get("given")), _mapping(arguments.get("defaulted"))
+    return given.get(name, defaulted.get(name))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def policy_of(run: Run) -> str:
+    """Name of the policy that decided; empty where there was none."""
+    policy = _argument(run.manifest, "policy")
+    return str(policy.get("name", "")) if isinstance(policy, Mapping) else str(policy or "")
+
+
+def facts_of(manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Label and text of what the manifest says: input, layout, time, version with commit, seeds."""
+    versions, seeds = _mapping(manifest.get("versions")), _mapping(manifest.get("seeds"))
+    commit = str(manifest.get("commit") or "")[:12]
+    version = str(versions.get("auscult") or "")
+    if commit:
+        version += f" ({commit}{', changed' if manifest.get('dirty') else ''})"
+    facts = (
+        ("Input", str(_argument(manifest, "source") or "")),
+        ("Layout", str(_mapping(manifest.get("inputs")).get("layout") or "")),
+        ("Started", str(manifest.get("started") or "").replace("T", " ").replace("+00:00", " UTC")),
+        ("auscult", version),
+        ("Seed", ", ".join(f"{name} {seed}" for name, seed in seeds.items())),
+    )
+    return tuple((label, text) for label, text in facts if text)
+
+
+def metrics_of(summary: Mapping[str, Any]) -> tuple[tuple[str, str, str, str], ...]:
+    """Name, value with interval, n and signature of each metric of the summary, as they stand there."""
+    metrics = {name: _mapping(metric) for name, metric in _mapping(summary.get("metrics")).items()}
+    return tuple(
+        (
+            name,
+            f"{_figure(metric.get('value'))} {interval(metric.get('low'), metric.get('high'))}".strip(),
+            str(metric.get("n", "")),
+            _signature(metric.get("signature")),
+        )
+        for name, metric in metrics.items()
+    )
+
+
+def _figure(value: object) -> str:
+    return number(value, 4) if isinstance(value, int | float) else "–"
+
+
+def _signature(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "|".join(f"{key}:{text}" for key, text in value.items())
+    return "" if value is None else str(value)
+
+
+def unchecked_of(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """What no judge looked at, and what that means for a reader."""
+    said = []
+    for sense, meaning in _MEANING.items():
+        without = sum(not getattr(verdict.evidence, sense) for verdict in verdicts)
+        if without and without == len(verdicts):
+            said.append(f"{sense.capitalize()} was not checked: {meaning}.")
+        elif without:
+            said.append(f"{sense.capitalize()} was not checked for {without:,} of {len(verdicts):,} masks: {meaning}.")
+    return tuple(said)

@@ -1,0 +1,215 @@
+"""Masks drawn on their frames, so that a person can see at a glance what was segmented.
+
+A mask is a tint that keeps the picture readable, and a light line with a dark one outside it, which together
+stand out from any background. Arrays in, arrays out; nothing is read, written or encoded here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.arrays.boxes import box_of, grown, window
+from auscult.types import Box, Frame, Mask
+
+Colour: TypeAlias = tuple[int, int, int]
+
+MASK_COLOUR: Colour = (232, 60, 190)
+"""The tint of a candidate mask, RGB: a hue that photographs seldom hold and no action of the report uses."""
+
+_TINT = 0.42
+_LIGHT = 255
+_DARK = 12
+_ASPECT = 4 / 3
+_CONTEXT = 1.7
+_LEAST_SHARE = 0.35
+_CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
+
+
+def overlay(frame: Frame, mask: Mask, *, colour: Colour = MASK_COLOUR, outline: bool = True) -> Frame:
+    """Draw a mask on its frame.
+
+    Args:
+        frame: uint8 RGB (H, W, 3); not changed.
+        mask: bool (H, W); empty and full masks are fine.
+        colour: RGB of the tint, 0..255.
+        outline: Draw the line round the mask as well.
+
+    Returns:
+        A new frame of the same size.
+
+    Raises:
+        ValueError: Frame and mask differ in size.
+    """
+    _check(frame, mask)
+    return _drawn(frame, mask, colour, line_px=_line_px(frame) if outline else 0)
+
+
+def thumbnail(frame: Frame, mask: Mask, *, width_px: int = 160) -> Frame:
+    """A small overlay of the whole frame; a mask too thin for that size is still shown.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W).
+        width_px: Width of the result; never wider than the frame, never taller than twice this.
+
+    Raises:
+        ValueError: Frame and mask differ in size.
+    """
+    _check(frame, mask)
+    height, width = mask.shape
+    scale = min(1.0, width_px / width, 2 * width_px / height)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    small = _resized(frame, size)
+    return _drawn(small, _small_mask(mask, size), MASK_COLOUR, line_px=1)
+
+
+def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480) -> Frame:
+    """A large view of the place that matters, with its surroundings.
+
+    The view is centred on ``region`` where there is one, else on the mask, else it is the whole frame. It is 4:3
+    if the frame allows. The region is marked by corner brackets.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W).
+        region: Box of the defect, xyxy in pixels, half-open; parts outside the frame are ignored.
+        size_px: The longer side of the result; a smaller view is enlarged to it.
+
+    Raises:
+        ValueError: Frame and mask differ in size.
+    """
+    _check(frame, mask)
+    marked = None if region is None else _inside(region, mask.shape)
+    view = _view(marked or box_of(mask), mask.shape)
+    left, top, right, bottom = view
+    scale = size_px / max(right - left, bottom - top)
+    size = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))
+    rows, columns = window(view)
+    picture = _resized(np.ascontiguousarray(frame[rows, columns]), size)
+    shape = cv2.resize(_bytes(mask[rows, columns]), size, interpolation=cv2.INTER_NEAREST) > 0
+    drawn = _drawn(picture, shape, MASK_COLOUR, line_px=2 if size_px >= 320 else 1)
+    if marked is not None:
+        _brackets(drawn, _scaled(marked, view, scale))
+    return drawn
+
+
+def _check(frame: Frame, mask: Mask) -> None:
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.shape[:2] != mask.shape or mask.size == 0:
+        raise ValueError(f"frame {frame.shape} and mask {mask.shape}: expected (H, W, 3) and (H, W)")
+
+
+def _line_px(frame: Frame) -> int:
+    shorter: int = min(frame.shape[0], frame.shape[1])
+    return max(1, round(shorter / 300))
+
+
+def _bytes(mask: Mask) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(mask).view(np.uint8)
+
+
+def _resized(frame: Frame, size: tuple[int, int]) -> Frame:
+    if (frame.shape[1], frame.shape[0]) == size:
+        return frame
+    shrinks = size[0] < frame.shape[1]
+    how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    resized: Frame = cv2.resize(_halved(frame, size), size, interpolation=how).astype(np.uint8, copy=False)
+    return resized
+
+
+def _halved(picture: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """The picture at half size while that is still large; an odd last row or column goes, unseen at that size.
+
+    Averaging two by two is several times faster than by a factor that is no whole number.
+    """
+    while picture.shape[1] >= 2 * size[0] and picture.shape[0] >= 2 * size[1]:
+        half = picture.shape[1] // 2, picture.shape[0] // 2
+        even = picture[: 2 * half[1], : 2 * half[0]]
+        picture = cv2.resize(even, half, interpolation=cv2.INTER_AREA).astype(np.uint8, copy=False)
+    return picture
+
+
+def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
+    """The mask at thumbnail size: a pixel that it covers by half, or by anything if that leaves none."""
+    if (mask.shape[1], mask.shape[0]) == size:
+        return mask
+    whole = _halved(_bytes(mask) * np.uint8(255), size)
+    share = cv2.resize(whole, size, interpolation=cv2.INTER_AREA)
+    half: Mask = share > 127
+    if half.any() or not mask.any():
+        return half
+    some: Mask = share > 0
+    if some.any():
+        return some
+    first = np.argwhere(mask)[0] * np.array(some.shape) // np.array(mask.shape)
+    some[tuple(first)] = True  # its share of a pixel rounds to nothing
+    return some
+
+
+def _drawn(frame: Frame, mask: Mask, colour: Colour, *, line_px: int) -> Frame:
+    painted: Frame = frame.copy()
+    box = box_of(mask)
+    if box is None:
+        return painted
+    rows, columns = window(grown(box, line_px + 1, (mask.shape[0], mask.shape[1])))
+    part = np.ascontiguousarray(painted[rows, columns])
+    shape = _bytes(mask[rows, columns])
+    ramp = np.arange(256, dtype=np.float32)[:, None] * (1 - _TINT)
+    table = (ramp + np.array(colour, np.float32) * _TINT).astype(np.uint8)[None]
+    cv2.copyTo(cv2.LUT(part, table), shape, part)
+    if line_px:
+        constant = cv2.BORDER_CONSTANT  # a mask that reaches the edge of the frame has its line there
+        inner = cv2.erode(shape, _CROSS, iterations=line_px, borderType=constant, borderValue=(0,))
+        outer = cv2.dilate(shape, _CROSS, iterations=line_px)
+        part[outer > shape] = _DARK
+        part[shape > inner] = _LIGHT
+    painted[rows, columns] = part
+    return painted
+
+
+def _inside(box: Box, shape: tuple[int, ...]) -> Box | None:
+    left, top, right, bottom = grown(box, 0, (shape[0], shape[1]))
+    return (left, top, right, bottom) if left < right and top < bottom else None
+
+
+def _view(box: Box | None, shape: tuple[int, ...]) -> Box:
+    """The part of the frame to show: the box and its surroundings, 4:3, moved inside the frame."""
+    height, width = shape[0], shape[1]
+    if box is None:
+        return 0, 0, width, height
+    wide = max((box[2] - box[0]) * _CONTEXT, (box[3] - box[1]) * _CONTEXT * _ASPECT, width * _LEAST_SHARE)
+    left, right = _span((box[0] + box[2]) / 2, wide, width)
+    top, bottom = _span((box[1] + box[3]) / 2, wide / _ASPECT, height)
+    return left, top, right, bottom
+
+
+def _span(centre: float, length: float, limit: int) -> tuple[int, int]:
+    size = min(limit, max(1, math.ceil(length)))
+    start = min(max(0, round(centre - size / 2)), limit - size)
+    return start, start + size
+
+
+def _scaled(box: Box, view: Box, scale: float) -> Box:
+    left, top = view[0], view[1]
+    return (
+        round((box[0] - left) * scale),
+        round((box[1] - top) * scale),
+        round((box[2] - left) * scale),
+        round((box[3] - top) * scale),
+    )
+
+
+def _brackets(frame: Frame, box: Box) -> None:
+    """Mark a box by its four corners, light on dark, without hiding what is inside."""
+    left, top, right, bottom = grown(box, 4, (frame.shape[0], frame.shape[1]))
+    right, bottom = right - 1, bottom - 1
+    arm = max(4, min(22, (right - left) // 3, (bottom - top) // 3))
+    for value, thickness in ((_DARK, 5), (_LIGHT, 2)):
+        for x, along in ((left, arm), (right, -arm)):
+            for y, down in ((top, arm), (bottom, -arm)):
+                corner = np.array([[x + along, y], [x, y], [x, y + down]], np.int32)
+                cv2.polylines(frame, [corner], isClosed=False, color=(value,) * 3, thickness=thickness)

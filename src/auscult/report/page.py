@@ -1,0 +1,233 @@
+"""Everything that the HTML file shows, as one frozen value made from a record.
+
+Rows are put in order and counted for the charts; every other number is the record's own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from auscult.record.reader import Run
+from auscult.report.facts import facts_of, metrics_of, policy_of, title_of, unchecked_of
+from auscult.report.order import action_key, worst_first
+from auscult.report.svg import Point
+from auscult.report.tables import Table, counts_of, read_table
+from auscult.report.truth import truth_points, truth_tables
+from auscult.types import Verdict
+
+PICTURED = 1_000
+LISTED = 3_000
+LARGE = 100
+PICTURE_BYTES = 7_800_000
+ERRORS_LISTED = 500
+IOU_BINS = 20
+TRUE_IOU = "masks.iou.v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One judged item as the page shows it.
+
+    Attributes:
+        verdict: What the judge said and the policy decided.
+        text: The referring expression; empty when there is none.
+        frame: Name of the frame's file.
+        reading: How the mask was read: as an index, soft with a threshold, and the like.
+        thumbnail: JPEG bytes, or None.
+        crop: JPEG bytes of the large view, or None.
+    """
+
+    verdict: Verdict
+    text: str = ""
+    frame: str = ""
+    reading: str = ""
+    thumbnail: bytes | None = None
+    crop: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRow:
+    """One item that failed: where, why, and what to do about it."""
+
+    id: str
+    path: str
+    line: int | None
+    stage: str
+    error: str
+    expected: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthPage:
+    """Judge against truth: finished tables, and the items that have both an estimate and a truth."""
+
+    tables: tuple[Table, ...]
+    points: tuple[Point, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPage:
+    """What `report.html` shows.
+
+    Attributes:
+        title: Heading of the page.
+        command: The verb that made the record.
+        judge: Full name of the judge, or several joined by a comma.
+        policy: Name of the policy that decided.
+        facts: Label and text of what the manifest says: input, time, version, seed.
+        counts: ``n``, ``ok``, ``failed``, ``undefined`` of the summary.
+        by_action: Items by action, of the whole record.
+        by_defect: Items by defect, of the whole record.
+        metrics: Name, value with interval, n and signature of each metric of the summary.
+        iou_bins: Action to the counts of estimated IoU in ``IOU_BINS`` equal bins over 0..1, of the whole record.
+        defect_actions: Defect to action to count, of the whole record.
+        unchecked: Plain sentences about what no judge looked at.
+        rows: Worst first; at most ``LISTED``.
+        judged: How many verdicts the record has.
+        tables: Further finished tables of the record.
+        errors: At most ``ERRORS_LISTED``.
+        error_total: How many errors the record has.
+        truth: Judge against truth, or None where INPUT had no truth.
+    """
+
+    title: str
+    command: str
+    judge: str
+    policy: str
+    facts: tuple[tuple[str, str], ...] = ()
+    counts: Mapping[str, int]
+    by_action: Mapping[str, int]
+    by_defect: Mapping[str, int]
+    metrics: tuple[tuple[str, str, str, str], ...] = ()
+    iou_bins: Mapping[str, tuple[int, ...]]
+    defect_actions: Mapping[str, Mapping[str, int]]
+    unchecked: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    judged: int = 0
+    tables: tuple[Table, ...] = ()
+    errors: tuple[ErrorRow, ...] = ()
+    error_total: int = 0
+    truth: TruthPage | None = None
+
+
+def page_from_run(
+    run: Run,
+    *,
+    thumbnails: Mapping[str, bytes],
+    crops: Mapping[str, bytes],
+    tables: Mapping[str, object],
+) -> ReportPage:
+    """Put a record in the order of the page.
+
+    Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been reached;
+    large views go to the worst ``LARGE``.
+
+    Args:
+        run: The record.
+        thumbnails: Item id to JPEG bytes.
+        crops: Item id to JPEG bytes of the large view.
+        tables: Name to the JSON of ``tables/<name>.json``; names that begin with ``truth`` make the page judge against
+            truth, for which the points are the record's scores named ``TRUE_IOU``.
+
+    Raises:
+        InputError: One of ``tables`` is not {title, header, rows, note}.
+    """
+    found = {verdict.id: row for verdict, row in run.verdicts}
+    verdicts = worst_first(verdict for verdict, _ in run.verdicts)
+    failed = run.failed
+    actions = Counter((action_key(verdict.action)) for verdict in verdicts)
+    return ReportPage(
+        title=title_of(run),
+        command=str(run.manifest.get("command", "")),
+        judge=", ".join(sorted({verdict.judge for verdict in verdicts})),
+        policy=policy_of(run),
+        facts=facts_of(run.manifest),
+        counts=counts_of(run),
+        by_action=actions,
+        by_defect=Counter(verdict.defect for verdict in verdicts),
+        metrics=metrics_of(run.summary or {}),
+        iou_bins={action: _bins(verdicts, action) for action in actions},
+        defect_actions=_defect_actions(verdicts),
+        unchecked=unchecked_of(verdicts),
+        rows=_pictured([_row(verdict, found[verdict.id]) for verdict in verdicts[:LISTED]], thumbnails, crops=crops),
+        judged=len(verdicts),
+        tables=tuple(read_table(name, tables[name]) for name in sorted(tables) if not name.startswith("truth")),
+        errors=tuple(_error(row) for row in failed[:ERRORS_LISTED]),
+        error_total=len(failed),
+        truth=_truth(run, verdicts, tables),
+    )
+
+
+def _bins(verdicts: Sequence[Verdict], action: str) -> tuple[int, ...]:
+    counted = Counter(
+        min(IOU_BINS - 1, max(0, int(verdict.iou * IOU_BINS + 1e-9)))
+        for verdict in verdicts
+        if verdict.iou is not None and action_key(verdict.action) == action
+    )
+    return tuple(counted[index] for index in range(IOU_BINS))
+
+
+def _defect_actions(verdicts: Sequence[Verdict]) -> dict[str, Counter[str]]:
+    counted: dict[str, Counter[str]] = {}
+    for verdict in verdicts:
+        counted.setdefault(verdict.defect, Counter())[action_key(verdict.action)] += 1
+    return counted
+
+
+def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:
+    return Row(
+        verdict=verdict,
+        text=str(row.get("text") or ""),
+        frame=str(row.get("frame") or ""),
+        reading=str(row.get("reading") or ""),
+    )
+
+
+def _pictured(rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes]) -> tuple[Row, ...]:
+    """Give the rows their pictures, worst first, as long as the file stays small.
+
+    Where not all fit, the thumbnails that only accompany a large view go first.
+    """
+    small = {row.verdict.id: thumbnails.get(row.verdict.id) for row in rows[:PICTURED]}
+    big = {row.verdict.id: crops.get(row.verdict.id) for row in rows[:LARGE]}
+    total = sum(len(picture) for pictures in (small, big) for picture in pictures.values() if picture)
+    if total > PICTURE_BYTES:
+        small = {name: None if big.get(name) else picture for name, picture in small.items()}
+    left = PICTURE_BYTES
+    done = []
+    for row in rows:
+        thumbnail, crop = small.get(row.verdict.id), big.get(row.verdict.id)
+        left -= len(thumbnail or b"") + len(crop or b"")
+        if left < 0:  # stays below, so that pictures go to the worst without gaps
+            thumbnail = crop = None
+        done.append(replace(row, thumbnail=thumbnail, crop=crop))
+    return tuple(done)
+
+
+def _error(row: Mapping[str, Any]) -> ErrorRow:
+    line = row.get("line")
+    return ErrorRow(
+        id=str(row.get("id") or ""),
+        path=str(row.get("path") or ""),
+        line=line if isinstance(line, int) else None,
+        stage=str(row.get("stage") or ""),
+        error=str(row.get("error") or ""),
+        expected=str(row.get("expected") or ""),
+        hint=str(row.get("hint") or ""),
+    )
+
+
+def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) -> TruthPage | None:
+    chosen = {name: table for name, table in tables.items() if name.startswith("truth")}
+    values = ((row.get("id"), row.get("metric"), row.get("value")) for row in run.scores)
+    truths = {
+        str(name): float(value)
+        for name, metric, value in values
+        if metric == TRUE_IOU and isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    points = truth_points(verdicts, truths, listed=LISTED)
+    return TruthPage(tables=truth_tables(chosen), points=points) if chosen or points else None

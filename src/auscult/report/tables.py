@@ -1,0 +1,143 @@
+"""Tables ready to print: strings in rows, with a title and a note. Who prints them decides how they look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from auscult.errors import InputError
+from auscult.record.reader import Run
+from auscult.report.order import UNDECIDED, action_key, worst_first
+from auscult.report.words import ACTION_WORDS, interval, number, shortened
+from auscult.types import ACTIONS, DEFECTS, Verdict
+
+_MOST_CELLS = 100_000
+_COUNTED = {"n": "items", "ok": "judged", "failed": "failed", "undefined": "undefined"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A finished table.
+
+    Attributes:
+        title: What it shows, one line.
+        header: One text per column.
+        rows: One text per column in each row.
+        note: What a reader must know to read it right; may be empty.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+def console_tables(run: Run, *, worst: int = 10) -> list[Table]:
+    """The tables that `auscult audit` prints: actions by defects, and the worst items.
+
+    Args:
+        run: The record.
+        worst: How many items the second table lists at most.
+
+    Returns:
+        One table for no verdicts, else two.
+    """
+    verdicts = [verdict for verdict, _ in run.verdicts]
+    tables = [_cross_table(counts_of(run), verdicts)]
+    if verdicts and worst > 0:
+        tables.append(_worst_table(worst_first(verdicts)[:worst], len(verdicts)))
+    return tables
+
+
+def counts_of(run: Run) -> dict[str, int]:
+    """``n``, ``ok``, ``failed`` and ``undefined`` of the summary; counted from the rows while there is none."""
+    if run.summary is not None:
+        return {name: int(run.summary.get(name) or 0) for name in _COUNTED}
+    ok, failed = len(run.verdicts), len(run.failed)
+    return {"n": ok + failed, "ok": ok, "failed": failed, "undefined": 0}
+
+
+def read_table(name: str, content: object) -> Table:
+    """A table from the JSON of ``tables/<name>.json``: {title, header, rows, note}.
+
+    Numbers become text as they are: the record's tables are finished, so nothing is rounded or computed here.
+
+    Args:
+        name: The file's name, for the message.
+        content: The parsed JSON.
+
+    Raises:
+        InputError: It is not such a table.
+    """
+    expected = '{"title": text, "header": [text], "rows": [[text or number]], "note": text}'
+    if not isinstance(content, Mapping):
+        raise InputError(f"table {name} is {type(content).__name__}", expected=expected, path=name)
+    header, rows = content.get("header"), content.get("rows")
+    if not isinstance(header, Sequence) or not isinstance(rows, Sequence) or isinstance(header, str):
+        raise InputError(f"table {name} has no header or rows", expected=expected, path=name)
+    if any(isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(header) for row in rows):
+        raise InputError(
+            f"a row of table {name} does not have the {len(header)} columns of its header",
+            expected=expected,
+            path=name,
+        )
+    if len(rows) * len(header) > _MOST_CELLS:
+        raise InputError(f"table {name} has {len(rows)} rows", expected=f"at most {_MOST_CELLS} cells", path=name)
+    return Table(
+        title=_cell(content.get("title") or name),
+        header=tuple(_cell(cell) for cell in header),
+        rows=tuple(tuple(_cell(cell) for cell in row) for row in rows),
+        note=_cell(content.get("note")),
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _cross_table(counted: Mapping[str, int], verdicts: Sequence[Verdict]) -> Table:
+    seen = {action_key(verdict.action) for verdict in verdicts}
+    actions = [*ACTIONS, *([UNDECIDED] if UNDECIDED in seen else [])]
+    defects = [name for name in (*DEFECTS, "empty") if any(verdict.defect == name for verdict in verdicts)]
+    rows = [_counted(name, [v for v in verdicts if v.defect == name], actions) for name in defects]
+    rows.append(_counted("all", list(verdicts), actions))
+    share = ["% of all", *(_percent(int(cell), len(verdicts)) for cell in rows[-1][1:])]
+    counts = ", ".join(f"{counted[key]} {words}" for key, words in _COUNTED.items())
+    return Table(
+        title="Verdicts by defect and action",
+        header=("defect", *(ACTION_WORDS[action] for action in actions), "all"),
+        rows=(*rows, tuple(share)),
+        note=f"{counts}. Counts are masks; the last row is percent of the judged masks.",
+    )
+
+
+def _counted(label: str, verdicts: Sequence[Verdict], actions: Sequence[str]) -> tuple[str, ...]:
+    counts = [sum(action_key(verdict.action) == action for verdict in verdicts) for action in actions]
+    return (label, *(str(count) for count in counts), str(len(verdicts)))
+
+
+def _percent(part: int, whole: int) -> str:
+    return "–" if whole == 0 else f"{100 * part / whole:.1f} %"
+
+
+def _worst_table(verdicts: Sequence[Verdict], total: int) -> Table:
+    rows = tuple(
+        (
+            verdict.id,
+            ACTION_WORDS[action_key(verdict.action)],
+            verdict.defect,
+            f"{number(verdict.iou)} {interval(verdict.iou_low, verdict.iou_high)}".strip(),
+            shortened(verdict.rationale, 90),
+        )
+        for verdict in verdicts
+    )
+    return Table(
+        title=f"The worst {len(verdicts)} of {total:,}",
+        header=("id", "action", "defect", "estimated IoU", "why"),
+        rows=rows,
+        note="IoU is estimated without ground truth, 0..1, with its 90 % interval. Worst first.",
+    )

@@ -1,0 +1,57 @@
+"""Charts: well-formed, counted right, closed to markup in labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from auscult.report.svg import Point, Stack, bars, histogram, scatter
+
+
+def _parsed(text: str) -> ET.Element:
+    return ET.fromstring(text)  # noqa: S314 - our own text
+
+
+@pytest.mark.parametrize(
+    ("draw", "side"),
+    [
+        (lambda stacks: histogram(stacks, label="l", ticks={}), "height"),
+        (lambda stacks: bars(stacks, label="l"), "width"),
+    ],
+)
+def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], str], side: str) -> None:
+    stacks = [
+        Stack("x", (("a-accept", "accept", 4), ("a-reject", "reject", 0))),
+        Stack("y", (("a-accept", "accept", 2),)),
+    ]
+    marks = _parsed(draw(stacks)).findall("rect")
+    assert [mark.findtext("title") for mark in marks] == ["x: 4 accept", "y: 2 accept"]
+    long, short = (float(mark.get(side, "0")) for mark in marks)
+    assert long / short == pytest.approx(2, rel=0.02)
+
+
+def test_charts_of_nothing_are_charts() -> None:
+    assert _parsed(histogram([], label="none", ticks={})).get("aria-label") == "none"
+    assert _parsed(bars([Stack("x", ())], label="none")).findall("rect") == []
+    assert _parsed(scatter([], label="none", axes=("x", "y"))).findall(".//circle") == []
+
+
+def test_points_stay_inside_and_lead_to_their_items() -> None:
+    points = [
+        Point(x=0.0, y=1.0, style="a-accept", words="a", link="#i1"),
+        Point(x=2.0, y=-1.0, style="a-reject", words="b"),
+    ]
+    chart = _parsed(scatter(points, label="l", axes=("true", "estimated")))
+    first, second = chart.findall(".//circle")
+    assert (first.get("cx"), first.get("cy")) == ("48", "10")
+    assert (second.get("cx"), second.get("cy")) == ("444", "406")
+    assert [link.get("href") for link in chart.findall("a")] == ["#i1"]
+
+
+def test_labels_cannot_become_markup() -> None:
+    hostile = '"><script>x</script>'
+    text = bars([Stack(hostile, (("a-accept", hostile, 1),))], label=hostile)
+    assert "<script" not in text
+    assert _parsed(text).get("aria-label") == hostile
