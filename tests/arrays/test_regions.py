@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -92,3 +93,16 @@ def test_a_view_is_read_as_it_is() -> None:
     view = mask[::2, ::-1]
     assert np.array_equal(regions.depth(view), regions.depth(view.copy()))
     assert np.array_equal(regions.holes(view), regions.holes(view.copy()))
+
+
+def test_the_last_bit_does_not_depend_on_the_number_of_threads() -> None:
+    mask = cv2.GaussianBlur(np.random.default_rng(0).random((301, 457)).astype(np.float32), (0, 0), 9) > 0.5
+    before = cv2.getNumThreads()
+    try:
+        cv2.setNumThreads(1)
+        one = regions.depth(mask)
+        cv2.setNumThreads(4)
+        four = regions.depth(mask)
+    finally:
+        cv2.setNumThreads(before)
+    assert np.array_equal(one, four)

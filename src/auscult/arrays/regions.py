@@ -113,7 +113,11 @@ def outer_band(mask: Mask, width_px: float) -> Mask:
 def _distance(mask: Mask) -> NDArray[np.float32]:
     if mask.size == 0 or mask.all():  # OpenCV answers an arbitrary large number where no zero exists
         return np.full(mask.shape, np.inf, np.float32)
-    return np.asarray(cv2.distanceTransform(_bytes(mask), cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
+    distance = np.asarray(cv2.distanceTransform(_bytes(mask), cv2.DIST_L2, cv2.DIST_MASK_PRECISE), dtype=np.float32)
+    # OpenCV's last bit depends on its number of threads. The exact distance is the root of a whole number, which up to
+    # about 1600 px can be told from its neighbours.
+    np.rint(np.multiply(distance, distance, out=distance), out=distance)
+    return np.sqrt(distance, out=distance)
 
 
 def _bytes(mask: Mask) -> NDArray[np.uint8]:

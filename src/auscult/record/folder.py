@@ -286,7 +286,8 @@ def _line_files(folder: Path) -> list[str]:
 
 
 def _resumed(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The old manifest, with a note of who goes on; the run is unfinished until it is finished again."""
+    """The old manifest with the input as it is now and a note of who goes on; it is unfinished until finished again."""
     before = old.get("resumed")
     again = [*(before if isinstance(before, list) else []), {"time": manifest.now(), "versions": new.get("versions")}]
-    return {**{k: v for k, v in old.items() if k != "finished"}, "resumed": again[-_KEPT_RESUMPTIONS:]}
+    kept = {key: value for key, value in old.items() if key != "finished"}
+    return {**kept, "inputs": new.get("inputs", old.get("inputs")), "resumed": again[-_KEPT_RESUMPTIONS:]}

@@ -26,6 +26,7 @@ References: MQA-RefAVS Sec. 5.1 and App. C, Eqs. 9, 11, 13; its evaluation relea
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -36,6 +37,7 @@ from auscult.score.stats.inputs import same_length
 
 Unparsed: TypeAlias = Literal["wrong", "skip"]
 _Pair: TypeAlias = tuple[str | None, str]
+_Tally: TypeAlias = "Counter[_Pair]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,9 +188,11 @@ def f2_tables(
     pairs = _pairs(predicted, true, classes)
     names = list(true) if columns is None else list(columns)
     same_length(predictions=pairs, columns=names)
-    kept = [(pair, name) for pair, name in zip(pairs, names, strict=True) if _enters(pair, unparsed)]
     order = list(classes) if columns is None else sorted(set(names))
-    members = {name: [pair for pair, column in kept if column == name] for name in order}
+    members: dict[str, _Tally] = {name: Counter() for name in order}
+    for (pair, name), amount in Counter(zip(pairs, names, strict=True)).items():
+        if _enters(pair, unparsed):
+            members[name][pair] += amount
     found = {name: _macro_of_occurring(group, classes) for name, group in members.items()}
     defined = [outcome.value for outcome in found.values() if isinstance(outcome, Scored)]
     if not defined:
@@ -197,7 +201,7 @@ def f2_tables(
         value=math.fsum(defined) / len(defined),
         signature=_signature("f2_tables", "labels true in the column", unparsed),
         columns=found,
-        n={name: len(group) for name, group in members.items()},
+        n={name: group.total() for name, group in members.items()},
         unparsed=_count_unparsed(pairs),
     )
 
@@ -226,7 +230,7 @@ def f2_confusion(
     Source: MQA-RefAVS Eq. 11.
     """
     pairs = _pairs(predicted, true, classes)
-    kept = [pair for pair in pairs if _enters(pair, unparsed)]
+    kept = Counter({pair: amount for pair, amount in Counter(pairs).items() if _enters(pair, unparsed)})
     parts: dict[Hashable, Scored[float] | Undefined] = {label: _of_class(kept, label) for label in classes}
     value = _mean_defined(parts.values())
     if value is None:
@@ -235,7 +239,7 @@ def f2_confusion(
         value=value,
         signature=_signature("f2_confusion", "classes that occur or are predicted", unparsed),
         parts=parts,
-        n=len(kept),
+        n=kept.total(),
         unparsed=_count_unparsed(pairs),
     )
 
@@ -267,11 +271,11 @@ def f2_video(
     """
     pairs = _pairs(predicted, true, classes)
     same_length(predictions=pairs, videos=videos)
-    members: dict[Hashable, list[_Pair]] = {}
+    members: dict[Hashable, _Tally] = {}
     for pair, video in zip(pairs, videos, strict=True):
-        group = members.setdefault(video, [])
+        group = members.setdefault(video, Counter())
         if _enters(pair, unparsed):
-            group.append(pair)
+            group[pair] += 1
     parts = {video: _macro_of_occurring(group, classes) for video, group in members.items()}
     value = _mean_defined(parts.values())
     if value is None:
@@ -280,23 +284,28 @@ def f2_video(
         value=value,
         signature=_signature("f2_video", "labels true in the video", unparsed),
         parts=parts,
-        n=sum(len(group) for group in members.values()),
+        n=sum(group.total() for group in members.values()),
         unparsed=_count_unparsed(pairs),
     )
 
 
 def _pairs(predicted: Sequence[str | None], true: Sequence[str], classes: Sequence[str]) -> list[_Pair]:
     same_length(predictions=predicted, truths=true)
-    known = set(classes)
-    for name, labels in (("predicted", predicted), ("true", true)):
-        for number, label in enumerate(labels):
-            if label not in known and not (label is None and name == "predicted"):
-                raise InputError(
-                    f"{name} label {number} is {label!r}",
-                    expected=f"one of: {', '.join(classes)}",
-                    hint="leave out items that have no class, such as empty masks, and count them",
-                )
+    known: set[str | None] = set(classes)
+    _check_labels("predicted", predicted, known | {None})
+    _check_labels("true", true, known)
     return list(zip(predicted, true, strict=True))
+
+
+def _check_labels(name: str, labels: Sequence[str | None], known: set[str | None]) -> None:
+    if set(labels) <= known:
+        return
+    number, label = next((number, label) for number, label in enumerate(labels) if label not in known)
+    raise InputError(
+        f"{name} label {number} is {label!r}",
+        expected=f"one of: {', '.join(sorted(str(one) for one in known if one is not None))}",
+        hint="leave out items that have no class, such as empty masks, and count them",
+    )
 
 
 def _enters(pair: _Pair, unparsed: Unparsed) -> bool:
@@ -307,16 +316,16 @@ def _count_unparsed(pairs: Iterable[_Pair]) -> int:
     return sum(guess is None for guess, _ in pairs)
 
 
-def _of_class(pairs: Sequence[_Pair], label: str) -> Scored[float] | Undefined:
-    hits = sum(guess == label == truth for guess, truth in pairs)
-    called = sum(guess == label for guess, _ in pairs)
-    occurs = sum(truth == label for _, truth in pairs)
+def _of_class(tally: _Tally, label: str) -> Scored[float] | Undefined:
+    called = sum(amount for (guess, _), amount in tally.items() if guess == label)
+    occurs = sum(amount for (_, truth), amount in tally.items() if truth == label)
+    hits = tally[label, label]
     return f_beta(hits, called - hits, occurs - hits)
 
 
-def _macro_of_occurring(pairs: Sequence[_Pair], classes: Sequence[str]) -> Scored[float] | Undefined:
-    occurring = {truth for _, truth in pairs}
-    value = _mean_defined(_of_class(pairs, label) for label in classes if label in occurring)
+def _macro_of_occurring(tally: _Tally, classes: Sequence[str]) -> Scored[float] | Undefined:
+    occurring = {truth for _, truth in tally}
+    value = _mean_defined(_of_class(tally, label) for label in classes if label in occurring)
     if value is None:
         return Undefined("no items")
     return Scored(value, Signature.of(metric="f_beta", beta=2, over="labels true here"))

@@ -1,0 +1,5 @@
+"""Lets ``python -m auscult.cli`` be the command."""
+
+from auscult.cli.main import main
+
+main()

@@ -1,0 +1,70 @@
+"""``auscult audit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from auscult.cli import options, show
+
+
+def audit(
+    ctx: typer.Context,
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="INPUT", help="A folder with frames/ and masks/, an items.jsonl, or a COCO json."),
+    ],
+    *,
+    out: options.Out,
+    judge: Annotated[str, typer.Option("--judge", help="A judge of `auscult list judge`.")] = "masks.cues.v1",
+    policy: options.Policy = "default",
+    text: options.Text = None,
+    texts: options.Texts = None,
+    frames: options.Frames = None,
+    masks: options.Masks = None,
+    images: options.Images = None,
+    instances: options.Instances = None,
+    root: options.Root = None,
+    labels: options.Labels = False,
+    workers: options.Workers = None,
+    timeout: options.Timeout = 120.0,
+    overwrite: options.Overwrite = False,
+    max_failed: options.MaxFailed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Judge every candidate mask of INPUT without ground truth, decide what to do with it, and report."""
+    from auscult.jobs.audit import AuditOptions, audit_folder
+
+    job = AuditOptions(
+        source=source,
+        out=out,
+        judge=judge,
+        policy=policy,
+        listing=options.listing(ctx),
+        workers=workers,
+        timeout_s=timeout,
+        overwrite=overwrite,
+        given=options.given(ctx),
+    )
+    with show.progress_bar(quiet=quiet) as progress:
+        summary = audit_folder(job, progress)
+    show_record(out, summary=summary.as_json(), json=json)
+    show.exit_code(summary, max_failed=max_failed)
+
+
+def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None:
+    """Print a finished record: the summary as JSON, or its tables."""
+    if json:
+        show.as_json(summary)
+        return
+    from auscult.record.reader import read_run
+    from auscult.report.tables import console_tables
+
+    run = read_run(folder)
+    show.tables(console_tables(run))
+    for note in run.manifest.get("inputs", {}).get("notes", ()):
+        show.say(f"note: {note}")
+    show.say(f"report: {folder / 'report.html'}")

@@ -1,0 +1,56 @@
+"""Options that several verbs share, worded once."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from auscult.cases.listing import ListOptions
+
+Out = Annotated[Path, typer.Option("--out", help="Output folder; the same command again continues in it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over an earlier record in --out.")]
+MaxFailed = Annotated[int, typer.Option("--max-failed", min=0, help="Exit 1 when more cases failed than this.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Worker processes.", show_default="one per processor")
+]
+Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for the masks of one frame together.")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same material.")]
+Policy = Annotated[str, typer.Option("--policy", help="Name of a shipped policy, or a policy file.")]
+Frames = Annotated[Path | None, typer.Option("--frames", help="Folder of the frames, when not INPUT/frames.")]
+Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the masks, when not INPUT/masks.")]
+Images = Annotated[Path | None, typer.Option("--images", help="Folder of the pictures of a COCO json.")]
+Instances = Annotated[
+    Path | None, typer.Option("--instances", help="COCO instances that name the pictures of a results json.")
+]
+Text = Annotated[str | None, typer.Option("--text", help="The referring expression of all items.")]
+Texts = Annotated[Path | None, typer.Option("--texts", help="CSV with columns id,text or frame,text.")]
+Root = Annotated[
+    Path | None, typer.Option("--root", help="Folder that paths in INPUT may reach; INPUT's own by default.")
+]
+Labels = Annotated[bool, typer.Option("--labels", help="Read grey mask values as object indices.")]
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names in a comma-separated list."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def given(ctx: typer.Context) -> frozenset[str]:
+    """Names of the options that the user spelled out, as opposed to defaults."""
+    return frozenset(
+        name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    )
+
+
+def listing(ctx: typer.Context) -> ListOptions:
+    """How INPUT is to be read, from the options of the verb that was called."""
+    from auscult.cases.listing import ListOptions
+
+    known = {field.name for field in fields(ListOptions)}
+    return ListOptions(**{name: value for name, value in ctx.params.items() if name in known})

@@ -1,0 +1,69 @@
+"""``auscult list``, ``auscult doctor`` and ``auscult new``: what there is, what works here, how to add to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from auscult.cli import options, show
+
+
+def list_registered(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor, score, judge, model, dataset or suite.")],
+    *,
+    json: options.Json = False,
+) -> None:
+    """List what is registered under a kind, built-in and plugged in."""
+    from auscult.jobs.registered import describe
+    from auscult.report.tables import Table
+
+    rows = describe(kind)
+    if json:
+        show.as_json([row.as_json() for row in rows])
+        return
+    cells = tuple((row.name, row.package, row.summary, row.source) for row in rows)
+    show.tables(
+        [
+            Table(
+                title=f"{kind}: {len(rows)}",
+                header=("name", "package", "what it is", "source"),
+                rows=cells,
+                note="",
+            )
+        ]
+    )
+
+
+def doctor(*, json: options.Json = False) -> None:
+    """Say what works on this machine, what is missing, and how to get it; exit 1 when something needed is broken."""
+    from auscult.jobs.doctor import examine
+    from auscult.report.tables import Table
+
+    findings = examine()
+    if json:
+        show.as_json([finding.as_json() for finding in findings])
+    else:
+        cells = tuple((finding.what, finding.state, finding.detail) for finding in findings)
+        show.tables([Table(title="doctor", header=("what", "state", "detail"), rows=cells, note="")])
+    if any(finding.state == "broken" for finding in findings):
+        raise typer.Exit(1)
+
+
+def new(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor or judge.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, for example `shear`.")],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder to create; auscult-NAME by default.", show_default=False),
+    ] = None,
+) -> None:
+    """Write the skeleton of a plug-in package, with its contract test."""
+    from auscult.jobs.new import write_skeleton
+
+    folder = out or Path(f"auscult-{name.replace('_', '-')}")
+    for path in write_skeleton(kind, name, folder=folder):
+        print(path)
+    show.say(f"next: pip install -e {folder} && pytest {folder}")

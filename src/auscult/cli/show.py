@@ -1,0 +1,101 @@
+"""How the command line shows things: progress and tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from auscult.record.schema import Summary
+    from auscult.report.tables import Table
+
+
+class Bar:
+    """Shows a job's stages on stderr: a moving bar on a terminal, a line per stage elsewhere."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+        self._task: Any = None
+
+    def stage(self, name: str, total: int) -> None:
+        """Begin a stage; an earlier one stays on screen as it ended."""
+        self._task = self._progress.add_task(name, total=total)
+
+    def step(self, count: int = 1) -> None:
+        """Move the bar."""
+        self._progress.advance(self._task, count)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Any]:
+    """Show progress on stderr while the block runs; nothing at all when ``quiet``."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from auscult.jobs.progress import Silent
+
+    if quiet:
+        yield Silent()
+        return
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, disable=False) as progress:
+        yield Bar(progress)
+
+
+def tables(shown: Sequence[Table]) -> None:
+    """Print tables on stdout."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
+    for table in shown:
+        grid = RichTable(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+        for index, name in enumerate(table.header):
+            grid.add_column(name, justify="left" if index == 0 else "default", overflow="fold")
+        for row in table.rows:
+            grid.add_row(*(Text(cell) for cell in row))
+        console.print(grid)
+        if table.note:
+            console.print(Text(table.note, style="dim"))
+
+
+def as_json(value: Any) -> None:
+    """Print one JSON value on stdout."""
+    print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def say(text: str) -> None:
+    """Talk to the person: stderr."""
+    print(text, file=sys.stderr)
+
+
+def exit_code(summary: Summary, *, max_failed: int) -> None:
+    """End with 1 when more cases failed than allowed.
+
+    Raises:
+        typer.Exit: More failed.
+    """
+    if summary.failed > max_failed:
+        say(f"{summary.failed} failed, more than --max-failed {max_failed}; errors.jsonl says why")
+        raise typer.Exit(1)

@@ -1,0 +1,122 @@
+"""``auscult act filter``: pick items of a record by action, if wanted after deciding again by another policy."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from auscult.act.export import verdicts_csv
+from auscult.act.filter import redecide, select
+from auscult.act.policy import load_policy
+from auscult.errors import OutputError, RecordError
+from auscult.jobs.handover import coco_of
+from auscult.record.reader import read_run
+from auscult.types import ACTIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions:
+    """What to pick.
+
+    Attributes:
+        folder: A record of ``auscult audit``.
+        actions: Actions to keep.
+        defects: Defects to keep; None for all.
+        min_iou: Least estimated IoU; None for any.
+        policy: Decide again by this policy first; None keeps the decisions on record.
+        out: Where to write; None for ``DIR-filter-<actions>`` beside the record.
+    """
+
+    folder: Path
+    actions: tuple[str, ...] = ("accept",)
+    defects: tuple[str, ...] | None = None
+    min_iou: float | None = None
+    policy: str | None = None
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """What was picked.
+
+    Attributes:
+        ids: The items, in the order of the record.
+        total: How many verdicts the record has.
+        by_action: Actions of all verdicts, as decided now.
+        policy: Name of the policy that decided.
+        out: Where ``ids.txt``, ``verdicts.csv`` and ``coco.json`` are.
+    """
+
+    ids: tuple[str, ...]
+    total: int
+    by_action: dict[str, int]
+    policy: str
+    out: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return {
+            "command": "act filter",
+            "n": self.total,
+            "kept": len(self.ids),
+            "ids": list(self.ids),
+            "by_action": self.by_action,
+            "policy": self.policy,
+            "out": str(self.out),
+        }
+
+
+def filter_record(options: FilterOptions) -> Filtered:
+    """Pick items of a record and write them out; nothing is judged, no input file is opened.
+
+    Raises:
+        RecordError: The folder holds no record with verdicts.
+        UsageError: An action, defect or policy does not exist.
+        OutputError: The output folder cannot be written.
+    """
+    run = read_run(options.folder)
+    rows = [dict(row) for _, row in run.verdicts]
+    if not rows:
+        raise RecordError("the record holds no verdict", path=options.folder, expected="a record of `auscult audit`")
+    policy = _policy_on_record(run.manifest)
+    if options.policy is not None:
+        chosen = load_policy(options.policy)
+        rows, policy = redecide(rows, chosen), chosen.name
+    kept = select(rows, actions=options.actions, defects=options.defects, min_iou=options.min_iou)
+    out = options.out or options.folder.with_name(f"{options.folder.name}-filter-{'-'.join(options.actions)}")
+    ids = tuple(str(row["id"]) for row in kept)
+    segmentations = {row["id"]: row["segmentation"] for row in run.lines("masks.jsonl")}
+    _write(
+        out,
+        {
+            "ids.txt": "".join(f"{name}\n" for name in ids),
+            "verdicts.csv": verdicts_csv(kept),
+            "coco.json": json.dumps(coco_of(kept, segmentations), ensure_ascii=False, allow_nan=False),
+        },
+    )
+    counts = Counter(str(row["action"]) for row in rows)
+    return Filtered(
+        ids=ids, total=len(rows), by_action={name: counts[name] for name in ACTIONS}, policy=policy, out=out
+    )
+
+
+def _policy_on_record(manifest: Any) -> str:
+    arguments = manifest.get("arguments", {})
+    policy = {**arguments.get("defaulted", {}), **arguments.get("given", {})}.get("policy", {})
+    return str(policy.get("name", "?")) if isinstance(policy, dict) else str(policy)
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            partial = folder / f".{name}.part"
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(folder / name)
+    except OSError as error:
+        raise OutputError(
+            f"cannot write: {error.strerror}", path=folder, hint="choose another folder with --out"
+        ) from error

@@ -1,0 +1,141 @@
+"""``auscult audit``: judge every candidate of an INPUT without truth, decide, report.
+
+The same command again continues where a stopped run left off. Truth in the INPUT is opened only after the last verdict
+is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from auscult import registry
+from auscult.act.policy import Policy, load_policy
+from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.errors import NothingToDo
+from auscult.jobs.against_truth import collect_truth
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.finish import finish_run
+from auscult.jobs.groups import Crew, each_frame
+from auscult.jobs.judging import Judged, make_auditor
+from auscult.jobs.manifests import SAME_RESULT, input_manifest
+from auscult.jobs.pictures import draw_worst
+from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import refuse_changed
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.schema import Summary, error_to_json
+from auscult.types import Item
+from auscult.work.pool import default_workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions:
+    """What to audit and how.
+
+    Attributes:
+        source: INPUT: a folder, an ``items.jsonl`` or a COCO json.
+        out: The output folder.
+        judge: Name of a registered judge.
+        policy: Name of a shipped policy, or a policy file.
+        listing: How INPUT is read.
+        workers: Worker processes; None for one per processor.
+        timeout_s: Limit for the masks of one frame together.
+        overwrite: Start anew over an earlier record.
+        given: Names of the options that the user spelled out, for the manifest.
+    """
+
+    source: Path
+    out: Path
+    judge: str = "masks.cues.v1"
+    policy: str = "default"
+    listing: ListOptions = field(default_factory=ListOptions)
+    workers: int | None = None
+    timeout_s: float = 120.0
+    overwrite: bool = False
+    given: frozenset[str] = frozenset()
+
+
+def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
+    """Audit an INPUT into an output folder.
+
+    Args:
+        options: What to audit and how.
+        progress: Who listens.
+
+    Returns:
+        What ``summary.json`` says.
+
+    Raises:
+        NothingToDo: INPUT holds no item and no broken item.
+        RecordError: The output folder is in use, or was made with other arguments or input.
+        UnknownName: There is no such judge.
+    """
+    listener = progress or Silent()
+    judge = registry.find("judge", options.judge).name
+    policy = load_policy(options.policy)
+    listing = list_items(options.source, options.listing)
+    if not listing.items and not listing.errors:
+        raise NothingToDo("the input holds no mask", path=options.source, hint="see `auscult audit --help`")
+    with open_run(
+        options.out,
+        _manifest(options, judge, policy=policy, listing=listing),
+        overwrite=options.overwrite,
+        ignore=SAME_RESULT,
+    ) as run:
+        errors = ErrorLog(run)
+        errors.keep(error_to_json(name, error) for name, error in listing.errors)
+        crew = Crew(
+            partial(make_auditor, judge, policy, _root(listing.items)), _workers(options), options.timeout_s, "judge"
+        )
+        _judge_all(run, listing.items, crew, errors=errors, progress=listener)
+        draw_worst(run, listing.items, workers=_workers(options), progress=listener)
+        collect_truth(run, listing.items, workers=_workers(options), errors=errors, progress=listener)
+        return finish_run(run, command="audit")
+
+
+def _manifest(options: AuditOptions, judge: str, *, policy: Policy, listing: Listing) -> dict[str, Any]:
+    arguments = {
+        "source": str(options.source.resolve()),
+        "out": str(options.out),
+        "judge": judge,
+        "policy": asdict(policy),
+        "workers": _workers(options),
+        "timeout_s": options.timeout_s,
+    }
+    return input_manifest("audit", arguments, given=options.given, options=options.listing, listing=listing, seeds={})
+
+
+def _root(items: Sequence[Item]) -> Path:
+    """The deepest folder that holds all frames: names of frames on record are relative to it."""
+    return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
+
+
+def _workers(options: AuditOptions) -> int:
+    return default_workers() if options.workers is None else options.workers
+
+
+def _judge_all(
+    run: RunFolder, items: Sequence[Item], crew: Crew[Judged], *, errors: ErrorLog, progress: Progress
+) -> None:
+    done = {row["id"]: row.get("input") for row in run.lines("verdicts.jsonl")}
+    refuse_changed(done, items)
+    progress.stage("judging", len(items))
+    each_frame(crew, items, done=done, keep=partial(_keep, run, errors), errors=errors, progress=progress)
+
+
+def _keep(run: RunFolder, errors: ErrorLog, judged: Sequence[Judged]) -> None:
+    """Write what one frame came to; a verdict last, so that it never stands without its mask and picture."""
+    for name, rows in _tables(judged):
+        if rows:
+            run.append_many(name, rows)
+    errors.keep(entry.error for entry in judged if entry.error is not None)
+
+
+def _tables(judged: Sequence[Judged]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    yield "masks.jsonl", [dict(entry.mask) for entry in judged if entry.mask is not None]
+    yield "thumbnails.jsonl", [dict(entry.picture) for entry in judged if entry.picture is not None]
+    yield "verdicts.jsonl", [dict(entry.verdict) for entry in judged if entry.verdict is not None]

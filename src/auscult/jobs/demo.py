@@ -1,0 +1,266 @@
+"""``auscult demo``: the main job on photographs that scikit-image ships, with nothing to download.
+
+The outlines in ``demo_photos.json`` were drawn by hand for this purpose. GrabCut from a box gives one real candidate
+per object, the stressors give the candidates whose defect is known. Both are kept in ``input/`` of the output folder
+as an INPUT like any other, which is then audited.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import resources, util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auscult.arrays.boxes import grown, window
+from auscult.errors import InputError, Mismatch, UsageError
+from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.groups import Crew, FrameGroup, each_frame
+from auscult.jobs.manifests import SAME_RESULT
+from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.stress import Keeper
+from auscult.jobs.stressing import Made, Stresser
+from auscult.media.frames import frame_size, read_frame
+from auscult.media.masks import encode_mask
+from auscult.media.paths import safe_name
+from auscult.media.polygons import rasterize
+from auscult.media.rle import encode
+from auscult.models.classical.grabcut import MODEL
+from auscult.record.digest import digest_json
+from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run, refuse_strangers
+from auscult.record.manifest import build
+from auscult.record.schema import Summary
+from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
+from auscult.work.pool import default_workers
+
+OUTLINES = "demo_photos.json"
+GRABCUT = "grabcut"
+GRADES = ("hard", "medium")
+# One merge and one wrong object each: with all of them those two would make up half of the demonstration.
+STRESSED = frozenset(
+    {
+        "perfect",
+        "merge_1",
+        "full_neg_1",
+        *(f"{kind}_{grade}" for kind in ("cutout", "dilate", "erode") for grade in GRADES),
+    }
+)
+
+_TIMEOUT_S = 120.0
+_SURROUNDINGS = 0.3  # of the box's longer side: what GrabCut learns the background from
+_HINT = "pip install 'auscult[demo]'"
+
+
+def run_demo(
+    out: Path,
+    *,
+    seed: int,
+    workers: int | None,
+    overwrite: bool,
+    progress: Progress | None = None,
+) -> Summary:
+    """Make candidate masks of real photographs and audit them.
+
+    Args:
+        out: The output folder; its ``input/`` holds the photographs, candidates and true masks.
+        seed: The same seed makes the same candidates.
+        workers: Worker processes; None for one per processor, 0 for this process.
+        overwrite: Start anew over an earlier demonstration; otherwise it is continued.
+        progress: Who listens.
+
+    Returns:
+        What ``summary.json`` says.
+
+    Raises:
+        UsageError: The extra ``demo`` is not installed, or its photographs are not the ones that were outlined.
+        RecordError: The output folder is in use, or holds something else.
+    """
+    listener = progress or Silent()
+    photos = load_photos()
+    items = targets(photos, photo_folder(photos))
+    count = default_workers() if workers is None else workers
+    _check_free(out, overwrite=overwrite)
+    manifest = build("demo", given={}, defaulted={}, seeds={"seed": seed}, inputs={"outlines": digest_json(photos)})
+    with open_run(out / INPUT, manifest, overwrite=overwrite, ignore=SAME_RESULT) as run:
+        _make_candidates(run, items, seed=seed, workers=count, progress=listener)
+    options = AuditOptions(source=out / INPUT, out=out, workers=count, overwrite=overwrite)
+    return audit_folder(options, listener)
+
+
+def load_photos() -> list[dict[str, Any]]:
+    """The photographs and the objects outlined in them.
+
+    Returns:
+        Per photograph ``file``, ``size`` (height, width) and ``objects``, the foremost first, each with ``name``,
+        ``text``, ``box`` (xyxy) and ``outline``, polygons in pixels.
+    """
+    text = resources.files("auscult.jobs").joinpath(OUTLINES).read_text(encoding="utf-8")
+    photos: list[dict[str, Any]] = json.loads(text)["photos"]
+    return photos
+
+
+def photo_folder(photos: Sequence[Mapping[str, Any]]) -> Path:
+    """Find the photographs inside the installed scikit-image, without importing it.
+
+    Raises:
+        UsageError: It is not installed, or a photograph is missing or of another size.
+    """
+    spec = util.find_spec("skimage")
+    if spec is None or not spec.submodule_search_locations:
+        raise UsageError(
+            "the demonstration needs the photographs of scikit-image, which is not installed",
+            expected="the extra `demo`",
+            hint=_HINT,
+        )
+    folder = Path(spec.submodule_search_locations[0]) / "data"
+    for photo in photos:
+        _check_photo(folder / photo["file"], tuple(photo["size"]))
+    return folder
+
+
+def _check_photo(path: Path, size: tuple[int, ...]) -> None:
+    try:
+        found: tuple[int, ...] = frame_size(path)
+    except InputError as error:
+        raise UsageError(
+            f"the installed scikit-image lacks a photograph: {error.message}",
+            path=path,
+            expected="scikit-image 0.25 or newer",
+            hint=_HINT,
+        ) from error
+    if found != size:
+        raise UsageError(
+            f"the installed scikit-image has a photograph of {found[0]} x {found[1]} pixels",
+            path=path,
+            expected=f"the one that was outlined, {size[0]} x {size[1]}",
+            hint=_HINT,
+        )
+
+
+def true_masks(photo: Mapping[str, Any]) -> dict[str, Mask]:
+    """Draw the outlines of a photograph; an object hides what lies behind it, so that no pixel has two.
+
+    Returns:
+        The objects' names to their visible parts, bool (H, W), the foremost first.
+    """
+    size = (photo["size"][0], photo["size"][1])
+    hidden = np.zeros(size, np.bool_)
+    masks = {}
+    for thing in photo["objects"]:
+        masks[thing["name"]] = rasterize(thing["outline"], size=size) & ~hidden
+        hidden |= masks[thing["name"]]
+    return masks
+
+
+def targets(photos: Sequence[Mapping[str, Any]], folder: Path) -> list[Item]:
+    """The outlined objects as items whose mask is the true one; ``extra`` has the box for GrabCut."""
+    items: list[Item] = []
+    for photo in photos:
+        masks = true_masks(photo)
+        frame = folder / photo["file"]
+        items.extend(
+            Item(
+                id=f"{frame.stem}/{thing['name']}",
+                frame=frame,
+                mask=MaskRef(segmentation=encode(masks[thing["name"]])),
+                query=Query(thing["text"]),
+                clip=frame.stem,
+                extra={"box": thing["box"]},
+            )
+            for thing in photo["objects"]
+        )
+    return items
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateMaker:
+    """Makes the candidates of the objects of one photograph; made once in each worker process."""
+
+    stresser: Stresser
+
+    def __call__(self, group: FrameGroup) -> list[Made]:
+        """Segment and stress the wanted objects."""
+        boxes = {item.id: item.extra["box"] for item in group.items}
+        frame = read_frame(group.items[0].frame)
+        return [
+            made if made.error is not None else _with_grabcut(_shortened(made), frame, boxes[made.id])
+            for made in self.stresser(group)
+        ]
+
+
+def make_candidate_maker(folder: Path, *, seed: int) -> CandidateMaker:
+    """Make the worker's function; module-level, so that a child process can be told to call it."""
+    return CandidateMaker(Stresser(source=folder, seed=seed, kinds=DEFECTS, difficulties=GRADES))
+
+
+def _shortened(made: Made) -> Made:
+    """The variants that the demonstration shows, and only their files."""
+    items = [row for row in made.items if row["id"].rpartition("/")[2] in STRESSED]
+    named = {row["mask"] for row in items} | {row["truth"]["mask"] for row in items}
+    return replace(made, items=items, files={name: data for name, data in made.files.items() if name in named})
+
+
+def _with_grabcut(made: Made, frame: Frame, box: Sequence[int]) -> Made:
+    """Put the segmenter's candidate first; of its truth only the mask is known, nobody chose its defect."""
+    model = made.items[0]
+    name = f"masks/{safe_name(made.id)}/{GRABCUT}.png"
+    row = {key: model[key] for key in ("id", "frame", "mask", "text", "clip")}
+    row |= {"id": f"{made.id}/{GRABCUT}", "mask": name, "truth": {"mask": model["truth"]["mask"]}}
+    mask = segmented(frame, (box[0], box[1], box[2], box[3]))
+    return replace(made, items=[row, *made.items], files={**made.files, name: encode_mask(mask)})
+
+
+def segmented(frame: Frame, box: Box) -> Mask:
+    """GrabCut in the surroundings of a box: the far parts of a photograph say little about the background there.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        box: xyxy in absolute pixels, half-open.
+
+    Returns:
+        bool (H, W).
+    """
+    height, width = frame.shape[:2]
+    margin = round(_SURROUNDINGS * max(box[2] - box[0], box[3] - box[1]))
+    around = grown(box, margin, (height, width))
+    x0, y0 = around[:2]
+    mask = np.zeros((height, width), np.bool_)
+    mask[window(around)] = MODEL(frame[window(around)], (box[0] - x0, box[1] - y0, box[2] - x0, box[3] - y0))
+    return mask
+
+
+def _make_candidates(run: RunFolder, items: Sequence[Item], *, seed: int, workers: int, progress: Progress) -> None:
+    errors = ErrorLog(run)
+    done = {row["id"] for row in run.lines("targets.jsonl")}
+    make = partial(make_candidate_maker, items[0].frame.parent, seed=seed)
+    crew = Crew(make, workers, _TIMEOUT_S, "stress")
+    progress.stage("making candidates", len(items))
+    each_frame(crew, items, done=done, keep=Keeper(run, errors), errors=errors, progress=progress)
+    made = {row["id"] for row in run.lines("targets.jsonl")}
+    for row in run.lines("errors.jsonl"):
+        if row["id"] not in made:
+            raise UsageError(
+                f"the candidates of {row['id']} could not be made: {row['error']}",
+                path=row["path"],
+                hint="the same command again tries once more; `auscult doctor` says what is wrong here",
+            )
+    run.finish()
+
+
+def _check_free(out: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that is something else before anything is put into it."""
+    if not out.is_dir():
+        return
+    refuse_strangers(out)
+    if not overwrite and (out / MANIFEST).exists() and not (out / INPUT / MANIFEST).exists():
+        raise Mismatch(
+            "the folder holds a run that is no demonstration",
+            path=out,
+            hint="use another --out, or --overwrite to replace it",
+        )

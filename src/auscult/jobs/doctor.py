@@ -1,0 +1,96 @@
+"""``auscult doctor``: what works on this machine, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any, Literal
+
+from auscult import registry
+from auscult.jobs.registered import describe
+from auscult.version import VERSION
+from auscult.work.pool import default_workers
+
+State = Literal["ok", "missing", "broken"]
+
+# Packages that each extra brings, by import name; `missing` is no fault, the extra was not asked for.
+EXTRAS: dict[str, tuple[str, ...]] = {"demo": ("skimage",), "train": ("sklearn",), "docs": ("zensical",)}
+CORE: tuple[tuple[str, str], ...] = (
+    ("numpy", "numpy"),
+    ("opencv-python-headless", "cv2"),
+    ("pillow", "PIL"),
+    ("typer", "typer"),
+    ("rich", "rich"),
+    ("jinja2", "jinja2"),
+)
+LOW_DISK_BYTES = 200 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    state: State
+    detail: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as a plain mapping."""
+        return asdict(self)
+
+
+def examine() -> list[Finding]:
+    """Look at the interpreter, the packages, the extras, what is registered, and the room to work in."""
+    return [
+        Finding("auscult", "ok", VERSION),
+        Finding("python", "ok" if sys.version_info >= (3, 11) else "broken", platform.python_version()),
+        *(_package(name, module) for name, module in CORE),
+        *(_extra(name, modules) for name, modules in EXTRAS.items()),
+        *(_registered(kind) for kind in registry.KINDS),
+        Finding("processors", "ok", f"{default_workers()} of {os.cpu_count()} usable"),
+        _scratch(),
+    ]
+
+
+def _package(name: str, module: str) -> Finding:
+    if util.find_spec(module) is None:
+        return Finding(name, "broken", f"not installed; pip install '{name}'")
+    rival = "opencv-python" if name == "opencv-python-headless" else ""
+    if rival and _installed(rival):
+        return Finding(name, "broken", f"{rival} is installed beside it and overwrites it; pip uninstall {rival}")
+    return Finding(name, "ok", _installed(name) or "version unknown")
+
+
+def _extra(name: str, modules: tuple[str, ...]) -> Finding:
+    absent = [module for module in modules if util.find_spec(module) is None]
+    if absent:
+        return Finding(f"extra {name}", "missing", f"pip install 'auscult[{name}]'")
+    return Finding(f"extra {name}", "ok", ", ".join(modules))
+
+
+def _registered(kind: str) -> Finding:
+    described = describe(kind)
+    faulty = [row.name for row in described if not row.loads] + list(registry.malformed(kind))
+    if faulty:
+        return Finding(f"{kind}s", "broken", f"cannot be used: {', '.join(faulty)}")
+    return Finding(f"{kind}s", "ok", f"{len(described)} registered")
+
+
+def _scratch() -> Finding:
+    folder = Path(tempfile.gettempdir())
+    free = shutil.disk_usage(folder).free
+    state: State = "ok" if free >= LOW_DISK_BYTES else "broken"
+    return Finding("temporary folder", state, f"{folder}, {free / 1024**3:.1f} GiB free")
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

@@ -1,0 +1,98 @@
+"""The end of an audit, and all of ``auscult report``: from the lines of a record to its summary, tables and pages."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from statistics import fmean
+from typing import Any
+
+from auscult.act.export import verdicts_csv
+from auscult.jobs.handover import coco_of
+from auscult.jobs.pictures import crops
+from auscult.jobs.truth_tables import against_truth, pairs_of
+from auscult.outcome import Signature
+from auscult.record.folder import RunFolder
+from auscult.record.reader import Run, read_run
+from auscult.record.schema import Summary
+from auscult.report.html import render
+from auscult.report.page import page_from_run
+from auscult.types import ACTIONS, DEFECTS, Verdict
+
+HANDOVERS: Mapping[str, tuple[str, ...]] = {
+    "accepted.coco.json": ("accept",),
+    "to_fix.coco.json": ("minor_revision", "major_revision"),
+}
+
+
+def finish_run(run: RunFolder, *, command: str) -> Summary:
+    """Write everything that follows from the lines: summary, tables, CSV, COCO, report.
+
+    Args:
+        run: The record, locked by this process.
+        command: The verb.
+
+    Returns:
+        What ``summary.json`` says.
+    """
+    read = read_run(run.path)
+    unreadable = sum(row.get("stage") == "truth" for row in read.errors)
+    pairs = pairs_of([verdict for verdict, _ in read.verdicts], list(read.lines("truth.jsonl")))
+    compared = against_truth(pairs, unreadable=unreadable)
+    summary = summarise(read, command=command, metrics=compared.metrics)
+    for name, table in compared.tables.items():
+        run.write_json(f"tables/{name}.json", asdict(table))
+    run.write_json("summary.json", summary.as_json())
+    rows = [row for _, row in read.verdicts]
+    run.write_text("verdicts.csv", verdicts_csv(rows))
+    masks = {row["id"]: row["segmentation"] for row in read.lines("masks.jsonl")}
+    for name, actions in HANDOVERS.items():
+        chosen = [row for row in rows if row["action"] in actions]
+        run.write_json(name, coco_of(chosen, masks))
+    tables = {name: asdict(table) for name, table in compared.tables.items()}
+    run.write_text("report.html", _page(read_run(run.path), tables))
+    run.finish()
+    return summary
+
+
+def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
+    """Count what a record holds.
+
+    Args:
+        read: The record.
+        command: The verb.
+        metrics: What was measured against truth, if anything.
+    """
+    verdicts = [verdict for verdict, _ in read.verdicts]
+    return Summary(
+        command=command,
+        n=len(verdicts) + len(read.failed),
+        ok=len(verdicts),
+        failed=len(read.failed),
+        undefined=0,
+        by_action=_counted([verdict.action or "" for verdict in verdicts], ACTIONS),
+        by_defect=_counted([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+        metrics={**_estimated(verdicts), **metrics},
+    )
+
+
+def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
+    values = [verdict.iou for verdict in verdicts if verdict.iou is not None]
+    if not values:
+        return {}
+    signature = Signature.of(metric="mean estimated IoU", judge=verdicts[0].judge)
+    mean = {"value": round(fmean(values), 6), "low": None, "high": None, "n": len(values), "signature": str(signature)}
+    return {"estimated_iou": mean}
+
+
+def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+    counts = Counter(values)
+    return {name: counts[name] for name in order}
+
+
+def _page(read: Run, tables: Mapping[str, Any]) -> str:
+    thumbnails = {row["id"]: b64decode(row["jpeg"]) for row in read.thumbnails()}
+    names = [verdict.id for verdict, _ in read.verdicts]
+    return render(page_from_run(read, thumbnails=thumbnails, crops=crops(read.path, names), tables=tables))

@@ -1,0 +1,154 @@
+"""What a worker process does: open one frame and its masks, judge, draw a thumbnail.
+
+A frame is decoded once for all its masks. An error costs the item it belongs to; the frame's other items go on.
+"""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from auscult import registry
+from auscult.act.policy import Policy, decide
+from auscult.errors import AuscultError
+from auscult.jobs.errors import failed_row
+from auscult.jobs.groups import FrameGroup
+from auscult.jobs.resume import input_digest
+from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.limits import DEFAULT_LIMITS, Limits
+from auscult.media.masks import LoadedMask, read_mask
+from auscult.media.rle import encode
+from auscult.record.digest import digest_file
+from auscult.record.schema import verdict_to_json
+from auscult.report.overlay import thumbnail
+from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one item came to: rows for the record, ready to be written.
+
+    Attributes:
+        id: The item's id.
+        verdict: Row of ``verdicts.jsonl``, or None when the item failed.
+        mask: Row of ``masks.jsonl``: the candidate as RLE, so that handing over needs no input file.
+        picture: Row of ``thumbnails.jsonl``.
+        error: Row of ``errors.jsonl``, or None.
+    """
+
+    id: str
+    verdict: Mapping[str, Any] | None = None
+    mask: Mapping[str, Any] | None = None
+    picture: Mapping[str, Any] | None = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Auditor:
+    """Judges the items of one frame; made once in each worker process.
+
+    Attributes:
+        judge: The judge.
+        policy: What decides.
+        root: The folder that frame names on record are relative to.
+        limits: Bounds on what is opened.
+    """
+
+    judge: MaskJudge
+    policy: Policy
+    root: Path = field(default=Path())
+    limits: Limits = field(default=DEFAULT_LIMITS)
+
+    def __call__(self, group: FrameGroup) -> list[Judged]:
+        """Judge the wanted items of one frame, in their order."""
+        wanted = [item for item in group.items if item.id in group.wanted]
+        try:
+            frame = read_frame(wanted[0].frame, limits=self.limits)
+            frame_digest = digest_file(wanted[0].frame)
+        except AuscultError as error:
+            return [Judged(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
+        masks = {item.id: self._open(item, frame) for item in group.items}
+        return [self._one(item, frame, masks=masks, frame_digest=frame_digest) for item in wanted]
+
+    def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
+        try:
+            return read_mask(item.mask, size=(frame.shape[0], frame.shape[1]), limits=self.limits)
+        except AuscultError as error:
+            return error
+
+    def _one(
+        self,
+        item: Item,
+        frame: Frame,
+        *,
+        masks: Mapping[str, LoadedMask | AuscultError],
+        frame_digest: str,
+    ) -> Judged:
+        loaded = masks[item.id]
+        if isinstance(loaded, AuscultError):
+            return Judged(id=item.id, error=failed_row(item, loaded, "read"))
+        others = tuple(other.mask for name, other in masks.items() if name != item.id and isinstance(other, LoadedMask))
+        case = Case(id=item.id, frame=frame, query=item.query, others=others)
+        try:
+            begun = time.perf_counter()
+            verdict = self.judge(case, Prediction(loaded.mask))
+            verdict = decide(replace(verdict, seconds=time.perf_counter() - begun), self.policy)
+        except AuscultError as error:
+            return Judged(id=item.id, error=failed_row(item, error, "judge"))
+        row = verdict_to_json(
+            verdict,
+            **_origin(item, loaded, self.root),
+            input=input_digest(item, frame_digest),
+        )
+        segmentation = encode(loaded.mask)
+        return Judged(
+            id=item.id,
+            verdict=row,
+            mask={"id": item.id, "segmentation": segmentation},
+            picture={"id": item.id, "jpeg": picture_text(frame, loaded.mask)},
+        )
+
+
+def make_auditor(judge: str, policy: Policy, root: Path) -> Auditor:
+    """Load the judge and make the worker's function; module-level, so that a child process can be told to call it."""
+    return Auditor(load_judge(judge), policy, root)
+
+
+def load_judge(name: str) -> MaskJudge:
+    """Load a registered judge and insist on its measured card.
+
+    Raises:
+        UnknownName: The registry has no such judge.
+        UsageError: The judge has no card.
+    """
+    from auscult.judge.cards import require_card
+
+    entry = registry.find("judge", name)
+    judge: MaskJudge = entry.load()
+    require_card(judge)
+    return judge
+
+
+def picture_text(frame: Frame, mask: Mask) -> str:
+    """A thumbnail as base64 of a JPEG."""
+    return b64encode(encode_jpeg(thumbnail(frame, mask), quality=72)).decode("ascii")
+
+
+def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:
+    frame = item.frame.relative_to(root) if item.frame.is_relative_to(root) else Path(item.frame.name)
+    origin: dict[str, Any] = {"frame": frame.as_posix(), "reading": loaded.reading}
+    if item.mask.path is not None:
+        origin["mask"] = item.mask.path.name
+    if item.query.text is not None:
+        origin["text"] = item.query.text
+    if item.clip is not None:
+        origin["clip"] = item.clip
+    if item.time_s is not None:
+        origin["time_s"] = item.time_s
+    if item.extra:
+        origin["extra"] = dict(item.extra)
+    return origin

@@ -1,0 +1,78 @@
+"""Large crops of the worst items, drawn once the verdicts are known and kept in the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from auscult.cases.grouping import group_by_frame
+from auscult.errors import AuscultError
+from auscult.jobs.progress import Progress
+from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.masks import read_mask
+from auscult.media.paths import safe_name
+from auscult.record.folder import RunFolder
+from auscult.record.schema import verdict_from_json
+from auscult.report.order import worst_first
+from auscult.report.overlay import crop
+from auscult.types import Box, Item
+from auscult.work.pool import Task, run_tasks
+
+WORST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CropGroup:
+    """Items of one frame and the place to show of each."""
+
+    items: tuple[Item, ...]
+    regions: Mapping[str, Box | None]
+
+
+def picture_name(item_id: str) -> str:
+    """Where the crop of an item is kept in the record."""
+    return f"pictures/{safe_name(item_id)}.jpg"
+
+
+def draw_worst(run: RunFolder, items: Sequence[Item], *, workers: int, progress: Progress) -> None:
+    """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
+    verdicts = [verdict_from_json(row) for row in run.lines("verdicts.jsonl")]
+    worst = {verdict.id: verdict.region for verdict in worst_first(verdicts)[:WORST]}
+    missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
+    groups = [CropGroup(tuple(group), {item.id: worst[item.id] for item in group}) for group in group_by_frame(missing)]
+    progress.stage("drawing the worst", len(missing))
+    tasks = (Task(group.items[0].id, group) for group in groups)
+    for result in run_tasks(partial(_drawer), tasks, workers=workers, timeout_s=60.0, stage="draw"):
+        if isinstance(result.outcome, dict):
+            for name, jpeg in result.outcome.items():
+                run.write_bytes(picture_name(name), jpeg)
+            progress.step(len(result.outcome))
+
+
+def _drawer() -> _Drawer:
+    return _Drawer()
+
+
+class _Drawer:
+    def __call__(self, group: CropGroup) -> dict[str, bytes]:
+        frame = read_frame(group.items[0].frame)
+        drawn = {}
+        for item in group.items:
+            try:
+                mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
+            except AuscultError:
+                continue
+            drawn[item.id] = encode_jpeg(crop(frame, mask, group.regions[item.id]), quality=78)
+        return drawn
+
+
+def crops(folder: Path, ids: Sequence[str]) -> dict[str, bytes]:
+    """The crops that a record holds, by item id."""
+    found = {}
+    for name in ids:
+        path = folder / picture_name(name)
+        if path.is_file():
+            found[name] = path.read_bytes()
+    return found

@@ -1,0 +1,139 @@
+"""The Python face of the main job: arrays or items in, verdicts out; nothing is written or printed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from auscult.act.policy import Policy, decide, load_policy
+from auscult.cases.grouping import group_by_frame
+from auscult.errors import InputError
+from auscult.jobs.groups import FrameGroup
+from auscult.jobs.judging import Judged, make_auditor
+from auscult.jobs.judging import load_judge as _load_judge
+from auscult.outcome import Failed
+from auscult.record.schema import error_from_json, verdict_from_json
+from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Query, Verdict
+from auscult.work.pool import Task, run_tasks
+
+DEFAULT_JUDGE = "masks.cues.v1"
+
+
+def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
+    """Load a registered judge; it comes with a measured card or not at all.
+
+    Args:
+        name: Full or short name, for example ``masks.cues.v1`` or ``cues``.
+
+    Raises:
+        UnknownName: There is no such judge.
+        UsageError: The judge has no card.
+    """
+    return _load_judge(name)
+
+
+def audit_mask(
+    frame: Frame,
+    mask: Mask,
+    *,
+    text: str | None = None,
+    others: Sequence[Mask] = (),
+    judge: MaskJudge | str = DEFAULT_JUDGE,
+    policy: Policy | str = "default",
+) -> Verdict:
+    """Judge one candidate mask without truth.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W), the candidate.
+        text: The referring expression, if any.
+        others: Masks of other objects of the frame, each bool (H, W).
+        judge: A judge or its name.
+        policy: A policy, its name, or a policy file.
+
+    Returns:
+        The verdict, with the policy's action.
+
+    Raises:
+        InputError: An array has another shape or dtype.
+
+    Example:
+        >>> import numpy as np
+        >>> frame = np.full((80, 120, 3), 60, np.uint8)
+        >>> frame[20:60, 30:90] = 200
+        >>> mask = np.zeros((80, 120), bool)
+        >>> mask[20:60, 30:90] = True
+        >>> verdict = audit_mask(frame, mask)
+        >>> verdict.action in ("accept", "minor_revision", "major_revision", "reject")
+        True
+    """
+    _check(frame, mask)
+    for other in others:
+        _check(frame, other)
+    used = _load_judge(judge) if isinstance(judge, str) else judge
+    rules = load_policy(policy) if isinstance(policy, str) else policy
+    begun = time.perf_counter()
+    verdict = used(Case(id="mask", frame=frame, query=Query(text), others=tuple(others)), Prediction(mask))
+    return decide(replace(verdict, seconds=time.perf_counter() - begun), rules)
+
+
+def audit(
+    items: Iterable[Item],
+    *,
+    judge: str = DEFAULT_JUDGE,
+    policy: Policy | str = "default",
+    workers: int = 0,
+) -> Iterator[Verdict | Failed]:
+    """Judge many items, frame by frame.
+
+    Args:
+        items: What to judge, for example ``auscult.cases.listing.list_items(path).items``.
+        judge: Name of a registered judge.
+        policy: A policy, its name, or a policy file.
+        workers: Worker processes; 0 judges in this process.
+
+    Yields:
+        A ``Verdict`` for each item that could be judged and a ``Failed`` for each that could not, in the order in
+        which they are done.
+    """
+    rules = load_policy(policy) if isinstance(policy, str) else policy
+    groups = [FrameGroup(tuple(group), frozenset(item.id for item in group)) for group in group_by_frame(tuple(items))]
+    make = partial(make_auditor, judge, rules, Path())
+    tasks = (Task(group.items[0].id, group) for group in groups)
+    for result in run_tasks(make, tasks, workers=workers, stage="judge"):
+        if isinstance(result.outcome, Failed):
+            yield result.outcome
+        else:
+            yield from map(_told, result.outcome)
+
+
+def _told(judged: Judged) -> Verdict | Failed:
+    if judged.verdict is not None:
+        return verdict_from_json(judged.verdict)
+    return Failed(error_from_json(judged.error or {}))
+
+
+def _check(frame: Frame, mask: Mask) -> None:
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
+        raise InputError(
+            f"the frame has shape {frame.shape} and dtype {frame.dtype}",
+            expected="uint8 RGB (height, width, 3)",
+            hint="auscult.media.frames.read_frame reads a file that way",
+        )
+    if mask.dtype != np.bool_:
+        raise InputError(
+            f"the mask has dtype {mask.dtype}",
+            expected="bool (height, width)",
+            hint="threshold it: mask > 0.5",
+        )
+    if mask.shape != frame.shape[:2]:
+        raise InputError(
+            f"the mask has shape {mask.shape} and the frame {frame.shape[:2]}",
+            expected="equal heights and widths",
+            hint="resize the prediction the way the model's own release does; auscult never guesses",
+        )

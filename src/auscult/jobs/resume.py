@@ -1,0 +1,58 @@
+"""Going on with a run: what is done stays done, as long as the files it was done from are still the same.
+
+New items of INPUT are simply judged too. A result whose files have changed or gone since would be a lie, so the run is
+refused and the file is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from auscult.errors import AuscultError, Mismatch
+from auscult.record.digest import digest_file, digest_json
+from auscult.types import Item
+
+HINT = "use --overwrite to begin anew, or another --out"
+
+
+def input_digest(item: Item, frame_digest: str) -> str:
+    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
+    ref = item.mask
+    mask = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
+    return digest_json([frame_digest, mask, ref.index, ref.labels, item.query.text])
+
+
+def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
+    """Insist that what was done before still comes from the same files.
+
+    Args:
+        done: Id to ``input_digest`` of what has a result.
+        items: The INPUT as it is now.
+
+    Raises:
+        Mismatch: An item changed, can no longer be read, or is no longer there.
+    """
+    by_id = {item.id: item for item in items}
+    frames: dict[Path, str] = {}
+    for name, before in done.items():
+        item = by_id.get(name)
+        if item is None:
+            raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
+        try:
+            if item.frame not in frames:
+                frames[item.frame] = digest_file(item.frame)
+            now = input_digest(item, frames[item.frame])
+        except AuscultError as error:
+            raise Mismatch(
+                f"{name} has a result in the folder, and its files can no longer be read: {error.message}",
+                path=error.path,
+                hint=f"restore the file, or {HINT}",
+            ) from error
+        if now != before:
+            raise Mismatch(
+                f"{name} has a result in the folder, and its frame, mask or text has changed since",
+                path=item.mask.path or item.frame,
+                expected="the same input as when the folder was begun",
+                hint=HINT,
+            )

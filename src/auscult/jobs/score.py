@@ -1,0 +1,263 @@
+"""``auscult score``: two folders of masks by J, F and J&F; or a record again, from what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.grouping import natural_key
+from auscult.errors import InputError, NothingToDo, RecordError, UsageError
+from auscult.jobs.finish import summarise
+from auscult.jobs.manifests import SAME_RESULT
+from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.truth_tables import against_truth, pairs_of
+from auscult.media.frames import MASK_SUFFIXES
+from auscult.media.labels import read_labels
+from auscult.outcome import Failed, Scored, Undefined
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.manifest import build
+from auscult.record.reader import read_run
+from auscult.record.schema import Summary, error_to_json, score_to_json
+from auscult.report.tables import Table
+from auscult.score.masks import aggregate, j_and_f
+from auscult.score.masks.video import JAndF, Protocol
+from auscult.work.pool import Task, default_workers, run_tasks
+
+PROTOCOLS: tuple[Protocol, ...] = ("davis2016", "davis2017")
+MAX_CLIP_PIXELS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """What to score and how.
+
+    Attributes:
+        prediction: Folder of predicted masks: one clip's files, or one folder per clip.
+        truth: Folder of true masks with the same names; it says which clips and frames there are.
+        protocol: ``davis2016`` or ``davis2017``.
+        out: Where to write a record, or None.
+        workers: Worker processes; None for one per processor.
+        overwrite: Start anew over an earlier record in ``out``.
+    """
+
+    prediction: Path
+    truth: Path
+    protocol: str = "davis2016"
+    out: Path | None = None
+    workers: int | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clip:
+    """The frames of one clip: pairs of predicted and true mask files, in the order of time."""
+
+    name: str
+    pairs: tuple[tuple[Path, Path], ...]
+
+
+Results = dict[str, "JAndF | Undefined | Failed"]
+
+
+def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Score predicted against true masks, clip by clip.
+
+    Returns:
+        The summary (n counts clips) and a table of the clips.
+
+    Raises:
+        UsageError: The protocol is unknown, or a folder is missing.
+        NothingToDo: The truth holds no mask.
+    """
+    protocol = _protocol(options.protocol)
+    clips = _clips(options.prediction, options.truth)
+    listener = progress or Silent()
+    listener.stage("scoring", len(clips))
+    results: Results = {}
+    workers = default_workers() if options.workers is None else options.workers
+    tasks = (Task(clip.name, clip) for clip in clips)
+    for result in run_tasks(partial(_scorer, protocol), tasks, workers=workers, stage="score"):
+        results[result.key] = result.outcome
+        listener.step()
+    ordered = {clip.name: results[clip.name] for clip in clips}
+    summary, tables = _told(ordered, protocol)
+    if options.out is not None:
+        _write(options, ordered, summary=summary, tables=tables)
+    return summary, tables
+
+
+def score_record(folder: Path) -> tuple[Summary, list[Table]]:
+    """Score the verdicts of a record against the truth it holds; no input file is opened.
+
+    Raises:
+        RecordError: The folder holds no record, or one without truth.
+    """
+    run = read_run(folder)
+    truths = list(run.lines("truth.jsonl"))
+    if not truths:
+        raise RecordError(
+            "the record holds no truth to score against",
+            path=folder,
+            expected="a record of `auscult audit` whose INPUT had truth",
+            hint="two folders of masks: `auscult score PRED TRUTH --protocol davis2016`",
+        )
+    compared = against_truth(pairs_of([verdict for verdict, _ in run.verdicts], truths))
+    return summarise(run, command="score", metrics=compared.metrics), list(compared.tables.values())
+
+
+def _protocol(name: str) -> Protocol:
+    if name not in PROTOCOLS:
+        raise UsageError(f"there is no protocol {name!r}", expected=f"one of: {', '.join(PROTOCOLS)}")
+    return name
+
+
+def _clips(prediction: Path, truth: Path) -> list[Clip]:
+    for folder in (prediction, truth):
+        if not folder.is_dir():
+            raise UsageError(
+                "is not a folder", path=folder, expected="a folder of masks, or of one folder of masks per clip"
+            )
+    folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
+    clips = []
+    for folder in folders:
+        files = sorted(
+            (path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in MASK_SUFFIXES),
+            key=lambda path: natural_key(path.name),
+        )
+        if files:
+            place = prediction / folder.relative_to(truth)
+            pairs = tuple((_partner(place, path), path) for path in files)
+            clips.append(Clip(name=folder.name if folder != truth else truth.name, pairs=pairs))
+    if not clips:
+        raise NothingToDo(
+            "the truth holds no mask", path=truth, expected=f"files of {', '.join(sorted(MASK_SUFFIXES))}"
+        )
+    return clips
+
+
+def _partner(folder: Path, truth: Path) -> Path:
+    same = folder / truth.name
+    if same.exists():
+        return same
+    others = [folder / f"{truth.stem}{suffix}" for suffix in sorted(MASK_SUFFIXES)]
+    return next((path for path in others if path.exists()), same)
+
+
+def _scorer(protocol: Protocol) -> _Scorer:
+    return _Scorer(protocol)
+
+
+class _Scorer:
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+
+    def __call__(self, clip: Clip) -> JAndF | Undefined:
+        prediction, truth = _stack(clip, 0), _stack(clip, 1)
+        return j_and_f(prediction, truth, protocol=self._protocol)
+
+
+def _stack(clip: Clip, which: int) -> NDArray[np.uint8]:
+    first = read_labels(clip.pairs[0][which])
+    if first.size * len(clip.pairs) > MAX_CLIP_PIXELS:
+        raise InputError(
+            f"clip {clip.name} has {len(clip.pairs)} frames of {first.shape[0]} x {first.shape[1]}",
+            expected=f"at most {MAX_CLIP_PIXELS} pixels in a clip",
+            hint="split it",
+            path=clip.pairs[0][which].parent,
+        )
+    frames = np.empty((len(clip.pairs), *first.shape), np.uint8)
+    for index, pair in enumerate(clip.pairs):
+        labels = read_labels(pair[which])
+        if labels.shape != first.shape:
+            raise InputError(
+                f"the mask has height and width {labels.shape}, the clip's first one {first.shape}",
+                expected="one size within a clip",
+                path=pair[which],
+            )
+        frames[index] = labels
+    return frames
+
+
+def _told(results: Results, protocol: Protocol) -> tuple[Summary, list[Table]]:
+    whole = aggregate(list(results.values()))
+    counts = [sum(isinstance(result, kind) for result in results.values()) for kind in (Scored, Undefined, Failed)]
+    metrics = {}
+    if isinstance(whole, Scored):
+        for name, value in (("J", whole.j), ("F", whole.f), ("J&F", whole.j_and_f)):
+            metrics[name] = {
+                "value": round(value, 6),
+                "low": None,
+                "high": None,
+                "n": counts[0],
+                "signature": str(whole.signature),
+            }
+    summary = Summary(
+        command="score", n=len(results), ok=counts[0], undefined=counts[1], failed=counts[2], metrics=metrics
+    )
+    rows = tuple((name, *_cells(result)) for name, result in results.items())
+    if isinstance(whole, Scored):
+        rows += (("all", str(whole.objects), *_percent(whole.j, whole.f, whole.j_and_f), ""),)
+    signature = whole.signature if isinstance(whole, Scored) else protocol
+    note = f"percent; {signature}; failed and undefined clips are in no mean"
+    return summary, [
+        Table(
+            title=f"J&F, {counts[0]} scored, {counts[1]} undefined, {counts[2]} failed",
+            header=("clip", "objects", "J", "F", "J&F", "what is wrong"),
+            rows=rows,
+            note=note,
+        )
+    ]
+
+
+def _cells(result: JAndF | Undefined | Failed) -> tuple[str, ...]:
+    if isinstance(result, Failed):
+        where = f"{result.error.path}: " if result.error.path else ""
+        return "", "", "", "", f"failed: {where}{result.error.error}"
+    if isinstance(result, Undefined):
+        return "", "", "", "", f"undefined: {result.reason}"
+    return str(len(result.objects)), *_percent(result.j, result.f, result.j_and_f), ""
+
+
+def _percent(*values: float) -> tuple[str, ...]:
+    return tuple(f"{100 * value:.2f}" for value in values)
+
+
+def _write(options: ScoreOptions, results: Results, *, summary: Summary, tables: Sequence[Table]) -> None:
+    arguments: dict[str, Any] = {
+        "prediction": str(options.prediction.resolve()),
+        "truth": str(options.truth.resolve()),
+        "protocol": options.protocol,
+    }
+    manifest = build("score", given=arguments, defaulted={}, seeds={}, inputs={"clips": len(results)})
+    folder = cast("Path", options.out)
+    with open_run(folder, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+        _rewrite(run, results)
+        for table in tables:
+            run.write_json("tables/j_and_f.json", asdict(table))
+        run.write_json("summary.json", summary.as_json())
+        run.finish()
+
+
+def _rewrite(run: RunFolder, results: Results) -> None:
+    known = {row["id"] for row in run.lines("scores.jsonl")}
+    rows = []
+    for name, result in results.items():
+        if isinstance(result, Failed):
+            run.append("errors.jsonl", error_to_json(name, result.error))
+        if name not in known:
+            rows += [score_to_json(name, metric, outcome) for metric, outcome in _metrics(result)]
+    if rows:
+        run.append_many("scores.jsonl", rows)
+
+
+def _metrics(result: JAndF | Undefined | Failed) -> list[tuple[str, Any]]:
+    if isinstance(result, Undefined | Failed):
+        return [(metric, result) for metric in ("J", "F", "J&F")]
+    values = (("J", result.j), ("F", result.f), ("J&F", result.j_and_f))
+    return [(metric, Scored(value, result.signature)) for metric, value in values]

@@ -1,0 +1,220 @@
+"""``auscult stress masks``: the six mask defects from true masks, as an INPUT that ``audit`` takes.
+
+The same command again continues where a stopped run left off.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from auscult import registry
+from auscult.cases.listing import ListOptions, list_items
+from auscult.errors import NothingToDo, UsageError
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.groups import Crew, each_frame
+from auscult.jobs.manifests import SAME_RESULT, input_manifest
+from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import refuse_changed
+from auscult.jobs.stressing import Made, make_stresser
+from auscult.media.paths import read_bytes
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.reader import failed_rows
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.tables import Table
+from auscult.types import ACTIONS, DEFECTS
+from auscult.work.pool import default_workers
+
+DIFFICULTIES = ("hard", "medium")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StressOptions:
+    """What to stress and how.
+
+    Attributes:
+        source: INPUT; its masks are taken as the truth.
+        out: The output folder.
+        seed: The same seed makes the same masks.
+        kinds: Defects to make, or ``all``.
+        difficulties: ``hard`` (IoU .85 to .90), ``medium`` (.75 to .80), or both; merges and whole wrong objects have
+            the difficulty that their IoU gives them and are always made.
+        listing: How INPUT is read.
+        workers: Worker processes; None for one per processor.
+        timeout_s: Limit for the masks of one frame together.
+        overwrite: Start anew over an earlier record.
+        given: Names of the options that the user spelled out, for the manifest.
+    """
+
+    source: Path
+    out: Path
+    seed: int = 0
+    kinds: tuple[str, ...] = ("all",)
+    difficulties: tuple[str, ...] = DIFFICULTIES
+    listing: ListOptions = field(default_factory=ListOptions)
+    workers: int | None = None
+    timeout_s: float = 120.0
+    overwrite: bool = False
+    given: frozenset[str] = frozenset()
+
+
+def stress_masks(options: StressOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Stress the masks of an INPUT into an output folder.
+
+    Returns:
+        What ``summary.json`` says, and tables of what was made and what could not be.
+
+    Raises:
+        NothingToDo: INPUT holds no mask.
+        UsageError: A kind or difficulty is unknown.
+        RecordError: The output folder is in use, or was made with other arguments.
+    """
+    listener = progress or Silent()
+    kinds, difficulties = _chosen(options)
+    listing = list_items(options.source, options.listing)
+    if not listing.items and not listing.errors:
+        raise NothingToDo("the input holds no mask", path=options.source, hint="see `auscult stress masks --help`")
+    workers = default_workers() if options.workers is None else options.workers
+    manifest = input_manifest(
+        "stress masks",
+        {
+            "source": str(options.source.resolve()),
+            "out": str(options.out),
+            "kind": list(kinds),
+            "difficulty": list(difficulties),
+            "seed": options.seed,
+            "timeout_s": options.timeout_s,
+        },
+        given=options.given,
+        options=options.listing,
+        listing=listing,
+        seeds={"seed": options.seed},
+    )
+    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+        errors = ErrorLog(run)
+        errors.keep(error_to_json(name, error) for name, error in listing.errors)
+        make = partial(make_stresser, options.source, seed=options.seed, wanted=(kinds, difficulties))
+        done = {row["id"]: row.get("input") for row in run.lines("targets.jsonl")}
+        refuse_changed(done, listing.items)
+        listener.stage("stressing", len(listing.items))
+        each_frame(
+            Crew(make, workers, options.timeout_s, "stress"),
+            listing.items,
+            done=done,
+            keep=Keeper(run, errors),
+            errors=errors,
+            progress=listener,
+        )
+        return _finish(run)
+
+
+class Keeper:
+    """Writes what was made of one frame: the items, then the line that says the target is done."""
+
+    def __init__(self, run: RunFolder, errors: ErrorLog) -> None:
+        self._run = run
+        self._errors = errors
+        rows = run.lines("items.jsonl")
+        self._known = {row["id"] for row in rows}
+        self._frames = {row["frame"] for row in rows}
+
+    def __call__(self, made: Sequence[Made]) -> None:
+        """Write one frame's targets."""
+        """Keep the targets of one frame; one that was kept before a stop is not kept twice."""
+        for target in made:
+            if target.error is not None:
+                self._errors.keep([target.error])
+                continue
+            self._write(target)
+            fresh = [dict(row) for row in target.items if row["id"] not in self._known]
+            if fresh:
+                self._run.append_many("items.jsonl", fresh)
+            self._known.update(row["id"] for row in fresh)
+            self._run.append(
+                "targets.jsonl",
+                {"id": target.id, "made": len(target.items), "undefined": list(target.undefined)},
+            )
+
+    def _write(self, target: Made) -> None:
+        """Write the files first: a file without its line is no item, a line without its file would be a broken one."""
+        for name, data in target.files.items():
+            self._run.write_bytes(name, data, durable=False)
+        if target.frame is not None and target.frame[0] not in self._frames:
+            name, source = target.frame
+            self._run.write_bytes(name, read_bytes(source), durable=False)
+            self._frames.add(name)
+
+
+def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    kinds = DEFECTS if "all" in options.kinds else options.kinds
+    kinds = tuple(registry.find("stressor", name).name for name in kinds)
+    for name in options.difficulties:
+        if name not in DIFFICULTIES:
+            raise UsageError(f"there is no difficulty {name!r}", expected="hard, medium, or both")
+    if not kinds or not options.difficulties:
+        raise UsageError("no kind or no difficulty was chosen", expected="at least one of each")
+    return tuple(dict.fromkeys(kinds)), tuple(dict.fromkeys(options.difficulties))
+
+
+def _finish(run: RunFolder) -> tuple[Summary, list[Table]]:
+    items = run.lines("items.jsonl")
+    undefined = [entry for row in run.lines("targets.jsonl") for entry in row["undefined"]]
+    done = {row["id"] for row in run.lines("targets.jsonl")}
+    failed = failed_rows(run.lines("errors.jsonl"), done)
+    truths = [row["truth"] for row in items]
+    summary = Summary(
+        command="stress masks",
+        n=len(items) + len(undefined) + len(failed),
+        ok=len(items),
+        failed=len(failed),
+        undefined=len(undefined),
+        by_action=_counted([truth["action"] for truth in truths], ACTIONS),
+        by_defect=_counted([truth["defect"] for truth in truths], DEFECTS),
+        metrics={},
+    )
+    tables = [_made_table(items, undefined), *_undefined_table(undefined)]
+    for name, table in zip(("made", "undefined"), tables, strict=False):
+        run.write_json(f"tables/{name}.json", asdict(table))
+    run.write_json("summary.json", summary.as_json())
+    run.finish()
+    return summary, tables
+
+
+def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+    counts = Counter(values)
+    return {name: counts[name] for name in order}
+
+
+def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:
+    cells: dict[tuple[str, str], list[float]] = {}
+    for row in items:
+        cells.setdefault((row["stress"]["kind"], row["truth"]["difficulty"] or ""), []).append(row["truth"]["iou"])
+    missing = Counter((row["kind"], row["difficulty"] or "") for row in undefined)
+    rows = []
+    for key in sorted({*cells, *missing}, key=_paper_order):
+        values = cells.get(key, [])
+        span = f"{min(values):.3f} to {max(values):.3f}" if values else ""
+        rows.append((*key, str(len(values)), str(missing[key]), span))
+    return Table(
+        title="stressed masks",
+        header=("kind", "difficulty", "made", "undefined", "exact IoU"),
+        rows=tuple(rows),
+        note="undefined: the wanted IoU cannot be reached on that object; undefined masks are in no mean",
+    )
+
+
+def _paper_order(key: tuple[str, str]) -> tuple[int, str, str]:
+    known: tuple[str, ...] = DEFECTS
+    return known.index(key[0]) if key[0] in known else len(known), *key
+
+
+def _undefined_table(undefined: Sequence[Mapping[str, Any]]) -> list[Table]:
+    if not undefined:
+        return []
+    reasons = Counter((row["kind"], row["reason"]) for row in undefined)
+    rows = tuple((kind, reason, str(count)) for (kind, reason), count in reasons.most_common())
+    return [Table(title="undefined", header=("kind", "reason", "targets"), rows=rows, note="")]

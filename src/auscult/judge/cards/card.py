@@ -1,0 +1,155 @@
+"""What a card holds, and how it is read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.errors import UsageError
+from auscult.types import MaskJudge
+
+FOLDER: Final = Path(__file__).parent
+SCHEMA: Final = 1
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.v[0-9]+")
+_MOST_BYTES: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One measured number.
+
+    Attributes:
+        set: What it was measured on, a key of ``Card.sets``.
+        row: Whose number it is: the judge's name, or a baseline's.
+        metric: What it is, ``rmse`` or ``f2_tables.erode.hard``.
+        value: The number; None where it is undefined.
+        low: Lower end of its interval over clusters; None where there is none.
+        high: Upper end.
+        n: Masks it was measured on.
+        clusters: Photographs or sequences they come from.
+        reason: Why the value is undefined; empty otherwise.
+    """
+
+    set: str
+    row: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What was measured of one judge.
+
+    Attributes:
+        judge: The judge's full name.
+        summary: One sentence: what it is.
+        data: What it was fitted and measured on, with licences, one line each.
+        split: How the data was divided, one line each.
+        sets: The measured sets by name, and what is in them.
+        metrics: The metrics by first part of their name, and what they are.
+        seed: Seed of the measured masks and of the intervals.
+        not_for: What the judge must not be used for, one line each.
+        results: The numbers.
+        constants: What baselines that say one number say: by source of masks, then by row; may be empty.
+    """
+
+    judge: str
+    summary: str
+    data: tuple[str, ...]
+    split: tuple[str, ...]
+    sets: Mapping[str, str]
+    metrics: Mapping[str, str]
+    seed: int
+    not_for: tuple[str, ...]
+    results: tuple[Result, ...]
+    constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The card as JSON values; ``card_of`` reads them back."""
+        values = {name.name: getattr(self, name.name) for name in fields(self)}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+        return {"schema": SCHEMA, **plain, "results": [asdict(result) for result in self.results]}
+
+
+def card_of(value: object) -> Card:
+    """Read what ``Card.as_json`` wrote.
+
+    Raises:
+        UsageError: Another schema, a missing or unknown part, or no result at all.
+    """
+    if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
+        raise UsageError("this is no quality card", expected=f"a JSON object with schema {SCHEMA}")
+    parts = {key: part for key, part in value.items() if key != "schema"}
+    try:
+        parts["results"] = tuple(Result(**result) for result in parts["results"])
+        for key in ("data", "split", "not_for"):
+            parts[key] = tuple(str(line) for line in parts[key])
+        card = Card(**parts)
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"the quality card is incomplete: {error}", expected="every part of a card") from error
+    if not any(_is_number(result.value) for result in card.results if result.row == card.judge):
+        raise UsageError(f"the card of {card.judge} holds no measured number", hint="measure the judge first")
+    return card
+
+
+def load_card(name: str) -> Card:
+    """Load a built-in judge's card.
+
+    Args:
+        name: The judge's full name, ``masks.cues.v1``.
+
+    Raises:
+        UsageError: There is none, or it is broken or another judge's.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name[:80]!r} is no judge's name", expected="room.name.vN")
+    return _read(FOLDER / f"{name}.json", name)
+
+
+def require_card(judge: MaskJudge) -> Card:
+    """The card that a judge comes with; without one it must not be used.
+
+    Args:
+        judge: A judge. One from a plug-in names its card's file in an attribute ``card``.
+
+    Raises:
+        UsageError: There is none, or it is broken or another judge's.
+    """
+    path = getattr(judge, "card", None)
+    if path is None:
+        return load_card(judge.name)
+    return _read(Path(path), judge.name)
+
+
+def _read(path: Path, name: str) -> Card:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"the card is larger than {_MOST_BYTES} bytes", path=path)
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"the judge {name} has no quality card",
+            expected="a JSON file of measured results",
+            hint="a judge is used only with a measured card: measure it, and name the file in its attribute `card`",
+            path=path,
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"the card of {name} is not JSON: {error}", path=path) from error
+    card = card_of(value)
+    if card.judge != name:
+        raise UsageError(f"the card is of {card.judge}, not of {name}", path=path)
+    return card
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

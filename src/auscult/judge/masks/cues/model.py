@@ -1,0 +1,225 @@
+"""From cues to numbers: the coefficients in ``coefficients.json`` and the arithmetic that uses them.
+
+Each cue is standardised, clipped to three standard deviations, and bent at three knots (a hinge basis), so that its
+effect is a broken line a person can plot. A multinomial logistic regression over that basis gives the six defects'
+probabilities. One ridge regression per defect gives the IoU that a mask with that defect would have; the estimate is
+their mean under the probabilities. Identity is not checked, so the IoU is that of a mask on the right object:
+``full_neg`` keeps its probability but does not enter the mixture.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import UsageError
+from auscult.judge.masks.cues.catalogue import CUES
+from auscult.types import DEFECTS, Defect
+
+FILE: Final = Path(__file__).with_name("coefficients.json")
+SCHEMA: Final = 1
+JUDGED: Final[tuple[Defect, ...]] = ("perfect", "cutout", "dilate", "erode", "merge")
+"""The defects that shape and boundary can show; the IoU is a mixture over these."""
+
+_CLIP = 3.0
+_LEAST_SPREAD = 0.02
+_MOST_BYTES = 2_000_000
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coefficients:
+    """What the recipe fitted.
+
+    Attributes:
+        mean: Each cue's mean, (n,).
+        spread: Its standard deviation, (n,), above 0.
+        knots: Where its line bends, in standard deviations, (k, n).
+        defects: Logistic weights of the six defects, (6, 1 + n + k n), bias first.
+        iou: Ridge weights of the five judged defects, (5, 1 + n + k n), bias first.
+        reach: Residual quantiles (below, above) by predicted defect, in units of the mixture's spread.
+        precision: Inverse covariance of the standardised cues, (n, n).
+        distances: Mahalanobis distances that mean novelty 0, 0.5 and 1.
+    """
+
+    mean: Array
+    spread: Array
+    knots: Array
+    defects: Array
+    iou: Array
+    reach: Mapping[str, tuple[float, float]]
+    precision: Array
+    distances: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the coefficients say of one cue vector.
+
+    Attributes:
+        iou: Estimated IoU if it is the right object, 0..1.
+        iou_low: Lower end of the 90 % interval.
+        iou_high: Upper end.
+        defect: The most probable one.
+        defect_probs: The six probabilities, summing to 1.
+        novelty: 0 (like the calibration data) to 1.
+    """
+
+    iou: float
+    iou_low: float
+    iou_high: float
+    defect: Defect
+    defect_probs: dict[str, float]
+    novelty: float
+
+
+def basis(values: Array, coefficients: Coefficients) -> Array:
+    """The hinge basis of cue vectors, (m, n) -> (m, 1 + n + k n), a column of ones first."""
+    scaled = standardised(values, coefficients)
+    bent = [np.maximum(scaled - knots, 0.0) for knots in coefficients.knots]
+    return np.hstack([np.ones((len(values), 1)), scaled, *bent])
+
+
+def standardised(values: Array, coefficients: Coefficients) -> Array:
+    """Cue vectors in standard deviations from the mean, clipped, (m, n)."""
+    return np.clip((values - coefficients.mean) / coefficients.spread, -_CLIP, _CLIP)
+
+
+def probabilities(based: Array, coefficients: Coefficients) -> Array:
+    """The six defects' probabilities of based vectors, (m, 6), each row summing to 1."""
+    scores = based @ coefficients.defects.T
+    scores -= scores.max(axis=1, keepdims=True)
+    odds = np.exp(scores)
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def mixture(based: Array, probs: Array, coefficients: Coefficients) -> tuple[Array, Array]:
+    """Mean IoU under the judged defects' probabilities, and how far these differ, each (m,)."""
+    judged = probs[:, : len(JUDGED)] / probs[:, : len(JUDGED)].sum(axis=1, keepdims=True)
+    each = np.clip(based @ coefficients.iou.T, 0.0, 1.0)
+    mean = (judged * each).sum(axis=1)
+    spread = np.sqrt((judged * (each - mean[:, None]) ** 2).sum(axis=1) + _LEAST_SPREAD**2)
+    return mean, spread
+
+
+def distance(values: Array, coefficients: Coefficients) -> Array:
+    """Mahalanobis distance of cue vectors from the fitting data, (m,)."""
+    scaled = standardised(values, coefficients)
+    squared = np.einsum("ij,jk,ik->i", scaled, coefficients.precision, scaled)
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)), dtype=np.float64)
+
+
+def estimate(vector: Array, coefficients: Coefficients) -> Estimate:
+    """Judge one cue vector, float64 (n,)."""
+    values = vector[None]
+    based = basis(values, coefficients)
+    probs = probabilities(based, coefficients)
+    mean, spread = mixture(based, probs, coefficients)
+    defect = DEFECTS[int(probs[0].argmax())]
+    below, above = coefficients.reach.get(defect, coefficients.reach["any"])
+    iou = float(mean[0])
+    novelty = np.interp(distance(values, coefficients)[0], coefficients.distances, (0.0, 0.5, 1.0))
+    return Estimate(
+        iou=iou,
+        iou_low=max(0.0, iou - below * float(spread[0])),
+        iou_high=min(1.0, iou + above * float(spread[0])),
+        defect=defect,
+        defect_probs={name: float(value) for name, value in zip(DEFECTS, probs[0], strict=True)},
+        novelty=float(novelty),
+    )
+
+
+@cache
+def load_coefficients(path: Path = FILE) -> Coefficients:
+    """Read a coefficient file; the same file is read once.
+
+    Raises:
+        UsageError: It is missing, or is not what ``to_json`` writes for this catalogue of cues.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"more than {_MOST_BYTES} bytes", expected="a coefficient file", path=path)
+        return from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"the coefficients cannot be read: {error}",
+            expected="the file that `auscult train cues` writes",
+            path=path,
+        ) from error
+
+
+def to_json(coefficients: Coefficients) -> dict[str, Any]:
+    """The coefficients with every number under the name of its cue and defect."""
+    names = [cue.name for cue in CUES]
+    parts = 1 + len(coefficients.knots)
+
+    def weights(row: Array) -> dict[str, Any]:
+        table = row[1:].reshape(parts, len(names)).T
+        return {"bias": _short(row[0]), **{name: _shorts(table[at]) for at, name in enumerate(names)}}
+
+    return {
+        "schema": SCHEMA,
+        "cues": {
+            name: {
+                "mean": _short(coefficients.mean[at]),
+                "spread": _short(coefficients.spread[at]),
+                "knots": _shorts(coefficients.knots[:, at]),
+            }
+            for at, name in enumerate(names)
+        },
+        "defects": {name: weights(row) for name, row in zip(DEFECTS, coefficients.defects, strict=True)},
+        "iou": {name: weights(row) for name, row in zip(JUDGED, coefficients.iou, strict=True)},
+        "interval": {name: _shorts(np.array(reach)) for name, reach in coefficients.reach.items()},
+        "novelty": {
+            "distances": _shorts(np.array(coefficients.distances)),
+            "precision": [_shorts(row[: at + 1]) for at, row in enumerate(coefficients.precision)],
+        },
+    }
+
+
+def from_json(value: Mapping[str, Any]) -> Coefficients:
+    """Read what ``to_json`` wrote.
+
+    Raises:
+        ValueError: Another schema, or cues other than the catalogue's.
+        KeyError: A part is missing.
+    """
+    names = [cue.name for cue in CUES]
+    if value["schema"] != SCHEMA or list(value["cues"]) != names:
+        raise ValueError("they are for another catalogue of cues")
+    rows = [value["cues"][name] for name in names]
+
+    def weights(part: Mapping[str, Any]) -> list[float]:
+        table = np.array([part[name] for name in names], dtype=np.float64).T
+        return [float(part["bias"]), *table.ravel().tolist()]
+
+    lower = np.zeros((len(names), len(names)))
+    for at, row in enumerate(value["novelty"]["precision"]):
+        lower[at, : at + 1] = row
+    near, middle, far = (float(number) for number in value["novelty"]["distances"])
+    return Coefficients(
+        mean=np.array([row["mean"] for row in rows], dtype=np.float64),
+        spread=np.array([row["spread"] for row in rows], dtype=np.float64),
+        knots=np.array([row["knots"] for row in rows], dtype=np.float64).T,
+        defects=np.array([weights(value["defects"][name]) for name in DEFECTS]),
+        iou=np.array([weights(value["iou"][name]) for name in JUDGED]),
+        reach={name: (float(reach[0]), float(reach[1])) for name, reach in value["interval"].items()},
+        precision=lower + np.tril(lower, -1).T,
+        distances=(near, middle, far),
+    )
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.5g}")
+
+
+def _shorts(numbers: Array) -> list[float]:
+    return [_short(number) for number in numbers]

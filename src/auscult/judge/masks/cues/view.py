@@ -1,0 +1,141 @@
+"""The part of a frame that the cues look at: the mask's box and its surroundings, at a bounded resolution.
+
+Lengths in a view are view pixels; ``scale`` is view pixels per frame pixel. Distances across the outline are in units
+of ``thickness_px``: area over outline length, so that moving the outline by 0.1 changes the area by about 10 %,
+whatever the object's size or shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.arrays.boxes import box_of, grown, window
+from auscult.types import Box, Frame, Mask
+
+_BOX_SIDE_PX = 160
+_MOST_ENLARGED = 4.0
+_CONTEXT = 0.3
+_LAB_SCALE = np.array([100 / 255, 1, 1], dtype=np.float32)
+_LAB_ZERO = np.array([0, 128, 128], dtype=np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """A mask and the picture around it.
+
+    Attributes:
+        lab: CIE Lab of the crop, float32 (h, w, 3), L in 0..100.
+        lab8: The same as OpenCV keeps it in uint8 (h, w, 3), for histograms.
+        mask: The candidate in the crop, bool (h, w), not empty.
+        smooth: The candidate, slightly blurred, float32 0..1.
+        distance: Signed distance to the outline in units of ``thickness_px``; negative inside.
+        thickness_px: Area over outline length.
+        box: The crop in frame pixels.
+        scale: View pixels per frame pixel.
+        at_frame: Whether the crop's left, top, right and bottom sides are the frame's.
+        frame_share: Mask area over frame area, 0..1.
+        area_px: Mask area in frame pixels.
+    """
+
+    lab: NDArray[np.float32]
+    lab8: NDArray[np.uint8]
+    mask: Mask
+    smooth: NDArray[np.float32]
+    distance: NDArray[np.float32]
+    thickness_px: float
+    box: Box
+    scale: float
+    at_frame: tuple[bool, bool, bool, bool]
+    frame_share: float
+    area_px: int
+
+    @property
+    def area(self) -> int:
+        """Mask area in view pixels."""
+        return int(np.count_nonzero(self.mask))
+
+    def to_frame(self, box: Box) -> Box:
+        """A box of the view in frame pixels, cut at the crop."""
+        x0, y0, x1, y1 = self.box
+        left, top = x0 + int(box[0] / self.scale), y0 + int(box[1] / self.scale)
+        right, bottom = x0 + int(np.ceil(box[2] / self.scale)), y0 + int(np.ceil(box[3] / self.scale))
+        return min(left, x1 - 1), min(top, y1 - 1), max(min(right, x1), left + 1), max(min(bottom, y1), top + 1)
+
+
+def view_of(frame: Frame, mask: Mask) -> View | None:
+    """Cut out and resize what the cues look at.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W).
+
+    Returns:
+        The view, or None for an empty mask.
+    """
+    tight = box_of(mask)
+    if tight is None:
+        return None
+    height, width = mask.shape
+    side = max(tight[2] - tight[0], tight[3] - tight[1])
+    box = grown(tight, max(6, round(_CONTEXT * side)), (height, width))
+    scale = min(_MOST_ENLARGED, _BOX_SIDE_PX / side)
+    size = max(1, round((box[2] - box[0]) * scale)), max(1, round((box[3] - box[1]) * scale))
+    small = _resized_mask(mask[window(box)], size)
+    smooth = _smoothed(small)
+    lab8 = _lab8(frame[window(box)], size)
+    thickness = _thickness(small, smooth)
+    return View(
+        lab=lab8 * _LAB_SCALE - _LAB_ZERO,
+        lab8=lab8,
+        mask=small,
+        smooth=smooth,
+        distance=(_signed_distance(small) / thickness).astype(np.float32),
+        thickness_px=thickness,
+        box=box,
+        scale=scale,
+        at_frame=(box[0] == 0, box[1] == 0, box[2] == width, box[3] == height),
+        frame_share=float(np.count_nonzero(mask)) / (height * width),
+        area_px=int(np.count_nonzero(mask)),
+    )
+
+
+def _lab8(crop: Frame, size: tuple[int, int]) -> NDArray[np.uint8]:
+    how = cv2.INTER_AREA if size[0] < crop.shape[1] else cv2.INTER_LINEAR
+    small = cv2.resize(np.ascontiguousarray(crop), size, interpolation=how)
+    return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
+
+
+def _resized_mask(mask: Mask, size: tuple[int, int]) -> Mask:
+    how = cv2.INTER_AREA if size[0] < mask.shape[1] else cv2.INTER_LINEAR
+    soft = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size, interpolation=how)
+    hard = np.asarray(soft >= 128)
+    if not hard.any():  # thinner than a view pixel: keep what is left of it
+        hard = np.asarray(soft >= max(1, int(soft.max())))
+    if not hard.any():
+        hard = np.ones_like(hard)
+    return hard
+
+
+def _smoothed(mask: Mask) -> NDArray[np.float32]:
+    sigma = max(0.8, 0.015 * float(np.sqrt(np.count_nonzero(mask))))
+    return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), sigma), dtype=np.float32)
+
+
+def _thickness(mask: Mask, smooth: NDArray[np.float32]) -> float:
+    contours, _ = cv2.findContours((smooth >= 0.5).view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    length = sum(cv2.arcLength(contour, closed=True) for contour in contours)
+    area = float(np.count_nonzero(mask))
+    return max(1.0, area / max(length, 2 * float(np.sqrt(np.pi * area))))
+
+
+def _signed_distance(mask: Mask) -> NDArray[np.float32]:
+    inside = mask.view(np.uint8)
+    if mask.all():
+        return np.full(mask.shape, -float(max(mask.shape)), dtype=np.float32)
+    to_outside = cv2.distanceTransform(inside, cv2.DIST_L2, 3)
+    to_inside = cv2.distanceTransform(1 - inside, cv2.DIST_L2, 3)
+    return np.asarray(np.where(mask, 0.5 - to_outside, to_inside - 0.5), dtype=np.float32)

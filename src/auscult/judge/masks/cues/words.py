@@ -1,0 +1,173 @@
+"""One plain sentence and one place per verdict, made only from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.judge.masks.cues.measure import Findings
+from auscult.judge.masks.cues.model import Estimate
+from auscult.types import Box, Defect
+
+Remark: TypeAlias = tuple[str, Box | None]
+
+_UNCHECKED: Final = "whether it is the right object was not checked"
+_OFF = 0.08
+
+
+def say(findings: Findings, estimate: Estimate) -> tuple[str, Box | None]:
+    """Put the most probable defect into words.
+
+    Args:
+        findings: What was measured.
+        estimate: What the coefficients made of it.
+
+    Returns:
+        One sentence, and the box of the worst place in frame pixels; None where no place stands out.
+    """
+    text, box = _SAYERS[estimate.defect](findings)
+    return f"{text[0].upper()}{text[1:]}; {_UNCHECKED}.", box
+
+
+def _perfect(findings: Findings) -> Remark:
+    cues = findings.cues
+    if len(findings.ribbon.points) == 0:
+        return "the mask fills the frame, so there is no outline to look at", None
+    flaws = []
+    if cues["hole_largest"] > 0:
+        flaws.append(f"holes of {_percent(cues['hole_share'] ** 2)} of the area")
+    if cues["part_second"] > 0:
+        flaws.append(f"loose parts of {_percent(cues['parts_share'] ** 2)} of it")
+    rest = " and ".join(flaws) if flaws else "no hole and no loose part"
+    return f"{_percent(cues['peak_on_share'])} of the outline lies on an edge of the picture, with {rest}", None
+
+
+def _cutout(findings: Findings) -> Remark:
+    cues, shape = findings.cues, findings.shape
+    holes = cues["hole_share"] ** 2
+    notch = cues["notch_largest"] ** 2
+    if shape.hole_box is not None and holes >= 0.5 * notch:
+        count = round(float(np.expm1(cues["hole_count"])))
+        where = _place(findings, shape.hole_box)
+        share = _percent(holes / (1 + holes))
+        if count == 1:
+            return f"about {share} of the area inside is missing, {where}", _box(findings, shape.hole_box)
+        text = f"about {share} of the area inside is missing in {count} holes, the largest {where}"
+        return text, _box(findings, shape.hole_box)
+    if shape.bite_box is not None and notch > 0.005:
+        where = _place(findings, shape.bite_box)
+        return f"a notch of about {_percent(notch)} of the area cuts into the outline, {where}", _box(
+            findings, shape.bite_box
+        )
+    return "the shape is like that of masks with a piece missing, but no hole or notch stands out", None
+
+
+def _erode(findings: Findings) -> Remark:
+    return _shifted(findings, sign=1) or (
+        _coloured(findings, "outside")
+        or ("the shape is like that of masks that are too small, but no single place stands out", None)
+    )
+
+
+def _dilate(findings: Findings) -> Remark:
+    return _shifted(findings, sign=-1) or (
+        _coloured(findings, "inside")
+        or ("the shape is like that of masks that are too large, but no single place stands out", None)
+    )
+
+
+def _merge(findings: Findings) -> Remark:
+    cues, shape, scene = findings.cues, findings.shape, findings.scene
+    if scene.swallowed_box is not None:
+        share = _percent(cues["swallowed"] ** 2)
+        return f"another object of the frame is covered too and makes {share} of the mask", scene.swallowed_box
+    if shape.part_box is not None and cues["part_second"] ** 2 > 0.02:
+        count = round(float(np.exp(cues["part_count"])))
+        share = _percent(cues["part_second"] ** 2)
+        where = _place(findings, shape.part_box)
+        return f"{count} separate parts, the second holds {share}, {where}", _box(findings, shape.part_box)
+    said = _coloured(findings, "inside")
+    return said or ("the shape is like that of masks that hold two objects, but no second part stands out", None)
+
+
+def _full_neg(findings: Findings) -> Remark:
+    del findings
+    return "shape, size and place are more like those of another object than of the one meant, a weak sign", None
+
+
+_SAYERS: Final[dict[Defect, Callable[[Findings], Remark]]] = {
+    "perfect": _perfect,
+    "cutout": _cutout,
+    "dilate": _dilate,
+    "erode": _erode,
+    "merge": _merge,
+    "full_neg": _full_neg,
+}
+
+
+def _shifted(findings: Findings, *, sign: int) -> Remark | None:
+    """The stretch of outline whose strongest edge lies off it, on the side of ``sign`` (outside positive)."""
+    ribbon, view = findings.ribbon, findings.view
+    off = (ribbon.local_offset * sign > _OFF) & ~ribbon.inner
+    if not off.any() or float(off.mean()) < 0.1:
+        return None
+    distance_px = float(np.median(np.abs(ribbon.local_offset[off]))) * view.thickness_px / view.scale
+    points = ribbon.points[off]
+    box = _around(points)
+    side = "outside" if sign > 0 else "inside"
+    amount = f"about {distance_px:.0f} px" if distance_px >= 1.5 else "about 1 px"
+    share = float(off.sum()) / max(int(np.count_nonzero(~ribbon.inner)), 1)
+    where = "all round" if share > 0.7 else f"on {_percent(share)} of its length, mostly {_side(points, findings)}"
+    return f"the edges of the picture run {amount} {side} the outline, {where}", _box(findings, box)
+
+
+def _coloured(findings: Findings, side: Literal["inside", "outside"]) -> Remark | None:
+    """The largest region on one side of the outline that has the colours of the other."""
+    colour, cues = findings.colour, findings.cues
+    region = colour.foreign_box if side == "inside" else colour.missing_box
+    share = cues["foreign_largest" if side == "inside" else "missing_largest"] ** 2
+    if region is None or share < 0.02:
+        return None
+    like = "surroundings" if side == "inside" else "inside"
+    where = _place(findings, region)
+    return f"a region {side} of about {_percent(share)} of the area has the colours of the {like}, {where}", _box(
+        findings, region
+    )
+
+
+def _around(points: NDArray[np.float32]) -> Box:
+    low, high = points.min(axis=0), points.max(axis=0)
+    return int(low[0]), int(low[1]), int(high[0]) + 1, int(high[1]) + 1
+
+
+def _box(findings: Findings, box: Box) -> Box:
+    return findings.view.to_frame(box)
+
+
+def _side(points: NDArray[np.float32], findings: Findings) -> str:
+    return _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
+
+
+def _place(findings: Findings, box: Box) -> str:
+    return _where((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, findings)
+
+
+def _where(x: float, y: float, findings: Findings) -> str:
+    """The ninth of the mask's box that a point of the view lies in, in words."""
+    rows, columns = np.nonzero(findings.view.mask)
+    across = (x - columns.min()) / max(columns.max() - columns.min(), 1)
+    down = (y - rows.min()) / max(rows.max() - rows.min(), 1)
+    level = "upper" if down < 0.38 else "lower" if down > 0.62 else ""
+    hand = "left" if across < 0.38 else "right" if across > 0.62 else ""
+    if level and hand:
+        return f"at the {level} {hand}"
+    if hand:
+        return f"on the {hand}"
+    return {"upper": "at the top", "lower": "at the bottom", "": "in the middle"}[level]
+
+
+def _percent(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -1,0 +1,75 @@
+"""GrabCut from a box (Rother, Kolmogorov and Blake, SIGGRAPH 2004), as OpenCV implements it.
+
+Its errors are those of a real segmenter: leaks along weak edges, lost thin parts, holes in objects of several colours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.types import Box, Frame, Mask, Metadata
+
+MAX_ITERATIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class GrabCut:
+    """Segments what a box encloses by colour models of inside and outside and a graph cut.
+
+    Attributes:
+        name: The registry name.
+        meta: What it is.
+        iterations: Rounds of model fitting and cutting, 1..50.
+    """
+
+    name: str = "classical.grabcut.v1"
+    meta: Metadata = Metadata(
+        summary="GrabCut from a box, as OpenCV implements it",
+        goal="a real segmenter without weights, for demonstrations and tests",
+        modality="mask",
+        source="Rother, Kolmogorov and Blake, SIGGRAPH 2004",
+    )
+    iterations: int = 5
+
+    def __call__(self, frame: Frame, box: Box) -> Mask:
+        """Segment the object in a box.
+
+        Args:
+            frame: uint8 RGB (H, W, 3).
+            box: xyxy in absolute pixels, half-open, inside the frame and smaller than it.
+
+        Returns:
+            bool (H, W); nothing outside the box is ever set.
+
+        Raises:
+            InputError: The box is empty or leaves the frame, or leaves no background to learn from.
+        """
+        height, width = frame.shape[:2]
+        x0, y0, x1, y1 = box
+        if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height) or not 1 <= self.iterations <= MAX_ITERATIONS:
+            raise InputError(
+                f"box {box} does not fit a frame of {height} x {width}",
+                expected="0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height, half-open",
+            )
+        if (x1 - x0) * (y1 - y0) == height * width:
+            raise InputError("the box covers the whole frame", expected="some background around it")
+        labels = np.zeros((height, width), np.uint8)
+        background, foreground = np.zeros((1, 65)), np.zeros((1, 65))
+        cv2.setRNGSeed(0)  # its colour models start from k-means, which draws from OpenCV's own generator
+        cv2.grabCut(
+            np.ascontiguousarray(frame[..., ::-1]),
+            labels,
+            (x0, y0, x1 - x0, y1 - y0),
+            background,
+            foreground,
+            self.iterations,
+            cv2.GC_INIT_WITH_RECT,
+        )
+        return (labels == cv2.GC_FGD) | (labels == cv2.GC_PR_FGD)
+
+
+MODEL = GrabCut()

@@ -1,0 +1,1 @@
+"""Recipes that make judges' coefficients and measure their cards. Needs the extra ``train``."""

@@ -1,0 +1,185 @@
+"""The demonstration: outlines that fit, candidates on disk, a finished record, and clear refusals."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.arrays.boxes import box_of
+from auscult.errors import Mismatch, RecordError, UsageError
+from auscult.jobs import demo
+from auscult.record.folder import INPUT, open_run, refuse_strangers
+from auscult.record.manifest import build
+
+installed = pytest.mark.skipif(importlib.util.find_spec("skimage") is None, reason="the extra `demo` is not installed")
+
+
+def test_outlines_lie_within_their_frame_and_are_larger_than_32_pixels() -> None:
+    things = 0
+    for photo in demo.load_photos():
+        height, width = photo["size"]
+        masks = demo.true_masks(photo)
+        assert len(masks) == len(photo["objects"]), "two objects of one photograph have one name"
+        for thing in photo["objects"]:
+            for outline in thing["outline"]:
+                corners = np.asarray(outline, float).reshape(-1, 2)
+                assert corners.min() >= 0
+                assert (corners <= (width, height)).all()
+            box = box_of(masks[thing["name"]])
+            assert box is not None
+            assert min(box[2] - box[0], box[3] - box[1]) > 32, thing["name"]
+            x0, y0, x1, y1 = thing["box"]
+            assert x0 <= box[0] < box[2] <= x1, thing["name"]
+            assert y0 <= box[1] < box[3] <= y1, thing["name"]
+            assert thing["text"]
+            things += 1
+    assert things >= 15
+
+
+def test_objects_of_a_photograph_are_disjoint() -> None:
+    for photo in demo.load_photos():
+        covered = np.sum([mask.astype(int) for mask in demo.true_masks(photo).values()], axis=0)
+        assert covered.max() == 1, photo["file"]
+
+
+def test_an_object_in_front_is_cut_out_of_the_one_behind() -> None:
+    square = [[2, 2, 12, 2, 12, 12, 2, 12]]
+    photo = {"size": [20, 20], "objects": [{"name": "front", "outline": square}, {"name": "behind", "outline": square}]}
+    masks = demo.true_masks(photo)
+    assert masks["front"].sum() == 100
+    assert not masks["behind"].any()
+
+
+def test_without_scikit_image_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    with pytest.raises(UsageError) as caught:
+        demo.run_demo(tmp_path / "out", seed=0, workers=0, overwrite=False)
+    assert "pip install 'auscult[demo]'" in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.extra_demo
+@installed
+def test_a_photograph_of_another_size_is_refused() -> None:
+    photos = demo.load_photos()
+    photos[0]["size"] = [10, 10]
+    with pytest.raises(UsageError, match="10 x 10"):
+        demo.photo_folder(photos)
+    photos[0]["file"] = "no_such_photograph.png"
+    with pytest.raises(UsageError, match="lacks a photograph"):
+        demo.photo_folder(photos)
+
+
+@pytest.mark.extra_demo
+@installed
+def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear diary")
+    for overwrite in (False, True):
+        with pytest.raises(RecordError):
+            demo.run_demo(tmp_path, seed=0, workers=0, overwrite=overwrite)
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_an_input_is_a_runs_own_only_when_it_is_a_run(tmp_path: Path) -> None:
+    (tmp_path / INPUT).mkdir()
+    with pytest.raises(RecordError, match="input"):
+        refuse_strangers(tmp_path)
+    with open_run(tmp_path / INPUT, build("demo", given={}, defaulted={}, seeds={}, inputs={}), overwrite=False):
+        pass
+    refuse_strangers(tmp_path)
+    (tmp_path / "letter.txt").write_text("dear diary")
+    with pytest.raises(RecordError, match="letter"):
+        refuse_strangers(tmp_path)
+
+
+@pytest.mark.extra_demo
+@installed
+def test_a_run_of_another_command_is_not_mixed_with(tmp_path: Path) -> None:
+    with open_run(tmp_path, build("audit", given={}, defaulted={}, seeds={}, inputs={}), overwrite=False):
+        pass
+    with pytest.raises(Mismatch, match="no demonstration"):
+        demo.run_demo(tmp_path, seed=0, workers=0, overwrite=False)
+    assert not (tmp_path / INPUT).exists()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("demo") / "auscult-demo"
+    demo.run_demo(out, seed=0, workers=1, overwrite=False)
+    return out
+
+
+def _rows(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.extra_demo
+@installed
+def test_every_candidate_of_every_photograph_is_judged(finished: Path) -> None:
+    items = _rows(finished / "input" / "items.jsonl")
+    summary = json.loads((finished / "summary.json").read_text(encoding="utf-8"))
+    verdicts = _rows(finished / "verdicts.jsonl")
+    assert 100 <= len(items) <= 200
+    assert (summary["n"], summary["ok"], summary["failed"]) == (len(items), len(items), 0)
+    assert {row["id"] for row in verdicts} == {row["id"] for row in items}
+    assert {Path(str(row["frame"])).name for row in items} == {photo["file"] for photo in demo.load_photos()}
+    assert "<html" in (finished / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.extra_demo
+@installed
+def test_every_object_has_a_segmented_and_stressed_candidates(finished: Path) -> None:
+    items = _rows(finished / "input" / "items.jsonl")
+    kinds = Counter(str(row["id"]).rpartition("/")[2] for row in items)
+    objects = sum(len(photo["objects"]) for photo in demo.load_photos())
+    assert kinds[demo.GRABCUT] == objects
+    assert kinds["perfect"] == objects
+    assert set(kinds) == {demo.GRABCUT, *demo.STRESSED}
+    for row in items:
+        truth = row["truth"]
+        assert isinstance(truth, dict)
+        assert (finished / "input" / str(row["mask"])).is_file()
+        assert (finished / "input" / truth["mask"]).is_file()
+        grabcut = str(row["id"]).endswith(f"/{demo.GRABCUT}")
+        assert set(truth) == ({"mask"} if grabcut else {"mask", "iou", "defect", "difficulty", "action"})
+
+
+@pytest.mark.extra_demo
+@installed
+def test_again_goes_on_and_judges_nothing_twice(finished: Path) -> None:
+    before = (finished / "verdicts.jsonl").read_bytes()
+    summary = demo.run_demo(finished, seed=0, workers=0, overwrite=False)
+    assert (finished / "verdicts.jsonl").read_bytes() == before
+    assert summary.n == len(before.splitlines())
+    with pytest.raises(Mismatch, match="seed"):
+        demo.run_demo(finished, seed=1, workers=0, overwrite=False)
+
+
+@pytest.mark.extra_demo
+@installed
+def test_anew_with_another_seed_and_back(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "copy"
+    shutil.copytree(finished, out)
+    summary = demo.run_demo(out, seed=1, workers=0, overwrite=True)
+    assert len(_rows(out / "verdicts.jsonl")) == summary.n == len(_by_id(finished / "input"))
+    assert _by_id(out / "input") != _by_id(finished / "input")
+
+    monkeypatch.setattr(demo, "audit_folder", lambda *_: None)
+    demo.run_demo(out, seed=0, workers=0, overwrite=True)
+    assert _by_id(out / "input") == _by_id(finished / "input")
+    assert _masks(out / "input") == _masks(finished / "input")
+
+
+def _masks(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.png")}
+
+
+def _by_id(folder: Path) -> dict[str, dict[str, object]]:
+    return {str(row["id"]): row for row in _rows(folder / "items.jsonl")}

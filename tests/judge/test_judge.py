@@ -1,0 +1,174 @@
+"""`masks.cues.v1` as a caller sees it: verdicts, sentences, regions, refusals."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import cv2
+import numpy as np
+import pytest
+
+from auscult import registry
+from auscult.errors import InputError
+from auscult.judge.masks.cues import JUDGE
+from auscult.rng import generator
+from auscult.types import Case, Frame, Mask, MaskJudge, Prediction, Query, Verdict
+
+SHAPE = (300, 400)
+UNCHECKED = "whether it is the right object was not checked"
+
+
+def disc(radius: float, *, x: float = 200, y: float = 150) -> Mask:
+    rows, columns = np.ogrid[: SHAPE[0], : SHAPE[1]]
+    return np.asarray((rows - y) ** 2 + (columns - x) ** 2 <= radius**2)
+
+
+def picture(*objects: Mask) -> Frame:
+    rng = generator(3, "picture")
+    ground = cv2.GaussianBlur(rng.normal(0, 60, (*SHAPE, 3)).astype(np.float32), (0, 0), 6.0)
+    frame = np.array([80, 120, 90], np.float32) + 3 * ground
+    for number, mask in enumerate(objects):
+        frame[mask] = np.array([200, 120, 60 + 40 * number]) + ground[mask]
+    frame = cv2.GaussianBlur(frame, (0, 0), 0.8) + rng.normal(0, 3, frame.shape)
+    return np.clip(frame, 0, 255).astype(np.uint8)
+
+
+TRUE = disc(75)
+FRAME = picture(TRUE)
+
+
+def judge(mask: Mask, *, frame: Frame = FRAME, others: tuple[Mask, ...] = ()) -> Verdict:
+    return JUDGE(Case(id="a", frame=frame, query=Query("the orange disc"), others=others), Prediction(mask))
+
+
+def centre(verdict: Verdict) -> tuple[float, float]:
+    assert verdict.region is not None
+    x0, y0, x1, y1 = verdict.region
+    assert 0 <= x0 < x1 <= SHAPE[1]
+    assert 0 <= y0 < y1 <= SHAPE[0]
+    return (x0 + x1) / 2, (y0 + y1) / 2
+
+
+def test_it_is_what_the_registry_gives() -> None:
+    assert registry.load("judge", "cues") is JUDGE
+    assert isinstance(JUDGE, MaskJudge)
+
+
+def test_importing_it_imports_no_opencv() -> None:
+    code = "import sys, auscult.judge.masks.cues; sys.exit('cv2' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_missing_piece_is_named_with_place_and_amount() -> None:
+    mask = TRUE.copy()
+    mask[90:130, 150:190] = False
+    verdict = judge(mask)
+    assert verdict.defect == "cutout"
+    assert verdict.rationale == f"About 9 % of the area inside is missing, at the upper left; {UNCHECKED}."
+    assert centre(verdict) == pytest.approx((170, 110), abs=4)
+
+
+@pytest.mark.parametrize(("radius", "defect", "side"), [(67, "erode", "outside"), (85, "dilate", "inside")])
+def test_a_moved_outline_is_named_with_pixels(radius: int, defect: str, side: str) -> None:
+    verdict = judge(disc(radius))
+    assert verdict.defect == defect
+    words = verdict.rationale.split()
+    pixels = int(words[words.index("px") - 1])
+    assert abs(pixels - abs(75 - radius)) <= 2
+    assert f"px {side} the outline" in verdict.rationale
+
+
+def test_an_outline_that_is_off_on_one_side_is_placed_there() -> None:
+    mask = TRUE.copy()
+    mask[:, :150] = False
+    verdict = judge(mask)
+    if verdict.defect == "erode":
+        assert "left" in verdict.rationale
+    assert verdict.defect in {"erode", "cutout"}
+
+
+def test_two_parts_are_named_with_their_share() -> None:
+    other = disc(40, x=340)
+    verdict = judge(TRUE | other, frame=picture(TRUE, other))
+    assert verdict.defect == "merge"
+    assert verdict.rationale == f"2 separate parts, the second holds 22 %, on the right; {UNCHECKED}."
+    assert centre(verdict) == pytest.approx((340, 150), abs=5)
+
+
+def test_a_swallowed_object_is_named() -> None:
+    other = disc(40, x=300)
+    verdict = judge(TRUE | other, frame=picture(TRUE, other), others=(other,))
+    assert verdict.defect == "merge"
+    assert "another object of the frame is covered too" in verdict.rationale.lower()
+    assert centre(verdict) == pytest.approx((300, 150), abs=4)
+
+
+def test_a_good_mask_scores_above_its_damaged_ones() -> None:
+    good = judge(TRUE)
+    assert good.iou is not None
+    for worse in (disc(64), disc(88), TRUE & ~disc(30), TRUE | disc(45, x=340)):
+        found = judge(worse)
+        assert found.iou is not None
+        assert found.iou < good.iou
+
+
+def test_an_empty_mask_is_empty_by_rule() -> None:
+    verdict = judge(np.zeros(SHAPE, bool))
+    assert (verdict.defect, verdict.iou, verdict.iou_low, verdict.iou_high) == ("empty", None, None, None)
+    assert dict(verdict.defect_probs) == {}
+    assert verdict.target_exists == "unchecked"
+    assert not verdict.evidence.boundary
+    assert "not checked" in verdict.rationale
+
+
+def test_a_full_mask_has_no_boundary_to_look_at() -> None:
+    verdict = judge(np.ones(SHAPE, bool))
+    assert verdict.evidence.shape
+    assert not verdict.evidence.boundary
+
+
+@pytest.mark.parametrize("radius", [3, 20, 66, 75, 90])
+def test_every_sentence_says_that_identity_was_not_checked(radius: int) -> None:
+    verdict = judge(disc(radius))
+    assert verdict.rationale.endswith(f"{UNCHECKED}.")
+    assert verdict.rationale[0].isupper() or verdict.rationale[0].isdigit()
+    assert verdict.action is None
+    assert (verdict.evidence.identity, verdict.evidence.sound) == (False, False)
+
+
+def test_noise_is_more_novel_than_a_photograph_like_picture() -> None:
+    rng = generator(5, "noise")
+    noise = rng.integers(0, 256, (*SHAPE, 3), dtype=np.uint8)
+    crumbs = rng.random(SHAPE) < 0.5
+    assert judge(crumbs, frame=noise).novelty > max(0.9, judge(TRUE).novelty)
+
+
+@pytest.mark.parametrize(
+    ("frame", "mask", "words"),
+    [
+        (FRAME, np.zeros((300, 399), bool), "the mask has shape"),
+        (FRAME, np.zeros(SHAPE, np.uint8), "the mask has shape"),
+        (FRAME[..., 0], np.zeros(SHAPE, bool), "the frame has shape"),
+        (FRAME.astype(np.float32), np.zeros(SHAPE, bool), "the frame has shape"),
+    ],
+)
+def test_wrong_arrays_are_refused_with_both_sizes(frame: Frame, mask: Mask, words: str) -> None:
+    with pytest.raises(InputError, match=words) as caught:
+        judge(mask, frame=frame)
+    assert caught.value.expected
+
+
+def test_an_other_mask_of_another_size_is_refused() -> None:
+    with pytest.raises(InputError, match="the other mask has shape"):
+        judge(TRUE, others=(np.zeros((2, 2), bool),))
+
+
+def test_a_mask_takes_milliseconds() -> None:
+    """Far above what it needs, so that only a change of order fails."""
+    judge(TRUE)
+    begun = time.perf_counter()
+    for _ in range(5):
+        judge(TRUE)
+    assert (time.perf_counter() - begun) / 5 < 0.2

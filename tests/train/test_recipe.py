@@ -1,0 +1,127 @@
+"""The recipe on drawn pictures: it fits, it is exact to repeat, and it refuses what it must."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.errors import InputError, UnknownName
+from auscult.judge.cards import Result
+from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_json, to_json
+from auscult.train import material, numbers, recipes
+from auscult.train.cues import constant_ious
+from auscult.train.drawn import drawn
+from auscult.train.table import Table, joined, tabled
+from auscult.types import DEFECTS
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return joined([tabled(material.pictures([number], seed=1, alone=number % 2 == 0)) for number in range(14)])
+
+
+@pytest.fixture(scope="module")
+def coefficients(table: Table) -> Coefficients:
+    pytest.importorskip("sklearn", reason="the extra `train` is not installed")
+    from auscult.train.regressions import fitted
+
+    late = np.array([int(name.rpartition("-")[2]) >= 10 for name in table.cluster])
+    return fitted(_as_photographs(table.where(~late)), calibration=_as_photographs(table.where(late)))
+
+
+def _as_photographs(table: Table) -> Table:
+    return Table(
+        cues=table.cues,
+        source=np.full(len(table), "coco"),
+        cluster=table.cluster,
+        defect=table.defect,
+        difficulty=table.difficulty,
+        iou=table.iou,
+    )
+
+
+def test_drawn_pictures_are_repeatable_and_exact() -> None:
+    first, again = drawn(3, seed=1), drawn(3, seed=1)
+    assert np.array_equal(first[0], again[0])
+    assert all(np.array_equal(left, right) for left, right in zip(first[1], again[1], strict=True))
+    assert not any((left & right).any() for left in first[1] for right in first[1] if left is not right)
+    assert drawn(4, seed=1)[0].shape != first[0].shape or not np.array_equal(drawn(4, seed=1)[0], first[0])
+
+
+def test_the_table_holds_every_defect_with_its_iou(table: Table) -> None:
+    assert set(table.defect) == set(DEFECTS)
+    assert np.isfinite(table.cues).all()
+    assert (table.iou[table.defect == "perfect"] == 1).all()
+    assert (table.iou[table.defect == "full_neg"] == 0).all()
+    for grade, (low, high) in {"hard": (0.85, 0.9), "medium": (0.75, 0.8)}.items():
+        chosen = table.iou[(table.difficulty == grade) & np.isin(table.defect, ("cutout", "dilate", "erode"))]
+        assert ((chosen >= low) & (chosen <= high)).all()
+
+
+@pytest.mark.extra_train
+def test_fitted_coefficients_beat_a_constant_on_what_they_saw(table: Table, coefficients: Coefficients) -> None:
+    known = table.where(np.isin(table.defect, JUDGED))
+    told = np.array([estimate(vector, coefficients).iou for vector in known.cues])
+    assert np.sqrt(((told - known.iou) ** 2).mean()) < 0.8 * known.iou.std()
+    said = [estimate(vector, coefficients).defect for vector in known.cues]
+    assert np.mean([name == true for name, true in zip(said, known.defect, strict=True)]) > 0.7
+
+
+@pytest.mark.extra_train
+def test_fitted_coefficients_survive_json(coefficients: Coefficients, table: Table) -> None:
+    back = from_json(json.loads(json.dumps(to_json(coefficients))))
+    for vector in table.cues[:20]:
+        assert estimate(vector, back).iou == pytest.approx(estimate(vector, coefficients).iou, abs=1e-3)
+
+
+@pytest.mark.extra_train
+def test_every_row_of_a_set_is_measured_on_the_same_masks(table: Table, coefficients: Coefficients) -> None:
+    rows = numbers.judged_rows(table, coefficients, judge="j", constants={"constant-IoU": 0.8})
+    found = list(numbers.results_of("drawn", table, rows, seed=0))
+    by_metric: dict[str, list[Result]] = {}
+    for result in found:
+        by_metric.setdefault(result.metric, []).append(result)
+    assert {"rmse", "rmse_all_six", "f2_tables", "f2_confusion", "coverage_90", "spearman"} <= set(by_metric)
+    for results in by_metric.values():
+        assert [result.row for result in results] == ["j", "always-perfect", "constant-IoU"]
+        assert len({(result.n, result.clusters) for result in results}) == 1
+    one = next(result for result in by_metric["rmse_all_six"] if result.row == "always-perfect")
+    assert one.value == pytest.approx(np.sqrt(((1 - table.iou) ** 2).mean()), abs=1e-4)
+    nameless = next(result for result in by_metric["f2_tables"] if result.row == "constant-IoU")
+    assert (nameless.value, nameless.reason) == (None, "names no defect")
+
+
+def test_constants_are_means_by_source(table: Table) -> None:
+    found = constant_ious(table)["drawn"]
+    judged = table.defect != "full_neg"
+    assert found["constant-IoU"] == pytest.approx(table.iou[judged].mean(), abs=1e-4)
+    assert found["constant-IoU-six"] == pytest.approx(table.iou.mean(), abs=1e-4)
+
+
+def test_an_unknown_recipe_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no recipe 'nets'"):
+        list(recipes.run("nets", data=tmp_path, out=tmp_path))
+
+
+def test_missing_data_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="instances"):
+        list(recipes.run("cues", data=tmp_path, out=tmp_path / "out"))
+
+
+def test_the_missing_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.linear_model'] = None\n"
+        "from auscult.errors import UsageError\n"
+        "from auscult.train import material, regressions\n"
+        "from auscult.train.table import tabled\n"
+        "table = tabled(material.pictures([0, 1], seed=1, alone=True))\n"
+        "try:\n    regressions.fitted(table, calibration=table)\n"
+        "except UsageError as error:\n    print(error.hint)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "auscult[train]" in result.stdout, result.stderr

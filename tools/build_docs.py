@@ -1,0 +1,94 @@
+"""Write the reference pages from the commands and the registry, then build the site. `--check` only compares.
+
+`make docs` writes and builds; a test runs `--check`, so that a page that no longer fits the code fails.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from auscult import registry
+from auscult.jobs.registered import describe
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+VERBS = (
+    ("demo",),
+    ("audit",),
+    ("stress", "masks"),
+    ("score",),
+    ("report",),
+    ("act", "filter"),
+    ("train",),
+    ("list",),
+    ("doctor",),
+    ("new",),
+)
+
+
+def main() -> int:
+    """Write or check the pages; 1 when a checked page is stale."""
+    pages = {"commands.md": commands_page(), "names.md": names_page()}
+    if "--check" in sys.argv:
+        stale = [name for name, text in pages.items() if _read(REFERENCE / name) != text]
+        for name in stale:
+            print(f"docs/reference/{name} is stale; run: python tools/build_docs.py --write")
+        return 1 if stale else 0
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
+    if "--write" in sys.argv:
+        return 0
+    return subprocess.run(
+        ["zensical", "build", "--clean", "--strict"], cwd=ROOT, check=False, env=_with_venv()
+    ).returncode
+
+
+def commands_page() -> str:
+    """Every verb's own help text."""
+    parts = ["# Commands", "", "Made from the commands' own help by `make docs`.", ""]
+    for verb in VERBS:
+        parts += [f"## auscult {' '.join(verb)}", "", "```text", _help(verb), "```", ""]
+    return "\n".join(parts)
+
+
+def names_page() -> str:
+    """What the registry holds, told by the things themselves."""
+    parts = [
+        "# Registered names",
+        "",
+        "Made from the registry by `make docs`; `auscult list KIND` prints the same.",
+        "",
+    ]
+    for kind in registry.KINDS:
+        rows = [row for row in describe(kind) if row.package == "auscult"]
+        if not rows:
+            continue
+        parts += [f"## {kind}", "", "| name | what it is | what for | source |", "|---|---|---|---|"]
+        parts += [f"| `{row.name}` | {row.summary} | {row.goal} | {row.source} |" for row in rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _help(verb: tuple[str, ...]) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "auscult.cli", *verb, "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    shown = re.sub(r"^Usage: \S+(?: -m auscult\.cli)?", "Usage: auscult", shown.lstrip())
+    return "\n".join(line.rstrip() for line in shown.splitlines()).strip()
+
+
+def _with_venv() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
