@@ -49,7 +49,8 @@ def test_core_works_without_torch_and_onnxruntime() -> None:
 def test_the_iou_of_arrays_works_without_cv2() -> None:
     code = (
         BLOCKED.format(names=("torch", "onnxruntime", "cv2"))
-        + "import numpy as np; from auscult.arrays.overlap import iou; print(iou(np.eye(3, dtype=bool), np.eye(3, dtype=bool)))"
+        + "import numpy as np; from auscult.arrays.overlap import iou\n"
+        + "one = np.eye(3, dtype=bool); print(iou(one, one))"
     )
     result = _python(code)
     assert result.stdout.strip() == "1.0", result.stderr
@@ -61,7 +62,7 @@ def test_the_iou_of_arrays_works_without_cv2() -> None:
     ids=["import auscult", "auscult --help"],
 )
 def test_starts_fast(arguments: list[str], limit_s: float) -> None:
-    """Median of five whole processes, less what the bare interpreter costs; twice the bar, since CI machines share cores."""
+    """Median of five whole processes, less the bare interpreter's; twice the bar, since CI machines share cores."""
     own, bare = [], []
     for _ in range(5):
         bare.append(_seconds([sys.executable, "-c", "pass"]))

@@ -1,1 +1,1 @@
-"""Arithmetic on arrays that several rooms share: overlap, boxes, boundaries, regions. Pure: nothing is read or written."""
+"""Arithmetic on arrays that rooms share: overlap, boxes, boundaries, regions. Pure: nothing is read or written."""

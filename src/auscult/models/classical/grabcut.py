@@ -69,7 +69,8 @@ class GrabCut:
             self.iterations,
             cv2.GC_INIT_WITH_RECT,
         )
-        return (labels == cv2.GC_FGD) | (labels == cv2.GC_PR_FGD)
+        mask: Mask = np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
+        return mask
 
 
 MODEL = GrabCut()

@@ -106,8 +106,9 @@ def variants(target: MaskTarget, *, seed: int = 0, key: str = "", kinds: Sequenc
         kinds: Names of stressors, in the order wanted.
 
     Yields:
-        (kind, difficulty, index, outcome): the stressor's bare name; what was asked for, or for a merge what it became, None where
-        there is no difficulty; the number within the kind, from 0, for negatives; and the mask or why there is none.
+        (kind, difficulty, index, outcome): the stressor's bare name; what was asked for, or for a merge what it
+        became, None where there is no difficulty; the number within the kind, from 0, for negatives; and the mask or
+        why there is none.
 
     Raises:
         UnknownName: No such stressor.
