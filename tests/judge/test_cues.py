@@ -60,7 +60,11 @@ def test_the_edge_is_inside_a_mask_that_is_too_large(radius: int) -> None:
     assert found["peak_offset"] == pytest.approx((60 - radius) / (radius / 2), abs=0.06)
     assert found["peak_inside_share"] > 0.8
     assert found["peak_outside_share"] < 0.2
-    assert found["unsupported_share"] > cues(TRUE)["unsupported_share"]
+
+
+def test_an_outline_far_from_any_edge_is_unsupported() -> None:
+    assert cues(TRUE)["unsupported_share"] == 0
+    assert cues(disc(40))["unsupported_share"] > 0.3
 
 
 def test_the_edge_is_on_a_perfect_outline() -> None:
@@ -121,14 +125,15 @@ def test_ragged_outlines_are_rough() -> None:
         assert rough[name] > calm[name]
 
 
-def test_opening_and_closing_tell_grown_from_shrunk() -> None:
-    square = np.zeros(SHAPE, bool)
-    square[60:180, 100:220] = True
-    square[60:110, 150:170] = False
-    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (15, 15))
-    grown = cues(cv2.dilate(square.astype(np.uint8), kernel) > 0)
-    shrunk = cues(cv2.erode(square.astype(np.uint8), kernel) > 0)
-    assert grown["spikes_fine"] < shrunk["spikes_fine"]
+def test_growing_and_shrinking_round_different_corners() -> None:
+    cross = np.zeros(SHAPE, bool)
+    cross[40:200, 130:190] = True
+    cross[90:150, 80:240] = True
+    kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (25, 25))
+    grown = cues(cv2.dilate(cross.astype(np.uint8), kernel) > 0)
+    shrunk = cues(cv2.erode(cross.astype(np.uint8), kernel) > 0)
+    assert grown["spikes_coarse"] < shrunk["spikes_coarse"]
+    assert grown["dents_coarse"] > shrunk["dents_coarse"]
     assert grown["turning_skew"] < shrunk["turning_skew"]
 
 

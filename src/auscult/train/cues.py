@@ -90,7 +90,8 @@ def measure(
     listener.stage("measuring", 5)
     found: list[Result] = []
     for name, table in test_tables(data, seed=seed):
-        rows = numbers.judged_rows(table, measured, judge=JUDGE.name, constants=constants[str(table.source[0])])
+        said = constants[str(table.source[0])]
+        rows = numbers.judged_rows(table, measured, judge=JUDGE.name, constants=said)
         found += numbers.results_of(name, table, rows, seed=seed)
         listener.step()
     return found

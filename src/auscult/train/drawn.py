@@ -1,7 +1,7 @@
-"""Drawn pictures for fitting: textured shapes on textured ground, with exact masks.
+"""Drawn pictures with exact masks: textured shapes on textured ground, unlike the photographs of the fit.
 
-Photographs of a few dozen scenes hold no object with a clean outline and strong contrast everywhere. Without some, a fit
-concludes that a clean outline excuses a hole. These pictures teach that it does not.
+Photographs of a few dozen scenes hold few objects with a clean outline and strong contrast all round. Without some, a
+fit concludes that a clean outline excuses a second object. These pictures teach that it does not.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def drawn(number: int, *, seed: int) -> tuple[Frame, tuple[Mask, ...]]:
 def _textured(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
     """A colour with grain: from flat to strongly mottled."""
     grain = cv2.GaussianBlur(rng.normal(0, 1, (*size, 3)).astype(np.float32), (0, 0), float(rng.uniform(0.8, 8)))
-    grain *= float(rng.choice([0.0, 6.0, 18.0, 35.0])) / max(float(grain.std()), 1e-6)
+    contrast = float(rng.choice([0.0, 6.0, 18.0, 35.0])) / max(float(np.std(grain)), 1e-6)
     slope = np.linspace(-1, 1, size[1])[None, :, None] * rng.uniform(-25, 25, 3)
-    return np.asarray(rng.uniform(30, 225, 3) + grain + slope, dtype=np.float64)
+    return np.asarray(rng.uniform(30, 225, 3) + contrast * grain + slope, dtype=np.float64)
 
 
 def _shape(rng: np.random.Generator, size: tuple[int, int]) -> Mask:

@@ -105,7 +105,7 @@ def mixture(based: Array, probs: Array, coefficients: Coefficients) -> tuple[Arr
     """Mean IoU under the judged defects' probabilities, and how far these differ, each (m,)."""
     judged = probs[:, : len(JUDGED)] / probs[:, : len(JUDGED)].sum(axis=1, keepdims=True)
     each = np.clip(based @ coefficients.iou.T, 0.0, 1.0)
-    mean = (judged * each).sum(axis=1)
+    mean = np.clip((judged * each).sum(axis=1), 0.0, 1.0)
     spread = np.sqrt((judged * (each - mean[:, None]) ** 2).sum(axis=1) + _LEAST_SPREAD**2)
     return mean, spread
 

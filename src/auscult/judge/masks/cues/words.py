@@ -16,6 +16,7 @@ Remark: TypeAlias = tuple[str, Box | None]
 
 _UNCHECKED: Final = "whether it is the right object was not checked"
 _OFF = 0.08
+_MIDDLE: Final = "in the middle"
 
 
 def say(findings: Findings, estimate: Estimate) -> tuple[str, Box | None]:
@@ -120,7 +121,9 @@ def _shifted(findings: Findings, *, sign: int) -> Remark | None:
     side = "outside" if sign > 0 else "inside"
     amount = f"about {distance_px:.0f} px" if distance_px >= 1.5 else "about 1 px"
     share = float(off.sum()) / max(int(np.count_nonzero(~ribbon.inner)), 1)
-    where = "all round" if share > 0.7 else f"on {_percent(share)} of its length, mostly {_side(points, findings)}"
+    place = _side(points, findings)
+    mostly = "in several places" if place == _MIDDLE else f"mostly {place}"
+    where = "all round" if share > 0.7 else f"on {_percent(share)} of its length, {mostly}"
     return f"the edges of the picture run {amount} {side} the outline, {where}", _box(findings, box)
 
 
@@ -166,7 +169,7 @@ def _where(x: float, y: float, findings: Findings) -> str:
         return f"at the {level} {hand}"
     if hand:
         return f"on the {hand}"
-    return {"upper": "at the top", "lower": "at the bottom", "": "in the middle"}[level]
+    return {"upper": "at the top", "lower": "at the bottom", "": _MIDDLE}[level]
 
 
 def _percent(share: float) -> str:
