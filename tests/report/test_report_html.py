@@ -84,7 +84,13 @@ def test_cards_come_worst_first_with_everything_a_reader_needs(verdict: Make, a_
 
 def test_the_head_says_who_judged_what_when_and_what_was_not_checked(verdict: Make, a_run: Make) -> None:
     words = Page(_html(a_run([verdict("a"), verdict("b")]))).words
-    for part in ("2 masks of candidates", "masks.cues.v1", "default", "photos/candidates", "2026-01-02 03:04:05 UTC"):
+    for part in (
+        "2 masks of photos/candidates",
+        "masks.cues.v1",
+        "default",
+        "photos/candidates",
+        "2026-01-02 03:04:05 UTC",
+    ):
         assert part in words
     assert "Identity was not checked: these verdicts do not say whether the right object was segmented." in words
     assert "estimate made without ground truth" in words
@@ -170,7 +176,7 @@ def test_errors_say_where_what_was_expected_and_what_to_do(a_run: Make) -> None:
 
 def test_an_empty_record_is_a_page(a_run: Make) -> None:
     words = Page(_html(a_run())).words
-    assert "0 masks of candidates" in words
+    assert "0 masks of photos/candidates" in words
     assert "Nothing failed." in words
 
 

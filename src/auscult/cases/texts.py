@@ -72,7 +72,13 @@ def _table(path: Path, items: Sequence[Item]) -> tuple[dict[str, str], tuple[tup
         elif row.name in used:
             problem = f"{column} {shown(row.name)} has a text already, in line {used[row.name]}, which is kept"
         if problem:
-            error = InputError(problem, hint="correct or drop the row", path=path, line=row.line)
+            error = InputError(
+                problem,
+                expected=f"each {column} of the input once",
+                hint="correct or drop the row",
+                path=path,
+                line=row.line,
+            )
             errors.append((None, ErrorRecord.of(error, "read")))
             continue
         used[row.name] = row.line

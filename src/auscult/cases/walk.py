@@ -53,12 +53,21 @@ class _Walk:
                 elif entry.is_dir() and self.first_visit(path):
                     yield path, f"{name}/"
         except OSError as error:
-            self.errors.append(_record(InputError(f"cannot be opened: {error.strerror}", path=folder)))
+            closed = InputError(
+                f"cannot be opened: {error.strerror}",
+                expected="a folder that can be read",
+                hint="check the rights of the folder",
+                path=folder,
+            )
+            self.errors.append(_record(closed))
 
     def _usable(self, entry: os.DirEntry[str], name: str, path: Path) -> bool:
         if not name.isprintable() and _unwritable(name):
             broken = InputError(
-                f"the file name {shown(name)} is not UTF-8", hint="rename the file", path=ascii(str(path))[1:-1]
+                f"the file name {shown(name)} is not UTF-8",
+                expected="a name in UTF-8",
+                hint="rename the file",
+                path=ascii(str(path))[1:-1],
             )
             self.errors.append(_record(broken))
             return False

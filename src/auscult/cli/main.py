@@ -53,9 +53,17 @@ def main() -> None:
     except AuscultError as error:
         print(f"auscult: {error}", file=sys.stderr)
         sys.exit(2)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # what typer makes of Ctrl-C, without a word
+            _say_stopped()
+        raise
     except KeyboardInterrupt:
-        print("auscult: stopped; what was done is kept, and the same command continues", file=sys.stderr)
+        _say_stopped()
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+
+
+def _say_stopped() -> None:
+    print("auscult: stopped; what was done is kept, and the same command continues", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,29 @@ if TYPE_CHECKING:
     from auscult.report.tables import Table
 
 
+class Lines:
+    """Shows a job's stages where stderr is no terminal: a line when one begins, and one every few seconds."""
+
+    EVERY_S = 10.0
+
+    def __init__(self) -> None:
+        self._name, self._done, self._total, self._told_s = "", 0, 0, 0.0
+
+    def stage(self, name: str, total: int) -> None:
+        """Begin a stage."""
+        self._name, self._done, self._total, self._told_s = name, 0, total, time.monotonic()
+        say(f"{name}: {total}")
+
+    def step(self, count: int = 1) -> None:
+        """Count, and say so now and then."""
+        self._done += count
+        if time.monotonic() - self._told_s >= self.EVERY_S:
+            self._told_s = time.monotonic()
+            say(f"{self._name}: {self._done} of {self._total}")
+
+
 class Bar:
-    """Shows a job's stages on stderr: a moving bar on a terminal, a line per stage elsewhere."""
+    """Shows a job's stages on a terminal: a moving bar for each."""
 
     def __init__(self, progress: Any) -> None:
         self._progress = progress
@@ -50,6 +72,9 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
         yield Silent()
         return
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Lines()
+        return
     columns = (
         TextColumn("{task.description:<20}"),
         BarColumn(),
@@ -57,7 +82,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=False) as progress:
+    with Progress(*columns, console=console) as progress:
         yield Bar(progress)
 
 

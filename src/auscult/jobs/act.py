@@ -13,6 +13,7 @@ from auscult.act.filter import redecide, select
 from auscult.act.policy import load_policy
 from auscult.errors import OutputError, RecordError
 from auscult.jobs.handover import coco_of
+from auscult.jobs.rows import column, in_order
 from auscult.record.reader import read_run
 from auscult.types import ACTIONS
 
@@ -43,7 +44,7 @@ class Filtered:
     """What was picked.
 
     Attributes:
-        ids: The items, in the order of the record.
+        ids: The items, in natural order.
         total: How many verdicts the record has.
         by_action: Actions of all verdicts, as decided now.
         policy: Name of the policy that decided.
@@ -73,12 +74,12 @@ def filter_record(options: FilterOptions) -> Filtered:
     """Pick items of a record and write them out; nothing is judged, no input file is opened.
 
     Raises:
-        RecordError: The folder holds no record with verdicts.
+        RecordError: The folder holds no record with verdicts, or the output folder holds other files.
         UsageError: An action, defect or policy does not exist.
         OutputError: The output folder cannot be written.
     """
     run = read_run(options.folder)
-    rows = [dict(row) for _, row in run.verdicts]
+    rows = in_order(row for _, row in run.verdicts)
     if not rows:
         raise RecordError("the record holds no verdict", path=options.folder, expected="a record of `auscult audit`")
     policy = _policy_on_record(run.manifest)
@@ -86,9 +87,9 @@ def filter_record(options: FilterOptions) -> Filtered:
         chosen = load_policy(options.policy)
         rows, policy = redecide(rows, chosen), chosen.name
     kept = select(rows, actions=options.actions, defects=options.defects, min_iou=options.min_iou)
-    out = options.out or options.folder.with_name(f"{options.folder.name}-filter-{'-'.join(options.actions)}")
+    out = options.out or _beside(options.folder, options.actions)
     ids = tuple(str(row["id"]) for row in kept)
-    segmentations = {row["id"]: row["segmentation"] for row in run.lines("masks.jsonl")}
+    segmentations = column(run.lines("masks.jsonl"), "segmentation", path=options.folder / "masks.jsonl")
     _write(
         out,
         {
@@ -109,9 +110,23 @@ def _policy_on_record(manifest: Any) -> str:
     return str(policy.get("name", "?")) if isinstance(policy, dict) else str(policy)
 
 
+def _beside(folder: Path, actions: tuple[str, ...]) -> Path:
+    named = folder if folder.name not in {"", ".."} else folder.resolve()
+    return named.with_name(f"{named.name}-filter-{'-'.join(actions)}")
+
+
 def _write(folder: Path, files: dict[str, str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+        others = sorted(names - files.keys())
+        if others:
+            raise RecordError(
+                f"the folder holds other files ({', '.join(others[:3])})",
+                expected="a new or empty folder, or one of an earlier filter",
+                hint="choose another --out",
+                path=folder,
+            )
         for name, text in files.items():
             partial = folder / f".{name}.part"
             partial.write_text(text, encoding="utf-8")

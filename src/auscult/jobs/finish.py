@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from typing import Any
 from auscult.act.export import verdicts_csv
 from auscult.jobs.handover import coco_of
 from auscult.jobs.pictures import crops
+from auscult.jobs.rows import column, in_order, known, pictures
 from auscult.jobs.truth_tables import against_truth, pairs_of
 from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
@@ -38,16 +38,18 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
         What ``summary.json`` says.
     """
     read = read_run(run.path)
-    unreadable = sum(row.get("stage") == "truth" for row in read.errors)
-    pairs = pairs_of([verdict for verdict, _ in read.verdicts], list(read.lines("truth.jsonl")))
-    compared = against_truth(pairs, unreadable=unreadable)
+    truths = known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl")
+    told = {row["id"] for row in truths}
+    unreadable = {row.get("id") for row in read.errors if row.get("stage") == "truth"} - told
+    pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)
+    compared = against_truth(pairs, unreadable=len(unreadable))
     summary = summarise(read, command=command, metrics=compared.metrics)
     for name, table in compared.tables.items():
         run.write_json(f"tables/{name}.json", asdict(table))
     run.write_json("summary.json", summary.as_json())
-    rows = [row for _, row in read.verdicts]
+    rows = in_order(row for _, row in read.verdicts)
     run.write_text("verdicts.csv", verdicts_csv(rows))
-    masks = {row["id"]: row["segmentation"] for row in read.lines("masks.jsonl")}
+    masks = column(read.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
         run.write_json(name, coco_of(chosen, masks))
@@ -93,6 +95,6 @@ def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
 
 
 def _page(read: Run, tables: Mapping[str, Any]) -> str:
-    thumbnails = {row["id"]: b64decode(row["jpeg"]) for row in read.thumbnails()}
+    thumbnails = pictures(read.thumbnails(), path=read.path / "thumbnails.jsonl")
     names = [verdict.id for verdict, _ in read.verdicts]
     return render(page_from_run(read, thumbnails=thumbnails, crops=crops(read.path, names), tables=tables))

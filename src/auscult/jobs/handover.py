@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auscult.act.export import Candidate, coco
+from auscult.errors import RecordError
 from auscult.media.rle import decode
 
 
@@ -15,5 +16,15 @@ def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any])
     Args:
         rows: Lines of ``verdicts.jsonl``.
         segmentations: COCO RLE by item id, from ``masks.jsonl``.
+
+    Raises:
+        RecordError: The record holds no mask or no frame of an item.
     """
-    return coco(Candidate(row, decode(segmentations[row["id"]]), str(row["frame"])) for row in rows)
+    for row in rows:
+        if row["id"] not in segmentations or not isinstance(row.get("frame"), str):
+            raise RecordError(
+                f"the record holds no mask or no frame of {row['id']!r}",
+                expected="a line of masks.jsonl for each verdict",
+                hint="the record was damaged or edited; judge again into another --out",
+            )
+    return coco(Candidate(row, decode(segmentations[row["id"]]), row["frame"]) for row in rows)

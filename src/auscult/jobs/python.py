@@ -12,6 +12,7 @@ import numpy as np
 
 from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.grouping import group_by_frame
+from auscult.cases.ids import unique
 from auscult.errors import InputError
 from auscult.jobs.groups import FrameGroup
 from auscult.jobs.judging import Judged, make_auditor
@@ -99,15 +100,17 @@ def audit(
 
     Yields:
         A ``Verdict`` for each item that could be judged and a ``Failed`` for each that could not, in the order in
-        which they are done.
+        which they are done. Of items with one id the first is judged.
     """
     rules = load_policy(policy) if isinstance(policy, str) else policy
-    groups = [FrameGroup(tuple(group), frozenset(item.id for item in group)) for group in group_by_frame(tuple(items))]
+    once, twice = unique(items)
+    yield from (Failed(error) for _, error in twice)
+    groups = {group[0].id: FrameGroup(tuple(group), frozenset(i.id for i in group)) for group in group_by_frame(once)}
     make = partial(make_auditor, judge, rules, Path())
-    tasks = (Task(group.items[0].id, group) for group in groups)
+    tasks = (Task(key, group) for key, group in groups.items())
     for result in run_tasks(make, tasks, workers=workers, stage="judge"):
         if isinstance(result.outcome, Failed):
-            yield result.outcome
+            yield from [result.outcome] * len(groups[result.key].items)
         else:
             yield from map(_told, result.outcome)
 

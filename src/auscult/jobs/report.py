@@ -29,4 +29,5 @@ def report_folder(folder: Path) -> Summary:
             hint="its tables/ folder holds the tables of other commands",
         )
     with open_run(folder, manifest) as run:
+        run.remove("summary.json")  # it is written anew; a damaged one is no reason to stop
         return finish_run(run, command=command)

@@ -16,6 +16,7 @@ from auscult.errors import InputError, NothingToDo, RecordError, UsageError
 from auscult.jobs.finish import summarise
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.rows import known
 from auscult.jobs.truth_tables import against_truth, pairs_of
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.labels import read_labels
@@ -99,7 +100,7 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
         RecordError: The folder holds no record, or one without truth.
     """
     run = read_run(folder)
-    truths = list(run.lines("truth.jsonl"))
+    truths = known(run.lines("truth.jsonl"), path=folder / "truth.jsonl")
     if not truths:
         raise RecordError(
             "the record holds no truth to score against",
@@ -124,6 +125,7 @@ def _clips(prediction: Path, truth: Path) -> list[Clip]:
                 "is not a folder", path=folder, expected="a folder of masks, or of one folder of masks per clip"
             )
     folders = [truth, *sorted(path for path in truth.iterdir() if path.is_dir())]
+    own = truth.name if all(folder.name != truth.name for folder in folders[1:]) else f"{truth.name} (itself)"
     clips = []
     for folder in folders:
         files = sorted(
@@ -133,7 +135,7 @@ def _clips(prediction: Path, truth: Path) -> list[Clip]:
         if files:
             place = prediction / folder.relative_to(truth)
             pairs = tuple((_partner(place, path), path) for path in files)
-            clips.append(Clip(name=folder.name if folder != truth else truth.name, pairs=pairs))
+            clips.append(Clip(name=folder.name if folder != truth else own, pairs=pairs))
     if not clips:
         raise NothingToDo(
             "the truth holds no mask", path=truth, expected=f"files of {', '.join(sorted(MASK_SUFFIXES))}"
@@ -237,23 +239,23 @@ def _write(options: ScoreOptions, results: Results, *, summary: Summary, tables:
     manifest = build("score", given=arguments, defaulted={}, seeds={}, inputs={"clips": len(results)})
     folder = cast("Path", options.out)
     with open_run(folder, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-        _rewrite(run, results)
+        _write_rows(run, results)
         for table in tables:
             run.write_json("tables/j_and_f.json", asdict(table))
         run.write_json("summary.json", summary.as_json())
         run.finish()
 
 
-def _rewrite(run: RunFolder, results: Results) -> None:
-    known = {row["id"] for row in run.lines("scores.jsonl")}
-    rows = []
-    for name, result in results.items():
-        if isinstance(result, Failed):
-            run.append("errors.jsonl", error_to_json(name, result.error))
-        if name not in known:
-            rows += [score_to_json(name, metric, outcome) for metric, outcome in _metrics(result)]
-    if rows:
-        run.append_many("scores.jsonl", rows)
+def _write_rows(run: RunFolder, results: Results) -> None:
+    """Write the rows of all clips: they are computed in one go, so that those of an earlier run are replaced."""
+    run.remove("scores.jsonl")
+    run.append_many(
+        "scores.jsonl",
+        (score_to_json(name, metric, out) for name, result in results.items() for metric, out in _metrics(result)),
+    )
+    failed = {name: result.error for name, result in results.items() if isinstance(result, Failed)}
+    run.remove("errors.jsonl")
+    run.append_many("errors.jsonl", (error_to_json(name, error) for name, error in failed.items()))
 
 
 def _metrics(result: JAndF | Undefined | Failed) -> list[tuple[str, Any]]:

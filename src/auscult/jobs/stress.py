@@ -123,7 +123,6 @@ class Keeper:
         self._frames = {row["frame"] for row in rows}
 
     def __call__(self, made: Sequence[Made]) -> None:
-        """Write one frame's targets."""
         """Keep the targets of one frame; one that was kept before a stop is not kept twice."""
         for target in made:
             if target.error is not None:
@@ -136,7 +135,12 @@ class Keeper:
             self._known.update(row["id"] for row in fresh)
             self._run.append(
                 "targets.jsonl",
-                {"id": target.id, "made": len(target.items), "undefined": list(target.undefined)},
+                {
+                    "id": target.id,
+                    "made": len(target.items),
+                    "undefined": list(target.undefined),
+                    "input": target.input,
+                },
             )
 
     def _write(self, target: Made) -> None:

@@ -48,7 +48,12 @@ def npy_array(data: bytes, *, path: Path, limits: Limits) -> NDArray[Any]:
     """
     shape, fortran, dtype, start = _header(data, path)
     if dtype.hasobject:
-        raise InputError("the NPY file holds pickled objects, which are never loaded", expected=_EXPECTED, path=path)
+        raise InputError(
+            "the NPY file holds pickled objects, which are never loaded",
+            expected=_EXPECTED,
+            hint="save the mask as an array of numbers: numpy.save(path, mask.astype(bool))",
+            path=path,
+        )
     if dtype.kind not in "biuf":
         raise InputError(f"the NPY array is of type {dtype}", expected=_EXPECTED, path=path)
     size = shape[1:] if len(shape) == 3 and shape[0] == 1 else shape
@@ -60,13 +65,19 @@ def npy_array(data: bytes, *, path: Path, limits: Limits) -> NDArray[Any]:
     if len(data) - start < needed:
         raise InputError(
             f"the NPY file is truncated: it holds {len(data) - start:,} of {needed:,} bytes",
+            expected="a whole file",
             hint="copy it again",
             path=path,
         )
     array = np.frombuffer(data, dtype=np.uint8 if dtype.kind == "b" else dtype, count=math.prod(size), offset=start)
     array = array.reshape(size, order="F" if fortran else "C")
     if dtype.kind == "f" and not np.isfinite(array).all():
-        raise InputError("the NPY array holds NaN or infinity", expected=_EXPECTED, path=path)
+        raise InputError(
+            "the NPY array holds NaN or infinity",
+            expected=_EXPECTED,
+            hint="look at what the model gave; numpy.nan_to_num would only hide it",
+            path=path,
+        )
     return array != 0 if dtype.kind == "b" else array
 
 

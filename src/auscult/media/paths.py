@@ -153,11 +153,15 @@ def check_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
     except OSError as error:
         raise unreadable(path, error) from error
     except ValueError as error:  # a NUL inside the path
-        raise InputError(f"{_shown(str(path))} is no path: {error}", path=str(path)) from error
+        raise InputError(
+            f"{_shown(str(path))} is no path: {error}", expected="a path without NUL", path=str(path)
+        ) from error
     if stat.S_ISDIR(status.st_mode):
-        raise InputError("it is a folder", expected="a file", path=path)
+        raise InputError("it is a folder", expected="a file", hint="name a file in it", path=path)
     if not stat.S_ISREG(status.st_mode):
-        raise InputError("it is a device, pipe or socket", expected="a regular file", path=path)
+        raise InputError(
+            "it is a device, pipe or socket", expected="a regular file", hint="copy what it gives to a file", path=path
+        )
     if status.st_size == 0:
         raise _empty(path)
     if status.st_size > limits.max_bytes:

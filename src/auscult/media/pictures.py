@@ -87,6 +87,7 @@ def opened(source: bytes | BinaryIO, *, path: Path, limits: Limits) -> Iterator[
             raise TooLarge(
                 "the picture is a decompression bomb: it has far more pixels than any camera gives",
                 expected=f"at most {limits.max_pixels:,} pixels",
+                hint="scale or crop the picture; nothing was decoded",
                 path=path,
             ) from error
         except _DECODER_ERRORS as error:

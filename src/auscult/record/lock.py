@@ -24,11 +24,19 @@ if sys.platform == "win32":
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)  # far behind the text, which others must be able to read
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         os.lseek(descriptor, 0, os.SEEK_SET)
+
+    def _drop(descriptor: int) -> None:
+        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 else:
     import fcntl
 
     def _take(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _drop(descriptor: int) -> None:
+        # Closing alone is not enough: a child that is just being started holds a copy until its program begins.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 class FolderLock:
@@ -64,8 +72,11 @@ class FolderLock:
     def release(self) -> None:
         """Let others in; a second call does nothing."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+            try:
+                _drop(self._descriptor)
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
 
 
 def _holder(descriptor: int) -> str:

@@ -19,9 +19,13 @@ _MEANING = {
 
 def title_of(run: Run) -> str:
     """What was judged, as a heading: how many masks of which input."""
-    source = _argument(run.manifest, "source")
-    name = str(source).replace("\\", "/").rstrip("/").rpartition("/")[2] if source else run.path.name
+    name = _end_of(str(_argument(run.manifest, "source") or run.path.name))
     return f"{len(run.verdicts):,} masks of {name}" if len(run.verdicts) != 1 else f"1 mask of {name}"
+
+
+def _end_of(path: str) -> str:
+    """The last two parts of a path: a report is shared, and where its maker keeps things is nobody's business."""
+    return "/".join([part for part in path.replace("\\", "/").split("/") if part][-2:])
 
 
 def _argument(manifest: Mapping[str, Any], name: str) -> Any:
@@ -48,7 +52,7 @@ def facts_of(manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if commit:
         version += f" ({commit}{', changed' if manifest.get('dirty') else ''})"
     facts = (
-        ("Input", str(_argument(manifest, "source") or "")),
+        ("Input", _end_of(str(_argument(manifest, "source") or ""))),
         ("Layout", str(_mapping(manifest.get("inputs")).get("layout") or "")),
         ("Started", str(manifest.get("started") or "").replace("T", " ").replace("+00:00", " UTC")),
         ("auscult", version),

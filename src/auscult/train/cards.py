@@ -112,9 +112,6 @@ def _split() -> list[str]:
         sequences = ", ".join(committed()["davis"][part])
         lines.append(f"{part}: {len(committed()['coco'][part])} photographs; sequences {sequences}.")
     lines.append(
-        "Penalties and the clip of the cues were chosen on the calibration part, which also sets the intervals."
-    )
-    lines.append(
         "Penalties, the clip of the cues and the weight of drawn pictures were chosen on the calibration part, which "
         "also sets the intervals. The test part was measured several times while the recipe was written; nothing was "
         "chosen by it."

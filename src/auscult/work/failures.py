@@ -96,7 +96,9 @@ def _place(trace: TracebackType | None) -> str:
         module = str(trace.tb_frame.f_globals.get("__name__", ""))
         package = module.partition(".")[0]
         if package not in _LIBRARIES | sys.stdlib_module_names and not module.startswith("auscult.work"):
-            parts = PurePath(trace.tb_frame.f_code.co_filename).parts[-(module.count(".") + 1) :]
+            file = PurePath(trace.tb_frame.f_code.co_filename)
+            depth = module.count(".") + 1 + (file.name == "__init__.py")
+            parts = file.parts[-depth:]
             place = f"{'/'.join(parts)}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

@@ -1,0 +1,68 @@
+"""Columns of a record's rows, checked: what was damaged or edited by hand gives an error that names the file."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from auscult.cases.grouping import natural_key
+from auscult.errors import RecordError
+
+_HINT = "the file was damaged or edited; judge again into another --out"
+
+
+def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
+    """One key of each row, by the row's id; of two rows with one id the later counts.
+
+    Args:
+        rows: Rows of a file of a record.
+        key: What to take.
+        path: The file, for the message.
+
+    Raises:
+        RecordError: A row has no id or no such key.
+    """
+    found = {}
+    for row in rows:
+        if not isinstance(row.get("id"), str) or key not in row:
+            raise RecordError(f"a row lacks 'id' or {key!r}", expected=f"rows of id and {key}", hint=_HINT, path=path)
+        found[row["id"]] = row[key]
+    return found
+
+
+def in_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by the natural order of their ids: the lines of a record stand in the order in which workers were done."""
+    return sorted((dict(row) for row in rows), key=lambda row: natural_key(str(row["id"])))
+
+
+def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, bytes]:
+    """The bytes of the pictures in ``thumbnails.jsonl``, by id.
+
+    Raises:
+        RecordError: A row has no id or no picture.
+    """
+    texts = column(rows, "jpeg", path=path)
+    try:
+        return {name: b64decode(text) for name, text in texts.items()}
+    except (ValueError, TypeError) as error:
+        raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=_HINT, path=path) from error
+
+
+def known(rows: Iterable[Mapping[str, Any]], *, path: Path) -> list[Mapping[str, Any]]:
+    """The rows of ``truth.jsonl``: each has an id, ``iou`` is a number or null, labels are texts or null.
+
+    Raises:
+        RecordError: One is not so.
+    """
+    found = []
+    for row in rows:
+        iou, labels = row.get("iou"), (row.get("defect"), row.get("action"))
+        number = iou is None or (isinstance(iou, int | float) and not isinstance(iou, bool))
+        if not isinstance(row.get("id"), str) or not number or not all(isinstance(x, str | None) for x in labels):
+            raise RecordError(
+                "a row is no truth", expected="id, iou (0..1 or null), defect, action", hint=_HINT, path=path
+            )
+        found.append(row)
+    return found

@@ -1,0 +1,127 @@
+"""What README and docs tell people to type works, and prints what they show."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs_pages import DOCS, README, WRITTEN, Block, Command, blocks, commands
+
+import auscult
+from auscult.cases.listing import list_items
+from auscult.record.schema import verdict_to_json
+
+NUMBERS = ("iou", "iou_low", "iou_high", "defect_probs")
+
+
+def _setup() -> Block:
+    (block,) = [block for block in blocks(DOCS / "quickstart.md") if block.mark == "setup"]
+    return block
+
+
+def _run_python(page: Path, block: Block, namespace: dict[str, Any]) -> None:
+    code = compile("\n" * block.line + block.body, str(page), "exec")
+    with redirect_stdout(io.StringIO()):
+        exec(code, namespace)  # noqa: S102 - the project's own pages
+
+
+def _auscult(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "120"}
+    command = [sys.executable, "-m", "auscult.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
+
+
+def _run_command(command: Command) -> None:
+    words = shlex.split(command.line, comments=True)
+    if words[0] != "auscult":
+        return  # pip, make and pytest are for people
+    result = _auscult(words[1:])
+    assert result.returncode == 0, f"{command.line}\n{result.stderr}"
+    missing = _missing(command.output, result.stdout)
+    assert missing is None, f"{command.line} does not print {missing!r}, but:\n{result.stdout}"
+
+
+def _missing(shown: tuple[str, ...], printed: str) -> str | None:
+    """The first shown line that is not printed next, or after a gap where the page has ``...``."""
+    lines = [plain for line in printed.splitlines() if (plain := _plain(line))]
+    place, gap = 0, False
+    for line in shown:
+        wanted = _plain(line)
+        if line.strip() == "...":
+            gap = True
+        elif wanted:
+            places = range(place, len(lines)) if gap else range(place, min(place + 1, len(lines)))
+            found = next((index for index in places if lines[index] == wanted), None)
+            if found is None:
+                return line
+            place, gap = found + 1, False
+    return None
+
+
+def _plain(line: str) -> str:
+    """A line without rules, widths of columns, and the values of its numbers."""
+    return re.sub(r"\d+(\.\d+)?", "#", " ".join(line.replace("─", " ").split()))
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One namespace and one folder for each page, blocks in their order; the folder holds what the quickstart makes."""
+    monkeypatch.chdir(tmp_path)
+    _run_python(DOCS / "quickstart.md", _setup(), {"__name__": "setup"})
+    namespace: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(page):
+        if block.language == "python" and block.mark != "demo":
+            _run_python(page, block, namespace)
+        elif block.language == "console":
+            for command in commands(block):
+                _run_command(command)
+
+
+def test_a_page_that_shows_other_output_is_found() -> None:
+    printed = "made\n\n a   1   2\n b   3   4\nnote\n"
+    assert _missing(("made", "a 7 8", "..."), printed) is None
+    assert _missing(("...", "note"), printed) is None
+    assert _missing(("made", "note"), printed) == "note"
+    assert _missing(("...", "other"), printed) == "other"
+
+
+def test_the_verdict_in_the_readme_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge says it of the quickstart's mask with a hole; numbers are rounded and may move a little."""
+    (block,) = [block for block in blocks(README) if block.mark == "verdict: 001/dog"]
+    shown = json.loads(block.body)
+    monkeypatch.chdir(tmp_path)
+    _run_python(DOCS / "quickstart.md", _setup(), {"__name__": "setup"})
+    (verdict,) = [row for row in auscult.audit(list_items(Path("my")).items) if getattr(row, "id", "") == shown["id"]]
+    assert isinstance(verdict, auscult.Verdict)
+    told = json.loads(json.dumps(verdict_to_json(verdict)))
+    assert {key: told[key] for key in shown if key not in NUMBERS} == {
+        key: value for key, value in shown.items() if key not in NUMBERS
+    }
+    for key in ("iou", "iou_low", "iou_high"):
+        assert told[key] == pytest.approx(shown[key], abs=0.05)
+    assert told["defect_probs"] == pytest.approx(shown["defect_probs"], abs=0.1)
+
+
+@pytest.mark.extra_demo
+def test_the_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    """The same table; counts may differ by a few masks where another build of OpenCV segments a little differently."""
+    pytest.importorskip("skimage", reason="the extra `demo` is not installed")
+    (block,) = [block for block in blocks(README) if block.mark == "output: demo"]
+    result = _auscult(["demo", "--out", str(tmp_path / "demo"), "--quiet"])
+    assert result.returncode == 0, result.stderr
+    shown = [line for line in block.body.splitlines() if _plain(line)]
+    printed = [line for line in result.stdout.splitlines() if _plain(line)][: len(shown)]
+    assert [_plain(line) for line in printed] == [_plain(line) for line in shown]
+    for said, true in zip(shown, printed, strict=True):
+        if "%" not in said:
+            pairs = zip(re.findall(r"\d+", said), re.findall(r"\d+", true), strict=True)
+            assert all(abs(int(first) - int(second)) <= 8 for first, second in pairs), f"{said}\nis now\n{true}"

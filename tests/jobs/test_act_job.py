@@ -1,0 +1,145 @@
+"""`act filter` as a job: picking and deciding again from the record alone, without the input, without judging."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.act.export import read_verdicts_csv
+from auscult.cases.listing import ListOptions, list_items
+from auscult.errors import OutputError, RecordError, UsageError
+from auscult.jobs.act import FilterOptions, filter_record
+from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.media.masks import read_mask
+from small_inputs import LEFT, folder_input, item, rows, save_mask, tree, write_lines
+
+EVERY = ("accept", "minor_revision", "major_revision", "reject")
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An audit of stressed masks and an empty one, whose input is gone."""
+    place = tmp_path_factory.mktemp("act")
+    folder_input(place / "in", ("a", "b", "c"))
+    stress_masks(StressOptions(source=place / "in", out=place / "made", workers=0))
+    save_mask(place / "made" / "masks" / "empty.png", LEFT & False)
+    frame = rows(place / "made" / "items.jsonl")[0]["frame"]
+    with (place / "made" / "items.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "=empty", "frame": frame, "mask": "masks/empty.png", "text": "=cmd()"}) + "\n")
+    audit_folder(AuditOptions(source=place / "made", out=place / "out", workers=0))
+    shutil.rmtree(place / "made")
+    shutil.rmtree(place / "in")
+    return place / "out"
+
+
+def _verdicts(record: Path) -> dict[str, dict[str, object]]:
+    return {row["id"]: row for row in rows(record / "verdicts.jsonl")}
+
+
+@pytest.mark.parametrize("action", EVERY)
+def test_each_action_is_picked_in_natural_order(record: Path, tmp_path: Path, action: str) -> None:
+    before = tree(record)
+    chosen = filter_record(FilterOptions(folder=record, actions=(action,), out=tmp_path / "out"))
+    wanted = sorted(name for name, row in _verdicts(record).items() if row["action"] == action)
+    assert list(chosen.ids) == wanted
+    assert chosen.total == sum(chosen.by_action.values()) == len(_verdicts(record))
+    assert chosen.policy == "default"
+    assert (tmp_path / "out" / "ids.txt").read_text().splitlines() == wanted
+    table = read_verdicts_csv((tmp_path / "out" / "verdicts.csv").read_bytes().decode())
+    assert [row["id"] for row in table] == wanted
+    coco = json.loads((tmp_path / "out" / "coco.json").read_text())
+    assert [annotation["item"] for annotation in coco["annotations"]] == wanted
+    assert tree(record) == before
+
+
+def test_defects_and_the_least_iou_narrow_the_choice(record: Path, tmp_path: Path) -> None:
+    verdicts = _verdicts(record)
+    for defect in ("perfect", "empty", "erode"):
+        options = FilterOptions(folder=record, actions=EVERY, defects=(defect,), out=tmp_path / "out")
+        assert set(filter_record(options).ids) == {n for n, row in verdicts.items() if row["defect"] == defect}
+    told = sorted(float(row["iou"]) for row in verdicts.values() if row["iou"] is not None)
+    least = told[len(told) // 2]
+    options = FilterOptions(folder=record, actions=EVERY, min_iou=least, out=tmp_path / "out")
+    assert set(filter_record(options).ids) == {n for n, row in verdicts.items() if (row["iou"] or 0) >= least}
+
+
+def test_another_policy_decides_again_from_what_the_judge_said(record: Path, tmp_path: Path) -> None:
+    groups = {group: {"accept": {"at_least": 0.9}} for group in ("perfect", "shape", "merge", "full_neg")}
+    (tmp_path / "mine.json").write_text(json.dumps({"name": "mine", **groups}))
+    options = FilterOptions(folder=record, policy=str(tmp_path / "mine.json"), out=tmp_path / "out")
+    chosen = filter_record(options)
+    verdicts = _verdicts(record)
+    assert set(chosen.ids) == {name for name, row in verdicts.items() if (row["iou"] or 0) >= 0.9}
+    assert chosen.policy == "mine"
+    assert chosen.by_action == {
+        "accept": len(chosen.ids), "minor_revision": 0, "major_revision": 0, "reject": len(verdicts) - len(chosen.ids),
+    }  # fmt: skip
+    assert "=empty" not in chosen.ids
+    release = filter_record(FilterOptions(folder=record, actions=EVERY, policy="release", out=tmp_path / "r"))
+    same = filter_record(FilterOptions(folder=record, actions=EVERY, policy="default", out=tmp_path / "d"))
+    assert same.by_action != release.by_action
+    assert {name: row["action"] for name, row in verdicts.items()} == {
+        row["id"]: row["action"] for row in read_verdicts_csv((tmp_path / "d" / "verdicts.csv").read_bytes().decode())
+    }
+
+
+def test_the_masks_handed_over_are_the_masks_that_were_judged(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b"))
+    audit_folder(AuditOptions(source=source, out=tmp_path / "out", workers=0))
+    filter_record(FilterOptions(folder=tmp_path / "out", actions=EVERY, out=tmp_path / "kept"))
+    again = list_items(tmp_path / "kept" / "coco.json", ListOptions(images=source / "frames"))
+    assert not again.errors
+    first = {one.id: one for one in list_items(source).items}
+    for one in again.items:
+        assert np.array_equal(read_mask(one.mask).mask, read_mask(first[str(one.extra["item"])].mask).mask)
+        assert one.frame == first[str(one.extra["item"])].frame
+
+
+def test_a_text_that_looks_like_a_formula_is_harmless_in_the_table(record: Path, tmp_path: Path) -> None:
+    filter_record(FilterOptions(folder=record, actions=("reject",), defects=("empty",), out=tmp_path / "out"))
+    lines = (tmp_path / "out" / "verdicts.csv").read_text().splitlines()
+    assert lines[1].startswith("'=empty,")
+    assert ",'=cmd()," in lines[1]
+
+
+def test_without_a_place_it_goes_beside_the_record(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (record, Path(), Path("../out")):
+        monkeypatch.chdir(record)
+        chosen = filter_record(FilterOptions(folder=folder, actions=("accept", "reject")))
+        assert chosen.out.resolve() == record.parent / "out-filter-accept-reject"
+        assert (chosen.out / "coco.json").is_file()
+    shutil.rmtree(record.parent / "out-filter-accept-reject")
+
+
+def test_a_record_and_a_strangers_folder_are_never_written_to(record: Path, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "letter.txt").write_text("dear diary")
+    for out in (record, tmp_path / "theirs"):
+        before = tree(out)
+        with pytest.raises(RecordError, match="other files"):
+            filter_record(FilterOptions(folder=record, out=out))
+        assert tree(out) == before
+    with pytest.raises(OutputError):
+        filter_record(FilterOptions(folder=record, out=tmp_path / "theirs" / "letter.txt" / "x"))
+
+
+@pytest.mark.parametrize(
+    "change", [{"actions": ("keep",)}, {"defects": ("ugly",)}, {"min_iou": 1.5}, {"policy": "no such"}]
+)
+def test_wrong_wishes_are_refused(record: Path, tmp_path: Path, change: dict[str, object]) -> None:
+    with pytest.raises(UsageError):
+        filter_record(FilterOptions(**{"folder": record, "out": tmp_path / "out", **change}))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_record_without_verdicts_is_refused(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", ("a",))
+    write_lines(source / "items.jsonl", item("x", mask="none.png"))
+    audit_folder(AuditOptions(source=source / "items.jsonl", out=tmp_path / "out", workers=0))
+    with pytest.raises(RecordError, match="no verdict"):
+        filter_record(FilterOptions(folder=tmp_path / "out"))

@@ -1,0 +1,430 @@
+"""The main job from Python: arrays and items to verdicts, what a judge gets to see, and the numbers against truth."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import auscult
+from auscult.cases.listing import list_items
+from auscult.errors import InputError, UnknownName, UsageError
+from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.outcome import Failed
+from auscult.record.reader import read_run
+from auscult.types import ACTIONS, Case, MaskRef, Metadata, Prediction, Truth, Verdict
+from plugged import plug_in
+from small_inputs import (
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    SIZE,
+    WIDTH,
+    folder_input,
+    item,
+    picture,
+    rows,
+    save_frame,
+    save_mask,
+    save_palette,
+    write_lines,
+)
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The plug-in judge, on the path of this process and of its workers."""
+    name = plug_in(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    yield name
+    sys.modules.pop("plugged_judge", None)
+
+
+# --- arrays ---
+
+
+def test_audit_mask_gives_a_decided_verdict() -> None:
+    verdict = auscult.audit_mask(picture(), LEFT, text="the red blob", others=[RIGHT])
+    assert isinstance(verdict, Verdict)
+    assert verdict.action in ACTIONS
+    assert 0 <= verdict.iou_low <= verdict.iou <= verdict.iou_high <= 1
+    assert verdict.seconds > 0
+    assert verdict.judge == auscult.load_judge().name == "masks.cues.v1"
+    assert not verdict.evidence.identity
+    empty = auscult.audit_mask(picture(), np.zeros(SIZE, bool))
+    assert (empty.defect, empty.iou, empty.action) == ("empty", None, "reject")
+
+
+@pytest.mark.parametrize(
+    ("frame", "mask", "says"),
+    [
+        (np.zeros((8, 9), np.uint8), np.zeros((8, 9), bool), "frame has shape (8, 9)"),
+        (np.zeros((8, 9, 4), np.uint8), np.zeros((8, 9), bool), "frame has shape (8, 9, 4)"),
+        (np.zeros((8, 9, 3), np.float32), np.zeros((8, 9), bool), "dtype float32"),
+        (np.zeros((8, 9, 3), np.uint8), np.zeros((8, 9), np.uint8), "mask has dtype uint8"),
+        (np.zeros((8, 9, 3), np.uint8), np.zeros((9, 8), bool), "mask has shape (9, 8)"),
+        (np.zeros((8, 9, 3), np.uint8), np.zeros((1, 8, 9), bool), "mask has shape (1, 8, 9)"),
+    ],
+)
+def test_arrays_of_another_kind_are_refused(frame: Any, mask: Any, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        auscult.audit_mask(frame, mask)
+    assert says in caught.value.message
+    assert caught.value.expected
+    assert caught.value.hint
+
+
+def test_other_masks_are_checked_too() -> None:
+    with pytest.raises(InputError, match="shape"):
+        auscult.audit_mask(picture(), LEFT, others=[RIGHT[:-1]])
+
+
+def test_audit_mask_leaves_its_arrays_alone() -> None:
+    frame, mask, other = picture(), LEFT.copy(), RIGHT.copy()
+    for array in (frame, mask, other):
+        array.flags.writeable = False
+    auscult.audit_mask(frame, mask, others=[other])
+
+
+def test_audit_mask_takes_a_judge_and_a_policy(tmp_path: Path) -> None:
+    class Sure:
+        name = "masks.sure.v1"
+        meta = Metadata(summary="s", goal="g", modality="mask", source="s")
+
+        def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+            assert case.frame.shape[:2] == prediction.mask.shape
+            return replace(known, iou=0.5, iou_low=0.5, iou_high=0.5, defect="erode", judge=self.name)
+
+    known = auscult.audit_mask(picture(), LEFT)
+    assert auscult.audit_mask(picture(), LEFT, judge=Sure()).action == "reject"
+    groups = {group: {"minor_revision": {"at_least": 0.5}} for group in ("perfect", "shape", "merge", "full_neg")}
+    (tmp_path / "half.json").write_text(json.dumps({"name": "half", **groups}))
+    verdict = auscult.audit_mask(picture(), LEFT, judge=Sure(), policy=str(tmp_path / "half.json"))
+    assert (verdict.judge, verdict.action) == ("masks.sure.v1", "minor_revision")
+
+
+def test_load_judge_takes_short_names_and_names_the_nearest() -> None:
+    assert auscult.load_judge("cues") is auscult.load_judge("masks.cues.v1")
+    with pytest.raises(UnknownName) as caught:
+        auscult.load_judge("cuse")
+    assert "masks.cues.v1" in caught.value.hint
+
+
+def test_no_card_no_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = plug_in(tmp_path / "site", card=False)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    with pytest.raises(UsageError, match="no quality card"):
+        auscult.load_judge(name)
+    with pytest.raises(UsageError, match="no quality card"):
+        audit_folder(AuditOptions(source=folder_input(tmp_path / "in"), out=tmp_path / "out", judge=name, workers=1))
+    sys.modules.pop("plugged_judge", None)
+
+
+# --- items ---
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_audit_yields_a_verdict_or_a_failure_for_each_item(tmp_path: Path, workers: int) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b", "c", "d"))
+    (source / "masks" / "b.png").write_bytes(b"")
+    (source / "frames" / "c.png").write_bytes(b"")
+    lines = [item(name, frame=f"frames/{name}.png", mask=f"masks/{name}.png") for name in "abcd"]
+    items = list_items(write_lines(source / "items.jsonl", *lines)).items
+    told = list(auscult.audit(items, workers=workers))
+    verdicts = {one.id: one for one in told if isinstance(one, Verdict)}
+    failures = [one for one in told if isinstance(one, Failed)]
+    assert set(verdicts) == {"a", "d"}
+    assert sorted(Path(one.error.path).name for one in failures) == ["b.png", "c.png"]
+    assert {one.error.stage for one in failures} == {"read"}
+    alone = auscult.audit_mask(picture(0), LEFT)
+    assert verdicts["a"].iou == pytest.approx(alone.iou, abs=1e-6)
+    assert (verdicts["a"].defect, verdicts["a"].action) == (alone.defect, alone.action)
+
+
+def test_audit_of_nothing_is_nothing_and_of_one_id_twice_a_failure(tmp_path: Path) -> None:
+    assert list(auscult.audit([])) == []
+    (one,) = list_items(folder_input(tmp_path / "in", ("a",))).items
+    other = replace(one, mask=MaskRef(path=save_mask(tmp_path / "other.png", RIGHT)))
+    first, second = sorted(auscult.audit([one, other]), key=lambda told: isinstance(told, Failed))
+    assert isinstance(first, Verdict)
+    assert isinstance(second, Failed)
+    assert "used twice" in second.error.error
+    assert first.iou == next(iter(auscult.audit([one]))).iou
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_judge_that_raises_costs_its_frame_and_says_where(tmp_path: Path, plugged: str, workers: int) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b"))
+    lines = [
+        item("fine"), item("refused", frame="frames/b.png", text="refuse"), item("beside", frame="frames/b.png"),
+    ]  # fmt: skip
+    items = list_items(write_lines(source / "items.jsonl", *lines)).items
+    told = list(auscult.audit(items, judge=plugged, workers=workers))
+    assert sorted(one.id for one in told if isinstance(one, Verdict)) == ["beside", "fine"]
+    (failed,) = [one for one in told if isinstance(one, Failed)]
+    assert (failed.error.stage, failed.error.error) == ("judge", "this judge does not like it")
+    lines[1]["text"] = "raise"
+    told = list(auscult.audit(list_items(write_lines(source / "items.jsonl", *lines)).items, judge=plugged))
+    crashed = [one for one in told if isinstance(one, Failed)]
+    assert len(told) == 3
+    assert len(crashed) == 2, "one for each item of the frame"
+    assert "ZeroDivisionError" in crashed[0].error.error
+    assert "plugged_judge" in crashed[0].error.error
+
+
+def test_a_judge_that_dies_costs_its_frame_and_the_summary_adds_up(tmp_path: Path, plugged: str) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b", "c"))
+    lines = [
+        item("fine"),
+        item("dies", frame="frames/b.png", text="die"),
+        item("refused", frame="frames/c.png", text="refuse"),
+        item("unread", mask="masks/none.png"),
+    ]
+    file = write_lines(source / "items.jsonl", *lines, b"{broken")
+    options = AuditOptions(source=file, out=tmp_path / "out", judge=plugged, workers=1)
+    summary = audit_folder(options)
+    assert (summary.n, summary.ok, summary.failed, summary.undefined) == (5, 1, 4, 0)
+    assert sum(summary.by_action.values()) == sum(summary.by_defect.values()) == 1
+    stages = {row["id"]: row["stage"] for row in rows(tmp_path / "out" / "errors.jsonl")}
+    assert stages == {"dies": "judge", "refused": "judge", "unread": "read", None: "read"}
+    died = next(row for row in rows(tmp_path / "out" / "errors.jsonl") if row["id"] == "dies")
+    assert "the worker process died (exit status 3)" in died["error"]
+    assert summary.metrics["estimated_iou"]["n"] == 1
+    again = audit_folder(options)
+    assert again == summary
+    assert len(rows(tmp_path / "out" / "errors.jsonl")) == 4
+
+
+# --- what a judge gets to see ---
+
+
+def test_a_judge_never_sees_the_truth(tmp_path: Path, plugged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = folder_input(tmp_path / "in", ("a",))
+    secret = np.roll(LEFT, (5, 7), (0, 1))
+    save_mask(source / "truth" / "a.png", secret)
+    save_mask(source / "masks" / "a" / "two.png", RIGHT)
+    truth = {"mask": "truth/a.png", "iou": 0.123456, "defect": "merge", "action": "reject", "difficulty": "easy"}
+    told = [
+        item("one", text="the red blob", clip="v", time_s=2.0, secret=7),
+        item("two", mask="masks/a/two.png"),
+    ]
+    seen = {}
+    for name, lines in (("untold", told), ("told", [{**line, "truth": truth} for line in told])):
+        log = tmp_path / f"{name}.log"
+        monkeypatch.setenv("PLUGGED_LOG", str(log))
+        file = write_lines(source / f"{name}.jsonl", *lines)
+        audit_folder(AuditOptions(source=file, out=tmp_path / name, judge=plugged, workers=1))
+        seen[name] = rows(log)
+    assert seen["told"] == seen["untold"]
+    assert len(rows(tmp_path / "told" / "truth.jsonl")) == 2, "the truth is there, and opened later"
+    shown = json.dumps(seen["told"])
+    assert "0.123456" not in shown
+    for one in seen["told"]:
+        assert (one["case"], one["prediction"]) == (["frame", "id", "others", "query"], ["mask"])
+        assert one["others"] == 1
+        assert len(one["arrays"]) == 3
+    assert [one["text"] for one in seen["told"]] == ["the red blob", None]
+
+
+def test_masks_of_one_frame_are_one_anothers_other_objects(
+    tmp_path: Path, plugged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b"))
+    save_palette(source / "masks" / "a.png", {1: LEFT, 2: RIGHT, 3: ~(LEFT | RIGHT)})
+    monkeypatch.setenv("PLUGGED_LOG", str(tmp_path / "log"))
+    audit_folder(AuditOptions(source=source, out=tmp_path / "out", judge=plugged, workers=1))
+    assert {one["id"]: one["others"] for one in rows(tmp_path / "log")} == {"a#1": 2, "a#2": 2, "a#3": 2, "b": 0}
+
+
+# --- what the record keeps of each item ---
+
+
+def _reading(write: Callable[[Path], Any], suffix: str = ".png") -> Callable[[Path], str]:
+    def make(folder: Path) -> str:
+        path = folder / f"mask{suffix}"
+        write(path)
+        return path.name
+
+    return make
+
+
+def _alpha(path: Path) -> None:
+    rgba = np.dstack([picture(), LEFT.astype(np.uint8) * 255])
+    Image.fromarray(rgba).save(path)
+
+
+RLE = {"size": list(SIZE), "counts": [0, HEIGHT * WIDTH]}
+READINGS: dict[str, Callable[[Path], Any]] = {
+    "binary": _reading(save_mask),
+    "index": _reading(lambda path: save_palette(path, {4: LEFT})),
+    "soft>=0.5": _reading(lambda path: Image.fromarray(np.uint8(LEFT * 200 + RIGHT * 90)).save(path)),
+    "alpha": _reading(_alpha),
+    "npy": _reading(lambda path: np.save(path, LEFT), ".npy"),
+    "rle": lambda _: RLE,
+    "polygon": lambda _: [[5, 5, 40, 5, 40, 30, 5, 30]],
+}
+
+
+def test_the_record_says_how_each_mask_was_read(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", ("a",))
+    lines = []
+    for number, (name, make) in enumerate(READINGS.items()):
+        (source / str(number)).mkdir()
+        mask = make(source / str(number))
+        lines.append(item(name, mask=f"{number}/{mask}" if isinstance(mask, str) else mask))
+    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=1))
+    run = read_run(tmp_path / "out")
+    assert {row["id"]: row["reading"] for _, row in run.verdicts} == {name: name for name in READINGS}
+    assert {row["frame"] for _, row in run.verdicts} == {"a.png"}
+
+
+def test_the_digest_of_an_item_follows_its_files_and_words_and_nothing_else(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b"))
+    save_frame(source / "frames" / "same.png", seed=0)
+    save_mask(source / "masks" / "same.png", LEFT)
+    lines = [
+        item("plain"),
+        item("renamed", frame="frames/same.png", mask="masks/same.png", clip="v", note=1, truth={"iou": 0.5}),
+        item("worded", text="the red blob"),
+        item("other mask", mask="masks/b.png"),
+        item("other frame", frame="frames/b.png"),
+        item("inline", mask=RLE),
+    ]
+    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=1))
+    digests = {row["id"]: row["input"] for row in rows(tmp_path / "out" / "verdicts.jsonl")}
+    assert digests["plain"] == digests["renamed"]
+    assert len({digests[name] for name in digests if name != "renamed"}) == 5
+
+
+def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", [f"f{number}" for number in range(8)])
+    results = []
+    for workers in (0, 1, 2):
+        out = tmp_path / f"out{workers}"
+        audit_folder(AuditOptions(source=source, out=out, workers=workers))
+        results.append({row["id"]: {**row, "seconds": 0} for row in rows(out / "verdicts.jsonl")})
+    assert results[0] == results[1] == results[2]
+
+
+# --- against truth ---
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Shifted masks with their truth, on several photographs, one of them empty, audited."""
+    place = tmp_path_factory.mktemp("measured")
+    source = folder_input(place / "in", ("a", "b", "c"))
+    save_mask(source / "truth.png", LEFT)
+    lines = []
+    for number in range(12):
+        mask = np.roll(LEFT, number - 4, 1) if number else LEFT & False
+        save_mask(source / "shifted" / f"{number}.png", mask)
+        defect = ("perfect", "dilate", "erode", "merge")[number % 4]
+        action = ("accept", "minor_revision", "reject")[number % 3]
+        truth: dict[str, Any] = {"mask": "truth.png", "defect": defect, "action": action}
+        if number == 1:
+            truth = {"iou": 0.25}
+        frame = f"frames/{'abc'[number % 3]}.png"
+        lines.append(item(f"n{number}", frame=frame, mask=f"shifted/{number}.png", truth=truth))
+    audit_folder(AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=place / "out", workers=1))
+    return place, {line["id"]: line for line in lines}
+
+
+def _exact(number: int) -> float:
+    if number == 1:
+        return 0.25
+    mask = np.roll(LEFT, number - 4, 1)
+    return float(np.count_nonzero(mask & LEFT) / np.count_nonzero(mask | LEFT))
+
+
+def test_the_numbers_against_truth_are_those_computed_by_hand(measured: tuple[Path, dict[str, Any]]) -> None:
+    place, lines = measured
+    metrics = json.loads((place / "out" / "summary.json").read_text())["metrics"]
+    told = {row["id"]: row for row in rows(place / "out" / "verdicts.jsonl")}
+    numbers = range(1, 12)  # number 0 segments nothing, which is in no mean
+    truth = np.array([_exact(number) for number in numbers])
+    estimate = np.array([told[f"n{number}"]["iou"] for number in numbers])
+    assert metrics["rmse"]["value"] == pytest.approx(np.sqrt(np.mean((estimate - truth) ** 2)), abs=2e-6)
+    assert metrics["rmse"]["n"] == 11
+    held = [told[f"n{n}"]["iou_low"] <= _exact(n) <= told[f"n{n}"]["iou_high"] for n in numbers]
+    assert metrics["coverage"]["value"] == pytest.approx(np.mean(held), abs=1e-6)
+    assert metrics["spearman"]["value"] == pytest.approx(np.corrcoef(_ranks(estimate), _ranks(truth))[0, 1], abs=1e-6)
+    for key, label in (("defect", "defect"), ("action", "action")):
+        labelled = [n for n in numbers if n != 1]
+        true = [lines[f"n{n}"]["truth"][key] for n in labelled]
+        named = [told[f"n{n}"][label] for n in labelled]
+        assert metrics[f"f2_tables_{key}"]["value"] == pytest.approx(_f2_tables(named, true), abs=1e-6)
+        assert metrics[f"f2_confusion_{key}"]["value"] == pytest.approx(_f2_confusion(named, true), abs=1e-6)
+        assert metrics[f"f2_tables_{key}"]["n"] == 10
+    for metric in metrics.values():
+        assert metric["low"] is None or metric["low"] <= metric["value"] <= metric["high"]
+        assert "version:" in metric["signature"]
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Average ranks, ties shared."""
+    return np.array([(values < value).sum() + ((values == value).sum() + 1) / 2 for value in values])
+
+
+def _f2_tables(told: list[str], true: list[str]) -> float:
+    """MQA-RefAVS: within each true type only its own recall counts, 5 R / (4 + R); the mean over the types."""
+    parts = []
+    for name in set(true):
+        recall = np.mean([one == name for one, label in zip(told, true, strict=True) if label == name])
+        parts.append(5 * recall / (4 + recall))
+    return float(np.mean(parts))
+
+
+def _f2_confusion(told: list[str], true: list[str]) -> float:
+    """Eq. 11: F2 of each class from the counts of the whole set; the mean over classes that occur or are named."""
+    parts = []
+    for name in {*told, *true}:
+        hit = sum(a == b == name for a, b in zip(told, true, strict=True))
+        missed, false = true.count(name) - hit, told.count(name) - hit
+        parts.append(5 * hit / (5 * hit + 4 * missed + false))
+    return float(np.mean(parts))
+
+
+def test_the_baselines_beside_the_judge_are_those_computed_by_hand(measured: tuple[Path, dict[str, Any]]) -> None:
+    place, _ = measured
+    table = json.loads((place / "out" / "tables" / "truth_1_iou.json").read_text())
+    truth = np.array([_exact(number) for number in range(1, 12)])
+    cells = {row[0]: row for row in table["rows"]}
+    perfect = float(cells["always perfect"][2].split()[0])
+    constant = float(cells["constant (mean of this truth)"][2].split()[0])
+    assert perfect == pytest.approx(np.sqrt(np.mean((1 - truth) ** 2)), abs=6e-4)
+    assert constant == pytest.approx(truth.std(), abs=6e-4)
+    assert {row[1] for row in table["rows"]} == {"11"}
+
+
+def test_a_truth_that_cannot_be_read_is_counted_until_it_is_repaired(tmp_path: Path) -> None:
+    source = folder_input(tmp_path / "in", ("a", "b"))
+    save_mask(source / "truth.png", LEFT)
+    lines = [
+        item("one", truth={"mask": "truth.png"}),
+        item("two", frame="frames/b.png", mask="masks/b.png", truth={"mask": "other.png"}),
+    ]
+    options = AuditOptions(source=write_lines(source / "items.jsonl", *lines), out=tmp_path / "out", workers=1)
+    summary = audit_folder(options)
+    table = tmp_path / "out" / "tables" / "truth_1_iou.json"
+    assert (summary.ok, summary.failed, summary.metrics["rmse"]["n"]) == (2, 0, 1)
+    assert "1 truths could not be read" in json.loads(table.read_text())["note"]
+    save_mask(source / "other.png", RIGHT)
+    summary = audit_folder(options)
+    assert summary.metrics["rmse"]["n"] == 2
+    assert "could not be read" not in json.loads(table.read_text())["note"]
+    assert len(rows(tmp_path / "out" / "verdicts.jsonl")) == 2
+
+
+def test_the_truth_of_an_item_reaches_python_too(tmp_path: Path) -> None:
+    (one,) = list_items(folder_input(tmp_path / "in", ("a",))).items
+    known = replace(one, truth=Truth(iou=0.1, defect="merge"))
+    (with_truth,), (without,) = list(auscult.audit([known])), list(auscult.audit([one]))
+    assert replace(with_truth, seconds=0) == replace(without, seconds=0)
