@@ -29,7 +29,7 @@ $(VENV)/.demo: $(VENV)/.core
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.demo
-	$(PIP) tqdm
+	$(PIP) -e '.[dev,demo,train]' tqdm
 	$(PIP) --no-deps vos-benchmark
 	@touch $@
 
