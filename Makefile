@@ -24,11 +24,11 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) -e '.[dev]'
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/.core
+$(VENV)/.demo: $(VENV)/.core Makefile
 	$(PIP) -e '.[dev,demo]'
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.demo
+$(VENV)/.peers: $(VENV)/.demo Makefile
 	$(PIP) -e '.[dev,demo,train]' tqdm
 	$(PIP) --no-deps vos-benchmark
 	@touch $@
