@@ -360,7 +360,8 @@ def test_the_numbers_against_truth_are_those_computed_by_hand(measured: tuple[Pa
         labelled = [n for n in numbers if n != 1]
         true = [lines[f"n{n}"]["truth"][key] for n in labelled]
         named = [told[f"n{n}"][label] for n in labelled]
-        assert metrics[f"f2_tables_{key}"]["value"] == pytest.approx(_f2_tables(named, true), abs=1e-6)
+        defects = [lines[f"n{n}"]["truth"]["defect"] for n in labelled]
+        assert metrics[f"f2_tables_{key}"]["value"] == pytest.approx(_f2_tables(named, true, defects), abs=1e-6)
         assert metrics[f"f2_confusion_{key}"]["value"] == pytest.approx(_f2_confusion(named, true), abs=1e-6)
         assert metrics[f"f2_tables_{key}"]["n"] == 10
     for metric in metrics.values():
@@ -373,13 +374,18 @@ def _ranks(values: np.ndarray) -> np.ndarray:
     return np.array([(values < value).sum() + ((values == value).sum() + 1) / 2 for value in values])
 
 
-def _f2_tables(told: list[str], true: list[str]) -> float:
-    """MQA-RefAVS: within each true type only its own recall counts, 5 R / (4 + R); the mean over the types."""
-    parts = []
-    for name in set(true):
-        recall = np.mean([one == name for one, label in zip(told, true, strict=True) if label == name])
-        parts.append(5 * recall / (4 + recall))
-    return float(np.mean(parts))
+def _f2_tables(told: list[str], true: list[str], defects: list[str]) -> float:
+    """MQA-RefAVS: one true defect at a time, macro over the labels that are right there; the mean over the defects."""
+    columns = []
+    for defect in set(defects):
+        here = [(a, b) for a, b, own in zip(told, true, defects, strict=True) if own == defect]
+        parts = []
+        for name in {b for _, b in here}:
+            hit = sum(a == b == name for a, b in here)
+            called, occurs = sum(a == name for a, _ in here), sum(b == name for _, b in here)
+            parts.append(5 * hit / (4 * occurs + called))
+        columns.append(np.mean(parts))
+    return float(np.mean(columns))
 
 
 def _f2_confusion(told: list[str], true: list[str]) -> float:

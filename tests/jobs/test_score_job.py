@@ -168,4 +168,4 @@ def test_a_truth_without_masks_gives_what_it_can(tmp_path: Path) -> None:
     audit_folder(AuditOptions(source=source / "items.jsonl", out=tmp_path / "out", workers=0))
     scored, _ = score_record(tmp_path / "out")
     assert "rmse" not in scored.metrics
-    assert scored.metrics["f2_tables_action"]["n"] == 1
+    assert scored.metrics["f2_confusion_action"]["n"] == 1

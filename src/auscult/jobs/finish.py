@@ -10,9 +10,10 @@ from typing import Any
 
 from auscult.act.export import verdicts_csv
 from auscult.jobs.handover import coco_of
+from auscult.jobs.pairs import pairs_of
 from auscult.jobs.pictures import crops
 from auscult.jobs.rows import column, in_order, known, pictures
-from auscult.jobs.truth_tables import against_truth, pairs_of
+from auscult.jobs.truth_tables import against_truth
 from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import Run, read_run

@@ -1,0 +1,102 @@
+"""Verdicts beside what is known to be right about them, and how a statistic of such pairs is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.rng import generator
+from auscult.score.stats import bootstrap_interval
+from auscult.types import Verdict
+
+REPLICATES = 1000
+Statistic: TypeAlias = Callable[[Sequence["Pair"]], Scored[float] | Undefined]
+Metrics: TypeAlias = dict[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A verdict and what is known to be right about its item.
+
+    Attributes:
+        verdict: What the judge said.
+        iou: True IoU, or None.
+        defect: True defect, or None.
+        action: Right action, or None.
+        cluster: The clip or photograph; items of one cluster are not independent.
+    """
+
+    verdict: Verdict
+    iou: float | None
+    defect: str | None
+    action: str | None
+    cluster: Hashable
+
+    @property
+    def estimated(self) -> float:
+        """The estimated IoU; 0 for an empty mask."""
+        return self.verdict.iou or 0.0
+
+
+def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -> list[Pair]:
+    """Match verdicts with rows of ``truth.jsonl``; what was not segmented at all is left out, as in F2 and RMSE."""
+    by_id = {row["id"]: row for row in truths}
+    return [
+        Pair(
+            verdict=verdict,
+            iou=by_id[verdict.id].get("iou"),
+            defect=by_id[verdict.id].get("defect"),
+            action=by_id[verdict.id].get("action"),
+            cluster=by_id[verdict.id].get("cluster", verdict.id),
+        )
+        for verdict in verdicts
+        if verdict.id in by_id and verdict.defect != "empty" and by_id[verdict.id].get("defect") != "empty"
+    ]
+
+
+def bootstrapped(statistic: Statistic, pairs: Sequence[Pair]) -> Scored[float] | Undefined:
+    """A statistic with its interval over clusters; without interval where there is one cluster only."""
+    clusters: dict[Hashable, list[Pair]] = {}
+    for pair in pairs:
+        clusters.setdefault(pair.cluster, []).append(pair)
+    if len(clusters) < 2:
+        return statistic(pairs)
+    plain = statistic(pairs)
+    drawn = bootstrap_interval(
+        statistic, list(clusters.values()), rng=generator(0, "against truth"), replicates=REPLICATES
+    )
+    if not isinstance(plain, Scored) or not isinstance(drawn, Scored):
+        return drawn
+    own = [field for field in plain.signature.fields if field[0] != "version"]
+    return replace(drawn, signature=Signature((*own, *drawn.signature.fields)))
+
+
+def cell(outcome: Scored[float] | Undefined | Failed) -> str:
+    """A number with its interval, for a table; empty where there is none."""
+    if not isinstance(outcome, Scored):
+        return ""
+    low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
+    return f"{outcome.value:.3f}" + ("" if low is None else f" [{low:.3f}, {high:.3f}]")
+
+
+def percent(outcome: Scored[float] | Undefined | Failed) -> str:
+    """A number in percent, for a table; empty where there is none."""
+    return f"{100 * outcome.value:.1f}" if isinstance(outcome, Scored) else ""
+
+
+def keep(metrics: Metrics, name: str, outcome: Scored[float] | Undefined, *, n: int) -> None:
+    """Note a number for ``summary.json``; an undefined one is left out."""
+    if isinstance(outcome, Scored):
+        metrics[name] = {
+            "value": round(outcome.value, 6),
+            "low": _rounded(getattr(outcome, "low", None)),
+            "high": _rounded(getattr(outcome, "high", None)),
+            "n": n,
+            "signature": str(outcome.signature),
+        }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
