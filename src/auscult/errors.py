@@ -115,17 +115,23 @@ class OutputError(AuscultError):
     """Writing a result failed."""
 
 
+# Stages of what is wrong beside the cases and costs none of them: a row of a table of texts, a picture among the
+# frames, a true mask.
+REMARKS = frozenset({"texts", "frames", "truth"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRecord:
-    """What is kept of an error that cost a case: one line of ``errors.jsonl``.
+    """What is kept of an error that cost a case, or of a remark: one line of ``errors.jsonl``.
 
     Attributes:
-        stage: Where it happened: ``read``, ``judge``, ``stress``, ``score``, ``work``.
+        stage: Where it happened: ``read``, ``judge``, ``stress``, ``score``, ``work``; or one of ``REMARKS``.
         error: What was given and why it cannot be used.
         expected: What would have been right; empty if unknown.
         hint: The next step; empty if unknown.
         path: The file it is about.
         line: The line of that file, from 1.
+        id: The item it cost, where the record travels without its row.
     """
 
     stage: str
@@ -134,6 +140,7 @@ class ErrorRecord:
     hint: str = ""
     path: str | None = None
     line: int | None = None
+    id: str | None = None
 
     @classmethod
     def of(cls, error: AuscultError, stage: str) -> ErrorRecord:

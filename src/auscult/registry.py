@@ -25,6 +25,7 @@ KINDS: dict[str, str] = {
     "suite": "auscult.suites",
 }
 
+BUILT_IN = "auscult"
 _NAME = re.compile(
     r"^(?:(?P<room>[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)\.)?(?P<base>(?!v[0-9]+$)[a-z][a-z0-9_]*)(?:\.v(?P<version>[0-9]+))?$"
 )
@@ -49,6 +50,12 @@ class Entry:
     def version(self) -> int:
         """The number after ``.v``."""
         return int(_parts(self.name)[2] or 0)
+
+    @property
+    def origin(self) -> str:
+        """The distribution with its version, for a manifest."""
+        dist = self._point.dist
+        return self.package if dist is None else f"{dist.name} {dist.version}"
 
     def load(self) -> Any:
         """Import the module that holds it and return the value.
@@ -78,8 +85,17 @@ def entries(kind: str) -> tuple[Entry, ...]:
         if _NAME.match(point.name) is None or not point.name.rpartition(".v")[2].isdigit():
             continue  # listed by `auscult doctor` as malformed
         package = point.dist.name if point.dist is not None else "?"
-        found.setdefault(point.name, Entry(kind, point.name, package, point))
+        if point.name not in found or package == BUILT_IN:  # nobody takes a built-in's name
+            found[point.name] = Entry(kind, point.name, package, point)
     return tuple(found[name] for name in sorted(found))
+
+
+def clashes(kind: str) -> tuple[str, ...]:
+    """Names that several packages register, of which only one is found, for `auscult doctor`."""
+    owners: dict[str, set[str]] = {}
+    for point in metadata.entry_points(group=KINDS[kind]):
+        owners.setdefault(point.name, set()).add(point.dist.name if point.dist is not None else "?")
+    return tuple(f"{name} ({', '.join(sorted(who))})" for name, who in sorted(owners.items()) if len(who) > 1)
 
 
 def malformed(kind: str) -> tuple[str, ...]:

@@ -44,6 +44,8 @@ class MaskRef:
         segmentation: COCO RLE (compressed or not) or a list of polygons; None for a file.
         size: (height, width) of the frame that inline polygons are drawn on.
         labels: Read a non-palette file's values as object indices, not as a soft mask.
+        absent_ok: An index that does not occur in its file is an empty mask, not an error: in a truth, an object that
+            is out of the picture.
     """
 
     path: Path | None = None
@@ -51,6 +53,7 @@ class MaskRef:
     segmentation: Mapping[str, Any] | Sequence[Any] | None = None
     size: tuple[int, int] | None = None
     labels: bool = False
+    absent_ok: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

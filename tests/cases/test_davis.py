@@ -7,6 +7,7 @@ import pytest
 
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import NothingToDo
+from auscult.media.masks import read_mask
 
 
 def ids(listing: Listing) -> list[str]:
@@ -61,6 +62,21 @@ def test_without_annotations_candidates_must_be_named(make: Any) -> None:
         list_items(make.root)
     with pytest.raises(NothingToDo, match="nowhere"):
         list_items(make.root, ListOptions(masks=Path("nowhere")))
+
+
+def test_an_object_that_left_the_picture_has_an_empty_truth(davis: Any) -> None:
+    davis.palette("results/dog/00000.png", 1, 5)
+    listing = list_items(davis.root, ListOptions(masks=Path("results")))
+    areas = [int(read_mask(one.truth.mask).mask.sum()) for one in listing.items if one.truth and one.truth.mask]
+    assert areas == [18, 0]
+
+
+def test_masks_that_no_sequence_has_are_named(make: Any) -> None:
+    make.frame("s/frames/0.jpg")
+    make.mask("s/masks/0.png")
+    for nothing in ("nowhere", "a\x00b", "x" * 5000):
+        with pytest.raises(NothingToDo, match="--masks"):
+            list_items(make.root, ListOptions(masks=Path(nothing)))
 
 
 def test_a_sequence_with_predictions(make: Any) -> None:

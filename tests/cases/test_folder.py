@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,10 @@ def test_what_does_not_match_is_told_and_the_rest_goes_on(make: Any) -> None:
     assert set(found) == {"ghost", "bare"}
     assert found["ghost"] == "a mask for a missing frame"
     assert ".jpg" in found["bare"]
-    assert listing.notes == ("1 frame without a mask", "1 file among the masks left out: no mask format")
+    assert listing.notes == ("1 frame without a mask", "1 file among the masks left out, no mask format: 'notes.txt'")
+    for name in ("a.csv", "b.csv", "c.csv"):
+        (make.root / "masks" / name).write_text("x")
+    assert list_items(make.root).notes[1].endswith("'a.csv', 'b.csv', 'c.csv', ...")
 
 
 def test_a_damaged_palette_costs_itself(make: Any) -> None:
@@ -209,7 +213,85 @@ def test_two_pictures_of_one_frame_are_told(make: Any) -> None:
     make.mask("masks/a.png")
     listing = list_items(make.root)
     assert ids(listing) == ["a"]
-    assert "twice" in listing.errors[0][1].error
+    ((name, record),) = listing.errors
+    assert (name, record.stage) == (None, "frames")
+    assert "twice" in record.error
+
+
+def test_the_hint_for_a_missing_frame_names_the_frame(make: Any) -> None:
+    for stem in ("000", "001"):
+        make.frame(f"frames/{stem}.jpg")
+        make.frame(f"clips/v/{stem}.jpg")
+    make.mask("masks/002/dog.png")
+    make.mask("masks/003.png")
+    hints = {name: record.hint for name, record in list_items(make.root).errors}
+    assert hints == {
+        "002/dog": "add the frame 002, or remove the mask",
+        "003": "add the frame 003, or remove the mask",
+    }
+    for name in ("v/002", "v/002/dog", "w/002"):
+        make.mask(f"more/{name}.png")
+    clips = list_items(make.root, ListOptions(frames=Path("clips"), masks=Path("more")))
+    assert [record.hint.split(",")[0] for _, record in clips.errors] == [
+        "add the frame v/002",
+        "add the frame v/002",
+        "add the frame w/002",
+    ]
+
+
+def test_links_to_nowhere_and_pipes_are_masks_and_frames_that_cannot_be_opened(make: Any) -> None:
+    for stem in ("a", "b", "c", "d"):
+        make.frame(f"frames/{stem}.jpg")
+        make.mask(f"masks/{stem}.png")
+    for name in ("masks/a.png", "masks/b.png", "masks/c.png", "frames/d.jpg"):
+        (make.root / name).unlink()
+    (make.root / "masks/a.png").symlink_to("nowhere.png")
+    os.mkfifo(make.root / "masks/b.png")
+    (make.root / "masks/c.png").symlink_to("c.png")
+    (make.root / "frames/d.jpg").symlink_to("nowhere.jpg")
+    listing = list_items(make.root)
+    told = errors(listing)
+    assert ids(listing) == ["d"]
+    assert set(told) == {"a", "b", "c"}
+    assert "does not exist" in str(told["a"])
+    assert "pipe" in str(told["b"])
+    assert "circle" in str(told["c"])
+
+
+def test_options_of_another_layout_are_refused(make: Any) -> None:
+    make.frame("frames/a.jpg")
+    make.mask("masks/a.png")
+    lines = make.lines({"id": "x", "frame": "frames/a.jpg", "mask": "masks/a.png"}, name="lines.jsonl")
+    coco = make.json("coco.json", {"images": [], "annotations": []})
+    folder = make.root / "frames"
+    for source, options in (
+        (make.root, {"images": folder}),
+        (make.root, {"instances": coco}),
+        (lines, {"frames": folder}),
+        (lines, {"masks": folder}),
+        (lines, {"images": folder}),
+        (coco, {"images": folder, "frames": folder}),
+    ):
+        name = list(options)[-1]
+        with pytest.raises(UsageError, match=f"--{name} does not fit"):
+            list_items(source, ListOptions(**options))
+
+
+@pytest.mark.parametrize("name", ["frames", "masks", "images", "instances", "root"])
+def test_an_option_that_names_nothing_is_refused(make: Any, name: str) -> None:
+    make.frame("frames/a.jpg")
+    make.mask("masks/a.png")
+    for nothing in ("nowhere", "a\x00b", "x" * 5000):
+        with pytest.raises(UsageError, match=f"--{name}"):
+            list_items(make.root, ListOptions(**{name: Path(nothing)}))
+
+
+def test_an_input_of_remarks_only_holds_nothing(make: Any) -> None:
+    make.frame("frames/a.jpg")
+    make.frame("frames/a.png")
+    (make.root / "masks").mkdir()
+    with pytest.raises(NothingToDo, match="no mask"):
+        list_items(make.root)
 
 
 def test_two_masks_of_one_name_are_told(make: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from auscult.cases.datasets import items as items_module
 from auscult.cases.listing import Listing, ListOptions, list_items
-from auscult.errors import NothingToDo, UsageError
+from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
 
@@ -85,6 +85,18 @@ def test_masks_may_be_written_inline_or_be_one_index_of_a_file(make: Any, item: 
     assert np.array_equal(rle, mask)
     assert np.array_equal(polygon, mask)
     assert index.sum() == 18
+
+
+def test_an_index_that_is_not_in_the_file_is_an_error_but_in_a_truth(make: Any, item: Any) -> None:
+    make.palette("masks/p.png", 1, 4)
+    absent = {"path": "masks/p.png", "index": 99}
+    (found,) = list_items(make.lines(item(mask=absent, truth={"mask": absent}))).items
+    with pytest.raises(InputError, match="99 does not occur") as caught:
+        read_mask(found.mask)
+    assert "1, 4" in caught.value.expected
+    assert found.truth is not None
+    assert found.truth.mask is not None
+    assert not read_mask(found.truth.mask).mask.any()
 
 
 BAD = {
@@ -182,6 +194,7 @@ def test_root_widens_what_paths_may_reach(make: Any, item: Any) -> None:
     (found,) = list_items(source, ListOptions(root=make.root.parent)).items
     assert found.frame == make.root.parent / "photos/a.jpg"
     assert found.mask.path == make.root.parent / "input/masks/a.png"
+    (make.root.parent / "elsewhere").mkdir()
     with pytest.raises(UsageError, match="does not contain"):
         list_items(source, ListOptions(root=make.root.parent / "elsewhere"))
 

@@ -71,3 +71,22 @@ def test_a_table_that_is_none_is_wrong_usage(clip: Any, content: bytes) -> None:
 def test_a_missing_table_is_wrong_usage(clip: Any) -> None:
     with pytest.raises(UsageError, match="--texts"):
         list_items(clip.root, ListOptions(texts=Path("nowhere.csv")))
+
+
+def test_a_row_that_names_a_frame_as_an_id_is_told_the_ids_near_it(clip: Any) -> None:
+    hints = [record.hint for _, record in listed(clip, b"id,text\na,x\nb#1,x\nzzzz,x\n").errors]
+    assert hints[0] == "the ids of this frame are 'a#1', 'a#2'; or name the column frame, which stands for all of them"
+    assert hints[1] == "is it 'a#1'? correct or drop the row"
+    assert hints[2] == "correct or drop the row"
+
+
+def test_rows_are_remarks(clip: Any) -> None:
+    listing = listed(clip, b"id,text\nghost,x\na#1\n")
+    assert {record.stage for _, record in listing.errors} == {"texts"}
+
+
+@pytest.mark.parametrize(("sign", "words"), [(b";", "semicolons"), (b"\t", "tabs")])
+def test_another_separator_is_named(clip: Any, sign: bytes, words: str) -> None:
+    with pytest.raises(UsageError, match=f"separated by {words}") as caught:
+        listed(clip, b"id,text\na,x\n".replace(b",", sign))
+    assert "commas" in caught.value.hint

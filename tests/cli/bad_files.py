@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from small_inputs import HEIGHT, LEFT, WIDTH, item, save_frame, save_mask
+from small_inputs import HEIGHT, LEFT, WIDTH, item, save_frame, save_mask, save_palette
 
 ROOT_USER = os.geteuid() == 0  # nothing is unreadable for the super user, so that a pipe stands in
 
@@ -125,6 +125,22 @@ def to_dead_link(path: Path) -> None:
     path.symlink_to(path.with_name("nowhere.png"))
 
 
+def to_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def to_circle(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def save_grey(path: Path, *values: int) -> None:
+    """A grey picture of horizontal stripes."""
+    rows = np.array(values, np.uint8)[np.arange(HEIGHT) * len(values) // HEIGHT]
+    Image.fromarray(np.repeat(rows[:, None], WIDTH, axis=1)).save(path)
+
+
 def _save(array: Any) -> Callable[[Path], None]:
     return lambda path: np.save(path, array, allow_pickle=False)
 
@@ -160,8 +176,14 @@ IN_FOLDER = (
     Bad("text_frame", frame_is(lambda path: path.write_text("not a picture")), "looks like text"),
     Bad("gigapixel_frame", frame_is(lambda path: path.write_bytes(gigapixel_png()), ".png"), "pixels"),
     Bad("folder_frame", frame_is(to_folder), "missing frame"),
-    Bad("unreadable_frame", frame_is(unreadable), "missing frame" if ROOT_USER else "may not be read"),
-    Bad("dead_link_frame", frame_is(to_dead_link), "missing frame"),
+    Bad("unreadable_frame", frame_is(unreadable), "pipe" if ROOT_USER else "may not be read"),
+    Bad("dead_link_frame", frame_is(to_dead_link), "does not exist"),
+    Bad("dead_link_mask", mask_is(to_dead_link), "does not exist"),
+    Bad("pipe_mask", mask_is(to_pipe), "pipe"),
+    Bad("circle", mask_is(to_circle), "circle"),
+    Bad("label_map", mask_is(lambda path: save_grey(path, 0, 1, 2)), "grey values 0, 1, 2 look like object indices"),
+    Bad("no_background", mask_is(lambda path: save_grey(path, 1, 255)), "1 and 255 and no 0"),
+    Bad("all_void", mask_is(lambda path: save_palette(path, {255: LEFT})), "void"),
     Bad("empty_file", mask_is(lambda path: path.write_bytes(b"")), "0 bytes"),
     Bad("cut_mask", mask_is(cut), "truncated"),
     Bad("text_mask", mask_is(lambda path: path.write_text("not a mask")), "looks like text"),
@@ -177,7 +199,7 @@ IN_FOLDER = (
     Bad("cut_npy", mask_is(lambda path: (np.save(path, LEFT), cut(path)), ".npy"), "truncated"),
     Bad("text_npy", mask_is(lambda path: path.write_text("x"), ".npy"), "no NPY"),
     Bad("link_out", mask_is(to_link_out), "symbolic link", id=None, path="masks/{name}.png"),
-    Bad("link_out_frame", frame_is(to_link_out), "symbolic link", id=None, path="frames/{name}.jpg"),
+    Bad("link_out_frame", frame_is(to_link_out), "missing frame"),
     Bad("not utf-8", _not_utf8, "not UTF-8", id=None, path=".png"),
     Bad("control characters", _two_lines, "control characters", id=None, path=".png"),
     Bad("long id", _deep, "characters", id=None, path="deep.png"),
@@ -255,6 +277,7 @@ IN_LINES = (
     Bad("a box", line(mask=[[1, 2, 3, 4]]), "4 numbers"),
     Bad("polygon of texts", line(mask=[["a"] * 6]), "no number"),
     Bad("index 0", line(mask={"path": "masks/a.png", "index": 0}), "'index'"),
+    Bad("index that is not there", line(mask={"path": "masks/a.png", "index": 99}), "99 does not", path="a.png"),
     Bad("text is a number", line(text=3), "'text'"),
     Bad("time is a text", line(time_s="soon"), "'time_s'"),
     Bad("truth is a text", line(truth="good"), "'truth'"),

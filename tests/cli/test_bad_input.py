@@ -51,7 +51,7 @@ class Audited:
         return {row["id"]: row for row in rows(self.out / "verdicts.jsonl")}
 
 
-def _audit(place: Path, source: Path, *options: object) -> Audited:
+def _audit(place: Path, source: object, *options: object) -> Audited:
     """Audit, and insist on what holds for any input."""
     before = tree(place)
     out = place / "out"
@@ -116,7 +116,11 @@ def test_the_rest_of_the_folder_is_judged(in_folder: Audited) -> None:
     assert in_folder.judged["full"]["iou"] is not None
     summary = json.loads((in_folder.out / "summary.json").read_text())
     assert in_folder.ran.code == 1
-    assert summary["n"] == summary["ok"] + summary["failed"] == 5 + len(in_folder.errors)
+    remarks = [row for row in in_folder.errors if row["stage"] == "frames"]
+    assert [Path(row["path"]).name for row in remarks] == ["link_out_frame.jpg"]
+    assert summary["n"] == summary["ok"] + summary["failed"] == 5 + len(in_folder.errors) - len(remarks)
+    assert "note: 1 remark in" in in_folder.ran.err
+    assert "symbolic link" in in_folder.ran.err
     assert f"{summary['failed']} failed" in in_folder.ran.err
     assert "<html" in (in_folder.out / "report.html").read_text()
 
@@ -210,7 +214,12 @@ def test_bad_rows_of_a_table_of_texts(tmp_path: Path) -> None:
     table = tmp_path / "texts.csv"
     table.write_text("id,text\na,the left one\nnobody,x\na,again\nb\n")
     audited = _audit(tmp_path, source, "--texts", table)
-    assert (audited.ran.code, set(audited.judged)) == (1, {"a", "b", "c"})
+    assert (audited.ran.code, set(audited.judged)) == (0, {"a", "b", "c"})
+    summary = json.loads((audited.out / "summary.json").read_text())
+    assert (summary["n"], summary["ok"], summary["failed"]) == (3, 3, 0)
+    assert f"note: 3 remarks in {audited.out / 'errors.jsonl'}, the first: {table}:" in audited.ran.err
+    assert "nobody" in (audited.out / "report.html").read_text()
+    assert {row["stage"] for row in audited.errors} == {"texts"}
     assert audited.judged["a"]["text"] == "the left one"
     assert [(row["line"], row["path"]) for row in sorted(audited.errors, key=lambda row: row["line"])] == [
         (3, str(table)),
@@ -303,6 +312,12 @@ REFUSED: dict[str, tuple[Callable[[Path], Sequence[object]], str]] = {
     "blank items.jsonl": (_file("items.jsonl", "\n \n\n"), "no mask"),
     "a text file": (_file("notes.txt", "hello"), "no layout"),
     "a folder of links": (_folder_of_links, "symbolic link"),
+    "an empty input": (lambda _: ("",), "INPUT is empty"),
+    "pictures of a folder": (_good("--images", "/"), "--images"),
+    "instances of a folder": (_good("--instances", "nowhere.json"), "--instances"),
+    "frames of lines": (lambda place: (_lines(place), "--frames", place / "in" / "frames"), "--frames"),
+    "a root that is not there": (_good("--root", "nowhere"), "--root"),
+    "texts with semicolons": (_texts(b"id;text\na;b\n"), "semicolons"),
     "frames that are not there": (_good("--frames", "nowhere"), "nowhere"),
     "coco without pictures": (_broken_coco('{"images": [], "annotations": []}'), "--images"),
     "coco with no folder": (_broken_coco("{}", "--images", "nowhere"), "--images"),
@@ -342,7 +357,7 @@ def _made(folder: Path) -> Path:
 def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, case: str) -> None:
     build, says = REFUSED[case]
     arguments = build(tmp_path)
-    ran = _audit(tmp_path, *map(Path, arguments[:1]), *arguments[1:]).ran
+    ran = _audit(tmp_path, *arguments).ran
     assert ran.code == 2, ran
     assert says in " ".join(ran.err.split()), ran.err
     assert ran.out == ""

@@ -147,10 +147,11 @@ def test_audit_reads_objects_of_a_palette_and_grey_labels(tmp_path: Path) -> Non
     save_frame(source / "frames" / "b.png")
     grey = (LEFT * 1 + RIGHT * 2).astype(np.uint8)
     Image.fromarray(grey).save(source / "masks" / "b.png")
-    _good(auscult("audit", source, "--out", tmp_path / "plain", *ONE))
-    assert {name: row["reading"] for name, row in _verdicts(tmp_path / "plain").items()} == {
-        "a#1": "index", "a#2": "index", "b": "soft>=0.5",
-    }  # fmt: skip
+    assert auscult("audit", source, "--out", tmp_path / "plain", *ONE).code == 1
+    read = {name: row["reading"] for name, row in _verdicts(tmp_path / "plain").items()}
+    assert read == {"a#1": "index", "a#2": "index"}
+    (error,) = rows(tmp_path / "plain" / "errors.jsonl")
+    assert (error["id"], "look like object indices" in error["error"]) == ("b", True)
     _good(auscult("audit", source, "--out", tmp_path / "labels", "--labels", *ONE))
     assert set(_verdicts(tmp_path / "labels")) == {"a#1", "a#2", "b#1", "b#2"}
 

@@ -61,7 +61,7 @@ def test_without_scikit_image_the_extra_is_named(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "skimage", None)
     with pytest.raises(UsageError) as caught:
         demo.run_demo(tmp_path / "out", seed=0, workers=0, overwrite=False)
-    assert "pip install 'auscult[demo]'" in str(caught.value)
+    assert "pip install '.[demo]'" in str(caught.value)
     assert not (tmp_path / "out").exists()
 
 

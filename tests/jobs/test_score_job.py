@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,3 +170,20 @@ def test_a_truth_without_masks_gives_what_it_can(tmp_path: Path) -> None:
     scored, _ = score_record(tmp_path / "out")
     assert "rmse" not in scored.metrics
     assert scored.metrics["f2_confusion_action"]["n"] == 1
+
+
+def test_grey_label_maps_are_not_taken_for_empty_masks(tmp_path: Path) -> None:
+    """Two disjoint objects in grey label maps: refused without `labels`, and wrong, not perfect, with it."""
+    from PIL import Image
+
+    for name, columns in (("pred", slice(0, 8)), ("truth", slice(20, 28))):
+        labels = np.zeros((24, 32), np.uint8)
+        labels[4:12, columns], labels[14:20, columns] = 1, 2
+        (tmp_path / name).mkdir()
+        Image.fromarray(labels).save(tmp_path / name / "0.png")
+    asked = ScoreOptions(prediction=tmp_path / "pred", truth=tmp_path / "truth", workers=0)
+    summary, _ = score_folders(asked)
+    assert (summary.ok, summary.failed) == (0, 1)
+    summary, _ = score_folders(replace(asked, labels=True))
+    assert summary.metrics["J"]["value"] == 0.0
+    assert "prediction:index|truth:index" in summary.metrics["J"]["signature"]

@@ -85,6 +85,50 @@ def test_more_values_are_soft(tmp_path: Path) -> None:
     assert np.array_equal(loaded.mask, share >= 0.5)
 
 
+@pytest.mark.parametrize("largest", [255, 65_535])
+def test_grey_values_of_which_none_is_half_are_no_soft_mask(tmp_path: Path, largest: int) -> None:
+    kind = np.uint8 if largest == 255 else np.uint16
+    half = largest // 2 + 1
+    for values, told in (((0, 1, 2), "0, 1, 2"), ((1, 2, 3), "1, 2, 3"), ((0, 1, half - 1), f"0, 1, {half - 1}")):
+        ref = saved(np.array([values, values], kind), tmp_path / "a.png")
+        with pytest.raises(InputError, match=f"the grey values {told} look like object indices") as caught:
+            read_mask(ref)
+        assert f"{half} of {largest}" in caught.value.expected
+        assert "--labels" in caught.value.hint
+    soft = read_mask(saved(np.array([[0, 1, half]], kind), tmp_path / "b.png"))
+    assert (soft.reading, soft.mask.tolist()) == ("soft>=0.5", [[False, False, True]])
+    many = saved(np.arange(90, dtype=kind).reshape(9, 10), tmp_path / "c.png")
+    with pytest.raises(InputError, match=r"8, 9, \.\.\. \(90 in all\)"):
+        read_mask(many)
+
+
+def test_two_values_without_a_background_are_refused(tmp_path: Path, mask: np.ndarray) -> None:
+    array = np.where(mask, 255, 1).astype(np.uint8)
+    np.save(tmp_path / "a.npy", array)
+    for ref in (saved(array, tmp_path / "a.png"), MaskRef(path=tmp_path / "a.npy")):
+        with pytest.raises(InputError, match="1 and 255 and no 0") as caught:
+            read_mask(ref)
+        assert "background" in caught.value.hint
+
+
+def test_void_alone_is_no_mask(tmp_path: Path, mask: np.ndarray) -> None:
+    void = palette(mask * 255, tmp_path / "a.png")
+    grey = saved((mask * 255).astype(np.uint8), tmp_path / "b.png").path
+    for ref in (MaskRef(path=void), MaskRef(path=grey, labels=True)):
+        with pytest.raises(InputError, match="void") as caught:
+            read_mask(ref)
+        assert "black and white" in caught.value.hint
+    assert not read_mask(MaskRef(path=palette(mask * 0, tmp_path / "c.png"))).mask.any()
+
+
+def test_a_bool_array_holds_the_object_1_only(tmp_path: Path, mask: np.ndarray) -> None:
+    np.save(tmp_path / "a.npy", mask)
+    assert np.array_equal(read_mask(MaskRef(path=tmp_path / "a.npy", index=1)).mask, mask)
+    with pytest.raises(InputError, match="2 does not occur") as caught:
+        read_mask(MaskRef(path=tmp_path / "a.npy", index=2))
+    assert "present: 1" in caught.value.expected
+
+
 def test_a_palette_holds_objects(tmp_path: Path) -> None:
     indices = np.array([[0, 1, 1, 2], [255, 2, 0, 7]])
     path = palette(indices, tmp_path / "a.png")
@@ -95,8 +139,11 @@ def test_a_palette_holds_objects(tmp_path: Path) -> None:
     assert np.array_equal(union.mask, (indices > 0) & (indices != 255))
     for index in (1, 2, 7):
         assert np.array_equal(read_mask(MaskRef(path=path, index=index)).mask, indices == index)
-    assert not read_mask(MaskRef(path=path, index=3)).mask.any()
-    assert not read_mask(MaskRef(path=path, index=1000)).mask.any()
+    for absent in (3, 1000):
+        assert not read_mask(MaskRef(path=path, index=absent, absent_ok=True)).mask.any()
+        with pytest.raises(InputError, match=f"{absent} does not occur") as caught:
+            read_mask(MaskRef(path=path, index=absent))
+        assert "1, 2, 7" in caught.value.expected
     with pytest.raises(InputError, match="void"):
         read_mask(MaskRef(path=path, index=255))
     for wrong in (0, -1, True, 1.0):
@@ -279,7 +326,11 @@ def test_every_real_mask_opens(data: Path) -> None:
     readings: dict[str, set[str]] = {}
     for folder in ("video/dogs-jump/masks", "images/bsds500_nc/segments", "images/stamps_gpl2"):
         for path in sorted((data / folder).rglob("*.png")):
-            readings.setdefault(folder, set()).add(read_mask(MaskRef(path=path)).reading)
+            labels = folder.endswith("segments")
+            readings.setdefault(folder, set()).add(read_mask(MaskRef(path=path, labels=labels)).reading)
+            if labels:
+                with pytest.raises(InputError, match=r"look like object indices|no 0"):
+                    read_mask(MaskRef(path=path))
     assert readings["video/dogs-jump/masks"] == {"index"}
     assert readings["images/stamps_gpl2"] <= {"alpha", "alpha>=0.5", "index"}
     assert object_indices(data / "video" / "dogs-jump" / "masks" / "00000.png") == (1, 2, 3)

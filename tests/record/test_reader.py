@@ -80,6 +80,19 @@ def test_what_failed_once_and_has_a_result_now_is_not_failed(tmp_path: Path) -> 
     assert len(read.errors) == 7
 
 
+def test_remarks_are_no_failed_cases(tmp_path: Path) -> None:
+    remarks = [error_to_json(None, ErrorRecord(stage=stage, error=stage)) for stage in ("texts", "frames", "texts")]
+    truths = [error_to_json(name, ErrorRecord(stage="truth", error=name)) for name in ("a", "b")]
+    with opened(tmp_path) as run:
+        run.append_many("errors.jsonl", [*remarks, error("c"), *truths])
+        run.append("verdicts.jsonl", verdict_to_json(verdict("a")))
+        run.append("scores.jsonl", score_to_json("b", "m", Scored(1.0, Signature.of())))
+    read = read_run(tmp_path)
+    assert [row["id"] for row in read.failed] == ["c"]
+    assert [row["error"] for row in read.remarks] == ["texts", "frames", "a"]
+    assert failed_rows([{"stage": ["texts"]}], set()) == ({"stage": ["texts"]},)
+
+
 def test_error_rows_of_unknown_shape_are_kept_apart() -> None:
     rows: list[dict[str, Any]] = [{"id": 3}, {"id": [1]}, {}, {"id": 3}]
     assert failed_rows(rows, set()) == ({"id": 3}, {"id": [1]}, {})

@@ -32,7 +32,7 @@ COLUMNS = (
     "judge",
 )
 _NUMBERS = frozenset({"iou", "iou_low", "iou_high", "novelty"})
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 _KEPT = ("defect", "action", "rationale", "text")
 
 

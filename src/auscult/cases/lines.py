@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -107,7 +107,7 @@ def _indexed(value: Mapping[str, Any], home: Home) -> MaskRef:
     if index is not None and (type(index) is not int or not 1 <= index <= _MAX_INDEX):
         raise fields.wrong("index", index, f"a whole number from 1 to {_MAX_INDEX}")
     labels = value.get("labels")
-    if labels not in {None, True, False}:
+    if labels is not None and not isinstance(labels, bool):
         raise fields.wrong("labels", labels, "true or false")
     path = home.path(fields.required(value, "path"))
     return MaskRef(path=path, index=index, labels=home.labels if labels is None else labels is True)
@@ -119,7 +119,8 @@ def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
         return None
     try:
         return Truth(
-            mask=_mask(value, home) if value.get("mask") is not None else None,
+            # that an object is out of the picture is a truth like any other; of a candidate it would be a guess
+            mask=replace(_mask(value, home), absent_ok=True) if value.get("mask") is not None else None,
             iou=fields.number(value, "iou", low=0.0, high=1.0),
             defect=cast("Defect | None", fields.one_of(value, "defect", (*DEFECTS, "empty"))),
             difficulty=cast("Difficulty | None", fields.one_of(value, "difficulty", _DIFFICULTIES)),

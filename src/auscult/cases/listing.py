@@ -13,7 +13,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from auscult import registry
 from auscult.cases.ids import unique
 from auscult.cases.texts import with_texts
-from auscult.errors import ErrorRecord, NothingToDo, UsageError
+from auscult.cases.walk import is_file, is_folder
+from auscult.errors import REMARKS, ErrorRecord, NothingToDo, UsageError
 from auscult.types import Item, Metadata
 
 ListError: TypeAlias = tuple[str | None, ErrorRecord]
@@ -98,16 +99,49 @@ def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
 
     Raises:
         NothingToDo: It holds neither an item nor a broken item; the message says what INPUT can be.
-        UsageError: It does not exist, or an option does not fit it.
+        UsageError: It does not exist, or an option does not fit it or names nothing.
     """
+    _check_places(options)
     dataset = find_layout(source, options)
     listing = dataset.list(source, options)
     items, twice = unique(listing.items)
     items, unknown = with_texts(items, text=options.text, texts=options.texts)
     errors = (*listing.errors, *twice, *unknown)
-    if not items and not errors:
+    if not items and all(error.stage in REMARKS for _, error in errors):
         raise NothingToDo(f"the input holds no mask (read as {dataset.name})", path=source, expected=INPUTS)
     return replace(listing, items=items, errors=errors)
+
+
+def refuse_options(options: ListOptions, *names: str, layout: str) -> None:
+    """Refuse options that say nothing about a layout, rather than ignore them.
+
+    Args:
+        options: What was given.
+        names: Attributes of ``options`` that the layout has no use for.
+        layout: What INPUT is, in words.
+
+    Raises:
+        UsageError: One of them is given.
+    """
+    for name in names:
+        value = getattr(options, name)
+        if value is not None:
+            raise UsageError(
+                f"--{name} does not fit the input, which is {layout}",
+                expected=INPUTS,
+                hint=f"leave --{name} out, or give another INPUT",
+                path=value,
+            )
+
+
+def _check_places(options: ListOptions) -> None:
+    for name, path, there, what in (
+        ("images", options.images, is_folder, "folder"),
+        ("instances", options.instances, is_file, "file"),
+        ("root", options.root, is_folder, "folder"),
+    ):
+        if path is not None and not there(path):
+            raise UsageError(f"--{name} names no {what}", path=path, expected=f"an existing {what}")
 
 
 def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
@@ -117,11 +151,7 @@ def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
         NothingToDo: No layout does.
         UsageError: There is no such file or folder.
     """
-    try:
-        found = source.is_dir() or source.is_file()
-    except (OSError, ValueError):
-        found = False
-    if not found:
+    if not (is_folder(source) or is_file(source)):
         raise UsageError("there is no such file or folder", path=source, expected=INPUTS)
     entries = sorted(registry.entries("dataset"), key=lambda entry: (entry.package == _BUILT_IN, entry.name))
     for entry in entries:

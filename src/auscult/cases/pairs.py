@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from auscult.cases.grouping import natural_key
-from auscult.cases.ids import check_id, counted
+from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.walk import Tree, stem, suffix
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.masks import object_indices
 from auscult.types import Item, MaskRef, Truth
 
+_NAMED = 3
 _NO_FRAME = "a frame of the same name: frames/<stem>.jpg for masks/<stem>.png or masks/<stem>/<name>.png"
 
 
@@ -47,21 +48,21 @@ class Pairs:
         items: In natural order of the frames.
         errors: What could not be paired.
         bare: Frames without a mask.
-        ignored: Files among the masks that are no masks.
+        ignored: Names of files among the masks that are no masks.
         untold: Items whose truth does not say which object they are.
     """
 
     items: list[Item] = field(default_factory=list)
     errors: list[tuple[str | None, ErrorRecord]] = field(default_factory=list)
     bare: int = 0
-    ignored: int = 0
+    ignored: list[str] = field(default_factory=list)
     untold: int = 0
 
     def notes(self) -> tuple[str, ...]:
         """What was left out on purpose, in plain sentences."""
         told = (
             (self.bare, "{} without a mask", "frame"),
-            (self.ignored, "{} among the masks left out: no mask format", "file"),
+            (len(self.ignored), f"{{}} among the masks left out, no mask format: {_few(self.ignored)}", "file"),
             (self.untold, "{} left without truth: the true mask does not say which object is meant", "item"),
         )
         return tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
@@ -73,8 +74,10 @@ def pair(pairing: Pairing, into: Pairs) -> None:
     A mask that has no frame, a picture given as a mask, and a file that cannot be opened for its indices each cost
     themselves only.
     """
-    into.errors.extend((None, error) for tree in _trees(pairing) for error in tree.errors)
+    for tree, stage in ((pairing.frames, "frames"), (pairing.masks, "read"), (pairing.truth, "truth")):
+        into.errors.extend((None, replace(error, stage=stage)) for error in (() if tree is None else tree.errors))
     frames = _frames(pairing, into)
+    folders = frozenset(name.rpartition("/")[0] for name in frames)
     matched: dict[str, list[tuple[str, Path]]] = {}
     for name, path in pairing.masks.files.items():
         if suffix(name) not in MASK_SUFFIXES:
@@ -85,7 +88,7 @@ def pair(pairing: Pairing, into: Pairs) -> None:
         if owner in frames:
             matched.setdefault(owner, []).append((key, path))
         else:
-            into.errors.append((_id_or_none(pairing.prefix + key), _missing(path, key)))
+            into.errors.append((_id_or_none(pairing.prefix + key), _missing(path, key, folders)))
     truths = _Truths(pairing.truth, labels=pairing.labels)
     for owner, frame in frames.items():
         for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
@@ -169,7 +172,8 @@ class _Truths:
             told, index = len(indices) == 1, indices[0]
         else:
             told, index = True, ref.index
-        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels)) if told else None
+        # an object that is out of the picture has no index there
+        return Truth(mask=MaskRef(path=path, index=index, labels=self._labels, absent_ok=True)) if told else None
 
     def _path(self, candidate: _Candidate) -> Path | None:
         return self._files.get(candidate.key) or self._files.get(candidate.owner)
@@ -179,13 +183,6 @@ class _Truths:
             return object_indices(path, labels=self._labels)
         except InputError:
             return None  # the page on truth says what is wrong with it; judging goes on without
-
-
-def _trees(pairing: Pairing) -> Iterator[Tree]:
-    yield pairing.frames
-    yield pairing.masks
-    if pairing.truth is not None:
-        yield pairing.truth
 
 
 def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
@@ -199,13 +196,13 @@ def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
                 hint="remove one of the two",
                 path=path,
             )
-            into.errors.append((None, ErrorRecord.of(error, "read")))
+            into.errors.append((None, ErrorRecord.of(error, "frames")))
     return dict(sorted(found.items(), key=lambda entry: natural_key(entry[0])))
 
 
 def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path]) -> None:
     if suffix(name) not in FRAME_SUFFIXES or stem(name) not in frames:
-        into.ignored += 1
+        into.ignored.append(name)
         return
     error = InputError(
         f"a mask as {suffix(name)}, a format that blurs what it stores",
@@ -216,14 +213,32 @@ def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path]) 
     into.errors.append((_id_or_none(stem(name)), ErrorRecord.of(error, "read")))
 
 
-def _missing(path: Path, key: str) -> ErrorRecord:
+def _missing(path: Path, key: str, folders: frozenset[str]) -> ErrorRecord:
     error = InputError(
         "a mask for a missing frame",
         expected=_NO_FRAME,
-        hint=f"add the frame {key}, or remove the mask",
+        hint=f"add the frame {_owner(key, folders)}, or remove the mask",
         path=path,
     )
     return ErrorRecord.of(error, "read")
+
+
+def _owner(key: str, folders: frozenset[str]) -> str:
+    """The frame that a mask without one most probably belongs to, given the folders in which frames stand.
+
+    ``a/b.png`` may be the mask of a frame ``a/b``, or one of several of a frame ``a``.
+    """
+    parent = key.rpartition("/")[0]
+    if parent in folders or not parent:
+        return key
+    depths = {folder.count("/") + 1 if folder else 0 for folder in folders}
+    own, above = key.count("/") in depths, key.count("/") - 1 in depths
+    return parent if above and not own else f"{key} or {parent}" if above else key
+
+
+def _few(names: Sequence[str]) -> str:
+    told = ", ".join(shown(name) for name in names[:_NAMED])
+    return f"{told}, ..." if len(names) > _NAMED else told
 
 
 def _at(error: AuscultError, path: Path) -> ErrorRecord:

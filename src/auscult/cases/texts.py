@@ -6,6 +6,8 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
 from auscult.cases.fields import MAX_TEXT_CHARS
@@ -17,6 +19,10 @@ from auscult.types import Item, Query
 
 MAX_TABLE_BYTES = 64 * 1024 * 1024
 
+_HINT = "correct or drop the row"
+_FEW = 3
+_MOST_COMPARED, _MOST_NAMES, _MOST_CHARS = 20, 2_000, 100
+_SEPARATORS = {";": "semicolons", "\t": "tabs"}
 _COLUMNS = "columns id,text or frame,text, in UTF-8"
 
 
@@ -59,31 +65,56 @@ def _told(item: Item, own: str | None, general: str | None) -> Item:
 
 
 def _table(path: Path, items: Sequence[Item]) -> tuple[dict[str, str], tuple[tuple[None, ErrorRecord], ...]]:
-    column, rows, broken = _read(path)
+    column, rows, errors = _read(path)
     known = _names(items, column)
+    near = _Near(items, known, column)
     found: dict[str, str] = {}
-    errors = [(None, ErrorRecord.of(error, "read")) for error in broken]
     used: dict[str, int] = {}
     for row in rows:
         ids = known.get(row.name)
-        problem = ""
+        problem, hint = "", _HINT
         if ids is None:
-            problem = f"{column} {shown(row.name)} is none of the input's"
+            problem, hint = f"{column} {shown(row.name)} is none of the input's", near.hint(row.name)
         elif row.name in used:
             problem = f"{column} {shown(row.name)} has a text already, in line {used[row.name]}, which is kept"
         if problem:
-            error = InputError(
-                problem,
-                expected=f"each {column} of the input once",
-                hint="correct or drop the row",
-                path=path,
-                line=row.line,
+            errors.append(
+                InputError(problem, expected=f"each {column} of the input once", hint=hint, path=path, line=row.line)
             )
-            errors.append((None, ErrorRecord.of(error, "read")))
             continue
         used[row.name] = row.line
         found.update(dict.fromkeys(ids or (), row.text))
-    return found, tuple(errors)
+    return found, tuple((None, ErrorRecord.of(error, "texts")) for error in errors)
+
+
+class _Near:
+    """Says what a name that is none of the input's may have meant."""
+
+    def __init__(self, items: Sequence[Item], known: Mapping[str, object], column: str) -> None:
+        self._known = known
+        self._column = column
+        self._items = items
+        self._frames: Mapping[str, Sequence[str]] | None = None
+        self._left = _MOST_COMPARED
+
+    def hint(self, name: str) -> str:
+        """The next step. Only the first names are compared with all others, which takes time."""
+        if self._column == "id":
+            if self._frames is None:
+                self._frames = _names(self._items, "frame")
+            ids = self._frames.get(name)
+            if ids:
+                told = _told_few(ids)
+                return f"the ids of this frame are {told}; or name the column frame, which stands for all of them"
+        if self._left <= 0:
+            return _HINT
+        self._left -= 1
+        near = get_close_matches(name[:_MOST_CHARS], islice(self._known, _MOST_NAMES), n=_FEW)
+        return f"is it {' or '.join(shown(one) for one in near)}? {_HINT}" if near else _HINT
+
+
+def _told_few(names: Sequence[str]) -> str:
+    return ", ".join(shown(name) for name in names[:_FEW]) + (", ..." if len(names) > _FEW else "")
 
 
 def _names(items: Sequence[Item], column: str) -> dict[str, list[str]]:
@@ -139,9 +170,15 @@ def _header(cells: Sequence[str], path: Path) -> tuple[str, tuple[int, int]]:
     names = [cell.strip().lower() for cell in cells]
     column = "id" if "id" in names else "frame"
     if column not in names or "text" not in names:
-        raise UsageError(f"--texts: the first row is {shown(','.join(cells))}", expected=_COLUMNS, path=path, line=1)
+        row = ",".join(cells)
+        others = [words for sign, words in _SEPARATORS.items() if sign in row]
+        parted = f", separated by {others[0]}" if others else ""
+        hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
+        raise UsageError(
+            f"--texts: the first row is {shown(row)}{parted}", expected=_COLUMNS, hint=hint, path=path, line=1
+        )
     return column, (names.index(column), names.index("text"))
 
 
 def _bad_row(message: str, *, path: Path, line: int) -> InputError:
-    return InputError(message, expected=_COLUMNS, hint="correct or drop the row", path=path, line=line)
+    return InputError(message, expected=_COLUMNS, hint=_HINT, path=path, line=line)

@@ -15,11 +15,12 @@ from auscult.media.paths import inside
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The plain files under a folder.
+    """The files under a folder.
 
     Attributes:
         folder: The folder.
-        files: Name relative to the folder, with ``/``, to its path; hidden files are left out.
+        files: Name relative to the folder, with ``/``, to its path; hidden files are left out. Links that lead nowhere,
+            pipes and the like are among them, so that who opens one is told, and what it stands for is not forgotten.
         errors: What was refused: links that leave the folder, folders that cannot be opened, unwritable names.
     """
 
@@ -48,9 +49,9 @@ class _Walk:
                 name, path = prefix + entry.name, folder / entry.name
                 if not self._usable(entry, name, path):
                     continue
-                if entry.is_file():
+                if not _leads_to_folder(entry):
                     self.files[name] = path
-                elif entry.is_dir() and self.first_visit(path):
+                elif self.first_visit(path):
                     yield path, f"{name}/"
         except OSError as error:
             closed = InputError(
@@ -111,10 +112,26 @@ def subfolders(folder: Path) -> list[Path]:
     """The folders directly in a folder, in natural order; none when it cannot be opened."""
     try:
         with os.scandir(folder) as scan:
-            names = [entry.name for entry in scan if entry.is_dir() and not entry.name.startswith(".")]
+            names = [entry.name for entry in scan if _leads_to_folder(entry) and not entry.name.startswith(".")]
     except OSError:
         return []
     return [folder / name for name in sorted(names, key=natural_key)]
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; a name that no folder could have is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file could have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def suffix(name: str) -> str:
@@ -132,7 +149,7 @@ def chosen(source: Path, given: Path | None, default: str) -> Path:
     if given is None:
         return source / default
     within = source / given
-    return within if within.is_dir() else given
+    return within if is_folder(within) else given
 
 
 def boundary(folder: Path, *, source: Path, root: Path | None) -> Path:
@@ -180,6 +197,13 @@ def within(base: Path, *, home: Path, name: str) -> Path:
         lead = os.path.relpath(home.resolve(), base.resolve())
         name = os.path.join(lead, name)  # noqa: PTH118 - Path would drop what `inside` has to see
     return inside(base, os.path.normpath(name) if name.strip() else name)
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # links that go round in a circle
+        return False
 
 
 def _unwritable(name: str) -> bool:

@@ -33,7 +33,8 @@ def filter_verdicts(
         typer.Option("--policy", help="Decide again by another policy first; nothing is judged again."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to write ids.txt, verdicts.csv and coco.json.")
+        Path | None,
+        typer.Option("--out", help="Folder for ids.txt, verdicts.csv, coco.json; beside DIR by default."),
     ] = None,
     json: options.Json = False,
 ) -> None:

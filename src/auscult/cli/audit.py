@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auscult.cli import options, show
+
+if TYPE_CHECKING:
+    from auscult.record.reader import Run
 
 
 def audit(
     ctx: typer.Context,
     source: Annotated[
         Path,
-        typer.Argument(metavar="INPUT", help="A folder with frames/ and masks/, an items.jsonl, or a COCO json."),
+        typer.Argument(
+            metavar="INPUT",
+            parser=options.input_path,
+            help="A folder with frames/ and masks/, an items.jsonl, or a COCO json.",
+        ),
     ],
     *,
     out: options.Out,
@@ -52,19 +59,32 @@ def audit(
     with show.progress_bar(quiet=quiet) as progress:
         summary = audit_folder(job, progress)
     show_record(out, summary=summary.as_json(), json=json)
-    show.exit_code(summary, max_failed=max_failed)
+    show.exit_code(summary, max_failed=max_failed, record=out)
 
 
 def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None:
     """Print a finished record: the summary as JSON, or its tables."""
-    if json:
-        show.as_json(summary)
-        return
     from auscult.record.reader import read_run
-    from auscult.report.tables import console_tables
 
     run = read_run(folder)
+    if json:
+        show.as_json(summary)
+        _say_remarks(run)
+        return
+    from auscult.report.tables import console_tables
+
     show.tables(console_tables(run))
     for note in run.manifest.get("inputs", {}).get("notes", ()):
         show.say(f"note: {note}")
+    _say_remarks(run)
     show.say(f"report: {folder / 'report.html'}")
+
+
+def _say_remarks(run: Run) -> None:
+    remarks = run.remarks
+    if remarks:
+        first = remarks[0]
+        line = "" if first.get("line") is None else f":{first['line']}"
+        where = f"{first['path']}{line}: " if first.get("path") else ""
+        count = f"{len(remarks)} remark{'' if len(remarks) == 1 else 's'}"
+        show.say(f"note: {count} in {run.path / 'errors.jsonl'}, the first: {where}{first.get('error')}")

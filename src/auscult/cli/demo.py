@@ -17,6 +17,7 @@ def demo(
     seed: options.Seed = 0,
     workers: options.Workers = None,
     overwrite: options.Overwrite = False,
+    max_failed: options.MaxFailed = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -26,3 +27,4 @@ def demo(
     with show.progress_bar(quiet=quiet) as progress:
         summary = run_demo(out, seed=seed, workers=workers, overwrite=overwrite, progress=progress)
     show_record(out, summary=summary.as_json(), json=json)
+    show.exit_code(summary, max_failed=max_failed, record=out)

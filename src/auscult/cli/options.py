@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from auscult.errors import UsageError
+
 if TYPE_CHECKING:
     from auscult.cases.listing import ListOptions
 
@@ -34,6 +36,17 @@ Root = Annotated[
     Path | None, typer.Option("--root", help="Folder that paths in INPUT may reach; INPUT's own by default.")
 ]
 Labels = Annotated[bool, typer.Option("--labels", help="Read grey mask values as object indices.")]
+
+
+def input_path(text: str) -> Path:
+    """INPUT as it was given; an empty one, as of a shell variable that is not set, is not the current folder.
+
+    Raises:
+        UsageError: It is empty.
+    """
+    if not text.strip():
+        raise UsageError("INPUT is empty", expected="a folder or file", hint="for the current folder, give .")
+    return Path(text)
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ def score(
             help="davis2016: union of objects, all frames; davis2017: each object, first and last frame left out.",
         ),
     ] = "davis2016",
+    labels: options.Labels = False,
     out: Annotated[Path | None, typer.Option("--out", help="Also write a record there.")] = None,
     workers: options.Workers = None,
     overwrite: options.Overwrite = False,
@@ -45,6 +46,7 @@ def score(
             prediction=prediction,
             truth=truth,
             protocol=protocol,
+            labels=labels,
             out=out,
             workers=workers,
             overwrite=overwrite,
@@ -55,7 +57,7 @@ def score(
         show.as_json(summary.as_json())
     else:
         show.tables(shown)
-    show.exit_code(summary, max_failed=max_failed)
+    show.exit_code(summary, max_failed=max_failed, record=out)
 
 
 def report(

@@ -66,4 +66,5 @@ def new(
     folder = out or Path(f"auscult-{name.replace('_', '-')}")
     for path in write_skeleton(kind, name, folder=folder):
         print(path)
-    show.say(f"next: pip install -e {folder} && pytest {folder}")
+    measure = f" && python {folder / 'measure.py'}" if kind == "judge" else ""
+    show.say(f"next: pip install -e {folder}{measure} && pytest {folder}")

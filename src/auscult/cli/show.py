@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
 
@@ -115,12 +117,13 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def exit_code(summary: Summary, *, max_failed: int) -> None:
+def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
     """End with 1 when more cases failed than allowed.
 
     Raises:
         typer.Exit: More failed.
     """
     if summary.failed > max_failed:
-        say(f"{summary.failed} failed, more than --max-failed {max_failed}; errors.jsonl says why")
+        why = "" if record is None else f"; {record / 'errors.jsonl'} says why"
+        say(f"{summary.failed} failed, more than --max-failed {max_failed}{why}")
         raise typer.Exit(1)

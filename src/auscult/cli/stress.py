@@ -22,7 +22,11 @@ def stress_masks_command(
     ctx: typer.Context,
     source: Annotated[
         Path,
-        typer.Argument(metavar="INPUT", help="What `auscult audit` takes; its masks are taken as the truth."),
+        typer.Argument(
+            metavar="INPUT",
+            parser=options.input_path,
+            help="What `auscult audit` takes; its masks are taken as the truth.",
+        ),
     ],
     *,
     out: options.Out,
@@ -73,4 +77,4 @@ def stress_masks_command(
     else:
         show.tables(shown)
         show.say(f"next: auscult audit {out} --out {out}-audit")
-    show.exit_code(summary, max_failed=max_failed)
+    show.exit_code(summary, max_failed=max_failed, record=out)

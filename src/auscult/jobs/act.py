@@ -14,7 +14,9 @@ from auscult.act.policy import load_policy
 from auscult.errors import OutputError, RecordError
 from auscult.jobs.handover import coco_of
 from auscult.jobs.rows import column, in_order
+from auscult.media.paths import write_bytes
 from auscult.record.reader import read_run
+from auscult.report.facts import policy_of
 from auscult.types import ACTIONS
 
 
@@ -82,7 +84,7 @@ def filter_record(options: FilterOptions) -> Filtered:
     rows = in_order(row for _, row in run.verdicts)
     if not rows:
         raise RecordError("the record holds no verdict", path=options.folder, expected="a record of `auscult audit`")
-    policy = _policy_on_record(run.manifest)
+    policy = policy_of(run)
     if options.policy is not None:
         chosen = load_policy(options.policy)
         rows, policy = redecide(rows, chosen), chosen.name
@@ -104,12 +106,6 @@ def filter_record(options: FilterOptions) -> Filtered:
     )
 
 
-def _policy_on_record(manifest: Any) -> str:
-    arguments = manifest.get("arguments", {})
-    policy = {**arguments.get("defaulted", {}), **arguments.get("given", {})}.get("policy", {})
-    return str(policy.get("name", "?")) if isinstance(policy, dict) else str(policy)
-
-
 def _beside(folder: Path, actions: tuple[str, ...]) -> Path:
     named = folder if folder.name not in {"", ".."} else folder.resolve()
     return named.with_name(f"{named.name}-filter-{'-'.join(actions)}")
@@ -128,9 +124,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
                 path=folder,
             )
         for name, text in files.items():
-            partial = folder / f".{name}.part"
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(folder / name)
+            write_bytes(folder / name, text.encode("utf-8"))
     except OSError as error:
         raise OutputError(
             f"cannot write: {error.strerror}", path=folder, hint="choose another folder with --out"

@@ -23,14 +23,17 @@ FILE = "truth.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known to be right about one item, or why that cannot be read."""
+    """What is known to be right about one item and the score that follows, or why that cannot be read."""
 
     row: Mapping[str, Any] | None = None
+    score: Mapping[str, Any] | None = None
     error: Mapping[str, Any] | None = None
 
 
 def collect_truth(run: RunFolder, items: Sequence[Item], *, workers: int, errors: ErrorLog, progress: Progress) -> None:
-    """Write a row of truth for each judged item that has some and no row yet.
+    """Write a row of truth for each judged item that has some, and its score; earlier ones are replaced.
+
+    Truth may be corrected between two runs without judging again, so that it is compared anew each time.
 
     Args:
         run: The record; its verdicts are all written.
@@ -39,23 +42,24 @@ def collect_truth(run: RunFolder, items: Sequence[Item], *, workers: int, errors
         errors: Where an unreadable truth is noted.
         progress: Who listens.
     """
+    run.remove(FILE)
+    run.remove("scores.jsonl")
     judged = {row["id"] for row in run.lines("verdicts.jsonl")}
     known = [item for item in items if item.truth is not None and item.id in judged]
     if not known:
         return
     progress.stage("comparing with truth", len(known))
-    done = {row["id"] for row in run.lines(FILE)}
     clusters = clusters_of(items)
 
     def keep(found: Sequence[Known]) -> None:
         rows = [{**entry.row, "cluster": clusters[entry.row["id"]]} for entry in found if entry.row is not None]
         if rows:
             run.append_many(FILE, rows)
-            run.append_many("scores.jsonl", [_score(row) for row in rows if row["iou"] is not None])
+            run.append_many("scores.jsonl", [dict(entry.score) for entry in found if entry.score is not None])
         errors.keep(entry.error for entry in found if entry.error is not None)
 
     each_frame(
-        Crew(partial(_comparer), workers, 120.0, "truth"), known, done=done, keep=keep, errors=errors, progress=progress
+        Crew(partial(_comparer), workers, 120.0, "truth"), known, done=(), keep=keep, errors=errors, progress=progress
     )
 
 
@@ -79,23 +83,15 @@ class _Comparer:
         truth = item.truth
         if truth is None:
             return Known()
-        value = truth.iou
+        value, signature = truth.iou, Signature.of(metric="iou", source="given by the input")
         if truth.mask is not None:
             try:
-                true = read_mask(truth.mask).mask
-                value = iou(read_mask(item.mask, size=(true.shape[0], true.shape[1])).mask, true)
+                true = read_mask(truth.mask)
+                told = read_mask(item.mask, size=(true.mask.shape[0], true.mask.shape[1]))
             except AuscultError as error:
                 return Known(error=failed_row(item, error, "truth"))
-        return Known(
-            row={
-                "id": item.id,
-                "iou": value,
-                "defect": truth.defect,
-                "difficulty": truth.difficulty,
-                "action": truth.action,
-            }
-        )
-
-
-def _score(row: Mapping[str, Any]) -> dict[str, Any]:
-    return score_to_json(row["id"], "masks.iou.v1", Scored(row["iou"], Signature.of(metric="iou", empty="1")))
+            value = iou(told.mask, true.mask)
+            signature = Signature.of(metric="iou", empty="1", prediction=told.reading, truth=true.reading)
+        row = {"defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
+        score = None if value is None else score_to_json(item.id, "masks.iou.v1", Scored(value, signature))
+        return Known(row={"id": item.id, "iou": value, **row}, score=score)

@@ -75,7 +75,7 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         UnknownName: There is no such judge.
     """
     listener = progress or Silent()
-    judge = registry.find("judge", options.judge).name
+    judge = registry.find("judge", options.judge)
     policy = load_policy(options.policy)
     listing = list_items(options.source, options.listing)
     if not listing.items and not listing.errors:
@@ -86,10 +86,14 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         overwrite=options.overwrite,
         ignore=SAME_RESULT,
     ) as run:
+        run.remove("errors.jsonl")  # whatever failed before is tried again now
         errors = ErrorLog(run)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         crew = Crew(
-            partial(make_auditor, judge, policy, _root(listing.items)), _workers(options), options.timeout_s, "judge"
+            partial(make_auditor, judge.name, policy, _root(listing.items)),
+            _workers(options),
+            options.timeout_s,
+            "judge",
         )
         _judge_all(run, listing.items, crew, errors=errors, progress=listener)
         draw_worst(run, listing.items, workers=_workers(options), progress=listener)
@@ -97,14 +101,15 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         return finish_run(run, command="audit")
 
 
-def _manifest(options: AuditOptions, judge: str, *, policy: Policy, listing: Listing) -> dict[str, Any]:
+def _manifest(options: AuditOptions, judge: registry.Entry, *, policy: Policy, listing: Listing) -> dict[str, Any]:
     arguments = {
         "source": str(options.source.resolve()),
         "out": str(options.out),
-        "judge": judge,
+        "judge": judge.name,
+        "judge_from": judge.origin,
         "policy": asdict(policy),
         "workers": _workers(options),
-        "timeout_s": options.timeout_s,
+        "timeout": options.timeout_s,
     }
     return input_manifest("audit", arguments, given=options.given, options=options.listing, listing=listing, seeds={})
 

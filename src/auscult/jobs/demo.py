@@ -54,7 +54,7 @@ STRESSED = frozenset(
 
 _TIMEOUT_S = 120.0
 _SURROUNDINGS = 0.3  # of the box's longer side: what GrabCut learns the background from
-_HINT = "pip install 'auscult[demo]'"
+_HINT = "install the extra `demo`: `make demo` does, or pip install '.[demo]' in a clone"
 
 
 def run_demo(

@@ -70,13 +70,14 @@ def _package(name: str, module: str) -> Finding:
 def _extra(name: str, modules: tuple[str, ...]) -> Finding:
     absent = [module for module in modules if util.find_spec(module) is None]
     if absent:
-        return Finding(f"extra {name}", "missing", f"pip install 'auscult[{name}]'")
+        return Finding(f"extra {name}", "missing", f"pip install '.[{name}]' in a clone")
     return Finding(f"extra {name}", "ok", ", ".join(modules))
 
 
 def _registered(kind: str) -> Finding:
     described = describe(kind)
-    faulty = [row.name for row in described if not row.loads] + list(registry.malformed(kind))
+    faulty = [row.name for row in described if not row.loads]
+    faulty += [*registry.malformed(kind), *(f"registered twice: {clash}" for clash in registry.clashes(kind))]
     if faulty:
         return Finding(f"{kind}s", "broken", f"cannot be used: {', '.join(faulty)}")
     return Finding(f"{kind}s", "ok", f"{len(described)} registered")

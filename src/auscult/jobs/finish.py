@@ -41,7 +41,7 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
     read = read_run(run.path)
     truths = known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl")
     told = {row["id"] for row in truths}
-    unreadable = {row.get("id") for row in read.errors if row.get("stage") == "truth"} - told
+    unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - told
     pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)
     compared = against_truth(pairs, unreadable=len(unreadable))
     summary = summarise(read, command=command, metrics=compared.metrics)

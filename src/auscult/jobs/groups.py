@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from auscult.cases.grouping import group_by_frame
@@ -15,6 +15,8 @@ from auscult.types import Item
 from auscult.work.pool import Task, run_tasks
 
 R = TypeVar("R")
+
+CHUNK = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +55,45 @@ def each_frame(
 ) -> None:
     """Hand the items that are not done to the crew, frame by frame, and keep what comes back.
 
-    A frame whose worker crashed or ran out of time costs its wanted items; each gets a line in ``errors``.
+    An item whose worker crashed or ran out of time gets a line in ``errors``.
     """
     progress.step(sum(item.id in done for item in items))
-    groups = {}
+    for wanted, outcome in frames_of(crew, items, done=done):
+        if isinstance(outcome, Failed):
+            errors.keep(error_to_json(name, outcome.error) for name in sorted(wanted))
+        else:
+            keep(outcome)
+        progress.step(len(wanted))
+
+
+def frames_of(
+    crew: Crew[R], items: Sequence[Item], *, done: Collection[str] = ()
+) -> Iterator[tuple[frozenset[str], Sequence[R] | Failed]]:
+    """Yield what becomes of the items that are not done: ids with results, or one id with why it has none.
+
+    Up to ``CHUNK`` items of a frame go to a worker together. Where that fails as a whole, because a judge raised or a
+    process died, they are tried one by one, so that one bad item costs no other.
+    """
+    again: dict[str, FrameGroup] = {}
+    groups = {min(group.wanted): group for group in _chunks(items, done)}
+    for key, outcome in _run(crew, groups):
+        group = groups[key]
+        if isinstance(outcome, Failed) and len(group.wanted) > 1:
+            again |= {name: replace(group, wanted=frozenset((name,))) for name in group.wanted}
+        else:
+            yield group.wanted, outcome
+    for key, outcome in _run(crew, again):
+        yield again[key].wanted, outcome
+
+
+def _chunks(items: Sequence[Item], done: Collection[str]) -> Iterator[FrameGroup]:
     for group in group_by_frame(items):
-        wanted = frozenset(item.id for item in group if item.id not in done)
-        if wanted:
-            groups[group[0].id] = FrameGroup(tuple(group), wanted)
+        wanted = [item.id for item in group if item.id not in done]
+        for start in range(0, len(wanted), CHUNK):
+            yield FrameGroup(tuple(group), frozenset(wanted[start : start + CHUNK]))
+
+
+def _run(crew: Crew[R], groups: Mapping[str, FrameGroup]) -> Iterator[tuple[str, Sequence[R] | Failed]]:
     tasks = (Task(key, group) for key, group in groups.items())
     for result in run_tasks(crew.make, tasks, workers=crew.workers, timeout_s=crew.timeout_s, stage=crew.stage):
-        wanted = groups[result.key].wanted
-        if isinstance(result.outcome, Failed):
-            failure = result.outcome.error
-            errors.keep(error_to_json(name, failure) for name in sorted(wanted))
-        else:
-            keep(result.outcome)
-        progress.step(len(wanted))
+        yield result.key, result.outcome

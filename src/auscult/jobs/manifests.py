@@ -12,7 +12,7 @@ from auscult.record.manifest import build
 
 # What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
 # simply done too and each done one is checked by its own hash.
-SAME_RESULT = frozenset({"workers", "timeout_s", "max_failed", "overwrite", "out", "items", "listed", "notes"})
+SAME_RESULT = frozenset({"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes"})
 
 
 def input_manifest(

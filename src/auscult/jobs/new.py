@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from string import Template
 
+from auscult import registry
 from auscult.errors import OutputError, UsageError
 
 SKELETONS = ("stressor", "judge")
@@ -26,7 +28,7 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
         The files written.
 
     Raises:
-        UsageError: The kind has no skeleton, the name does not fit, or the folder exists and is not empty.
+        UsageError: The kind has no skeleton, the name does not fit or is taken, or the folder is not empty.
         OutputError: The folder cannot be written.
     """
     if kind not in SKELETONS:
@@ -35,6 +37,11 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
         raise UsageError(
             f"{name!r} is no name for a plug-in",
             expected="2 to 41 lower-case letters, digits and underscores, a letter first",
+        )
+    taken = [entry.name for entry in registry.entries(kind) if name in entry.name.split(".")]
+    if taken or keyword.iskeyword(name):
+        raise UsageError(
+            f"{name!r} is taken: {taken[0] if taken else 'a word of Python'}", expected="a name nobody has yet"
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError("exists already", path=folder, hint="choose another folder with --out")

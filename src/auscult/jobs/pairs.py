@@ -35,13 +35,18 @@ class Pair:
     cluster: Hashable
 
     @property
-    def estimated(self) -> float:
-        """The estimated IoU; 0 for an empty mask."""
-        return self.verdict.iou or 0.0
+    def values(self) -> tuple[float, float] | None:
+        """Estimated and true IoU; None where one of them is missing, which is in no mean."""
+        if self.verdict.iou is None or self.iou is None:
+            return None
+        return self.verdict.iou, self.iou
 
 
 def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -> list[Pair]:
-    """Match verdicts with rows of ``truth.jsonl``; what was not segmented at all is left out, as in F2 and RMSE."""
+    """Match verdicts with rows of ``truth.jsonl``, in the order of their ids, whichever worker was done first.
+
+    What was not segmented at all is left out, as in F2 and RMSE.
+    """
     by_id = {row["id"]: row for row in truths}
     return [
         Pair(
@@ -51,7 +56,7 @@ def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -
             action=by_id[verdict.id].get("action"),
             cluster=by_id[verdict.id].get("cluster", verdict.id),
         )
-        for verdict in verdicts
+        for verdict in sorted(verdicts, key=lambda verdict: verdict.id)
         if verdict.id in by_id and verdict.defect != "empty" and by_id[verdict.id].get("defect") != "empty"
     ]
 

@@ -21,14 +21,16 @@ from auscult.types import Box, Item
 from auscult.work.pool import Task, run_tasks
 
 WORST = 100
+MOST_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class CropGroup:
-    """Items of one frame and the place to show of each."""
+    """Items of one frame, the place to show of each, and those to show whole as well."""
 
     items: tuple[Item, ...]
     regions: Mapping[str, Box | None]
+    whole: frozenset[str]
 
 
 def picture_name(item_id: str) -> str:
@@ -41,7 +43,10 @@ def draw_worst(run: RunFolder, items: Sequence[Item], *, workers: int, progress:
     verdicts = [verdict_from_json(row) for row in run.lines("verdicts.jsonl")]
     worst = {verdict.id: verdict.region for verdict in worst_first(verdicts)[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
-    groups = [CropGroup(tuple(group), {item.id: worst[item.id] for item in group}) for group in group_by_frame(missing)]
+    whole = frozenset(verdict.id for verdict in verdicts if verdict.defect == "merge")
+    groups = [
+        CropGroup(tuple(group), {item.id: worst[item.id] for item in group}, whole) for group in group_by_frame(missing)
+    ]
     progress.stage("drawing the worst", len(missing))
     tasks = (Task(group.items[0].id, group) for group in groups)
     for result in run_tasks(partial(_drawer), tasks, workers=workers, timeout_s=60.0, stage="draw"):
@@ -64,7 +69,9 @@ class _Drawer:
                 mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
             except AuscultError:
                 continue
-            drawn[item.id] = encode_jpeg(crop(frame, mask, group.regions[item.id]), quality=78)
+            drawn[item.id] = encode_jpeg(
+                crop(frame, mask, group.regions[item.id], whole=item.id in group.whole), quality=78
+            )
         return drawn
 
 
@@ -73,6 +80,6 @@ def crops(folder: Path, ids: Sequence[str]) -> dict[str, bytes]:
     found = {}
     for name in ids:
         path = folder / picture_name(name)
-        if path.is_file():
+        if path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_BYTES:
             found[name] = path.read_bytes()
     return found

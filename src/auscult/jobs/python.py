@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from auscult.act.policy import Policy, decide, load_policy
-from auscult.cases.grouping import group_by_frame
 from auscult.cases.ids import unique
 from auscult.errors import InputError
-from auscult.jobs.groups import FrameGroup
+from auscult.jobs.groups import Crew, frames_of
 from auscult.jobs.judging import Judged, make_auditor
 from auscult.jobs.judging import load_judge as _load_judge
 from auscult.outcome import Failed
 from auscult.record.schema import error_from_json, verdict_from_json
 from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Query, Verdict
-from auscult.work.pool import Task, run_tasks
 
 DEFAULT_JUDGE = "masks.cues.v1"
 
@@ -100,28 +98,37 @@ def audit(
 
     Yields:
         A ``Verdict`` for each item that could be judged and a ``Failed`` for each that could not, in the order in
-        which they are done. Of items with one id the first is judged.
+        which they are done; a ``Failed`` names its item in ``error.id``. Of items with one id the first is judged.
     """
     rules = load_policy(policy) if isinstance(policy, str) else policy
-    once, twice = unique(items)
-    yield from (Failed(error) for _, error in twice)
-    groups = {group[0].id: FrameGroup(tuple(group), frozenset(i.id for i in group)) for group in group_by_frame(once)}
-    make = partial(make_auditor, judge, rules, Path())
-    tasks = (Task(key, group) for key, group in groups.items())
-    for result in run_tasks(make, tasks, workers=workers, stage="judge"):
-        if isinstance(result.outcome, Failed):
-            yield from [result.outcome] * len(groups[result.key].items)
+    given = tuple(items)
+    for item in given:
+        if not isinstance(item, Item):
+            raise InputError(f"an item is of type {type(item).__name__}", expected="auscult.Item")
+    once, twice = unique(given)
+    yield from (Failed(replace(error, id=name)) for name, error in twice)
+    crew = Crew(partial(make_auditor, judge, rules, Path()), workers, None, "judge")
+    for wanted, outcome in frames_of(crew, once):
+        if isinstance(outcome, Failed):
+            yield from (Failed(replace(outcome.error, id=name)) for name in sorted(wanted))
         else:
-            yield from map(_told, result.outcome)
+            yield from map(_told, outcome)
 
 
 def _told(judged: Judged) -> Verdict | Failed:
     if judged.verdict is not None:
         return verdict_from_json(judged.verdict)
-    return Failed(error_from_json(judged.error or {}))
+    return Failed(replace(error_from_json(judged.error or {}), id=judged.id))
 
 
 def _check(frame: Frame, mask: Mask) -> None:
+    for name, array in (("frame", frame), ("mask", mask)):
+        if not isinstance(array, np.ndarray):
+            raise InputError(
+                f"the {name} is of type {type(array).__name__}",
+                expected="a numpy array",
+                hint="auscult.media.frames.read_frame and auscult.media.masks.read_mask open files",
+            )
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
         raise InputError(
             f"the frame has shape {frame.shape} and dtype {frame.dtype}",

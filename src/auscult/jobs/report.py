@@ -7,6 +7,7 @@ from pathlib import Path
 from auscult.errors import RecordError
 from auscult.jobs.finish import finish_run
 from auscult.record.folder import open_run, read_manifest
+from auscult.record.reader import require_record
 from auscult.record.schema import Summary
 
 
@@ -19,6 +20,7 @@ def report_folder(folder: Path) -> Summary:
     Raises:
         RecordError: The folder holds no record of an audit, or another process writes to it.
     """
+    require_record(folder)
     manifest = read_manifest(folder)
     command = str(manifest["command"])
     if command not in {"audit", "demo"}:

@@ -58,11 +58,16 @@ def known(rows: Iterable[Mapping[str, Any]], *, path: Path) -> list[Mapping[str,
     """
     found = []
     for row in rows:
-        iou, labels = row.get("iou"), (row.get("defect"), row.get("action"))
-        number = iou is None or (isinstance(iou, int | float) and not isinstance(iou, bool))
-        if not isinstance(row.get("id"), str) or not number or not all(isinstance(x, str | None) for x in labels):
+        labels = (row.get("defect"), row.get("action"), row.get("difficulty"))
+        texts = all(isinstance(text, str | None) for text in labels) and isinstance(row.get("cluster"), str | None)
+        if not isinstance(row.get("id"), str) or not _is_share(row.get("iou")) or not texts:
             raise RecordError(
                 "a row is no truth", expected="id, iou (0..1 or null), defect, action", hint=_HINT, path=path
             )
         found.append(row)
     return found
+
+
+def _is_share(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (number and 0 <= value <= 1)  # type: ignore[operator]

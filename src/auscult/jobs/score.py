@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +21,7 @@ from auscult.jobs.rows import known
 from auscult.jobs.truth_tables import against_truth
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.labels import read_labels
-from auscult.outcome import Failed, Scored, Undefined
+from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build
 from auscult.record.reader import read_run
@@ -43,6 +43,7 @@ class ScoreOptions:
         prediction: Folder of predicted masks: one clip's files, or one folder per clip.
         truth: Folder of true masks with the same names; it says which clips and frames there are.
         protocol: ``davis2016`` or ``davis2017``.
+        labels: Read grey files' values as object indices.
         out: Where to write a record, or None.
         workers: Worker processes; None for one per processor.
         overwrite: Start anew over an earlier record in ``out``.
@@ -51,6 +52,7 @@ class ScoreOptions:
     prediction: Path
     truth: Path
     protocol: str = "davis2016"
+    labels: bool = False
     out: Path | None = None
     workers: int | None = None
     overwrite: bool = False
@@ -84,10 +86,10 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
     results: Results = {}
     workers = default_workers() if options.workers is None else options.workers
     tasks = (Task(clip.name, clip) for clip in clips)
-    for result in run_tasks(partial(_scorer, protocol), tasks, workers=workers, stage="score"):
+    for result in run_tasks(partial(_scorer, protocol, labels=options.labels), tasks, workers=workers, stage="score"):
         results[result.key] = result.outcome
         listener.step()
-    ordered = {clip.name: results[clip.name] for clip in clips}
+    ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
     summary, tables = _told(ordered, protocol)
     if options.out is not None:
         _write(options, ordered, summary=summary, tables=tables)
@@ -109,7 +111,10 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
             expected="a record of `auscult audit` whose INPUT had truth",
             hint="two folders of masks: `auscult score PRED TRUTH --protocol davis2016`",
         )
-    compared = against_truth(pairs_of([verdict for verdict, _ in run.verdicts], truths))
+    known_ids = {row["id"] for row in truths}
+    unreadable = {str(row.get("id")) for row in run.errors if row.get("stage") == "truth"} - known_ids
+    pairs = pairs_of([verdict for verdict, _ in run.verdicts], truths)
+    compared = against_truth(pairs, unreadable=len(unreadable))
     return summarise(run, command="score", metrics=compared.metrics), list(compared.tables.values())
 
 
@@ -152,39 +157,64 @@ def _partner(folder: Path, truth: Path) -> Path:
     return next((path for path in others if path.exists()), same)
 
 
-def _scorer(protocol: Protocol) -> _Scorer:
-    return _Scorer(protocol)
+def _scorer(protocol: Protocol, *, labels: bool) -> _Scorer:
+    return _Scorer(protocol, labels=labels)
 
 
 class _Scorer:
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, *, labels: bool) -> None:
         self._protocol = protocol
+        self._labels = labels
 
     def __call__(self, clip: Clip) -> JAndF | Undefined:
-        prediction, truth = _stack(clip, 0), _stack(clip, 1)
-        return j_and_f(prediction, truth, protocol=self._protocol)
+        (prediction, told), (truth, true) = (_stack(clip, which, labels=self._labels) for which in (0, 1))
+        result = j_and_f(prediction, truth, protocol=self._protocol)
+        if isinstance(result, Undefined):
+            return result
+        read = (("prediction", told), ("truth", true))
+        return replace(result, signature=Signature((*read, *result.signature.fields)))
 
 
-def _stack(clip: Clip, which: int) -> NDArray[np.uint8]:
-    first = read_labels(clip.pairs[0][which])
-    if first.size * len(clip.pairs) > MAX_CLIP_PIXELS:
+def _stack(clip: Clip, which: int, *, labels: bool) -> tuple[NDArray[np.uint8], str]:
+    """The label maps of a clip, (T, H, W), and how its files were read."""
+    files = [pair[which] for pair in clip.pairs]
+    first = read_labels(files[0], labels=labels).labels
+    if first.size * len(files) > MAX_CLIP_PIXELS:
         raise InputError(
-            f"clip {clip.name} has {len(clip.pairs)} frames of {first.shape[0]} x {first.shape[1]}",
+            f"clip {clip.name} has {len(files)} frames of {first.shape[0]} x {first.shape[1]}",
             expected=f"at most {MAX_CLIP_PIXELS} pixels in a clip",
             hint="split it",
-            path=clip.pairs[0][which].parent,
+            path=files[0].parent,
         )
-    frames = np.empty((len(clip.pairs), *first.shape), np.uint8)
-    for index, pair in enumerate(clip.pairs):
-        labels = read_labels(pair[which])
-        if labels.shape != first.shape:
+    frames = np.empty((len(files), *first.shape), np.uint8)
+    readings = set()
+    for index, path in enumerate(files):
+        loaded = read_labels(path, labels=labels)
+        if loaded.labels.shape != first.shape:
             raise InputError(
-                f"the mask has height and width {labels.shape}, the clip's first one {first.shape}",
+                f"the mask has height and width {loaded.labels.shape}, the clip's first one {first.shape}",
                 expected="one size within a clip",
-                path=pair[which],
+                hint="export all masks of a clip at one size",
+                path=path,
             )
-        frames[index] = labels
-    return frames
+        frames[index] = loaded.labels
+        readings.add(loaded.reading)
+    return frames, "+".join(sorted(readings))
+
+
+def _signed_alike(results: Results) -> Results:
+    """Clips whose files were read in several ways are told so in the signature of all: their mean is one number."""
+    scored = [result for result in results.values() if isinstance(result, Scored)]
+    ways = {
+        side: "+".join(sorted({way for one in scored for way in one.signature.as_dict()[side].split("+")}))
+        for side in ("prediction", "truth")
+    }
+    return {
+        name: replace(result, signature=Signature(tuple((k, ways.get(k, v)) for k, v in result.signature.fields)))
+        if isinstance(result, Scored)
+        else result
+        for name, result in results.items()
+    }
 
 
 def _told(results: Results, protocol: Protocol) -> tuple[Summary, list[Table]]:
@@ -236,6 +266,7 @@ def _write(options: ScoreOptions, results: Results, *, summary: Summary, tables:
         "prediction": str(options.prediction.resolve()),
         "truth": str(options.truth.resolve()),
         "protocol": options.protocol,
+        "labels": options.labels,
     }
     manifest = build("score", given=arguments, defaulted={}, seeds={}, inputs={"clips": len(results)})
     folder = cast("Path", options.out)

@@ -87,7 +87,7 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
             "kind": list(kinds),
             "difficulty": list(difficulties),
             "seed": options.seed,
-            "timeout_s": options.timeout_s,
+            "timeout": options.timeout_s,
         },
         given=options.given,
         options=options.listing,
@@ -95,6 +95,7 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
         seeds={"seed": options.seed},
     )
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+        run.remove("errors.jsonl")  # whatever failed before is tried again now
         errors = ErrorLog(run)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         make = partial(make_stresser, options.source, seed=options.seed, wanted=(kinds, difficulties))

@@ -34,7 +34,7 @@ def against_truth(pairs: Sequence[Pair], *, unreadable: int = 0) -> AgainstTruth
 
     Source: MQA-RefAVS, Eqs. 8 to 11; intervals by bootstrap over clips or photographs.
     """
-    measured = [pair for pair in pairs if pair.iou is not None]
+    measured = [pair for pair in pairs if pair.values is not None]
     typed = [pair for pair in pairs if pair.defect is not None]
     acted = [pair for pair in pairs if pair.action is not None]
     tables: dict[str, Table] = {}
@@ -59,7 +59,8 @@ def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> T
         name = words.replace(", full_neg apart", "_without_full_neg")
         keep(metrics, f"rmse{name}", bootstrapped(_rmse, group), n=len(group))
         keep(metrics, f"spearman{name}", bootstrapped(_spearman, group), n=len(group))
-        keep(metrics, f"coverage{name}", _coverage(group), n=len(group))
+        held = sum(pair.verdict.iou_low is not None for pair in group)
+        keep(metrics, f"coverage{name}", _coverage(group), n=held)
     return Table(
         title="estimated against true IoU",
         header=("judge", "n", "RMSE", "Spearman", "coverage", "width"),
@@ -95,11 +96,16 @@ def _rival(pair: Pair, iou: float) -> Pair:
 
 
 def _rmse(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
-    return rmse([pair.estimated for pair in pairs], [pair.iou or 0.0 for pair in pairs])
+    return rmse(*_columns(pairs))
 
 
 def _spearman(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
-    return spearman([pair.estimated for pair in pairs], [pair.iou or 0.0 for pair in pairs])
+    return spearman(*_columns(pairs))
+
+
+def _columns(pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+    values = [pair.values for pair in pairs if pair.values is not None]
+    return [told for told, _ in values], [true for _, true in values]
 
 
 def _coverage(pairs: Sequence[Pair]) -> Scored[float] | Undefined:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,33 +17,51 @@ from auscult.media.readings import VOID
 from auscult.types import MaskRef
 
 
-def read_labels(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> NDArray[np.uint8]:
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelMap:
+    """Which object each pixel belongs to, and how its file was read.
+
+    Attributes:
+        labels: uint8 (H, W): 0 none, 1..254 objects, 255 void. A file of one mask gives 0 and 1.
+        reading: ``index``, or as in ``LoadedMask``; part of a score's signature.
+    """
+
+    labels: NDArray[np.uint8]
+    reading: str
+
+
+def read_labels(path: Path, *, labels: bool = False, limits: Limits = DEFAULT_LIMITS) -> LabelMap:
     """Read which object each pixel belongs to.
 
     Args:
         path: A palette file (index = object, 255 void), or a file of one mask.
+        labels: Read a grey file's values as object indices too.
         limits: The bounds on the file and the mask.
-
-    Returns:
-        uint8 (H, W): 0 none, 1..254 objects, 255 void. A file of one mask gives 0 and 1.
 
     Raises:
         InputError: It cannot be read, or is no mask.
         TooLarge: It is over ``limits``.
     """
-    indices = object_indices(path, limits=limits)
+    indices = object_indices(path, labels=labels, limits=limits)
     if indices is None:
-        return read_mask(MaskRef(path=path), limits=limits).mask.astype(np.uint8)
-    return palette_indices(path, limits=limits)
+        loaded = read_mask(MaskRef(path=path), limits=limits)
+        return LabelMap(loaded.mask.astype(np.uint8), loaded.reading)
+    return LabelMap(_indices(path, indices, limits=limits), "index")
 
 
-def palette_indices(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> NDArray[np.uint8]:
-    """The indices of a palette file as they stand, uint8 (H, W).
-
-    Raises:
-        InputError: It cannot be read, or has no palette.
-    """
-    with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
-        if picture.mode != "P":
-            raise InputError("the file has no palette", expected=f"object indices 0..254, {VOID} void", path=path)
-        return np.ascontiguousarray(upright(pixels(picture), orientation(picture)), dtype=np.uint8)
+def _indices(path: Path, indices: tuple[int, ...], *, limits: Limits) -> NDArray[np.uint8]:
+    if path.suffix.lower() != ".npy":
+        with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
+            if picture.mode in {"P", "L"}:
+                return np.ascontiguousarray(upright(pixels(picture), orientation(picture)), dtype=np.uint8)
+    if indices and max(indices) >= VOID:
+        raise InputError(
+            f"the file holds object index {max(indices)}",
+            expected=f"indices below {VOID}",
+            hint="renumber the objects",
+            path=path,
+        )
+    whole = read_mask(MaskRef(path=path, labels=True), limits=limits).mask.astype(np.uint8)
+    for index in indices:
+        whole[read_mask(MaskRef(path=path, index=index, labels=True), limits=limits).mask] = index
+    return whole

@@ -2,9 +2,10 @@
 
 How a file is read:
 
-- a palette picture holds one object per index: 0 is none, 255 is void and belongs to no mask;
-- another picture with at most two values is binary: above 0 is the mask;
-- more values make it soft: value / largest value of its type >= 0.5; or indices, where ``labels`` or an index asks so;
+- a palette picture holds one object per index: 0 is none, 255 is void and belongs to no mask; void alone is refused;
+- another picture with at most two values is binary: above 0 is the mask; two values above 0 are refused;
+- more values make it soft: value / largest value of its type >= 0.5, which one must reach; or indices, where ``labels``
+  or an index asks so;
 - colour channels must be equal, or the picture is an annotation in colours, which is refused;
 - an alpha channel that is not opaque everywhere is the mask (a cut-out), read like a grey picture;
 - NPY: bool; whole numbers 0 and one other, or indices; floats in 0..1, soft;
@@ -48,10 +49,11 @@ def read_mask(ref: MaskRef, *, size: tuple[int, int] | None = None, limits: Limi
         limits: The bounds on the file and the mask.
 
     Returns:
-        The mask and how it was read. An object that does not occur in its file gives an empty mask.
+        The mask and how it was read.
 
     Raises:
-        InputError: It cannot be read, is no mask, or is not of the frame's size.
+        InputError: It cannot be read, is no mask, is not of the frame's size, or does not hold the object index asked
+            for, unless ``ref.absent_ok``.
         TooLarge: It is over ``limits``.
     """
     if ref.segmentation is not None:
@@ -110,7 +112,7 @@ def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: 
         array = _decoded(picture, path)
     array = upright(array, turn)
     if mode == "P":
-        return LoadedMask(of_indices(array, ref.index, path), "index")
+        return LoadedMask(of_indices(array, ref, path), "index")
     if array.ndim == 2:
         return of_values(array, ref, path)
     grey, from_alpha = one_channel(array, path)

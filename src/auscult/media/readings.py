@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from auscult.errors import InputError
 from auscult.types import Mask, MaskRef
 
 VOID = 255
+MOST_LISTED = 10
 SOFT = "soft>=0.5"
 
 
@@ -36,47 +38,42 @@ def of_values(array: NDArray[Any], ref: MaskRef, path: Path) -> LoadedMask:
     Raises:
         InputError: The values are of no kind that the reference allows.
     """
-    binary = "npy" if path.suffix.lower() == ".npy" else "binary"
     asked = ref.labels or ref.index is not None
     if array.dtype == np.bool_:
-        if ref.index is not None and ref.index > 1:
-            return LoadedMask(np.zeros(array.shape, dtype=np.bool_), "index")
-        return LoadedMask(np.ascontiguousarray(array), binary)
+        if ref.index is not None:
+            return LoadedMask(of_indices(array.astype(np.uint8), ref, path), "index")
+        return LoadedMask(np.ascontiguousarray(array), _binary(path))
     if array.dtype.kind == "f":
         return LoadedMask(_soft_float(array, path, asked=asked), SOFT)
     if int(array.min()) < 0:
         raise InputError("the mask holds negative numbers", expected="numbers from 0 up", path=path)
     if asked:
-        return LoadedMask(of_indices(array, ref.index, path), "index")
+        return LoadedMask(of_indices(array, ref, path), "index")
     if _at_most_two_values(array):
-        return LoadedMask(np.ascontiguousarray(array > 0), binary)
-    if binary == "npy" or array.dtype.kind != "u" or array.dtype.itemsize > 2:
-        raise InputError(
-            f"the mask holds more than two different whole numbers ({array.dtype})",
-            expected="0 and 1, floats in 0..1, or object indices that are asked for",
-            hint="use --labels, or give an index, to read the numbers as object indices",
-            path=path,
-        )
-    return LoadedMask(np.ascontiguousarray(array > _largest(array) // 2), SOFT)
+        return LoadedMask(_two_values(array, path), _binary(path))
+    return LoadedMask(_soft_whole(array, path), SOFT)
 
 
-def of_indices(array: NDArray[Any], index: int | None, path: Path) -> Mask:
+def of_indices(array: NDArray[Any], ref: MaskRef, path: Path) -> Mask:
     """One object of an array of indices, or the union of all. Void is in no object; only 8-bit numbers have it.
 
     Raises:
-        InputError: The index asked for is void.
+        InputError: The index asked for is void or does not occur, or nothing but void is drawn.
     """
-    void = _void(array)
-    if index is None:
-        mask = array > 0
-        if void is not None:
-            mask &= array != void
-        return np.ascontiguousarray(mask)
-    if index == void:
+    if ref.index is None:
+        return _union(array, path)
+    if ref.index == _void(array):
         raise InputError(f"object index {VOID} is void in an 8-bit file", expected="an index from 1 to 254", path=path)
-    if index > _largest(array):
-        return np.zeros(array.shape, dtype=np.bool_)
-    return np.ascontiguousarray(array == index)
+    mask = array == ref.index if ref.index <= _largest(array) else np.zeros(array.shape, dtype=np.bool_)
+    if not mask.any() and not ref.absent_ok:
+        present = distinct(array, path)
+        raise InputError(
+            f"the object index {ref.index} does not occur in the file",
+            expected=f"one of the indices present: {_listed(present)}" if present else "a file with objects in it",
+            hint="correct the index, or leave the item out where the object was not segmented",
+            path=path,
+        )
+    return np.ascontiguousarray(mask)
 
 
 def distinct(array: NDArray[Any], path: Path) -> tuple[int, ...]:
@@ -125,6 +122,62 @@ def in_colour(path: Path) -> InputError:
         hint="export one object per file in black and white, or a palette PNG with one index per object",
         path=path,
     )
+
+
+def _union(array: NDArray[Any], path: Path) -> Mask:
+    void = _void(array)
+    mask = array > 0
+    if void is not None and mask.any():
+        mask &= array != void
+        if not mask.any():
+            raise InputError(
+                f"the only object index is {VOID}, which is void and belongs to no mask",
+                expected="objects drawn with the indices 1 to 254",
+                hint=f"is {VOID} the mask? save it as a black and white picture, and leave --labels out",
+                path=path,
+            )
+    return np.ascontiguousarray(mask)
+
+
+def _two_values(array: NDArray[Any], path: Path) -> Mask:
+    low, high = int(array.min()), int(array.max())
+    if 0 < low < high:
+        raise InputError(
+            f"the mask holds the values {low} and {high} and no 0",
+            expected="0 for the background and one other value for the mask",
+            hint=f"which of the two is the background? write 0 for it; --labels reads {low} and {high} as two objects",
+            path=path,
+        )
+    return np.ascontiguousarray(array > 0)
+
+
+def _soft_whole(array: NDArray[Any], path: Path) -> Mask:
+    if _binary(path) == "npy" or array.dtype.kind != "u" or array.dtype.itemsize > 2:
+        raise InputError(
+            f"the mask holds more than two different whole numbers ({array.dtype})",
+            expected="0 and 1, floats in 0..1, or object indices that are asked for",
+            hint="use --labels, or give an index, to read the numbers as object indices",
+            path=path,
+        )
+    largest = _largest(array)
+    mask = array > largest // 2
+    if not mask.any():
+        raise InputError(
+            f"the grey values {_listed(np.unique(array).tolist())} look like object indices",
+            expected=f"a soft mask, which reaches {largest // 2 + 1} of {largest}",
+            hint=f"--labels reads them as objects; or scale a soft mask to 0..{largest}",
+            path=path,
+        )
+    return np.ascontiguousarray(mask)
+
+
+def _listed(values: Sequence[int]) -> str:
+    shown = ", ".join(map(str, values[:MOST_LISTED]))
+    return f"{shown}, ... ({len(values)} in all)" if len(values) > MOST_LISTED else shown
+
+
+def _binary(path: Path) -> str:
+    return "npy" if path.suffix.lower() == ".npy" else "binary"
 
 
 def _void(array: NDArray[Any]) -> int | None:

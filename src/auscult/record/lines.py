@@ -100,6 +100,13 @@ def heal(path: Path) -> None:
 def _sound(path: Path) -> Iterator[_Line]:
     """All lines, in which only the last may be broken."""
     broken: _Line | None = None
+    if path.is_symlink():
+        raise RecordError(
+            "the file is a symbolic link; a record holds none",
+            expected="a file",
+            hint="the folder was altered; use another --out",
+            path=path,
+        )
     try:
         with path.open("rb") as file:
             for line in _scan(file, path):

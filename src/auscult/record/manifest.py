@@ -115,7 +115,7 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozens
         yield f"auscult was {was}, now {is_now}"
     for words, old_values, new_values in (
         ("--{}", _arguments(old), _arguments(new)),
-        ("seed {}", _section(old, "seeds"), _section(new, "seeds")),
+        ("seed {}", _unasked(old), _unasked(new)),
         ("input {}", _section(old, "inputs"), _section(new, "inputs")),
     ):
         for name in dict.fromkeys((*old_values, *new_values)):
@@ -125,9 +125,20 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozens
                 yield f"{shown} was {_shown(before)}, now {_shown(after)}"
 
 
+def _unasked(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Seeds that are no argument of the command: those that are have been compared as such."""
+    asked = _arguments(manifest)
+    return {name: seed for name, seed in _section(manifest, "seeds").items() if name not in asked}
+
+
 def _section(manifest: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     value = manifest.get(key)
     return value if isinstance(value, Mapping) else {}
+
+
+def argument(manifest: Mapping[str, Any], name: str) -> Any:
+    """An argument of the command, given or defaulted; None where the manifest has none such."""
+    return _arguments(manifest).get(name)
 
 
 def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,7 +147,8 @@ def _arguments(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    text = "not set" if value is None else str(value)
+    named = value.get("name") if isinstance(value, Mapping) else value
+    text = "not set" if value is None else str(value if named is None else named)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from auscult.errors import RecordError
+from auscult.errors import REMARKS, RecordError
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import load, numbered_lines, read_lines
 from auscult.record.schema import verdict_from_json
@@ -25,7 +25,7 @@ class Run:
         path: The folder.
         manifest: Command, arguments, versions, seeds, hashes.
         verdicts: Each verdict with the whole row it came from, which may hold further keys.
-        errors: Rows of ``errors.jsonl``, as they were written; see ``failed``.
+        errors: Rows of ``errors.jsonl``, as they were written; see ``failed`` and ``remarks``.
         scores: Rows of ``scores.jsonl``.
         clips: Rows of ``clips.jsonl``.
         summary: Content of ``summary.json``; None while the run is unfinished.
@@ -51,6 +51,13 @@ class Run:
         done |= {str(row.get("id")) for row in self.scores if row.get("outcome") != "failed"}
         return failed_rows(self.errors, done)
 
+    @property
+    def remarks(self) -> tuple[Mapping[str, Any], ...]:
+        """The errors that cost no case, each once: rows of stages in ``REMARKS``, not of truths read since."""
+        told = {str(row.get("id")) for row in self.scores if row.get("outcome") != "failed"}
+        rows = (row for row in self.errors if _is_remark(row) and str(row.get("id")) not in told)
+        return tuple({json.dumps(row, sort_keys=True): row for row in rows}.values())
+
     def thumbnails(self) -> Iterator[dict[str, Any]]:
         """Rows of ``thumbnails.jsonl``, read one by one."""
         return self.lines("thumbnails.jsonl")
@@ -68,7 +75,7 @@ def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tup
     """The error rows that still stand.
 
     Failed cases are tried again by the next run and rows are only ever appended, so that an id may have several; the
-    last one counts. Rows without id count once per content.
+    last one counts. Rows without id count once per content. Remarks, which cost no case, are left out.
 
     Args:
         rows: Rows of ``errors.jsonl``, oldest first.
@@ -76,6 +83,8 @@ def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tup
     """
     standing: dict[str, Mapping[str, Any]] = {}
     for row in rows:
+        if _is_remark(row):
+            continue
         name = row.get("id")
         if isinstance(name, str):
             if name not in done:
@@ -83,6 +92,11 @@ def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tup
         else:
             standing["row:" + json.dumps(row, sort_keys=True)] = row
     return tuple(standing.values())
+
+
+def _is_remark(row: Mapping[str, Any]) -> bool:
+    stage = row.get("stage")
+    return isinstance(stage, str) and stage in REMARKS
 
 
 def read_run(folder: Path) -> Run:
@@ -94,6 +108,24 @@ def read_run(folder: Path) -> Run:
     Raises:
         NewerSchema: A newer version made it.
         RecordError: The folder holds no record, or a damaged one; the message names file and line.
+    """
+    require_record(folder)
+    return Run(
+        path=folder,
+        manifest=read_manifest(folder),
+        verdicts=tuple(_verdicts(folder / "verdicts.jsonl")),
+        errors=tuple(read_lines(folder / "errors.jsonl")),
+        scores=tuple(read_lines(folder / "scores.jsonl")),
+        clips=tuple(read_lines(folder / "clips.jsonl")),
+        summary=_summary(folder / "summary.json"),
+    )
+
+
+def require_record(folder: Path) -> None:
+    """Insist that a folder is a record.
+
+    Raises:
+        RecordError: There is no such folder, or it holds no manifest.
     """
     if not folder.is_dir():
         raise RecordError(
@@ -109,15 +141,6 @@ def read_run(folder: Path) -> Run:
             hint="`auscult audit INPUT --out DIR` makes one",
             path=folder,
         )
-    return Run(
-        path=folder,
-        manifest=read_manifest(folder),
-        verdicts=tuple(_verdicts(folder / "verdicts.jsonl")),
-        errors=tuple(read_lines(folder / "errors.jsonl")),
-        scores=tuple(read_lines(folder / "scores.jsonl")),
-        clips=tuple(read_lines(folder / "clips.jsonl")),
-        summary=_summary(folder / "summary.json"),
-    )
 
 
 def _verdicts(path: Path) -> Iterator[tuple[Verdict, Mapping[str, Any]]]:

@@ -21,6 +21,7 @@ VERDICT_KEYS = (
 )  # fmt: skip
 
 _DECIMALS = 6
+_LARGEST = 1e300  # JSON knows whole numbers that no float can hold
 _EVIDENCE = ("shape", "boundary", "identity", "sound")
 
 
@@ -180,8 +181,8 @@ def _number_or_none(row: Mapping[str, Any], key: str) -> float | None:
     value = row.get(key)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise _wrong(key, value, "a number or null")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > _LARGEST:
+        raise _wrong(key, str(value)[:40], "a number or null")
     return float(value)
 
 

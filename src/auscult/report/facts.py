@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from auscult.record.manifest import argument
 from auscult.record.reader import Run
 from auscult.report.words import interval, number
 from auscult.types import Verdict
@@ -19,7 +20,7 @@ _MEANING = {
 
 def title_of(run: Run) -> str:
     """What was judged, as a heading: how many masks of which input."""
-    name = _end_of(str(_argument(run.manifest, "source") or run.path.name))
+    name = _end_of(str(argument(run.manifest, "source") or run.path.name))
     return f"{len(run.verdicts):,} masks of {name}" if len(run.verdicts) != 1 else f"1 mask of {name}"
 
 
@@ -28,19 +29,13 @@ def _end_of(path: str) -> str:
     return "/".join([part for part in path.replace("\\", "/").split("/") if part][-2:])
 
 
-def _argument(manifest: Mapping[str, Any], name: str) -> Any:
-    arguments = _mapping(manifest.get("arguments"))
-    given, defaulted = _mapping(arguments.get("given")), _mapping(arguments.get("defaulted"))
-    return given.get(name, defaulted.get(name))
-
-
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
 def policy_of(run: Run) -> str:
     """Name of the policy that decided; empty where there was none."""
-    policy = _argument(run.manifest, "policy")
+    policy = argument(run.manifest, "policy")
     return str(policy.get("name", "")) if isinstance(policy, Mapping) else str(policy or "")
 
 
@@ -52,7 +47,7 @@ def facts_of(manifest: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if commit:
         version += f" ({commit}{', changed' if manifest.get('dirty') else ''})"
     facts = (
-        ("Input", _end_of(str(_argument(manifest, "source") or ""))),
+        ("Input", _end_of(str(argument(manifest, "source") or ""))),
         ("Layout", str(_mapping(manifest.get("inputs")).get("layout") or "")),
         ("Started", str(manifest.get("started") or "").replace("T", " ").replace("+00:00", " UTC")),
         ("auscult", version),

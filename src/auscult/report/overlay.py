@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.boxes import box_of, grown, window
+from auscult.arrays.boxes import box_of, grown, union_box, window
 from auscult.types import Box, Frame, Mask
 
 Colour: TypeAlias = tuple[int, int, int]
@@ -68,7 +68,7 @@ def thumbnail(frame: Frame, mask: Mask, *, width_px: int = 160) -> Frame:
     return _drawn(small, _small_mask(mask, size), MASK_COLOUR, line_px=1)
 
 
-def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480) -> Frame:
+def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480, whole: bool = False) -> Frame:
     """A large view of the place that matters, with its surroundings.
 
     The view is centred on ``region`` where there is one, else on the mask, else it is the whole frame. It is 4:3
@@ -79,13 +79,15 @@ def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480) ->
         mask: bool (H, W).
         region: Box of the defect, xyxy in pixels, half-open; parts outside the frame are ignored.
         size_px: The longer side of the result; a smaller view is enlarged to it.
+        whole: Show the whole mask too, not only the region: of two objects in one mask both must be seen.
 
     Raises:
         ValueError: Frame and mask differ in size.
     """
     _check(frame, mask)
     marked = None if region is None else _inside(region, mask.shape)
-    view = _view(marked or box_of(mask), mask.shape)
+    shown = union_box(marked, box_of(mask)) if whole else marked or box_of(mask)
+    view = _view(shown, mask.shape)
     left, top, right, bottom = view
     scale = size_px / max(right - left, bottom - top)
     size = max(1, round((right - left) * scale)), max(1, round((bottom - top) * scale))

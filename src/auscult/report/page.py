@@ -138,7 +138,7 @@ def page_from_run(
     """
     found = {verdict.id: row for verdict, row in run.verdicts}
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
-    failed = run.failed
+    failed = (*run.failed, *run.remarks)
     actions = Counter((action_key(verdict.action)) for verdict in verdicts)
     return ReportPage(
         title=title_of(run),
@@ -227,7 +227,7 @@ def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) 
     truths = {
         str(name): float(value)
         for name, metric, value in values
-        if metric == TRUE_IOU and isinstance(value, int | float) and not isinstance(value, bool)
+        if metric == TRUE_IOU and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
     }
     points = truth_points(verdicts, truths, listed=LISTED)
     return TruthPage(tables=truth_tables(chosen), points=points) if chosen or points else None

@@ -15,7 +15,7 @@ from typing import Any
 
 from auscult.cases import fields
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.listing import ListError, Listing, ListOptions
+from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
 from auscult.cases.strict_json import BOM, load
 from auscult.cases.walk import boundary, suffix, within
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
@@ -112,8 +112,9 @@ class CocoDataset:
 
         Raises:
             NothingToDo: The file is not JSON, or not COCO.
-            UsageError: ``--images`` or ``--instances`` is missing.
+            UsageError: ``--images`` or ``--instances`` is missing, or an option is for another layout.
         """
+        refuse_options(options, "frames", "masks", layout="a COCO json; its pictures are named by --images")
         folder = _images(source, options)
         data = load(source, max_bytes=MAX_FILE_BYTES)
         coco = _Coco(source, folder, boundary(folder, source=folder, root=options.root))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auscult.cases.ids import counted
-from auscult.cases.listing import Listing, ListOptions
+from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.pairs import Pairing, Pairs, pair
-from auscult.cases.walk import Tree, boundary, chosen, subfolders, walk
+from auscult.cases.walk import Tree, boundary, chosen, is_folder, subfolders, walk
 from auscult.errors import NothingToDo
 from auscult.types import Metadata
 
@@ -60,16 +60,19 @@ class DavisDataset:
 
         Raises:
             NothingToDo: The candidates' folder is missing.
-            UsageError: A folder is a link that leaves INPUT.
+            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
         """
+        refuse_options(options, "images", "instances", layout="a folder of sequences")
         released = (source / "JPEGImages").is_dir()
         sequences = _released(source, options) if released else _sequences(source, options)
         found, without = Pairs(), 0
         for sequence in sequences:
-            if not sequence.masks.is_dir():
+            if not is_folder(sequence.masks):
                 without += 1
                 continue
             pair(_pairing(sequence, source, options), found)
+        if options.masks is not None and without and not found.items and not found.errors:
+            raise NothingToDo("--masks names no folder of any video", path=options.masks, expected="a folder of masks")
         notes = found.notes()
         if without:
             notes = (*notes, f"{counted(without, 'video')} without masks")
@@ -101,7 +104,7 @@ def _released(source: Path, options: ListOptions) -> Iterator[_Sequence]:
         candidates, truth = truth, None
     else:
         raise NothingToDo("there is no folder Annotations", path=source, hint="name the candidates with --masks DIR")
-    if not candidates.is_dir():
+    if not is_folder(candidates):
         raise NothingToDo(f"there is no folder {candidates}", path=source, hint="name the candidates with --masks DIR")
     candidates = _resolution(candidates, frames.name)
     if truth is not None and candidates.resolve() == truth.resolve():
@@ -117,7 +120,7 @@ def _sequences(source: Path, options: ListOptions) -> Iterator[_Sequence]:
     for folder in folders:
         masks = _candidates(folder, source=source, given=options.masks)
         truth = folder / "masks"
-        other = masks.resolve() != truth.resolve()
+        other = is_folder(masks) and masks.resolve() != truth.resolve()
         name = folder.resolve().name
         yield _Sequence(name, folder / "frames", masks, truth if other else None, "" if one else f"{name}/")
 
@@ -126,7 +129,7 @@ def _candidates(folder: Path, *, source: Path, given: Path | None) -> Path:
     if given is None:
         return folder / "masks"
     own = folder / given
-    if own.is_dir() or folder == source:
+    if is_folder(own) or folder == source:
         return chosen(folder, given, "masks")
     return chosen(source, given, "masks") / folder.name
 
@@ -146,7 +149,7 @@ def _chooses_prediction(source: Path, given: Path | None) -> bool:
     if given is None:
         return False
     folder = chosen(source, given, "masks")
-    beside = folder.is_dir() and folder.resolve().parent == source.resolve()
+    beside = is_folder(folder) and folder.resolve().parent == source.resolve()
     return beside and folder.name.startswith(_PREDICTIONS)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from auscult.cases.listing import Listing, ListOptions
+from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.pairs import Pairing, Pairs, pair
-from auscult.cases.walk import Tree, boundary, chosen, walk
+from auscult.cases.walk import Tree, boundary, chosen, is_folder, walk
 from auscult.errors import NothingToDo
 from auscult.types import Metadata
 
@@ -43,8 +43,9 @@ class FolderDataset:
 
         Raises:
             NothingToDo: One of the two folders is missing.
-            UsageError: A folder is a link that leaves INPUT.
+            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
         """
+        refuse_options(options, "images", "instances", layout="a folder of frames and masks")
         frames = _tree(source, options, which="frames")
         masks = _tree(source, options, which="masks")
         truth_folder = masks.folder.parent / "truth"
@@ -60,7 +61,7 @@ class FolderDataset:
 def _tree(source: Path, options: ListOptions, *, which: str) -> Tree:
     given = options.frames if which == "frames" else options.masks
     folder = chosen(source, given, which)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise NothingToDo(
             f"there is no folder {folder}",
             path=source,

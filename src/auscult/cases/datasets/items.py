@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from auscult.cases.ids import check_id
 from auscult.cases.lines import Home, item_of
-from auscult.cases.listing import INPUTS, ListError, Listing, ListOptions
+from auscult.cases.listing import INPUTS, ListError, Listing, ListOptions, refuse_options
 from auscult.cases.strict_json import BOM, parse
 from auscult.cases.walk import base_folder, suffix
 from auscult.errors import ErrorRecord, InputError, NothingToDo
@@ -50,8 +50,9 @@ class ItemsDataset:
 
         Raises:
             NothingToDo: The file cannot be opened, or is over 4 GB.
-            UsageError: ``root`` does not contain it.
+            UsageError: ``root`` does not contain it, or an option is for another layout.
         """
+        refuse_options(options, "frames", "masks", "images", "instances", layout="JSON lines that name every file")
         file = source / FILE if source.is_dir() else source
         home = Home(file=file, base=base_folder(file, options.root), labels=options.labels)
         items: list[Item] = []
