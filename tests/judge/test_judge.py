@@ -96,7 +96,7 @@ def test_two_parts_are_named_with_their_share() -> None:
     other = disc(40, x=340)
     verdict = judge(TRUE | other, frame=picture(TRUE, other))
     assert verdict.defect == "merge"
-    assert verdict.rationale == f"2 separate parts, the second holds 22 %, on the right; {UNCHECKED}."
+    assert verdict.rationale.startswith("2 separate parts, the second holds 22 %, on the right; ")
     assert centre(verdict) == pytest.approx((340, 150), abs=5)
 
 
@@ -130,6 +130,66 @@ def test_a_full_mask_has_no_boundary_to_look_at() -> None:
     verdict = judge(np.ones(SHAPE, bool))
     assert verdict.evidence.shape
     assert not verdict.evidence.boundary
+
+
+FLAT = {
+    "tiny": ("too small or too thin", disc(3), FRAME),
+    "hairline": ("too small or too thin", np.asarray(disc(75) & ~disc(74.4)), FRAME),
+    "full": ("fills the frame", np.ones(SHAPE, bool), FRAME),
+    "nearly full": ("fills the frame", ~disc(20), FRAME),
+    "black": ("shows nothing along the outline", TRUE, np.zeros((*SHAPE, 3), np.uint8)),
+    "white": ("shows nothing along the outline", TRUE, np.full((*SHAPE, 3), 255, np.uint8)),
+}
+
+
+@pytest.mark.parametrize("case", FLAT)
+def test_where_nothing_can_be_seen_it_says_so_and_accepts_nothing(case: str) -> None:
+    words, mask, frame = FLAT[case]
+    verdict = judge(mask, frame=frame)
+    assert not verdict.evidence.boundary
+    assert words in verdict.rationale
+    assert "edge" not in verdict.rationale
+    assert "%" not in verdict.rationale
+    assert verdict.iou is not None
+    assert verdict.iou < 0.95
+    assert verdict.novelty == 1
+    assert "full" not in case or verdict.defect != "perfect"
+
+
+def test_holes_are_still_seen_on_a_black_frame() -> None:
+    mask = TRUE & ~disc(30)
+    verdict = judge(mask, frame=np.zeros((*SHAPE, 3), np.uint8))
+    assert not verdict.evidence.boundary
+    assert "shows nothing along the outline" in verdict.rationale
+    if verdict.defect == "cutout":
+        assert "by its shape alone, about 16 % of the area inside is missing" in verdict.rationale
+
+
+@pytest.mark.parametrize("radius", [6, 10, 15])
+def test_small_masks_are_never_called_full_neg_nor_accepted(radius: int) -> None:
+    small = disc(radius)
+    for mask in (small, disc(radius, x=60, y=60)):
+        verdict = judge(mask, frame=picture(small))
+        assert verdict.defect != "full_neg"
+        assert "smaller than anything this judge was measured on" in verdict.rationale
+        assert verdict.iou is not None
+        assert verdict.iou < 0.95
+        assert verdict.novelty == 1
+
+
+def test_squares_anywhere_are_not_accepted(data: Path) -> None:
+    folder = data / "video/davis2016/dog"
+    frame = read_frame(folder / "frames/00005.jpg")
+    rng = generator(0, "squares")
+    said = []
+    for side in (1, 41, 81):
+        for _ in range(20):
+            y, x = int(rng.integers(0, frame.shape[0] - side)), int(rng.integers(0, frame.shape[1] - side))
+            mask = np.zeros(frame.shape[:2], bool)
+            mask[y : y + side, x : x + side] = True
+            said.append(judge(mask, frame=frame))
+    assert not [verdict for verdict in said if verdict.defect == "perfect" and (verdict.iou or 0) >= 0.95]
+    assert sum(verdict.defect == "perfect" for verdict in said) <= 10
 
 
 @pytest.mark.parametrize("radius", [3, 20, 66, 75, 90])

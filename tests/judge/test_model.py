@@ -22,9 +22,9 @@ SHIPPED = model.load_coefficients()
 def test_the_file_is_small_and_names_every_cue_and_defect() -> None:
     value = json.loads(model.FILE.read_text(encoding="utf-8"))
     assert model.FILE.stat().st_size < 300_000
-    assert list(value) == ["schema", "cues", "defects", "iou", "interval", "novelty"]
+    assert list(value) == ["schema", "cues", "defects", "iou", "interval", "prior", "novelty"]
     assert list(value["cues"]) == [cue.name for cue in CUES]
-    assert tuple(value["defects"]) == DEFECTS
+    assert tuple(value["defects"]) == model.CLASSES
     assert tuple(value["iou"]) == model.JUDGED
     assert "any" in value["interval"]
     for weights in (*value["defects"].values(), *value["iou"].values()):
@@ -75,7 +75,55 @@ def test_novelty_grows_with_distance() -> None:
     assert found[-1] == 1
 
 
-def test_full_neg_does_not_enter_the_iou() -> None:
+def vector_of(**cues: float) -> np.ndarray:
+    """The mean of every cue, but for the named ones."""
+    vector = SHIPPED.mean.copy()
+    for name, value in {"log_area": np.log(5000), "thinness": np.log(30), "frame_share": 0.3, **cues}.items():
+        vector[[cue.name for cue in CUES].index(name)] = value
+    return vector
+
+
+@pytest.mark.parametrize(
+    ("cues", "sight"),
+    [
+        ({}, "clear"),
+        ({"log_area": np.log(1024)}, "clear"),
+        ({"log_area": np.log(1023)}, "small"),
+        ({"log_area": np.log(64)}, "small"),
+        ({"log_area": np.log(63)}, "tiny"),
+        ({"log_area": 0.0, "contrast": 0.0, "edge_strength": 0.0}, "tiny"),
+        ({"thinness": np.log(10_000)}, "tiny"),
+        ({"thinness": 2.53, "compactness": 3.0}, "tiny"),
+        ({"frame_share": np.sqrt(0.96)}, "full"),
+        ({"frame_contact": 1.0}, "full"),
+        ({"contrast": 0.2, "edge_strength": 0.1}, "flat"),
+        ({"contrast": 0.2}, "clear"),
+    ],
+)
+def test_what_can_be_looked_at(cues: dict[str, float], sight: str) -> None:
+    found = model.estimate(vector_of(**cues), SHIPPED)
+    assert found.sight == sight
+    if sight != "clear":
+        assert found.iou < 0.95
+        assert found.novelty == 1
+        assert found.iou_high - found.iou_low > 0.5
+        assert found.defect != "full_neg"
+    if sight in {"tiny", "full"}:
+        assert found.defect != "perfect"
+
+
+def test_a_mask_on_no_object_lowers_the_iou() -> None:
+    based = model.basis(SHIPPED.mean[None], SHIPPED)
+    probs = model.probabilities(based, SHIPPED)
+    doubtful = probs.copy()
+    doubtful[:, -1] += 1.0
+    doubtful /= doubtful.sum()
+    assert model.mixture(based, doubtful, SHIPPED)[0] < 0.6 * model.mixture(based, probs, SHIPPED)[0]
+    assert model.named(doubtful)[0].sum() == pytest.approx(1.0)
+    assert model.named(doubtful)[0].argmax() == DEFECTS.index("full_neg")
+
+
+def test_another_object_does_not_enter_the_iou() -> None:
     based = model.basis(SHIPPED.mean[None], SHIPPED)
     probs = model.probabilities(based, SHIPPED)
     doubtful = probs.copy()

@@ -14,7 +14,9 @@ import pytest
 from auscult.errors import InputError, UnknownName
 from auscult.judge.cards import Result
 from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_json, to_json
+from auscult.rng import generator
 from auscult.train import material, numbers, recipes
+from auscult.train.arbitrary import arbitrary
 from auscult.train.cues import constant_ious
 from auscult.train.drawn import drawn
 from auscult.train.table import Table, joined, tabled
@@ -56,6 +58,40 @@ def test_the_table_holds_every_defect_with_its_iou(table: Table) -> None:
     for grade, (low, high) in {"hard": (0.85, 0.9), "medium": (0.75, 0.8)}.items():
         chosen = table.iou[(table.difficulty == grade) & np.isin(table.defect, ("cutout", "dilate", "erode"))]
         assert ((chosen >= low) & (chosen <= high)).all()
+
+
+def test_masks_on_no_object_share_no_pixel_with_it() -> None:
+    frame, masks = drawn(3, seed=1)
+    truth, others = masks[0], masks[1:]
+    found = list(arbitrary(truth, others, rng=generator(1, "arbitrary")))
+    again = list(arbitrary(truth, others, rng=generator(1, "arbitrary")))
+    assert len(found) >= 3
+    assert all(np.array_equal(left, right) for left, right in zip(found, again, strict=True))
+    for mask in found:
+        assert mask.shape == frame.shape[:2]
+        assert mask.sum() >= 32 * 32
+        assert not (mask & truth).any()
+
+
+@pytest.mark.extra_train
+def test_a_fit_with_masks_on_no_object_lowers_their_iou(table: Table) -> None:
+    pytest.importorskip("sklearn", reason="the extra `train` is not installed")
+    from auscult.train.regressions import fitted
+
+    nonsense = tabled(
+        material.Sample(
+            source="coco", cluster=f"drawn-{number}", frame=frame, mask=mask, others=(), defect="arbitrary",
+            difficulty=None, iou=0.0,
+        )
+        for number in range(14)
+        for frame, masks in (drawn(number, seed=1),)
+        for mask in arbitrary(masks[0], masks[1:], rng=generator(1, "arbitrary", number))
+    )  # fmt: skip
+    photographs = _as_photographs(table)
+    without = fitted(photographs, calibration=photographs)
+    with_them = fitted(joined([photographs, nonsense]), calibration=photographs)
+    told = [np.mean([estimate(vector, fit).iou for vector in nonsense.cues]) for fit in (without, with_them)]
+    assert told[1] < told[0] - 0.01
 
 
 @pytest.mark.extra_train
@@ -121,4 +157,4 @@ def test_the_missing_extra_is_named() -> None:
         "except UsageError as error:\n    print(error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "auscult[train]" in result.stdout, result.stderr
+    assert ".[train]" in result.stdout, result.stderr

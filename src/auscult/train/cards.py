@@ -34,12 +34,18 @@ _DATA: Final = (
         "medium one (.75 to .80) of cutout, dilate and erode, and a full_neg and a merge for each of up to three "
         "other objects."
     ),
+    (
+        "Masks on no object are made by `auscult.train.arbitrary`, up to five for each object: a box, an ellipse and a "
+        "blob anywhere, the true mask moved and mirrored away, and the complement; none shares a pixel with the "
+        "object. They count as full_neg and are not among the made defects."
+    ),
 )
 _NOT_FOR: Final = (
     (
         "Deciding whether the right object was segmented. It does not read the sentence, so identity is never "
-        "checked; `full_neg` is hardly ever found, and the estimated IoU is that of a mask on the right object. With "
-        "wrong objects counted in (`rmse_all_six`) it is worse than a constant."
+        "checked. Of `full_neg` it can tell only masks that lie on no object; a whole wrong object is hardly ever "
+        "found, and the estimated IoU is that of a mask on the right object. With wrong objects counted in "
+        "(`rmse_all_six`) it is worse than a constant. An inverted mask can still be called perfect, with a low IoU."
     ),
     "Accepting masks without a look where a wrong object does harm: medicine, driving, evidence against persons.",
     "Comparing two models whose masks differ by less than the RMSE on real masks below.",
@@ -47,13 +53,24 @@ _NOT_FOR: Final = (
         "Pictures unlike photographs: drawings, renderings, scans, thermal or medical images. Novelty says how "
         "unlike the cues are, but was not measured as a detector."
     ),
-    "Objects under 32 x 32 pixels, crowds, and masks of stuff such as sky or road: none was measured.",
+    (
+        "Masks under 32 x 32 pixels: only what it says of true ones was measured (`coco_test_small`). It never calls "
+        "them full_neg, never accepts them (`default`), and moves its IoU halfway to the calibration data's mean."
+    ),
+    "Crowds, and masks of stuff such as sky or road: none was measured.",
+    (
+        "Masks with nothing to look at: a speck, a mask over 95 % of the frame, an outline without contrast. It says "
+        "so (`evidence.boundary` is false) and gives the calibration data's IoU as a whole."
+    ),
 )
 _SETS: Final = {
     "coco_test": "Made defects on the test photographs; the judge sees the candidate alone.",
     "coco_test_with_others": "The same; the judge is also shown the frame's other annotated objects.",
-    "davis_test": "Made defects on the test sequences. One object a frame, so no merge and no full_neg.",
+    "davis_test": "Made defects on the test sequences. One object a frame, so no merge and no other object.",
     "davis_test_real": "OSVOS's and RVOS's masks on the test sequences. Nobody made these errors or named them.",
+    "coco_test_arbitrary": "Masks on no object on the test photographs. Every one is wrong, with IoU 0.",
+    "davis_test_arbitrary": "Masks on no object on the test sequences. Every one is wrong, with IoU 0.",
+    "coco_test_small": "True masks of the test photographs' objects under 32 x 32 pixels, which no fit has seen.",
     "drawn_test": (
         "Made defects on 40 drawn pictures of textured shapes: how it does on clean outlines and strong contrasts. No "
         "evidence about photographs."
@@ -66,8 +83,8 @@ _SETS: Final = {
 }
 _METRICS: Final = {
     "rmse": (
-        "error of the estimated IoU, lower is better; over the five defects that shape and boundary can show. "
-        "`rmse_all_six` adds full_neg, whose IoU is 0"
+        "error of the estimated IoU, lower is better; over the five defects that shape and boundary can show, or over "
+        "all masks of the sets of masks on no object. `rmse_all_six` adds full_neg, whose IoU is 0"
     ),
     "f2_tables": (
         "F2 as the MQ-RAVSBench paper's tables have it, one true type at a time, 5 R / (4 + R); the row without a "
@@ -76,6 +93,15 @@ _METRICS: Final = {
     "f2_confusion": (
         "F2 from the confusion matrix of the whole set; the row without a type is the macro mean over types that "
         "occur or are said, `f2_confusion_five` leaves the masks of full_neg out"
+    ),
+    "called_perfect": (
+        "share of the masks called perfect; lower is better on the sets of masks on no object, higher is better with "
+        "the suffix `.perfect`, which takes the perfect masks alone"
+    ),
+    "accepted": "share that the policy `default` accepts as they are; better as for `called_perfect`",
+    "called_full_neg": (
+        "share called full_neg; higher is better on the sets of masks on no object; with the suffix `.perfect` it is "
+        "the rate of false alarms, lower is better"
     ),
     "coverage_90": "share of true IoUs inside the 90 % interval; best is 0.90",
     "width_90": "mean width of that interval, lower is better",
@@ -112,8 +138,8 @@ def _split() -> list[str]:
         sequences = ", ".join(committed()["davis"][part])
         lines.append(f"{part}: {len(committed()['coco'][part])} photographs; sequences {sequences}.")
     lines.append(
-        "Penalties, the clip of the cues and the weight of drawn pictures were chosen on the calibration part, which "
-        "also sets the intervals. The test part was measured several times while the recipe was written; nothing was "
-        "chosen by it."
+        "Penalties, the clip of the cues and the weights of full_neg, of masks on no object and of drawn pictures were "
+        "chosen on the calibration part, which also sets the intervals. The test part was measured several times while "
+        "the recipe was written; nothing was chosen by it."
     )
     return lines

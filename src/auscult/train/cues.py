@@ -18,7 +18,7 @@ from auscult.errors import OutputError
 from auscult.jobs.progress import Progress, Silent
 from auscult.judge.cards import Result, page
 from auscult.judge.masks.cues import JUDGE
-from auscult.judge.masks.cues.model import Coefficients, from_json, load_coefficients, to_json
+from auscult.judge.masks.cues.model import ARBITRARY, Coefficients, from_json, load_coefficients, to_json
 from auscult.train import cards, material, numbers
 from auscult.train.regressions import fitted
 from auscult.train.split import Part, committed
@@ -87,7 +87,7 @@ def measure(
     """
     listener = progress or Silent()
     measured = load_coefficients() if coefficients is None else coefficients
-    listener.stage("measuring", 5)
+    listener.stage("measuring", 8)
     found: list[Result] = []
     for name, table in test_tables(data, seed=seed):
         said = constants[str(table.source[0])]
@@ -98,13 +98,16 @@ def measure(
 
 
 def test_tables(data: Path, *, seed: int) -> list[tuple[str, Table]]:
-    """The five measured sets, by their names on the card."""
+    """The eight measured sets, by their names on the card."""
     photographs, sequences = committed()["coco"]["test"], committed()["davis"]["test"]
     return [
         ("coco_test", tabled(material.coco(data, photographs, seed=seed, alone=True))),
         ("coco_test_with_others", tabled(material.coco(data, photographs, seed=seed, alone=False))),
         ("davis_test", tabled(material.davis(data, sequences, seed=seed))),
         ("davis_test_real", tabled(material.real(data, sequences))),
+        ("coco_test_arbitrary", tabled(material.coco_nonsense(data, photographs, seed=seed))),
+        ("davis_test_arbitrary", tabled(material.davis_nonsense(data, sequences, seed=seed))),
+        ("coco_test_small", tabled(material.coco_small(data, photographs))),
         ("drawn_test", tabled(material.pictures(_DRAWN_FOR_TEST, seed=seed, alone=True))),
     ]
 
@@ -116,7 +119,7 @@ def constant_ious(train: Table) -> dict[str, dict[str, float]]:
     """
     found: dict[str, dict[str, float]] = {}
     for source in np.unique(train.source):
-        part = train.where(train.source == source)
+        part = train.where((train.source == source) & (train.defect != ARBITRARY))
         negative = part.defect == "full_neg"
         found[str(source)] = {"constant-IoU": round(float(part.iou[~negative].mean()), 4)}
         if negative.any():

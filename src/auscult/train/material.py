@@ -19,7 +19,9 @@ from auscult.media.frames import read_frame
 from auscult.media.masks import object_indices, read_mask
 from auscult.media.rle import decode
 from auscult.outcome import Scored
+from auscult.rng import generator
 from auscult.stress.masks import variants
+from auscult.train.arbitrary import arbitrary
 from auscult.train.drawn import drawn
 from auscult.types import DEFECTS, Difficulty, Frame, Mask, MaskRef, MaskTarget
 
@@ -37,7 +39,8 @@ class Sample:
         frame: uint8 RGB (H, W, 3).
         mask: The candidate, bool (H, W).
         others: What the judge is shown of the frame's other objects.
-        defect: What was made; ``osvos`` or ``rvos`` for a real mask, whose defect nobody named.
+        defect: What was made; ``arbitrary`` for a mask on no object, which counts as full_neg; ``osvos`` or ``rvos``
+            for a real mask, whose defect nobody named.
         difficulty: How visible, where the defect has that.
         iou: Exact IoU with the true mask.
     """
@@ -113,6 +116,73 @@ def davis(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Ite
             yield from _made(target, frame, (), name=("davis", name, f"{name}/{stem}"), seed=seed)
 
 
+def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[Sample]:
+    """Masks on no object, up to five for each object of at least 32 x 32 pixels; the judge sees the candidate alone.
+
+    Args:
+        data: The folder of real material.
+        names: Photographs, by file name.
+        seed: Seed of the masks.
+        key: Another key makes other masks.
+
+    Raises:
+        InputError: A file is missing or broken.
+    """
+    objects = _instances(data / "images/coco/instances.json")
+    for name in names:
+        frame = read_frame(data / "images/coco/images" / name)
+        masks = [decode(rle) for rle in objects.get(name, ())]
+        for index, mask in enumerate(masks):
+            if np.count_nonzero(mask) >= LEAST_PX:
+                others = tuple(other for at, other in enumerate(masks) if at != index)
+                target = MaskTarget(mask=mask, others=others)
+                yield from _nonsense(target, frame, name=("coco", name, f"{name}/{index}{key}"), seed=seed)
+
+
+def coco_small(data: Path, names: Sequence[str]) -> Iterator[Sample]:
+    """The true masks of objects under 32 x 32 pixels, crowds left out.
+
+    Args:
+        data: The folder of real material.
+        names: Photographs, by file name.
+
+    Raises:
+        InputError: A file is missing or broken.
+    """
+    objects = _instances(data / "images/coco/instances.json")
+    for name in names:
+        frame = read_frame(data / "images/coco/images" / name)
+        for mask in (decode(rle) for rle in objects.get(name, ())):
+            if 0 < np.count_nonzero(mask) < LEAST_PX:
+                yield Sample(
+                    source="coco",
+                    cluster=name,
+                    frame=frame,
+                    mask=mask,
+                    others=(),
+                    defect="perfect",
+                    difficulty=None,
+                    iou=1.0,
+                )
+
+
+def davis_nonsense(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Iterator[Sample]:
+    """Masks on no object, up to five for each frame.
+
+    Args:
+        data: The folder of real material.
+        names: Sequences.
+        seed: Seed of the masks.
+        every: Take each n-th frame.
+
+    Raises:
+        InputError: A file is missing or broken.
+    """
+    for name, stem, frame, truth in _davis_frames(data, names, every):
+        if np.count_nonzero(truth) >= LEAST_PX:
+            yield from _nonsense(MaskTarget(mask=truth), frame, name=("davis", name, f"{name}/{stem}"), seed=seed)
+
+
 def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Sample]:
     """Two models' masks: OSVOS, the union of its objects; RVOS, of its proposals the one nearest the truth.
 
@@ -139,6 +209,21 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Sample
                     difficulty=None,
                     iou=iou(mask, truth),
                 )
+
+
+def _nonsense(target: MaskTarget, frame: Frame, *, name: tuple[Any, str, str], seed: int) -> Iterator[Sample]:
+    source, cluster, key = name
+    for mask in arbitrary(target.mask, target.others, rng=generator(seed, "arbitrary", key)):
+        yield Sample(
+            source=source,
+            cluster=cluster,
+            frame=frame,
+            mask=mask,
+            others=(),
+            defect="arbitrary",
+            difficulty=None,
+            iou=0.0,
+        )
 
 
 def _made(

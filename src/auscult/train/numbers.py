@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 
+from auscult.act.policy import DEFAULT, action_of
 from auscult.judge.cards import Result
-from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate
+from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.rng import generator
 from auscult.score.stats import F2Macro, bootstrap_interval, coverage, f2_confusion, f2_tables, rmse, spearman
 from auscult.train.table import Table
-from auscult.types import DEFECTS
+from auscult.types import DEFECTS, Defect
 
 REPLICATES: Final = 300
 _GRADED: Final = ("cutout", "dilate", "erode", "merge")
@@ -82,8 +83,7 @@ def results_of(name: str, table: Table, rows: dict[str, list[Guess]], *, seed: i
         rows: The guesses, from ``judged_rows``.
         seed: Seed of the intervals.
     """
-    real = bool((table.source == "real").all())
-    for metric, statistic, keep in _real_metrics() if real else _made_metrics(table):
+    for metric, statistic, keep in _metrics(table):
         for row, guesses in rows.items():
             yield _result(statistic, keep, guesses=guesses, table=table, key=(name, row, metric), seed=seed)
 
@@ -125,6 +125,31 @@ def _short(number: float) -> float:
     return round(float(number), 4)
 
 
+def _metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
+    if (table.source == "real").all():
+        return _real_metrics()
+    if (table.defect == ARBITRARY).all():
+        return _nonsense_metrics()
+    if (table.defect == "perfect").all():
+        return _perfect_metrics()
+    return _made_metrics(table)
+
+
+def _nonsense_metrics() -> Iterator[tuple[str, Statistic, Keep]]:
+    yield "called_perfect", _called("perfect"), _any
+    yield "accepted", _accepted, _any
+    yield "called_full_neg", _called("full_neg"), _any
+    yield "f2_tables.full_neg", _f2_of_nonsense, _any
+    yield "rmse", _rmse, _any
+
+
+def _perfect_metrics() -> Iterator[tuple[str, Statistic, Keep]]:
+    keep = _of("perfect")
+    yield "called_perfect.perfect", _called("perfect"), keep
+    yield "accepted.perfect", _accepted, keep
+    yield "called_full_neg.perfect", _called("full_neg"), keep
+
+
 def _made_metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
     yield "rmse", _rmse, _is_judged
     yield "rmse_all_six", _rmse, _any
@@ -142,6 +167,7 @@ def _made_metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
     for defect in DEFECTS:
         if (table.defect == defect).any():
             yield f"f2_confusion.{defect}", _f2_of(defect), _any
+    yield from _perfect_metrics()
     yield "coverage_90", _coverage, _is_judged
     yield "coverage_90_all_six", _coverage, _any
     yield "width_90", _width, _is_judged
@@ -191,6 +217,32 @@ def _coverage(guesses: Sequence[Guess]) -> Outcome:
 def _width(guesses: Sequence[Guess]) -> Outcome:
     widths = [guess.high - guess.low for guess in guesses if guess.low is not None and guess.high is not None]
     return float(np.mean(widths)) if widths else Undefined("gives no interval")
+
+
+def _called(defect: str) -> Statistic:
+    def statistic(guesses: Sequence[Guess]) -> Outcome:
+        if any(guess.defect is None for guess in guesses):
+            return Undefined("names no defect")
+        return float(np.mean([guess.defect == defect for guess in guesses]))
+
+    return statistic
+
+
+def _accepted(guesses: Sequence[Guess]) -> Outcome:
+    """Share that the default policy accepts as it is."""
+    actions = []
+    for guess in guesses:
+        if guess.defect is None:
+            return Undefined("names no defect")
+        action, _ = action_of(DEFAULT, defect=cast("Defect", guess.defect), iou=guess.iou)
+        actions.append(action == "accept")
+    return float(np.mean(actions))
+
+
+def _f2_of_nonsense(guesses: Sequence[Guess]) -> Outcome:
+    if any(guess.defect is None for guess in guesses):
+        return Undefined("names no defect")
+    return f2_tables([guess.defect for guess in guesses], ["full_neg"] * len(guesses), DEFECTS)
 
 
 def _f2_tables(guesses: Sequence[Guess]) -> Outcome:

@@ -1,7 +1,9 @@
 """The regressions behind `masks.cues.v1`, fitted with scikit-learn (extra ``train``).
 
 Every pair of source and defect weighs the same, so that neither the many COCO objects nor the frequent defects decide
-alone; ``full_neg`` weighs a fifth, because cues that cannot see identity would else call good masks wrong. Real masks
+alone; ``full_neg`` weighs a twentieth, because cues that cannot see identity would else call good masks wrong.
+Masks on no object have a class of their own, and the greatest weight that calls no more perfect calibration masks of
+photographs wrong than a fit without them. Real masks
 have a known IoU but no named defect: they enter each defect's IoU regression with the probability that the fitted
 classifier gives that defect. Drawn pictures, at a quarter of the weight, enter the classifier only: they keep it from
 taking any clean outline for a good mask, and their IoUs are no photograph's.
@@ -17,11 +19,14 @@ from numpy.typing import NDArray
 
 from auscult.errors import UsageError
 from auscult.judge.masks.cues.model import (
+    ARBITRARY,
+    CLASSES,
     JUDGED,
     Coefficients,
     basis,
     distance,
     mixture,
+    named,
     probabilities,
     standardised,
 )
@@ -32,9 +37,11 @@ KNOTS: Final = (0.2, 0.5, 0.8)
 INVERSE_PENALTY: Final = 0.01
 RIDGE_PENALTY: Final = 100.0
 REAL_WEIGHT: Final = 0.3
-FULL_NEG_WEIGHT: Final = 0.2
+FULL_NEG_WEIGHT: Final = 0.05
+ARBITRARY_WEIGHT: Final = 0.015
 DRAWN_WEIGHT: Final = 0.25
 LEVEL: Final = 0.9
+_CLASS_WEIGHTS: Final = {"full_neg": FULL_NEG_WEIGHT, ARBITRARY: ARBITRARY_WEIGHT}
 _LEAST_CALIBRATION: Final = 60
 _SHRINK: Final = 0.1
 
@@ -51,13 +58,14 @@ def fitted(table: Table, *, calibration: Table) -> Coefficients:
     Raises:
         UsageError: The extra ``train`` is not installed.
     """
-    named = table.where(table.source != "real")
+    told = table.where(table.source != "real")
     real = table.where(table.source == "real")
-    made = named.where(named.source != "drawn")
+    made = told.where((told.source != "drawn") & (told.defect != ARBITRARY))
     start = _scales(made.cues)
-    with_defects = replace(start, defects=_classifier(basis(named.cues, start), named.defect, _balanced(named)))
+    with_defects = replace(start, defects=_classifier(basis(told.cues, start), told.defect, _balanced(told)))
     with_iou = replace(with_defects, iou=_ious(with_defects, made, real=real))
-    return _with_novelty(replace(with_iou, reach=_reach(with_iou, calibration)), made.cues, calibration.cues)
+    with_intervals = replace(with_iou, reach=_reach(with_iou, calibration), prior=_prior(calibration))
+    return _with_novelty(with_intervals, made.cues, calibration.cues[calibration.defect != ARBITRARY])
 
 
 def _sklearn() -> tuple[Any, Any]:
@@ -65,7 +73,8 @@ def _sklearn() -> tuple[Any, Any]:
         from sklearn.linear_model import LogisticRegression, Ridge
     except ImportError as error:
         raise UsageError(
-            "fitting needs scikit-learn, which is not installed", hint='install the extra: pip install "auscult[train]"'
+            "fitting needs scikit-learn, which is not installed",
+            hint="install the extra `train`: pip install '.[train]' in a clone",
         ) from error
     return LogisticRegression, Ridge
 
@@ -77,9 +86,10 @@ def _scales(values: Array) -> Coefficients:
         mean=mean,
         spread=spread,
         knots=np.quantile((values - mean) / spread, KNOTS, axis=0),
-        defects=np.zeros((len(DEFECTS), 1)),
+        defects=np.zeros((len(CLASSES), 1)),
         iou=np.zeros((len(JUDGED), 1)),
         reach={"any": (0.0, 0.0)},
+        prior=(0.0, 0.0, 1.0),
         precision=np.eye(count),
         distances=(0.0, 1.0, 2.0),
     )
@@ -89,10 +99,10 @@ def _balanced(table: Table) -> Array:
     weights = np.zeros(len(table))
     for source in np.unique(table.source):
         share = DRAWN_WEIGHT if source == "drawn" else 1.0
-        for defect in DEFECTS:
+        for defect in CLASSES:
             members = (table.source == source) & (table.defect == defect)
             if members.any():
-                weights[members] = share * (FULL_NEG_WEIGHT if defect == "full_neg" else 1.0) / members.sum()
+                weights[members] = share * _CLASS_WEIGHTS.get(defect, 1.0) / members.sum()
     return np.asarray(weights / weights.mean(), dtype=np.float64)
 
 
@@ -101,8 +111,8 @@ def _classifier(based: Array, labels: NDArray[np.str_], weights: Array) -> Array
     model = logistic(C=INVERSE_PENALTY, max_iter=1000, tol=1e-5)
     model.fit(based[:, 1:], labels, sample_weight=weights)
     rows = {name: at for at, name in enumerate(model.classes_)}
-    found = np.zeros((len(DEFECTS), based.shape[1]))
-    for at, name in enumerate(DEFECTS):
+    found = np.zeros((len(CLASSES), based.shape[1]))
+    for at, name in enumerate(CLASSES):
         if name in rows:
             found[at, 0] = model.intercept_[rows[name]]
             found[at, 1:] = model.coef_[rows[name]]
@@ -133,18 +143,28 @@ def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Array:
 
 def _reach(coefficients: Coefficients, calibration: Table) -> dict[str, tuple[float, float]]:
     """Conformal residual quantiles by predicted defect, in units of the mixture's spread."""
-    known = calibration.where(calibration.defect != "full_neg")
+    known = _on_objects(calibration)
     based = basis(known.cues, coefficients)
     probs = probabilities(based, coefficients)
     mean, spread = mixture(based, probs, coefficients)
     residual = (known.iou - mean) / spread
-    said = np.array(DEFECTS)[probs.argmax(axis=1)]
+    said = np.array(DEFECTS)[named(probs).argmax(axis=1)]
     found = {"any": _quantiles(residual)}
     for defect in JUDGED:
         members = said == defect
         if members.sum() >= _LEAST_CALIBRATION:
             found[defect] = _quantiles(residual[members])
     return found
+
+
+def _on_objects(table: Table) -> Table:
+    return table.where(~np.isin(table.defect, ("full_neg", ARBITRARY)))
+
+
+def _prior(calibration: Table) -> tuple[float, float, float]:
+    iou = _on_objects(calibration).iou
+    tail = (1 - LEVEL) / 2
+    return float(iou.mean()), float(np.quantile(iou, tail)), float(np.quantile(iou, 1 - tail))
 
 
 def _quantiles(residual: Array) -> tuple[float, float]:

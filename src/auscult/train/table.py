@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from auscult.jobs.progress import Progress
 from auscult.judge.masks.cues.measure import Findings, measure
-from auscult.train.material import Sample, coco, davis, real
+from auscult.train.material import Sample, coco, coco_nonsense, davis, davis_nonsense, real
+
+_NONSENSE_ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,7 +24,7 @@ class Table:
         cues: float64 (n, cues).
         source: ``coco``, ``davis``, ``real`` or ``drawn``.
         cluster: Photograph, sequence or drawn picture.
-        defect: What was made; a model's name for a real mask.
+        defect: What was made; ``arbitrary`` for a mask on no object; a model's name for a real mask.
         difficulty: ``hard``, ``medium``, ``easy`` or an empty text.
         iou: Exact IoU.
     """
@@ -91,9 +93,12 @@ def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rou
         for name in names["coco"]:
             made = coco(data, [name], seed=seed, alone=number % 2 == 0, key=f"#{number}")
             tables.append(tabled(made))
+            if number < _NONSENSE_ROUNDS:
+                tables.append(tabled(coco_nonsense(data, [name], seed=seed, key=f"#{number}")))
             progress.step()
     for name in names["davis"]:
         tables.append(tabled(davis(data, [name], seed=seed, every=2)))
+        tables.append(tabled(davis_nonsense(data, [name], seed=seed, every=2)))
         tables.append(tabled(real(data, [name], every=1)))
         progress.step()
     return joined([table for table in tables if len(table)])

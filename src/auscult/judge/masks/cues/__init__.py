@@ -1,7 +1,8 @@
 """`masks.cues.v1`: judges a mask by cues a person can check by eye.
 
 It looks at the mask's shape and at the picture along its outline. It does not know what was asked for, so identity is
-never checked, and its IoU is that of a mask on the right object. Measured in ``docs/cards/masks.cues.v1.md``.
+never checked, and its IoU is that of a mask on the right object. Where the picture shows nothing along the outline, it
+says so and claims nothing about the boundary. Measured in ``docs/cards/masks.cues.v1.md``.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class CuesJudge:
         """
         from auscult.judge.masks.cues.measure import measure
         from auscult.judge.masks.cues.model import estimate, load_coefficients
+        from auscult.judge.masks.cues.sight import BLIND
         from auscult.judge.masks.cues.words import say
 
         _check(case, prediction)
@@ -55,7 +57,7 @@ class CuesJudge:
             iou_high=found.iou_high,
             defect=found.defect,
             defect_probs=found.defect_probs,
-            evidence=Evidence(shape=True, boundary=len(findings.ribbon.points) > 0),
+            evidence=Evidence(shape=True, boundary=found.sight not in BLIND),
             rationale=sentence,
             judge=self.name,
             novelty=found.novelty,

@@ -1,10 +1,14 @@
 """From cues to numbers: the coefficients in ``coefficients.json`` and the arithmetic that uses them.
 
 Each cue is standardised, clipped to three standard deviations, and bent at three knots (a hinge basis), so that its
-effect is a broken line a person can plot. A multinomial logistic regression over that basis gives the six defects'
-probabilities. One ridge regression per defect gives the IoU that a mask with that defect would have; the estimate is
-their mean under the probabilities. Identity is not checked, so the IoU is that of a mask on the right object:
-``full_neg`` keeps its probability but does not enter the mixture.
+effect is a broken line a person can plot. A multinomial logistic regression over that basis gives the probabilities
+of the six defects, with ``full_neg`` in two halves: another object, and ``arbitrary``, a mask on no object. One ridge
+regression per defect gives the IoU that a mask with that defect would have; the estimate is their mean under the
+probabilities. Identity is not checked, so the IoU is that of a mask on the right object: another object keeps its
+probability but does not enter the mixture. ``arbitrary`` can be seen, and enters with IoU 0.
+
+Where ``sight`` finds nothing to look at, the IoU is that of the calibration data as a whole, and only the shape names
+the defect.
 """
 
 from __future__ import annotations
@@ -21,16 +25,23 @@ from numpy.typing import NDArray
 
 from auscult.errors import UsageError
 from auscult.judge.masks.cues.catalogue import CUES
+from auscult.judge.masks.cues.sight import BLIND, Sight, sight_of
 from auscult.types import DEFECTS, Defect
 
 FILE: Final = Path(__file__).with_name("coefficients.json")
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 JUDGED: Final[tuple[Defect, ...]] = ("perfect", "cutout", "dilate", "erode", "merge")
 """The defects that shape and boundary can show; the IoU is a mixture over these."""
+ARBITRARY: Final = "arbitrary"
+CLASSES: Final[tuple[str, ...]] = (*DEFECTS, ARBITRARY)
+"""What the classifier tells apart; at the end ``arbitrary`` is added to ``full_neg``."""
 
 _CLIP = 3.0
 _LEAST_SPREAD = 0.02
 _MOST_BYTES = 2_000_000
+_NEVER_ACCEPTED = 0.94  # under every shipped policy's least IoU for accepting
+_BY_SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode", "merge")
+_SHAPE_CUES = [cue.name for cue in CUES].index("frame_contact")  # the catalogue begins with the mask alone
 
 Array = NDArray[np.float64]
 
@@ -43,9 +54,10 @@ class Coefficients:
         mean: Each cue's mean, (n,).
         spread: Its standard deviation, (n,), above 0.
         knots: Where its line bends, in standard deviations, (k, n).
-        defects: Logistic weights of the six defects, (6, 1 + n + k n), bias first.
+        defects: Logistic weights of ``CLASSES``, (7, 1 + n + k n), bias first.
         iou: Ridge weights of the five judged defects, (5, 1 + n + k n), bias first.
         reach: Residual quantiles (below, above) by predicted defect, in units of the mixture's spread.
+        prior: Mean, 5 % and 95 % quantile of the calibration masks' IoU, for masks that cannot be looked at.
         precision: Inverse covariance of the standardised cues, (n, n).
         distances: Mahalanobis distances that mean novelty 0, 0.5 and 1.
     """
@@ -56,6 +68,7 @@ class Coefficients:
     defects: Array
     iou: Array
     reach: Mapping[str, tuple[float, float]]
+    prior: tuple[float, float, float]
     precision: Array
     distances: tuple[float, float, float]
 
@@ -71,6 +84,8 @@ class Estimate:
         defect: The most probable one.
         defect_probs: The six probabilities, summing to 1.
         novelty: 0 (like the calibration data) to 1.
+        sight: How much of the mask could be judged by its picture.
+        arbitrary: Probability that the mask lies on no object, 0..1; part of ``full_neg``'s.
     """
 
     iou: float
@@ -79,6 +94,8 @@ class Estimate:
     defect: Defect
     defect_probs: dict[str, float]
     novelty: float
+    sight: Sight
+    arbitrary: float
 
 
 def basis(values: Array, coefficients: Coefficients) -> Array:
@@ -94,19 +111,28 @@ def standardised(values: Array, coefficients: Coefficients) -> Array:
 
 
 def probabilities(based: Array, coefficients: Coefficients) -> Array:
-    """The six defects' probabilities of based vectors, (m, 6), each row summing to 1."""
+    """The probabilities of ``CLASSES`` of based vectors, (m, 7), each row summing to 1."""
     scores = based @ coefficients.defects.T
     scores -= scores.max(axis=1, keepdims=True)
     odds = np.exp(scores)
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
+def named(probs: Array) -> Array:
+    """The six defects' probabilities, (m, 7) -> (m, 6): a mask on no object is a ``full_neg`` too."""
+    found = probs[:, : len(DEFECTS)].copy()
+    found[:, DEFECTS.index("full_neg")] += probs[:, len(DEFECTS)]
+    return found
+
+
 def mixture(based: Array, probs: Array, coefficients: Coefficients) -> tuple[Array, Array]:
-    """Mean IoU under the judged defects' probabilities, and how far these differ, each (m,)."""
-    judged = probs[:, : len(JUDGED)] / probs[:, : len(JUDGED)].sum(axis=1, keepdims=True)
-    each = np.clip(based @ coefficients.iou.T, 0.0, 1.0)
-    mean = np.clip((judged * each).sum(axis=1), 0.0, 1.0)
-    spread = np.sqrt((judged * (each - mean[:, None]) ** 2).sum(axis=1) + _LEAST_SPREAD**2)
+    """Mean IoU under the probabilities of all classes but another object, and how far these differ, each (m,)."""
+    shares = np.delete(probs, DEFECTS.index("full_neg"), axis=1)
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    each = np.zeros_like(shares)  # the last, a mask on no object, stays 0
+    each[:, : len(JUDGED)] = np.clip(based @ coefficients.iou.T, 0.0, 1.0)
+    mean = np.clip((shares * each).sum(axis=1), 0.0, 1.0)
+    spread = np.sqrt((shares * (each - mean[:, None]) ** 2).sum(axis=1) + _LEAST_SPREAD**2)
     return mean, spread
 
 
@@ -119,11 +145,17 @@ def distance(values: Array, coefficients: Coefficients) -> Array:
 
 def estimate(vector: Array, coefficients: Coefficients) -> Estimate:
     """Judge one cue vector, float64 (n,)."""
+    sight = sight_of(vector)
+    if sight in BLIND:
+        return _unseen(vector, coefficients, sight)
     values = vector[None]
     based = basis(values, coefficients)
     probs = probabilities(based, coefficients)
+    if sight == "small":
+        return _unmeasured(based, probs, coefficients)
     mean, spread = mixture(based, probs, coefficients)
-    defect = DEFECTS[int(probs[0].argmax())]
+    six = named(probs)[0]
+    defect = DEFECTS[int(six.argmax())]
     below, above = coefficients.reach.get(defect, coefficients.reach["any"])
     iou = float(mean[0])
     novelty = np.interp(distance(values, coefficients)[0], coefficients.distances, (0.0, 0.5, 1.0))
@@ -132,9 +164,64 @@ def estimate(vector: Array, coefficients: Coefficients) -> Estimate:
         iou_low=max(0.0, iou - below * float(spread[0])),
         iou_high=min(1.0, iou + above * float(spread[0])),
         defect=defect,
-        defect_probs={name: float(value) for name, value in zip(DEFECTS, probs[0], strict=True)},
+        defect_probs=_by_name(six),
         novelty=float(novelty),
+        sight=sight,
+        arbitrary=float(probs[0, -1]),
     )
+
+
+def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> Estimate:
+    """Below the measured size: half the estimate, half the prior, never ``full_neg``, never sure."""
+    mean, spread = mixture(based, probs, coefficients)
+    prior, low, high = coefficients.prior
+    below, above = coefficients.reach["any"]
+    raw = float(mean[0])
+    iou = min((raw + prior) / 2, _NEVER_ACCEPTED)
+    six = _without(named(probs)[0], "full_neg")
+    return Estimate(
+        iou=iou,
+        iou_low=max(0.0, min(iou, low, raw - below * float(spread[0]))),
+        iou_high=min(1.0, max(iou, high, raw + above * float(spread[0]))),
+        defect=DEFECTS[int(six.argmax())],
+        defect_probs=_by_name(six),
+        novelty=1.0,
+        sight="small",
+        arbitrary=0.0,
+    )
+
+
+def _unseen(vector: Array, coefficients: Coefficients, sight: Sight) -> Estimate:
+    """No boundary to look at: the prior's IoU, and what the shape alone says of the defect."""
+    if sight == "flat":
+        values = coefficients.mean.copy()
+        values[:_SHAPE_CUES] = vector[:_SHAPE_CUES]
+        six = _without(named(probabilities(basis(values[None], coefficients), coefficients))[0], "full_neg")
+    else:  # a speck has no shape to speak of, a full frame neither: too little, or too much, is all one can say
+        likely = "erode" if sight == "tiny" else "dilate"
+        six = np.array([2.0 if name == likely else float(name in _BY_SHAPE) for name in DEFECTS])
+        six = six / six.sum()
+    prior, low, high = coefficients.prior
+    iou = min(prior, _NEVER_ACCEPTED)
+    return Estimate(
+        iou=iou,
+        iou_low=min(low, iou),
+        iou_high=max(high, iou),
+        defect=DEFECTS[int(six.argmax())],
+        defect_probs=_by_name(six),
+        novelty=1.0,
+        sight=sight,
+        arbitrary=0.0,
+    )
+
+
+def _without(six: Array, defect: Defect) -> Array:
+    kept = np.where(np.array(DEFECTS) == defect, 0.0, np.maximum(six, 1e-9))
+    return np.asarray(kept / kept.sum(), dtype=np.float64)
+
+
+def _by_name(six: Array) -> dict[str, float]:
+    return {name: float(value) for name, value in zip(DEFECTS, six, strict=True)}
 
 
 @cache
@@ -175,9 +262,10 @@ def to_json(coefficients: Coefficients) -> dict[str, Any]:
             }
             for at, name in enumerate(names)
         },
-        "defects": {name: weights(row) for name, row in zip(DEFECTS, coefficients.defects, strict=True)},
+        "defects": {name: weights(row) for name, row in zip(CLASSES, coefficients.defects, strict=True)},
         "iou": {name: weights(row) for name, row in zip(JUDGED, coefficients.iou, strict=True)},
         "interval": {name: _shorts(np.array(reach)) for name, reach in coefficients.reach.items()},
+        "prior": _shorts(np.array(coefficients.prior)),
         "novelty": {
             "distances": _shorts(np.array(coefficients.distances)),
             "precision": [_shorts(row[: at + 1]) for at, row in enumerate(coefficients.precision)],
@@ -204,14 +292,16 @@ def from_json(value: Mapping[str, Any]) -> Coefficients:
     lower = np.zeros((len(names), len(names)))
     for at, row in enumerate(value["novelty"]["precision"]):
         lower[at, : at + 1] = row
+    prior, low, high = (float(number) for number in value["prior"])
     near, middle, far = (float(number) for number in value["novelty"]["distances"])
     return Coefficients(
         mean=np.array([row["mean"] for row in rows], dtype=np.float64),
         spread=np.array([row["spread"] for row in rows], dtype=np.float64),
         knots=np.array([row["knots"] for row in rows], dtype=np.float64).T,
-        defects=np.array([weights(value["defects"][name]) for name in DEFECTS]),
+        defects=np.array([weights(value["defects"][name]) for name in CLASSES]),
         iou=np.array([weights(value["iou"][name]) for name in JUDGED]),
         reach={name: (float(reach[0]), float(reach[1])) for name, reach in value["interval"].items()},
+        prior=(prior, low, high),
         precision=lower + np.tril(lower, -1).T,
         distances=(near, middle, far),
     )

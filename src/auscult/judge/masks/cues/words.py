@@ -10,12 +10,22 @@ from numpy.typing import NDArray
 
 from auscult.judge.masks.cues.measure import Findings
 from auscult.judge.masks.cues.model import Estimate
+from auscult.judge.masks.cues.sight import Sight
 from auscult.types import Box, Defect
 
 Remark: TypeAlias = tuple[str, Box | None]
 
 _UNCHECKED: Final = "whether it is the right object was not checked"
 _OFF = 0.08
+_MOSTLY = 0.5  # share of the outline on an edge, below which the outline is not said to follow the picture
+_OF_NOTE = 0.01  # of the area: smaller holes and notches are not given as the reason
+_GUESS = 0.9
+_DOUBT = 0.2  # probability of lying on no object
+_NOTHING_SEEN: Final[dict[Sight, str]] = {
+    "tiny": "the mask is too small or too thin to judge by its picture",
+    "full": "the mask fills the frame, so there is no outline to check",
+    "flat": "the picture shows nothing along the outline to check it by",
+}
 _MIDDLE: Final = "in the middle"
 
 
@@ -29,41 +39,63 @@ def say(findings: Findings, estimate: Estimate) -> tuple[str, Box | None]:
     Returns:
         One sentence, and the box of the worst place in frame pixels; None where no place stands out.
     """
-    text, box = _SAYERS[estimate.defect](findings)
+    if estimate.sight in _NOTHING_SEEN:
+        text, box = _blind(findings, estimate)
+    else:
+        text, box = _SAYERS[estimate.defect](findings)
+    if estimate.sight == "small":
+        text = f"{text}; it is smaller than anything this judge was measured on"
+    if estimate.arbitrary > _DOUBT and estimate.defect != "full_neg":
+        text = f"{text}; masks that lie on no object can look like this too"
+    if estimate.iou_high - estimate.iou_low > _GUESS:
+        text = f"{text}; the estimate is hardly better than a guess here"
     return f"{text[0].upper()}{text[1:]}; {_UNCHECKED}.", box
+
+
+def _blind(findings: Findings, estimate: Estimate) -> Remark:
+    """What is left to say without a boundary to look at: why, and holes or parts where these are the defect."""
+    text = _NOTHING_SEEN[estimate.sight]
+    if estimate.sight != "flat" or estimate.defect not in {"cutout", "merge"}:
+        return text, None
+    found, box = (_hole_or_notch if estimate.defect == "cutout" else _second_part)(findings)
+    return (f"{text}; by its shape alone, {found}", box) if found else (text, None)
 
 
 def _perfect(findings: Findings) -> Remark:
     cues = findings.cues
-    if len(findings.ribbon.points) == 0:
-        return "the mask fills the frame, so there is no outline to look at", None
+    on = cues["peak_on_share"]
     flaws = []
     if cues["hole_largest"] > 0:
-        flaws.append(f"holes of {_percent(cues['hole_share'] ** 2)} of the area")
+        flaws.append(f"holes ({_percent(cues['hole_share'] ** 2)} of the area)")
     if cues["part_second"] > 0:
-        flaws.append(f"loose parts of {_percent(cues['parts_share'] ** 2)} of it")
-    rest = " and ".join(flaws) if flaws else "no hole and no loose part"
-    return f"{_percent(cues['peak_on_share'])} of the outline lies on an edge of the picture, with {rest}", None
+        flaws.append(f"separate parts ({_percent(cues['parts_share'] ** 2)} outside the largest)")
+    rest = f"its {' and '.join(flaws)} look like the object's own" if flaws else "it has no hole and no loose part"
+    if on < _MOSTLY:
+        return f"no defect stands out, though only {_percent(on)} of the outline lies on an edge of the picture", None
+    return f"{_percent(on)} of the outline lies on an edge of the picture, and {rest}", None
 
 
 def _cutout(findings: Findings) -> Remark:
+    text, box = _hole_or_notch(findings)
+    return (text or "the mask is like those with a piece missing, but no hole or notch of note was found"), box
+
+
+def _hole_or_notch(findings: Findings) -> Remark:
+    """The holes, or the largest notch; an empty text where neither makes 1 % of the area."""
     cues, shape = findings.cues, findings.shape
     holes = cues["hole_share"] ** 2
     notch = cues["notch_largest"] ** 2
-    if shape.hole_box is not None and holes >= 0.5 * notch:
+    share = holes / (1 + holes)
+    if shape.hole_box is not None and holes >= 0.5 * notch and share >= _OF_NOTE:
         count = round(float(np.expm1(cues["hole_count"])))
         where = _place(findings, shape.hole_box)
-        share = _percent(holes / (1 + holes))
-        if count == 1:
-            return f"about {share} of the area inside is missing, {where}", _box(findings, shape.hole_box)
-        text = f"about {share} of the area inside is missing in {count} holes, the largest {where}"
-        return text, _box(findings, shape.hole_box)
-    if shape.bite_box is not None and notch > 0.005:
-        where = _place(findings, shape.bite_box)
-        return f"a notch of about {_percent(notch)} of the area cuts into the outline, {where}", _box(
-            findings, shape.bite_box
-        )
-    return "the shape is like that of masks with a piece missing, but no hole or notch stands out", None
+        text = f"about {_percent(share)} of the area inside is missing"
+        many = "" if count == 1 else f" in {count} holes, the largest"
+        return f"{text}{many or ','} {where}", _box(findings, shape.hole_box)
+    if shape.bite_box is not None and notch >= _OF_NOTE:
+        where, box = _place(findings, shape.bite_box), _box(findings, shape.bite_box)
+        return f"a notch of about {_percent(notch)} of the area cuts into the outline, {where}", box
+    return "", None
 
 
 def _erode(findings: Findings) -> Remark:
@@ -81,22 +113,33 @@ def _dilate(findings: Findings) -> Remark:
 
 
 def _merge(findings: Findings) -> Remark:
-    cues, shape, scene = findings.cues, findings.shape, findings.scene
+    cues, scene = findings.cues, findings.scene
     if scene.swallowed_box is not None:
         share = _percent(cues["swallowed"] ** 2)
         return f"another object of the frame is covered too and makes {share} of the mask", scene.swallowed_box
-    if shape.part_box is not None and cues["part_second"] ** 2 > 0.02:
-        count = round(float(np.exp(cues["part_count"])))
-        share = _percent(cues["part_second"] ** 2)
-        where = _place(findings, shape.part_box)
-        return f"{count} separate parts, the second holds {share}, {where}", _box(findings, shape.part_box)
+    text, box = _second_part(findings)
+    if text:
+        return text, box
     said = _coloured(findings, "inside")
     return said or ("the shape is like that of masks that hold two objects, but no second part stands out", None)
 
 
+def _second_part(findings: Findings) -> Remark:
+    """The second largest part; an empty text where it is small."""
+    cues, shape = findings.cues, findings.shape
+    second = cues["part_second"] ** 2
+    if shape.part_box is None or second <= 0.02:
+        return "", None
+    count = round(float(np.exp(cues["part_count"])))
+    where = _place(findings, shape.part_box)
+    return f"{count} separate parts, the second holds {_percent(second)}, {where}", _box(findings, shape.part_box)
+
+
 def _full_neg(findings: Findings) -> Remark:
-    del findings
-    return "shape, size and place are more like those of another object than of the one meant, a weak sign", None
+    on = findings.cues["peak_on_share"]
+    if on < _MOSTLY:
+        return f"the outline follows no object: {_percent(on)} of it lies on an edge of the picture", None
+    return "the mask's outline and colours are unlike those of masks on an object, a weak sign", None
 
 
 _SAYERS: Final[dict[Defect, Callable[[Findings], Remark]]] = {
