@@ -254,8 +254,12 @@ def _instances(path: Path) -> dict[str, list[Mapping[str, Any]]]:
             if not annotation["iscrowd"]:
                 found.setdefault(names[annotation["image_id"]], []).append(annotation["rle"])
     except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         raise InputError(
-            f"the instances cannot be read: {error}", expected="COCO instances with compressed RLE", path=path
+            f"the instances cannot be read: {reason}",
+            expected="COCO instances with compressed RLE",
+            hint="--data is the folder that holds images/coco and video/davis2016",
+            path=path,
         ) from error
     return found
 
