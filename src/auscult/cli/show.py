@@ -29,7 +29,8 @@ class Lines:
     def stage(self, name: str, total: int) -> None:
         """Begin a stage."""
         self._name, self._done, self._total, self._told_s = name, 0, total, time.monotonic()
-        say(f"{name}: {total}")
+        if total:
+            say(f"{name}: {total}")
 
     def step(self, count: int = 1) -> None:
         """Count, and say so now and then."""

@@ -17,6 +17,7 @@ from auscult.act.policy import Policy, decide
 from auscult.errors import AuscultError
 from auscult.jobs.errors import failed_row
 from auscult.jobs.groups import FrameGroup
+from auscult.jobs.items import asked
 from auscult.jobs.resume import input_digest
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
@@ -143,12 +144,7 @@ def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:
     origin: dict[str, Any] = {"frame": frame.as_posix(), "reading": loaded.reading}
     if item.mask.path is not None:
         origin["mask"] = item.mask.path.name
-    if item.query.text is not None:
-        origin["text"] = item.query.text
-    if item.clip is not None:
-        origin["clip"] = item.clip
-    if item.time_s is not None:
-        origin["time_s"] = item.time_s
+    origin |= asked(item)
     if item.extra:
         origin["extra"] = dict(item.extra)
     return origin

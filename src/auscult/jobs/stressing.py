@@ -11,6 +11,7 @@ from typing import Any
 from auscult.errors import AuscultError, InputError
 from auscult.jobs.errors import failed_row
 from auscult.jobs.groups import FrameGroup
+from auscult.jobs.items import asked
 from auscult.jobs.resume import input_digest
 from auscult.media.frames import frame_size
 from auscult.media.masks import encode_mask, read_mask
@@ -142,12 +143,7 @@ def stressed_line(item: Item, name: str, stressed: Stressed, *, names: tuple[str
     frame_name, mask_name, truth_name = names
     truth = stressed.truth
     row: dict[str, Any] = {"id": name, "frame": frame_name, "mask": mask_name}
-    if item.query.text is not None:
-        row["text"] = item.query.text
-    if item.clip is not None:
-        row["clip"] = item.clip
-    if item.time_s is not None:
-        row["time_s"] = item.time_s
+    row |= asked(item)
     row["truth"] = {
         "mask": truth_name,
         "iou": truth.iou,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 
 from auscult.errors import AuscultError, OutputError
@@ -185,11 +186,10 @@ class Files:
                 self._open[name] = os.open(self.folder / name, flags, 0o644)
             descriptor = self._open[name]
             size = os.fstat(descriptor).st_size
-            try:
+            with ExitStack() as undo:
+                undo.callback(os.ftruncate, descriptor, size)
                 _write_all(descriptor, data)
-            except BaseException:
-                os.ftruncate(descriptor, size)
-                raise
+                undo.pop_all()  # the whole of it was written
         except OSError as error:
             raise failed(error, self.folder, f"{name} cannot be written; what it holds already is kept") from error
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -63,7 +64,8 @@ def open_run(
     _make(folder)
     refuse_strangers(folder)
     held = lock.FolderLock(folder)
-    try:
+    with ExitStack() as undo:
+        undo.callback(held.release)
         refuse_strangers(folder)
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         new: dict[str, Any] = load(dump(run))
@@ -77,9 +79,7 @@ def open_run(
             new = _resumed(old, new)
         opened = RunFolder(held, files, new, resumed=old is not None and not overwrite)
         opened.write_json(MANIFEST, new)
-    except BaseException:
-        held.release()
-        raise
+        undo.pop_all()  # the run keeps the lock
     return opened
 
 
