@@ -43,7 +43,7 @@ def test_frame_as_outline_is_padding(mask: Mask) -> None:
 @settings(deadline=None, max_examples=40)
 @given(small_masks, st.floats(0.5, 6.0))
 def test_bands_lie_on_their_side(mask: Mask, width_px: float) -> None:
-    inner, outer = regions.inner_band(mask, width_px), regions.outer_band(mask, width_px)
+    inner, outer = mask & (regions.depth(mask) <= width_px), ~mask & (regions.reach(mask) <= width_px)
     assert not (inner & ~mask).any()
     assert not (outer & mask).any()
     if mask.any() and not mask.all() and width_px >= 1:

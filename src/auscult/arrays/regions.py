@@ -90,26 +90,6 @@ def reach(mask: Mask) -> NDArray[np.float32]:
     return _distance(~mask)
 
 
-def inner_band(mask: Mask, width_px: float) -> Mask:
-    """Mask pixels within ``width_px`` of the outside; the frame's edge is no outline.
-
-    Returns:
-        A new bool (H, W), a subset of ``mask``.
-    """
-    band: Mask = mask & (depth(mask) <= width_px)
-    return band
-
-
-def outer_band(mask: Mask, width_px: float) -> Mask:
-    """Background pixels within ``width_px`` of the mask.
-
-    Returns:
-        A new bool (H, W), disjoint from ``mask``.
-    """
-    band: Mask = ~mask & (reach(mask) <= width_px)
-    return band
-
-
 def _distance(mask: Mask) -> NDArray[np.float32]:
     if mask.size == 0 or mask.all():  # OpenCV answers an arbitrary large number where no zero exists
         return np.full(mask.shape, np.inf, np.float32)

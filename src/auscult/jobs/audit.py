@@ -8,55 +8,40 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from auscult import registry
 from auscult.act.policy import Policy, load_policy
-from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.cases.listing import Listing, list_items
 from auscult.errors import NothingToDo
 from auscult.jobs.against_truth import collect_truth
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import finish_run
 from auscult.jobs.groups import Crew, each_frame
 from auscult.jobs.judging import Judged, make_auditor
-from auscult.jobs.manifests import SAME_RESULT, input_manifest
+from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.pictures import draw_worst
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.schema import Summary, error_to_json
 from auscult.types import Item
-from auscult.work.pool import default_workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditOptions:
+class AuditOptions(InputOptions):
     """What to audit and how.
 
     Attributes:
-        source: INPUT: a folder, an ``items.jsonl`` or a COCO json.
-        out: The output folder.
         judge: Name of a registered judge.
         policy: Name of a shipped policy, or a policy file.
-        listing: How INPUT is read.
-        workers: Worker processes; None for one per processor.
-        timeout_s: Limit for the masks of one frame together.
-        overwrite: Start anew over an earlier record.
-        given: Names of the options that the user spelled out, for the manifest.
     """
 
-    source: Path
-    out: Path
     judge: str = "masks.cues.v1"
     policy: str = "default"
-    listing: ListOptions = field(default_factory=ListOptions)
-    workers: int | None = None
-    timeout_s: float = 120.0
-    overwrite: bool = False
-    given: frozenset[str] = frozenset()
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -91,36 +76,24 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         crew = Crew(
             partial(make_auditor, judge.name, policy, _root(listing.items)),
-            _workers(options),
+            options.crew_size,
             options.timeout_s,
             "judge",
         )
         _judge_all(run, listing.items, crew, errors=errors, progress=listener)
-        draw_worst(run, listing.items, workers=_workers(options), progress=listener)
-        collect_truth(run, listing.items, workers=_workers(options), errors=errors, progress=listener)
+        draw_worst(run, listing.items, workers=options.crew_size, progress=listener)
+        collect_truth(run, listing.items, workers=options.crew_size, errors=errors, progress=listener)
         return finish_run(run, command="audit")
 
 
 def _manifest(options: AuditOptions, judge: registry.Entry, *, policy: Policy, listing: Listing) -> dict[str, Any]:
-    arguments = {
-        "source": str(options.source.resolve()),
-        "out": str(options.out),
-        "judge": judge.name,
-        "judge_from": judge.origin,
-        "policy": asdict(policy),
-        "workers": _workers(options),
-        "timeout": options.timeout_s,
-    }
-    return input_manifest("audit", arguments, given=options.given, options=options.listing, listing=listing, seeds={})
+    arguments = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
+    return input_manifest("audit", options, arguments=arguments, listing=listing, seeds={})
 
 
 def _root(items: Sequence[Item]) -> Path:
     """The deepest folder that holds all frames: names of frames on record are relative to it."""
     return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
-
-
-def _workers(options: AuditOptions) -> int:
-    return default_workers() if options.workers is None else options.workers
 
 
 def _judge_all(

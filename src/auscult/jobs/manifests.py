@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from auscult.cases.listing import Listing, ListOptions
 from auscult.record.digest import digest_json
 from auscult.record.manifest import build
+from auscult.work.pool import default_workers
 
 # What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
 # simply done too and each done one is checked by its own hash.
 SAME_RESULT = frozenset({"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes"})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions:
+    """What every job over an INPUT asks for.
+
+    Attributes:
+        source: INPUT: a folder, an ``items.jsonl`` or a COCO json.
+        out: The output folder.
+        listing: How INPUT is read.
+        workers: Worker processes; None for one per processor, 0 for this process.
+        timeout_s: Limit for the masks of one frame together.
+        overwrite: Start anew over an earlier record.
+        given: Names of the options that the user spelled out, for the manifest.
+    """
+
+    source: Path
+    out: Path
+    listing: ListOptions = field(default_factory=ListOptions)
+    workers: int | None = None
+    timeout_s: float = 120.0
+    overwrite: bool = False
+    given: frozenset[str] = frozenset()
+
+    @property
+    def crew_size(self) -> int:
+        """Worker processes, decided."""
+        return default_workers() if self.workers is None else self.workers
+
+
 def input_manifest(
     command: str,
-    arguments: Mapping[str, Any],
+    options: InputOptions,
     *,
-    given: frozenset[str],
-    options: ListOptions,
+    arguments: Mapping[str, Any],
     listing: Listing,
     seeds: Mapping[str, int],
 ) -> dict[str, Any]:
@@ -28,14 +57,20 @@ def input_manifest(
 
     Args:
         command: The verb.
-        arguments: Every argument of the verb, besides how INPUT is read.
-        given: Names of the arguments that the user spelled out; ``source`` and ``out`` always are.
-        options: How INPUT is read.
+        options: What was asked for; ``source`` and ``out`` always count as spelled out.
+        arguments: The verb's own arguments.
         listing: What was found there.
         seeds: Seeds by what they are for.
     """
-    everything = {**arguments, **{key: _plain(value) for key, value in asdict(options).items()}}
-    spelled = given | {"source", "out"}
+    everything = {
+        "source": str(options.source.resolve()),
+        "out": str(options.out),
+        **arguments,
+        "workers": options.crew_size,
+        "timeout": options.timeout_s,
+        **{key: _plain(value) for key, value in asdict(options.listing).items()},
+    }
+    spelled = options.given | {"source", "out"}
     return build(
         command,
         given={key: value for key, value in everything.items() if key in spelled},

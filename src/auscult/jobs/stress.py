@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from auscult import registry
-from auscult.cases.listing import ListOptions, list_items
+from auscult.cases.listing import list_items
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import Crew, each_frame
-from auscult.jobs.manifests import SAME_RESULT, input_manifest
+from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
 from auscult.jobs.stressing import Made, make_stresser
@@ -27,39 +26,24 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.types import ACTIONS, DEFECTS
-from auscult.work.pool import default_workers
 
 DIFFICULTIES = ("hard", "medium")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StressOptions:
-    """What to stress and how.
+class StressOptions(InputOptions):
+    """What to stress and how; the masks of ``source`` are taken as the truth.
 
     Attributes:
-        source: INPUT; its masks are taken as the truth.
-        out: The output folder.
         seed: The same seed makes the same masks.
         kinds: Defects to make, or ``all``.
         difficulties: ``hard`` (IoU .85 to .90), ``medium`` (.75 to .80), or both; merges and whole wrong objects have
             the difficulty that their IoU gives them and are always made.
-        listing: How INPUT is read.
-        workers: Worker processes; None for one per processor.
-        timeout_s: Limit for the masks of one frame together.
-        overwrite: Start anew over an earlier record.
-        given: Names of the options that the user spelled out, for the manifest.
     """
 
-    source: Path
-    out: Path
     seed: int = 0
     kinds: tuple[str, ...] = ("all",)
     difficulties: tuple[str, ...] = DIFFICULTIES
-    listing: ListOptions = field(default_factory=ListOptions)
-    workers: int | None = None
-    timeout_s: float = 120.0
-    overwrite: bool = False
-    given: frozenset[str] = frozenset()
 
 
 def stress_masks(options: StressOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -78,19 +62,10 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
     listing = list_items(options.source, options.listing)
     if not listing.items and not listing.errors:
         raise NothingToDo("the input holds no mask", path=options.source, hint="see `auscult stress masks --help`")
-    workers = default_workers() if options.workers is None else options.workers
     manifest = input_manifest(
         "stress masks",
-        {
-            "source": str(options.source.resolve()),
-            "out": str(options.out),
-            "kind": list(kinds),
-            "difficulty": list(difficulties),
-            "seed": options.seed,
-            "timeout": options.timeout_s,
-        },
-        given=options.given,
-        options=options.listing,
+        options,
+        arguments={"kind": list(kinds), "difficulty": list(difficulties), "seed": options.seed},
         listing=listing,
         seeds={"seed": options.seed},
     )
@@ -103,7 +78,7 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
         refuse_changed(done, listing.items)
         listener.stage("stressing", len(listing.items))
         each_frame(
-            Crew(make, workers, options.timeout_s, "stress"),
+            Crew(make, options.crew_size, options.timeout_s, "stress"),
             listing.items,
             done=done,
             keep=Keeper(run, errors),
