@@ -14,6 +14,7 @@ ALLOWED_SKIPS = (
     "the extra `demo` is not installed",
     "the extra `train` is not installed",
     "the extra `docs` is not installed",
+    "the extra `video` is not installed",
     "vos-benchmark is not installed",
 )
 

@@ -19,8 +19,11 @@ REFERENCE = ROOT / "docs" / "reference"
 VERBS = (
     ("demo",),
     ("audit",),
+    ("make", "scenes"),
     ("stress", "masks"),
+    ("run",),
     ("score",),
+    ("compare",),
     ("report",),
     ("act", "filter"),
     ("train",),

@@ -13,6 +13,7 @@ from auscult.version import VERSION
 if TYPE_CHECKING:
     from auscult import score, stress
     from auscult.jobs.python import audit, audit_mask, load_judge
+    from auscult.suites.registered import run
     from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, Truth, Verdict
 
 __version__ = VERSION
@@ -21,6 +22,7 @@ _HOMES = {
     "audit": "auscult.jobs.python",
     "audit_mask": "auscult.jobs.python",
     "load_judge": "auscult.jobs.python",
+    "run": "auscult.suites.registered",
     "Case": "auscult.types",
     "Evidence": "auscult.types",
     "Item": "auscult.types",
@@ -45,6 +47,7 @@ __all__ = [
     "audit",
     "audit_mask",
     "load_judge",
+    "run",
     "score",
     "stress",
 ]

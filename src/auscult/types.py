@@ -1,7 +1,8 @@
 """The nouns every room shares. All are frozen; arrays inside them are never written to.
 
 Conventions: a frame is uint8 RGB (H, W, 3), a mask bool (H, W), a box (x0, y0, x1, y1) in absolute pixels, half-open.
-Times are seconds. Scores are 0..1, higher is better.
+Samples of sound are float32 in [-1, 1], (samples,) or (channels, samples). Times are seconds. Scores are 0..1, higher is
+better.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 Frame: TypeAlias = NDArray[np.uint8]
 Mask: TypeAlias = NDArray[np.bool_]
+Samples: TypeAlias = NDArray[np.float32]
 Box: TypeAlias = tuple[int, int, int, int]
 
 Defect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "full_neg", "empty"]
@@ -46,6 +48,7 @@ class MaskRef:
         labels: Read a non-palette file's values as object indices, not as a soft mask.
         absent_ok: An index that does not occur in its file is an empty mask, not an error: in a truth, an object that
             is out of the picture.
+        positive: Every value above 0, in any colour channel, is the mask, as Ref-AVSBench draws it.
     """
 
     path: Path | None = None
@@ -54,6 +57,7 @@ class MaskRef:
     size: tuple[int, int] | None = None
     labels: bool = False
     absent_ok: bool = False
+    positive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +106,58 @@ class Item:
     truth: Truth | None = None
     others: tuple[MaskRef, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    source: Path | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One annotated frame of an instance.
+
+    Attributes:
+        frame: The picture file.
+        target: The true mask of the referred object, or None where the data set has none for this frame. An empty mask
+            says that the object is not in the picture.
+        others: Masks of the other objects, in an order that is the same at every moment of the instance; None where
+            the data set has none of that object here.
+        time_s: The frame's time in its clip.
+    """
+
+    frame: Path
+    target: MaskRef | None
+    others: tuple[MaskRef | None, ...] = ()
+    time_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instance:
+    """A referring expression and what it refers to in one clip or photograph, with truth: what benchmarks are made of.
+
+    Attributes:
+        id: Unique within its source (``uid`` of Ref-AVSBench).
+        clip: The video or photograph (``vid``); instances of one clip are one cluster.
+        query: The referring expression.
+        moments: The annotated frames, in order of time; one for a photograph. Never empty.
+        split: The source's own split (``train``, ``val``, ``test_s``, ``test_u``, ``test_n``); empty where it has none.
+        category: The target's category; empty where it is not known.
+        template: The family or template of the expression; empty where it is not known.
+        others: Names of the other objects, in the order of ``Moment.others``; empty text where not known.
+        sound: The clip's sound file.
+        absent: The expression refers to nothing in this clip (a null expression); targets are then None or empty.
+        source: The file that named this instance, for error messages.
+        line: The line of that file, from 1.
+    """
+
+    id: str
+    clip: str
+    query: Query
+    moments: tuple[Moment, ...]
+    split: str = ""
+    category: str = ""
+    template: str = ""
+    others: tuple[str, ...] = ()
+    sound: Path | None = None
+    absent: bool = False
     source: Path | None = None
     line: int | None = None
 

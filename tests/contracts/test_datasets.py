@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,33 +20,51 @@ from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 
 NAMES = [entry.name for entry in registry.entries("dataset")]
-BUILT_IN = {"datasets.folder.v1", "datasets.items.v1", "datasets.coco.v1", "datasets.davis.v1"}
+BUILT_IN = {f"datasets.{layout}.v1" for layout in ("folder", "items", "coco", "davis", "refavs", "mqravs", "refcoco")}
+RELEASED = {
+    "datasets.refavs.v1": ("media/v_0_10/frames", "gt_mask/v_0_10/fid_0"),
+    "datasets.mqravs.v1": ("media/v_0_10/frames", "masks"),
+    "datasets.refcoco.v1": ("train2014", "drawn"),
+    "datasets.davis.v1": ("JPEGImages/480p/dog", "Annotations/480p/dog"),
+}
 
 
 def example(name: str, root: Path) -> tuple[Path, ListOptions]:
     """A small INPUT of each built-in layout."""
     labels = np.zeros((8, 10), np.uint8)
     labels[1:4, 1:4], labels[5:7, 6:9] = 1, 2
-    frames, masks = {
-        "datasets.davis.v1": ("JPEGImages/480p/dog", "Annotations/480p/dog"),
-    }.get(name, ("frames", "masks"))
+    frames, masks = RELEASED.get(name, ("frames", "masks"))
     for stem in ("2", "10", "1"):
         write_frame(root / frames / f"{stem}.jpg", np.zeros((8, 10, 3), np.uint8))
         write_labels(root / masks / f"{stem}.png", labels)
     if name == "datasets.items.v1":
         (root / "items.jsonl").write_text('{"id": "a", "frame": "frames/1.jpg", "mask": "masks/1.png"}\n{"id": 3}\n')
-    if name != "datasets.coco.v1":
+    if name == "datasets.refavs.v1":
+        (root / "metadata.csv").write_text("vid,uid,split,fid,exp\nv_0_10,v_0_10_dog_1,train,0,the dog\n")
+    if name == "datasets.mqravs.v1":
+        row = {"uid": "v_0_10_dog_1", "vid": "v_0_10", "exp": "the dog", "kfid": 1}
+        row |= {"image_path": "media/v_0_10/frames/1.jpg", "gt_mask_path": {"mask_path": "masks/1.png"}}
+        (root / "train_test_meta_files").mkdir()
+        (root / "train_test_meta_files" / "test_s_image_filtered.json").write_text(json.dumps([row]))
+    if name == "datasets.refcoco.v1":
+        ref = {"ref_id": 3, "ann_id": 5, "image_id": 1, "category_id": 1, "split": "val", "file_name": "1.jpg"}
+        ref["sentences"] = [{"sent": "the dog", "raw": "the dog", "tokens": ["the", "dog"], "sent_id": 8}]
+        (root / "refs(unc).p").write_bytes(pickle.dumps([ref], protocol=2))
+    if name not in {"datasets.coco.v1", "datasets.refcoco.v1"}:
         return root, ListOptions()
+    file = "coco.json" if name == "datasets.coco.v1" else "instances.json"
     box = [[1, 1, 5, 1, 5, 6]]
-    (root / "coco.json").write_text(
+    (root / file).write_text(
         json.dumps(
             {
                 "images": [{"id": 1, "file_name": "1.jpg", "height": 8, "width": 10}],
-                "annotations": [{"id": 5, "image_id": 1, "segmentation": box}, {"id": 6}],
+                "annotations": [{"id": 5, "image_id": 1, "category_id": 1, "segmentation": box}, {"id": 6}],
+                "categories": [{"id": 1, "name": "dog"}],
             }
         )
     )
-    return root / "coco.json", ListOptions(images=root / "frames")
+    source = root / file if name == "datasets.coco.v1" else root
+    return source, ListOptions(images=root / frames)
 
 
 def load(name: str) -> Dataset:

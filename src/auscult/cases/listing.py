@@ -23,7 +23,8 @@ INPUTS = (
     "a folder with frames/ and masks/ (or --frames DIR --masks DIR); "
     "an items.jsonl, or a folder that holds one; "
     "a COCO json with --images FOLDER (results also need --instances FILE); "
-    "a DAVIS folder with JPEGImages/ and Annotations/"
+    "a DAVIS folder with JPEGImages/ and Annotations/; Ref-AVSBench (metadata.csv, media/, gt_mask/); "
+    "MQ-RAVSBench (train_test_meta_files/); RefCOCO (refs(...).p with instances.json) with --images FOLDER"
 )
 
 _BUILT_IN = "auscult"

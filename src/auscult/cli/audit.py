@@ -27,6 +27,13 @@ def audit(
     out: options.Out,
     judge: Annotated[str, typer.Option("--judge", help="A judge of `auscult list judge`.")] = "masks.cues.v1",
     policy: options.Policy = "default",
+    alone: Annotated[
+        bool,
+        typer.Option(
+            "--alone",
+            help="Show the judge one mask at a time; without it the masks of a frame are one another's other objects.",
+        ),
+    ] = False,
     text: options.Text = None,
     texts: options.Texts = None,
     frames: options.Frames = None,
@@ -50,6 +57,7 @@ def audit(
         out=out,
         judge=judge,
         policy=policy,
+        alone=alone,
         listing=options.listing(ctx),
         workers=workers,
         timeout_s=timeout,

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from auscult.cli import act, audit, demo, records, registered, stress, train
+from auscult.cli import act, audit, compare, demo, make, records, registered, run, stress, train
 from auscult.errors import AuscultError
 from auscult.version import VERSION
 
@@ -21,8 +21,11 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("audit")(audit.audit)
+app.add_typer(make.app, name="make")
 app.add_typer(stress.app, name="stress")
+app.command("run")(run.run)
 app.command("score")(records.score)
+app.command("compare")(compare.compare)
 app.command("report")(records.report)
 app.add_typer(act.app, name="act")
 app.command("train")(train.train)

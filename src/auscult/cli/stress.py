@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from auscult.cli import options, show
+from auscult.errors import UsageError
+
+if TYPE_CHECKING:
+    from auscult.jobs.progress import Progress
+    from auscult.record.schema import Summary
+    from auscult.report.tables import Table
+
+_OF_MASKS = frozenset({"kind", "difficulty"})
+_OF_SUITE = frozenset({"protocol", "split", "count", "negatives", "key_frame"})
+
+Source = Annotated[
+    Path,
+    typer.Argument(
+        metavar="INPUT",
+        parser=options.input_path,
+        help="What `auscult audit` takes; its masks are taken as the truth.",
+    ),
+]
+Kind = Annotated[
+    str, typer.Option("--kind", help="Comma-separated: perfect,cutout,dilate,erode,merge,full_neg, or all.")
+]
+Grades = Annotated[str, typer.Option("--difficulty", help="Comma-separated: hard (IoU .85-.90), medium (IoU .75-.80).")]
+Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the true masks, when not INPUT/masks.")]
+Suite = Annotated[
+    str | None, typer.Option("--suite", help="Build a whole benchmark instead: mqa, with its sampling and key frames.")
+]
+Protocol = Annotated[
+    str, typer.Option("--protocol", help="With --suite: image (one key frame), video (whole clips), or both.")
+]
+Split = Annotated[
+    str, typer.Option("--split", help="With --suite: splits of INPUT to take.", show_default="all but val, test_n")
+]
+Count = Annotated[
+    int | None,
+    typer.Option("--count", min=1, help="With --suite: most instances of a split.", show_default="as MQ-RAVSBench"),
+]
+Negatives = Annotated[
+    str, typer.Option("--negatives", help="With --suite: other objects: the data set's own, or a model that proposes.")
+]
+KeyFrame = Annotated[
+    str,
+    typer.Option("--key-frame", help="With --suite: objects are counted as annotated, or by a model that proposes."),
+]
 
 app = typer.Typer(help="Make controlled test material: what can go wrong, on purpose.", no_args_is_help=True)
 
@@ -20,30 +64,22 @@ def _stress() -> None:
 @app.command("masks")
 def stress_masks_command(
     ctx: typer.Context,
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT",
-            parser=options.input_path,
-            help="What `auscult audit` takes; its masks are taken as the truth.",
-        ),
-    ],
+    source: Source,
     *,
     out: options.Out,
     seed: options.Seed = 0,
-    kind: Annotated[
-        str,
-        typer.Option("--kind", help="Comma-separated: perfect,cutout,dilate,erode,merge,full_neg, or all."),
-    ] = "all",
-    difficulty: Annotated[
-        str, typer.Option("--difficulty", help="Comma-separated: hard (IoU .85-.90), medium (IoU .75-.80).")
-    ] = "hard,medium",
+    kind: Kind = "all",
+    difficulty: Grades = "hard,medium",
+    suite: Suite = None,
+    protocol: Protocol = "image,video",
+    split: Split = "",
+    count: Count = None,
+    negatives: Negatives = "own",
+    key_frame: KeyFrame = "annotated",
     text: options.Text = None,
     texts: options.Texts = None,
     frames: options.Frames = None,
-    masks: Annotated[
-        Path | None, typer.Option("--masks", help="Folder of the true masks, when not INPUT/masks.")
-    ] = None,
+    masks: Masks = None,
     images: options.Images = None,
     instances: options.Instances = None,
     root: options.Root = None,
@@ -56,25 +92,67 @@ def stress_masks_command(
     quiet: options.Quiet = False,
 ) -> None:
     """Make the six mask defects from true masks, with the exact IoU of each; writes an INPUT that audit takes."""
-    from auscult.jobs.stress import StressOptions, stress_masks
-
-    job = StressOptions(
-        source=source,
-        out=out,
-        seed=seed,
-        kinds=options.names(kind),
-        difficulties=options.names(difficulty),
-        listing=options.listing(ctx),
-        workers=workers,
-        timeout_s=timeout,
-        overwrite=overwrite,
-        given=options.given(ctx),
-    )
+    _refuse_mixed(suite, options.given(ctx))
+    shared: dict[str, Any] = {
+        "source": source,
+        "out": out,
+        "seed": seed,
+        "listing": options.listing(ctx),
+        "workers": workers,
+        "timeout_s": timeout,
+        "overwrite": overwrite,
+        "given": options.given(ctx),
+    }
     with show.progress_bar(quiet=quiet) as progress:
-        summary, shown = stress_masks(job, progress)
+        if suite is None:
+            summary, shown = _stress_masks(shared, kind=kind, difficulty=difficulty, progress=progress)
+        else:
+            wanted: dict[str, Any] = {"count": count, "negatives": negatives, "key_frame": key_frame}
+            wanted |= {"protocols": options.names(protocol), "splits": options.names(split)}
+            summary, shown = _build(suite, shared | wanted, progress)
     if json:
         show.as_json(summary.as_json())
     else:
         show.tables(shown)
         show.say(f"next: auscult audit {out} --out {out}-audit")
     show.exit_code(summary, max_failed=max_failed, record=out)
+
+
+def _refuse_mixed(suite: str | None, given: frozenset[str]) -> None:
+    """Refuse options of the one with the other.
+
+    Raises:
+        UsageError: A benchmark always has every kind; single masks know no protocol.
+    """
+    wrong = sorted(given & (_OF_SUITE if suite is None else _OF_MASKS))
+    if wrong:
+        words = ", ".join("--" + name.replace("_", "-") for name in wrong)
+        raise UsageError(
+            f"{words} {'needs' if suite is None else 'does not go with'} --suite",
+            hint="a benchmark holds every kind; --suite mqa builds one"
+            if suite is None
+            else "leave it out: a benchmark holds every kind and difficulty",
+        )
+
+
+def _stress_masks(
+    shared: Mapping[str, Any], *, kind: str, difficulty: str, progress: Progress
+) -> tuple[Summary, list[Table]]:
+    from auscult.jobs.stress import StressOptions, stress_masks
+
+    chosen: dict[str, Any] = {"kinds": options.names(kind), "difficulties": options.names(difficulty)}
+    return stress_masks(StressOptions(**shared, **chosen), progress)
+
+
+def _build(suite: str, wanted: Mapping[str, Any], progress: Progress) -> tuple[Summary, list[Table]]:
+    """Build a benchmark alone; ``auscult run`` builds it and has it judged.
+
+    Raises:
+        UsageError: There is no such benchmark of masks.
+    """
+    from auscult.suites.mqa.build import build_benchmark
+    from auscult.suites.mqa.options import BuildOptions
+
+    if suite not in {"mqa", "mqa.v1"}:
+        raise UsageError(f"there is no benchmark of masks {suite!r}", expected="mqa")
+    return build_benchmark(BuildOptions(**wanted), progress)

@@ -38,10 +38,13 @@ class AuditOptions(InputOptions):
     Attributes:
         judge: Name of a registered judge.
         policy: Name of a shipped policy, or a policy file.
+        alone: Show the judge one candidate at a time. The candidates of a benchmark are of one object, and not one
+            another's other objects: shown together they would give the defect away.
     """
 
     judge: str = "masks.cues.v1"
     policy: str = "default"
+    alone: bool = False
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -75,7 +78,7 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         errors = ErrorLog(run)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         crew = Crew(
-            partial(make_auditor, judge.name, policy, _root(listing.items)),
+            partial(make_auditor, judge.name, policy, _root(listing.items), alone=options.alone),
             options.crew_size,
             options.timeout_s,
             "judge",
@@ -87,7 +90,9 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
 
 
 def _manifest(options: AuditOptions, judge: registry.Entry, *, policy: Policy, listing: Listing) -> dict[str, Any]:
-    arguments = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
+    arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
+    if options.alone:
+        arguments["alone"] = True
     return input_manifest("audit", options, arguments=arguments, listing=listing, seeds={})
 
 

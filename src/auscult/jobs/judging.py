@@ -57,12 +57,14 @@ class Auditor:
         policy: What decides.
         root: The folder that frame names on record are relative to.
         limits: Bounds on what is opened.
+        alone: Show the judge no other candidate of the frame.
     """
 
     judge: MaskJudge
     policy: Policy
     root: Path = field(default=Path())
     limits: Limits = field(default=DEFAULT_LIMITS)
+    alone: bool = False
 
     def __call__(self, group: FrameGroup) -> list[Judged]:
         """Judge the wanted items of one frame, in their order."""
@@ -72,7 +74,7 @@ class Auditor:
             frame_digest = digest_file(wanted[0].frame)
         except AuscultError as error:
             return [Judged(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
-        masks = {item.id: self._open(item, frame) for item in group.items}
+        masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else group.items)}
         return [self._one(item, frame, masks=masks, frame_digest=frame_digest) for item in wanted]
 
     def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
@@ -92,7 +94,8 @@ class Auditor:
         loaded = masks[item.id]
         if isinstance(loaded, AuscultError):
             return Judged(id=item.id, error=failed_row(item, loaded, "read"))
-        others = tuple(other.mask for name, other in masks.items() if name != item.id and isinstance(other, LoadedMask))
+        shown = {} if self.alone else masks
+        others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
         case = Case(id=item.id, frame=frame, query=item.query, others=others)
         try:
             begun = time.perf_counter()
@@ -114,9 +117,9 @@ class Auditor:
         )
 
 
-def make_auditor(judge: str, policy: Policy, root: Path) -> Auditor:
+def make_auditor(judge: str, policy: Policy, root: Path, *, alone: bool = False) -> Auditor:
     """Load the judge and make the worker's function; module-level, so that a child process can be told to call it."""
-    return Auditor(load_judge(judge), policy, root)
+    return Auditor(load_judge(judge), policy, root, alone=alone)
 
 
 def load_judge(name: str) -> MaskJudge:

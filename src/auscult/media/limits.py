@@ -15,10 +15,20 @@ class Limits:
         max_pixels: Height times width of a picture or mask. Pillow has a ceiling of its own, about 179 million, that
             no larger value lifts.
         max_bytes: Size of the file.
+        max_seconds: Length of a sound or video.
+        max_channels: Channels of a sound.
+        max_rate_hz: Sample rate of a sound.
+        max_samples: Samples of a sound over all its channels; each takes 4 bytes.
+        max_frames: Frames of a video.
     """
 
     max_pixels: int = 100_000_000
     max_bytes: int = 268_435_456
+    max_seconds: float = 3600.0
+    max_channels: int = 32
+    max_rate_hz: int = 384_000
+    max_samples: int = 120_000_000
+    max_frames: int = 250_000
 
 
 DEFAULT_LIMITS = Limits()
@@ -42,4 +52,50 @@ def check_pixels(size: tuple[int, int], *, limits: Limits, path: object = None) 
             expected=f"at most {limits.max_pixels:,} pixels",
             hint="scale or crop the picture; nothing was decoded",
             path=None if path is None else str(path),
+        )
+
+
+def check_seconds(seconds: float, *, limits: Limits, path: object = None) -> None:
+    """Refuse a sound or video that is too long.
+
+    Raises:
+        TooLarge: ``seconds`` is over ``limits.max_seconds``.
+    """
+    if seconds > limits.max_seconds:
+        raise TooLarge(
+            f"it is {seconds:,.1f} s long",
+            expected=f"at most {limits.max_seconds:,g} s",
+            hint="cut out the part that is needed",
+            path=None if path is None else str(path),
+        )
+
+
+def check_sound(shape: tuple[int, int], rate_hz: int, *, limits: Limits, path: object = None) -> None:
+    """Refuse a sound that is over the limits.
+
+    Args:
+        shape: (channels, samples of each).
+        rate_hz: Sample rate.
+        limits: The bounds.
+        path: The file it is about, for the message.
+
+    Raises:
+        TooLarge: Too many channels, too high a rate, too long, or too many samples in all.
+    """
+    channels, count = shape
+    where = None if path is None else str(path)
+    if channels > limits.max_channels or rate_hz > limits.max_rate_hz:
+        raise TooLarge(
+            f"a sound of {channels} channels at {rate_hz:,} Hz",
+            expected=f"at most {limits.max_channels} channels and {limits.max_rate_hz:,} Hz",
+            hint="mix or resample it; nothing was decoded",
+            path=where,
+        )
+    check_seconds(count / max(rate_hz, 1), limits=limits, path=path)
+    if channels * count > limits.max_samples:
+        raise TooLarge(
+            f"a sound of {channels} channels of {count:,} samples",
+            expected=f"at most {limits.max_samples:,} samples in all",
+            hint="cut out the part that is needed, or mix its channels",
+            path=where,
         )

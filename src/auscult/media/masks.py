@@ -109,8 +109,11 @@ def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: 
     with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
         turn, mode = orientation(picture), picture.mode
         _check_size(upright_size(picture), size, path)
-        array = _decoded(picture, path)
+        array = pixels(picture) if ref.positive else _decoded(picture, path)
     array = upright(array, turn)
+    if ref.positive:
+        colours = array if array.ndim == 2 else array[..., : 3 if array.shape[2] >= 3 else 1].any(axis=2)
+        return LoadedMask(np.ascontiguousarray(colours > 0), "value>0")
     if mode == "P":
         return LoadedMask(of_indices(array, ref, path), "index")
     if array.ndim == 2:

@@ -36,7 +36,7 @@ class FolderDataset:
         if options.frames is not None or options.masks is not None:
             return True
         named = (source / "frames").is_dir() or (source / "masks").is_dir()
-        return named and not (source / "items.jsonl").is_file()
+        return named and not (source / "items.jsonl").is_file() and not (source / "train_test_meta_files").is_dir()
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List the masks that have a frame.

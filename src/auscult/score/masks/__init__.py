@@ -2,10 +2,12 @@
 
 from auscult.score.masks.boundary import BoundaryF, boundary_f
 from auscult.score.masks.overlap import MaskMean, iou, miou, oiou
+from auscult.score.masks.ref_avs import ClipMean, ref_avs_f, ref_avs_j, ref_avs_s
 from auscult.score.masks.video import DatasetJAndF, JAndF, ObjectJAndF, aggregate, j_and_f
 
 __all__ = [
     "BoundaryF",
+    "ClipMean",
     "DatasetJAndF",
     "JAndF",
     "MaskMean",
@@ -16,4 +18,7 @@ __all__ = [
     "j_and_f",
     "miou",
     "oiou",
+    "ref_avs_f",
+    "ref_avs_j",
+    "ref_avs_s",
 ]

@@ -1,0 +1,119 @@
+"""Small pieces of a picture that follow its edges, and which of them touch.
+
+Nothing here depends on OpenCV's number of threads.
+
+References: F. Meyer, "Color image segmentation", ICIP 1992 (watershed by flooding, as OpenCV has it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.types import Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Borders:
+    """Pairs of pieces that touch, each pair once.
+
+    Attributes:
+        pairs: int64 (n, 2), the lower label first, in rising order.
+        length_px: Neighbouring pixel pairs along each border, int64 (n,).
+        strength: Sum of the edge strength along each border, float64 (n,).
+    """
+
+    pairs: NDArray[np.int64]
+    length_px: NDArray[np.int64]
+    strength: NDArray[np.float64]
+
+
+def edge_strength(lab: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """How fast the colour changes at each pixel.
+
+    Args:
+        lab: uint8 (H, W, 3), as OpenCV scales CIE Lab.
+
+    Returns:
+        float32 (H, W): length of the gradient over all channels, in grey levels per pixel.
+    """
+    smooth = np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8)
+    total = np.zeros(lab.shape[:2], np.float32)
+    for channel in range(3):
+        one = np.ascontiguousarray(smooth[..., channel])
+        for step in ((1, 0), (0, 1)):
+            slope = np.asarray(cv2.Sobel(one, cv2.CV_16S, *step), dtype=np.float32) / 8.0
+            total += slope * slope
+    strength: NDArray[np.float32] = np.sqrt(total)
+    return strength
+
+
+def pieces(picture: Frame, strength: NDArray[np.float32], *, step_px: int) -> NDArray[np.int32]:
+    """Cut a picture into pieces by flooding from the calmest pixel of each cell of a grid.
+
+    Args:
+        picture: uint8 (H, W, 3).
+        strength: From ``edge_strength``, (H, W).
+        step_px: Side of the grid's cells.
+
+    Returns:
+        Labels int32 (H, W), 0..n-1, each of them present.
+    """
+    height, width = strength.shape
+    markers = np.zeros((height, width), np.int32)
+    label = 0
+    for top in range(0, height, step_px):
+        for left in range(0, width, step_px):
+            cell = strength[top : top + step_px, left : left + step_px]
+            row, column = np.unravel_index(int(np.argmin(cell)), cell.shape)
+            label += 1
+            markers[top + row, left + column] = label
+    # OpenCV makes the picture's outermost pixels dividing lines, markers or not: these lie beyond the picture.
+    flooded = np.pad(markers, 1)
+    cv2.watershed(np.pad(picture, ((1, 1), (1, 1), (0, 0)), mode="edge"), flooded)
+    return _without_gaps(flooded[1:-1, 1:-1])
+
+
+def _without_gaps(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Give the dividing lines of a watershed to one of the pieces beside them, and number the pieces anew."""
+    filled = labels
+    while (filled <= 0).any():
+        grown = np.maximum(filled, 0)
+        padded = np.pad(grown, 1)
+        best = np.zeros_like(grown)
+        for rows, columns in ((0, 1), (1, 0), (1, 2), (2, 1)):
+            shifted = padded[rows : rows + grown.shape[0], columns : columns + grown.shape[1]]
+            np.maximum(best, shifted, out=best)
+        filled = np.where(grown > 0, grown, best)
+    _, dense = np.unique(filled, return_inverse=True)
+    return dense.reshape(labels.shape).astype(np.int32)
+
+
+def borders(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> Borders:
+    """Which pieces touch (side by side, not cornerwise), and how strong the edge between them is.
+
+    Args:
+        labels: int32 (H, W), 0..n-1.
+        strength: (H, W); a pair of pixels counts with the larger of its two values.
+    """
+    firsts, seconds, values = [], [], []
+    for one, other in (
+        ((slice(None), slice(None, -1)), (slice(None), slice(1, None))),
+        ((slice(None, -1),), (slice(1, None),)),
+    ):
+        first, second = labels[one], labels[other]
+        differ = first != second
+        firsts.append(np.minimum(first, second)[differ])
+        seconds.append(np.maximum(first, second)[differ])
+        values.append(np.maximum(strength[one], strength[other])[differ])
+    count = int(labels.max()) + 1
+    keys = np.concatenate(firsts).astype(np.int64) * count + np.concatenate(seconds)
+    distinct, inverse = np.unique(keys, return_inverse=True)
+    return Borders(
+        pairs=np.stack(np.divmod(distinct, count), axis=1),
+        length_px=np.bincount(inverse, minlength=distinct.size),
+        strength=np.asarray(np.bincount(inverse, np.concatenate(values), distinct.size), dtype=np.float64),
+    )

@@ -1,0 +1,240 @@
+"""MQ-RAVSBench as released: candidate masks of Ref-AVSBench clips with their true IoU, defect and action.
+
+INPUT is the data root, the folder ``train_test_meta_files`` in it, or one of its JSON files. Every mask is an item with
+truth: the true mask of its frame, and what the file says of IoU, rank and action. The seventh group, ``null_masks``, is
+an empty mask, to be rejected. The key ``mqa`` says where in the benchmark an item stands, and ``auscult run mqa`` reads
+it; keys that the release's loader does not know come back under ``mqravs``. Of the training file's frames only the
+number is known, from the table: the picture is ``media/<folder>/frames/<kfid>.jpg``, unless the entry names it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from auscult.cases.datasets.mqravs_files import read_document
+from auscult.cases.datasets.refavs_table import KEY_FRAME, file_names, has_heading, read_table, template_of
+from auscult.cases.ids import check_id, shown
+from auscult.cases.layouts import mqravs, refavs
+from auscult.cases.layouts.mqravs import META, TABLE, Candidate, Entry, Protocol, Shown
+from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
+from auscult.cases.walk import base_folder, is_file, is_folder, within
+from auscult.errors import ErrorRecord, InputError
+from auscult.types import Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
+
+_FILE = re.compile(r"^(train)_audit_only_filtered\.json$|^(\w+)_(image|video)_filtered\.json$")
+_GRADED: Mapping[str, Defect] = {"cut": "cutout", "erode": "erode", "dilate": "dilate"}
+_ACTIONS: tuple[Action, ...] = ("accept", "minor_revision", "major_revision", "reject")
+_RANKS: Mapping[int | None, Difficulty] = {1: "hard", 2: "medium"}
+_MERGES: Mapping[Action | None, Difficulty] = {"minor_revision": "hard", "major_revision": "medium", "reject": "easy"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where an entry stands: its file, and what the names in it are relative to."""
+
+    file: Path
+    root: Path
+    base: Path
+    split: str
+    protocol: Protocol
+    rows: Mapping[str, refavs.Row] = field(default_factory=dict)
+
+    def path(self, name: str) -> Path:
+        return within(self.base, home=self.root, name=name)
+
+
+class MqRavsDataset:
+    """The benchmark of mask judges in its released files."""
+
+    name = "datasets.mqravs.v1"
+    meta = Metadata(
+        summary="MQ-RAVSBench: train_test_meta_files/ with train, image and video JSON, media/ and mask folders",
+        goal="lists the released candidates with their truth, for `auscult audit` and `auscult run mqa`",
+        modality="mask",
+        source="release of MQ-Auditor (MQ-RAVSBench)",
+        truth="iou_to_gt, the group, rank and action of every mask, and gt_mask_path",
+    )
+
+    def recognises(self, source: Path, options: ListOptions) -> bool:
+        """Whether it is the data root, its folder of JSON files, or one of them."""
+        if options.frames is not None or options.masks is not None or options.images is not None:
+            return False
+        if _FILE.match(source.name) and is_file(source):
+            return True
+        return bool(_files(source / META)) or (source.name == META and bool(_files(source)))
+
+    def list(self, source: Path, options: ListOptions) -> Listing:
+        """List every mask of every file, the training file first.
+
+        Raises:
+            NothingToDo: A file cannot be read.
+            UsageError: ``root`` does not contain it, or an option is for another layout.
+        """
+        refuse_options(options, "frames", "masks", "images", "instances", layout="MQ-RAVSBench")
+        folder = source / META if is_folder(source / META) else source if is_folder(source) else source.parent
+        files = [source] if is_file(source) else _files(folder)
+        root = folder.parent if folder.resolve().name == META else folder
+        base = base_folder(root, options.root)
+        table = root / TABLE if is_file(root / TABLE) else folder / refavs.TABLE
+        items: list[Item] = []
+        rows: dict[str, refavs.Row] = {}
+        errors: list[ListError] = []
+        notes: tuple[str, ...] = ()
+        if has_heading(table, *refavs.COLUMNS, KEY_FRAME):
+            read = read_table(table, released=False)
+            rows = {one.row.uid: one.row for one in reversed(read.rows)}  # the first row of a uid counts
+            errors += [(None, error) for error in read.errors]
+        else:
+            notes = ("no metadata.csv with a column kfid: the training file's expressions and frames are not known",)
+        for file in files:
+            split, protocol = _told(file.name)
+            place = _Place(file=file, root=root, base=base, split=split, protocol=protocol, rows=rows)
+            document = read_document(file, protocol=protocol)
+            errors += document.errors
+            for entry in document.document.entries:
+                try:
+                    items += list(_items(entry, place))
+                except InputError as error:
+                    errors.append((None, _record(error, entry, file)))
+        return Listing(tuple(items), tuple(errors), self.name, notes)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The benchmark's files in a folder: training, then image before video, splits by name."""
+    found = [folder / name for name in file_names(folder) if _FILE.match(name) and is_file(folder / name)]
+    return sorted(found, key=lambda path: (_told(path.name)[0] != mqravs.TRAIN, _told(path.name)[1], path.name))
+
+
+def _told(name: str) -> tuple[str, Protocol]:
+    """Split and protocol that a file's name says."""
+    match = _FILE.match(name)
+    if match is None or match[1]:
+        return mqravs.TRAIN, "image"
+    return match[2], "video" if match[3] == "video" else "image"
+
+
+def _record(error: InputError, entry: Entry, file: Path) -> ErrorRecord:
+    at = InputError(f"entry {shown(entry.uid)}: {error.message}", expected=error.expected, hint=error.hint, path=file)
+    return ErrorRecord.of(at, "read")
+
+
+def _items(entry: Entry, place: _Place) -> Iterator[Item]:
+    row = place.rows.get(entry.uid)
+    for number, here in enumerate(entry.shown):
+        frame = _frame_number(entry, here, row, place=number if place.protocol == "video" else None)
+        picture = place.path(here.image or _train_picture(entry, row, frame))
+        true = next((one.mask for one in here.candidates if one.kind == "perfect"), None)
+        seen: dict[str, int] = {}
+        for one in here.candidates:
+            defect = _defect(one.kind)
+            seen[defect] = seen.get(defect, 0) + 1
+            track = _track(one, defect, seen[defect])
+            yield Item(
+                id=check_id(f"{place.split}/{place.protocol}/{entry.uid}/{frame:05d}/{track}"),
+                frame=picture,
+                mask=MaskRef(path=place.path(one.mask), positive=True),
+                query=Query((row.exp if row is not None and row.exp else entry.exp) or None),
+                clip=_vid(entry, row),
+                time_s=float(frame),
+                truth=_truth(one, defect, None if true is None else place.path(true)),
+                extra=_extra(entry, here, one, place=place, frame=frame, track=track),
+                source=place.file,
+            )
+
+
+def _frame_number(entry: Entry, here: Shown, row: refavs.Row | None, *, place: int | None) -> int:
+    told = here.frame if place is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
+    number = place if told is None else told
+    if number is None:
+        raise InputError(
+            "the number of its key frame is not known",
+            expected=f"a row of {refavs.TABLE} with {KEY_FRAME}",
+            hint="put metadata.csv beside the file",
+        )
+    return number
+
+
+def _train_picture(entry: Entry, row: refavs.Row | None, frame: int) -> str:
+    folder = (row.folder if row is not None else entry.uid.rsplit("_", 2)[0]) or entry.uid
+    return refavs.frame_name(folder, frame)
+
+
+def _vid(entry: Entry, row: refavs.Row | None) -> str:
+    if row is not None and row.vid:
+        return row.vid
+    return entry.vid or entry.uid.rsplit("_", 2)[0]
+
+
+def _defect(kind: str) -> Defect:
+    """What a group's name means, as loosely as the release's loader reads it."""
+    word = kind.strip().lower()
+    if word in {"perfect", "gt", "gt_mask"}:
+        return "perfect"
+    if word in {"null", "null_mask", "null_masks", "empty", "empty_mask"}:
+        return "empty"
+    graded = next((defect for part, defect in _GRADED.items() if part in word), None)
+    if graded is not None:
+        return graded
+    if "merge" in word:
+        return "merge"
+    if "full" in word or "neg" in word:
+        return "full_neg"
+    raise InputError(
+        f"the kind of mask {shown(kind)} is not known", expected=f"one of: {', '.join(mqravs.PARTS)}, full_neg, null"
+    )
+
+
+def _truth(one: Candidate, defect: Defect, true: Path | None) -> Truth:
+    iou = one.iou
+    if iou is None and defect in {"perfect", "full_neg", "empty"}:
+        iou = 1.0 if defect == "perfect" else 0.0
+    action = _action(one.action, defect)
+    if defect in {"cutout", "erode", "dilate"}:
+        difficulty = _RANKS.get(one.rank)
+        action = action or ("minor_revision" if difficulty == "hard" else "major_revision" if difficulty else None)
+    else:
+        difficulty = _MERGES.get(action) if defect == "merge" else None
+    mask = None if true is None else MaskRef(path=true, absent_ok=True, positive=True)
+    return Truth(mask=mask, iou=iou, defect=defect, difficulty=difficulty, action=action)
+
+
+def _action(told: str | None, defect: Defect) -> Action | None:
+    for action in _ACTIONS:
+        if told is not None and action.partition("_")[0] in told.lower():
+            return action
+    if told is not None:
+        raise InputError(f"the action is {shown(told)}", expected=f"one of: {', '.join(_ACTIONS)}")
+    return {"perfect": _ACTIONS[0], "full_neg": _ACTIONS[3], "empty": _ACTIONS[3]}.get(defect)
+
+
+def _track(one: Candidate, defect: Defect, count: int) -> str:
+    if defect == "perfect":
+        return defect
+    graded = defect in {"cutout", "erode", "dilate"} and one.rank in _RANKS and count <= len(_RANKS)
+    return f"{defect}_{_RANKS[one.rank]}" if graded else f"{defect}_{count}"
+
+
+def _extra(entry: Entry, here: Shown, one: Candidate, *, place: _Place, frame: int, track: str) -> dict[str, Any]:
+    row = place.rows.get(entry.uid)
+    parts = entry.uid.rsplit("_", 2)
+    mqa: dict[str, Any] = {
+        "uid": entry.uid,
+        "vid": _vid(entry, row),
+        "split": place.split,
+        "protocol": place.protocol,
+        "frame": frame,
+        "rank": 1 if one.kind == "perfect" and one.rank is None else one.rank,
+        "track": track,
+        "category": parts[1] if len(parts) == 3 else "",
+        "template": template_of((row.exp if row is not None else entry.exp) or ""),
+    }
+    kept: dict[str, Any] = {**entry.more, **here.more, **one.more}
+    told = {"response": one.response} if one.response is not None else {}
+    return {"mqa": mqa, **told, **({"mqravs": kept} if kept else {})}
+
+
+DATASET = MqRavsDataset()

@@ -1,0 +1,237 @@
+"""Asset set two: a user's folder of cut-outs (``cutouts/``) and photographs (``backgrounds/``).
+
+A cut-out's category is the name of the sub-folder it lies in; directly in ``cutouts/`` it is the ``name`` of its row in
+``cutouts/names.csv`` (columns ``file,name``). Every file that cannot be used is an ``ErrorRecord``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.scenes.appearance import checked
+from auscult.cases.scenes.appearance.colours import word_of
+from auscult.cases.scenes.appearance.names import Named, categories
+from auscult.cases.scenes.appearance.resampling import box_of, resampled
+from auscult.cases.scenes.appearance.sprite import AssetSet, Look, Sprite
+from auscult.cases.walk import Tree, walk
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.media.cutouts import read_cutout
+from auscult.media.frames import FRAME_SUFFIXES, read_frame
+from auscult.types import Frame, Metadata
+
+_LEAST_CUTOUT_PX: Final = 12
+_LEAST_BACKGROUND_PX: Final = 64
+_MOST_UPSCALED: Final = 1.5
+_COLOUR_PIXELS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cutout:
+    path: Path
+    size: tuple[int, int]
+    colour: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A user's cut-outs and photographs.
+
+    A cut-out's colour word is measured; it has no texture word. ``Look.params["tallest_px"]`` is 1.5 times its own
+    height: above that it would look blown up, and ``sprite`` refuses.
+    """
+
+    name: str
+    cutouts: Mapping[str, Mapping[str, _Cutout]]
+    photographs: Mapping[str, Path]
+    meta: Metadata = Metadata(
+        summary="cut-outs with alpha on photographs, from a folder",
+        goal="scenes that look like photographs",
+        modality="image",
+        source="the user's files",
+        truth="category by sub-folder or names.csv, colour measured",
+    )
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Category to the names of its files, relative to ``cutouts/``; both in natural order."""
+        return {category: tuple(files) for category, files in self.cutouts.items()}
+
+    def backgrounds(self) -> tuple[str, ...]:
+        """Names of the photographs, relative to ``backgrounds/``, in natural order."""
+        return tuple(self.photographs)
+
+    def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:  # noqa: ARG002 - a photograph is as it is
+        """What a cut-out looks like; nothing is free about it.
+
+        Raises:
+            InputError: There is no such cut-out.
+        """
+        cutout = self._cutout(category, instance)
+        height, width = cutout.size
+        return Look(
+            category=category,
+            instance=instance,
+            aspect=round(width / height, 6),
+            colour=cutout.colour,
+            params={"tallest_px": _tallest_px(cutout)},
+        )
+
+    def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
+        """Read a cut-out and bring it to a size.
+
+        Args:
+            look: As ``look`` gives it.
+            height_px: Height of the thing before turning, 1 to ``look.params["tallest_px"]``.
+            turn_deg: Clockwise.
+
+        Raises:
+            InputError: The look is none of this folder, the height is out of range, or the file has changed.
+        """
+        cutout = self._cutout(look.category, look.instance)
+        checked.height(height_px, tallest_px=_tallest_px(cutout))
+        rgba, _ = _read(cutout.path)
+        return resampled(rgba, height_px=height_px, turn_deg=checked.degrees(turn_deg))
+
+    def background(self, name: str, *, size: tuple[int, int]) -> Frame:
+        """Read a photograph; it is scaled until it covers the size, and its middle is taken.
+
+        Args:
+            name: One of ``backgrounds()``.
+            size: (height, width) in pixels.
+
+        Raises:
+            InputError: There is no such photograph, it has changed, or the size is out of range.
+        """
+        if name not in self.photographs:
+            raise InputError(f"there is no background {name[:80]!r}", expected="one of the folder's photographs")
+        return covering(read_frame(self.photographs[name]), size=checked.size(size))
+
+    def _cutout(self, category: str, instance: str) -> _Cutout:
+        cutout = self.cutouts.get(category, {}).get(instance)
+        if cutout is None:
+            raise InputError(
+                f"there is no cut-out {instance[:80]!r} of category {category[:60]!r}",
+                hint="was the asset folder changed since the scenes were planned?",
+            )
+        return cutout
+
+
+def _tallest_px(cutout: _Cutout) -> int:
+    return int(_MOST_UPSCALED * cutout.size[0])
+
+
+def covering(photograph: Frame, *, size: tuple[int, int]) -> Frame:
+    """Scale a picture until it covers a size, and take its middle.
+
+    Args:
+        photograph: uint8 RGB (H, W, 3).
+        size: (height, width) in pixels.
+    """
+    height, width = size
+    scale = max(height / photograph.shape[0], width / photograph.shape[1])
+    tall, wide = (max(wanted, round(side * scale)) for wanted, side in zip(size, photograph.shape[:2], strict=True))
+    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    scaled = cv2.resize(photograph, (wide, tall), interpolation=way)
+    y, x = (tall - height) // 2, (wide - width) // 2
+    return np.ascontiguousarray(scaled[y : y + height, x : x + width], dtype=np.uint8)
+
+
+def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
+    """Open a folder of cut-outs and photographs; each file is read once.
+
+    Args:
+        root: Holds ``cutouts/`` and ``backgrounds/``.
+
+    Returns:
+        The asset set, and what cannot be used of it, each with its file.
+
+    Raises:
+        UsageError: One of the two folders is missing or has nothing that can be used.
+    """
+    cutouts, refused = _open_cutouts(walk(root / "cutouts", root=root))
+    photographs, unread = _open_photographs(walk(root / "backgrounds", root=root))
+    errors = (*refused, *unread)
+    for found, folder, wanted in (
+        (cutouts, "cutouts", "cut-out: a PNG, WebP or TIFF picture with alpha, in a sub-folder that names it"),
+        (photographs, "backgrounds", "photograph"),
+    ):
+        if not found:
+            first = f"; first of {len(errors)}: {errors[0].path}: {errors[0].error}" if errors else ""
+            raise UsageError(
+                f"the folder holds nothing to use{first}", expected=f"at least one {wanted}", path=root / folder
+            )
+    return Folder(name=root.name, cutouts=MappingProxyType(cutouts), photographs=MappingProxyType(photographs)), errors
+
+
+def _open_cutouts(tree: Tree) -> tuple[dict[str, Mapping[str, _Cutout]], list[ErrorRecord]]:
+    named, errors = categories(tree)
+    errors = [*tree.errors, *errors]
+    found: dict[str, dict[str, _Cutout]] = {}
+    for file in named:
+        try:
+            found.setdefault(file.category, {})[file.name] = _open_cutout(file)
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    return {category: MappingProxyType(found[category]) for category in sorted(found) if found[category]}, errors
+
+
+def _open_cutout(file: Named) -> _Cutout:
+    rgba, box = _read(file.path)
+    inside = rgba[rgba[..., 3] >= 224][:, :3]
+    step = max(1, len(inside) // _COLOUR_PIXELS)
+    size = (box[3] - box[1], box[2] - box[0])
+    return _Cutout(path=file.path, size=size, colour=word_of(inside[::step]))
+
+
+def _read(path: Path) -> tuple[NDArray[np.uint8], tuple[int, int, int, int]]:
+    """A cut-out cropped to what is at least half opaque and its soft edge, and the box of the former."""
+    rgba = read_cutout(path)
+    box = box_of(rgba[..., 3] >= 128)
+    if box is None:
+        raise InputError(
+            "the picture is transparent everywhere", expected="a thing with alpha of 128 or more", path=path
+        )
+    size = (box[3] - box[1], box[2] - box[0])
+    if min(size) < 2 or max(size) < _LEAST_CUTOUT_PX:
+        raise InputError(
+            f"the thing in the picture is {size[0]} x {size[1]} pixels (height x width)",
+            expected=f"at least {_LEAST_CUTOUT_PX} pixels on its longer side",
+            path=path,
+        )
+    if int(rgba[..., 3].min()) == 255:
+        raise InputError(
+            "the picture is opaque everywhere, so it shows no outline",
+            expected="transparency around the thing",
+            hint="cut the thing out; photographs belong into backgrounds/",
+            path=path,
+        )
+    return rgba, box
+
+
+def _open_photographs(tree: Tree) -> tuple[dict[str, Path], list[ErrorRecord]]:
+    errors = list(tree.errors)
+    found = {}
+    for name, path in tree.with_suffix(FRAME_SUFFIXES).items():
+        try:
+            _check_photograph(path)
+            found[name] = path
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    return found, errors
+
+
+def _check_photograph(path: Path) -> None:
+    size = read_frame(path).shape[:2]
+    if min(size) < _LEAST_BACKGROUND_PX:
+        raise InputError(
+            f"the photograph is {size[0]} x {size[1]} pixels (height x width)",
+            expected=f"at least {_LEAST_BACKGROUND_PX} pixels on each side",
+            path=path,
+        )

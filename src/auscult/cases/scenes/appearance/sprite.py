@@ -1,0 +1,97 @@
+"""What the parts of a picture are before they are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.types import Frame, Metadata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A thing's look: which thing of an asset set, and everything that was drawn for it.
+
+    Attributes:
+        category: Countable noun, singular.
+        instance: Name of this one thing within its set, such as a file; scenes of different splits share none.
+        aspect: Width over height, upright.
+        colour: A basic colour word where one fits, else None.
+        texture: ``plain``, ``striped``, ... where one fits, else None.
+        params: What else the asset set needs to draw it again; JSON values.
+    """
+
+    category: str
+    instance: str
+    aspect: float
+    colour: str | None = None
+    texture: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sprite:
+    """A thing drawn at one size.
+
+    Attributes:
+        rgb: uint8 (h, w, 3), straight (not multiplied by alpha); colours go on a little beyond the outline.
+        alpha: uint8 (h, w), 255 inside the thing; at least one pixel at 128 or more.
+    """
+
+    rgb: NDArray[np.uint8]
+    alpha: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Placed:
+    """A sprite put into a picture.
+
+    Attributes:
+        sprite: What; already at the size and turn wanted.
+        x_px: Its centre in the picture.
+        y_px: Its centre in the picture.
+        speed_px: (x, y) pixels it moves while the shutter is open; (0, 0) is sharp.
+    """
+
+    sprite: Sprite
+    x_px: float
+    y_px: float
+    speed_px: tuple[float, float] = (0.0, 0.0)
+
+
+class AssetSet(Protocol):
+    """Where looks and backgrounds come from."""
+
+    @property
+    def name(self) -> str:
+        """Of the set."""
+        ...
+
+    @property
+    def meta(self) -> Metadata:
+        """What it says about itself."""
+        ...
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Category to the names of its instances, both in a fixed order."""
+        ...
+
+    def backgrounds(self) -> tuple[str, ...]:
+        """Names of the backgrounds, in a fixed order; never empty."""
+        ...
+
+    def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
+        """Draw everything that is free about an instance: colour and texture for a generated one."""
+        ...
+
+    def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
+        """Draw a look at a size; pure."""
+        ...
+
+    def background(self, name: str, *, size: tuple[int, int]) -> Frame:
+        """A background as uint8 RGB (height, width, 3) of the wanted (height, width); pure."""
+        ...

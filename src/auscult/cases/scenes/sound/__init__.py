@@ -1,0 +1,4 @@
+"""How things sound: sources, spans, levels and places in stereo.
+
+It knows samples and seconds, no picture and no sentence.
+"""

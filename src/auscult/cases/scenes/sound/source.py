@@ -1,0 +1,77 @@
+"""What a sound track is before it is mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from auscult.types import Metadata, Samples
+
+Span: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One source of sound: which sound of a set, and everything that was drawn for it.
+
+    Attributes:
+        label: What it is: a kind of generated sound (``siren``), or a clip's label (``dog``).
+        instance: Name of this one sound within its set; scenes of different splits share none.
+        noun: What is heard, as a noun: ``siren``, ``bark``.
+        verb: What its maker does, third person: ``wails``, ``barks``.
+        params: What else is needed to make it again; JSON values.
+    """
+
+    label: str
+    instance: str
+    noun: str
+    verb: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """A source in a scene.
+
+    Attributes:
+        source: What sounds.
+        spans: When, in seconds; ordered and apart.
+        gain_db: Level at each of ``times_s``, relative to a fixed reference loudness; 0 or less.
+        pan: Place at each of ``times_s``, -1 left to 1 right.
+        times_s: Times of ``gain_db`` and ``pan``, rising; values between are interpolated.
+    """
+
+    source: Source
+    spans: tuple[Span, ...]
+    gain_db: tuple[float, ...]
+    pan: tuple[float, ...]
+    times_s: tuple[float, ...]
+
+
+class SoundSet(Protocol):
+    """Where sounds come from."""
+
+    @property
+    def name(self) -> str:
+        """The set's name, for the record."""
+        ...
+
+    @property
+    def meta(self) -> Metadata:
+        """What it is."""
+        ...
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Label to the names of its instances, both in a fixed order."""
+        ...
+
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:
+        """Draw everything that is free about an instance."""
+        ...
+
+    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+        """The source alone, (samples,) float32 at reference loudness, ``round(seconds * rate_hz)`` long; pure."""
+        ...

@@ -1,0 +1,108 @@
+"""Reading sound files: WAV with the core alone, everything that libsndfile knows (FLAC, Ogg, MP3) with the extra."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auscult.errors import InputError, UsageError
+from auscult.media.limits import DEFAULT_LIMITS, Limits, check_sound
+from auscult.media.paths import read_bytes
+from auscult.media.wav import Sound, bounded, decode_wav, is_wav
+
+SOUND_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aif", ".aiff", ".au", ".caf", ".w64"})
+"""Endings that a folder of sounds is searched for; a file named alone may have any."""
+
+_BLOCK = 1 << 16
+_EXPECTED = "a whole sound file: WAV, FLAC, Ogg or MP3"
+
+
+def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
+    """Read a sound file.
+
+    Args:
+        path: The file; the content counts, not the suffix.
+        limits: On bytes, channels, rate, seconds and samples; checked before decoding, and again while it goes on where
+            the header does not tell.
+
+    Returns:
+        (channels, samples) float32 in [-1, 1], and the rate; what is over full scale is cut off.
+
+    Raises:
+        InputError: Missing, empty, no sound, truncated or damaged, or without a single sample.
+        TooLarge: Over ``limits``.
+        UsageError: It is no plain WAV file, and the extra `video` is not installed.
+    """
+    data = read_bytes(path, limits=limits)
+    sound = decode_wav(data, path=path, limits=limits) if is_wav(data) else None
+    if sound is None:
+        sound = _decoded(data, path=path, limits=limits)
+    if sound.samples.shape[1] == 0:
+        raise InputError("the sound has no samples", expected=_EXPECTED, hint="copy or export it again", path=path)
+    return sound
+
+
+def _soundfile() -> Any:
+    try:
+        import soundfile
+    except (ImportError, OSError) as error:
+        raise UsageError(
+            "reading this sound needs the extra `video`",
+            expected="the package soundfile; a WAV file of PCM is read without it",
+            hint="pip install 'auscult[video]'",
+        ) from error
+    return soundfile
+
+
+def _decoded(data: bytes, *, path: Path, limits: Limits) -> Sound:
+    soundfile = _soundfile()
+    try:
+        # From memory: of a file with a name libsndfile would look at the ending.
+        with soundfile.SoundFile(io.BytesIO(data)) as file:
+            check_sound((file.channels, max(0, file.frames)), file.samplerate, limits=limits, path=path)
+            samples = _blocks(file, path=path, limits=limits)
+            return Sound(samples=samples, rate_hz=int(file.samplerate))
+    except InputError:
+        raise
+    except (
+        soundfile.SoundFileError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        MemoryError,
+    ) as error:
+        told = " ".join(str(error).split()).rpartition(": ")[2][:120]
+        raise InputError(
+            f"the file is no sound that can be decoded ({told})",
+            expected=_EXPECTED,
+            hint="convert it, or copy it again",
+            path=path,
+        ) from error
+
+
+def _blocks(file: Any, *, path: Path, limits: Limits) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Decode block by block: a length in a header may be wrong."""
+    parts: list[np.ndarray[Any, np.dtype[np.float32]]] = []
+    count = 0
+    while True:
+        block = file.read(_BLOCK, dtype="float32", always_2d=True)
+        if len(block) == 0:
+            break
+        parts.append(block)
+        count += len(block)
+        check_sound((file.channels, count), file.samplerate, limits=limits, path=path)
+    if count < file.frames and file.format != "MP3":  # the length of an MP3 is an estimate
+        raise InputError(
+            f"the sound is truncated or damaged: {count / file.samplerate:.3f} of "
+            f"{file.frames / file.samplerate:.3f} s could be decoded",
+            expected=_EXPECTED,
+            hint="copy or export it again",
+            path=path,
+        )
+    whole = np.concatenate(parts).T if parts else np.zeros((file.channels, 0), dtype=np.float32)
+    return bounded(whole, path=path)

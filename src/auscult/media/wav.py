@@ -1,0 +1,157 @@
+"""WAV files: writing 16-bit PCM, reading PCM and floating point, with numpy alone."""
+
+from __future__ import annotations
+
+import io
+import struct
+import wave
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.media.limits import DEFAULT_LIMITS, Limits, check_sound
+from auscult.types import Samples
+
+FULL_SCALE = 32_767.0
+"""What 1.0 is written as: -1 and 1 have the same size, as in libsndfile and most players."""
+
+_MOST_BYTES = 2**32 - 1 - 36
+_UNKNOWN_SIZES = (0, 0xFFFFFFFF)
+_PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sound:
+    """A sound as it was read.
+
+    Attributes:
+        samples: (channels, samples) float32 in [-1, 1].
+        rate_hz: Sample rate.
+    """
+
+    samples: Samples
+    rate_hz: int
+
+
+def encode_wav(samples: Samples, rate_hz: int) -> bytes:
+    """Encode sound as a WAV file of 16-bit PCM.
+
+    Args:
+        samples: (samples,) or (channels, samples) float in [-1, 1]; -1 and 1 become -32767 and 32767.
+        rate_hz: Sample rate, 1 Hz or more.
+
+    Raises:
+        ValueError: The array is no sound, holds a value that is out of range or not finite, or is longer than a WAV
+            file can be.
+    """
+    sound = np.atleast_2d(np.asarray(samples))
+    if sound.ndim != 2 or not 1 <= sound.shape[0] <= 65_535 or not np.issubdtype(sound.dtype, np.floating):
+        raise ValueError(f"a sound is float (samples,) or (channels, samples), not {sound.dtype} {np.shape(samples)}")
+    if sound.size and not float(np.max(np.abs(sound))) <= 1.0:
+        raise ValueError("a sound is finite and within -1 to 1")
+    if not 1 <= rate_hz < 2**31 // (2 * sound.shape[0]) or sound.size * 2 > _MOST_BYTES:
+        raise ValueError(f"a WAV file cannot hold {sound.shape[0]} x {sound.shape[1]} samples at {rate_hz} Hz")
+    whole = np.rint(sound.T * np.float32(FULL_SCALE)).astype("<i2")
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(sound.shape[0])
+        out.setsampwidth(2)
+        out.setframerate(rate_hz)
+        out.writeframes(whole.tobytes())
+    return file.getvalue()
+
+
+def is_wav(head: bytes) -> bool:
+    """Whether a file that begins so is a WAV file."""
+    return head[:4] == b"RIFF" and head[8:12] == b"WAVE"
+
+
+def decode_wav(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
+    """Decode a WAV file of PCM (8, 16, 24, 32 bits) or floating point (32, 64 bits).
+
+    Args:
+        data: The whole file.
+        path: Its name, for messages.
+        limits: Checked against the header, before anything is decoded.
+
+    Returns:
+        The sound, or None where it is of another coding.
+
+    Raises:
+        InputError: The file is damaged or truncated, or holds values that are not finite.
+        TooLarge: Over ``limits``.
+    """
+    form, body, declared = _chunks(data, path)
+    code, channels, rate_hz, _, block, bits = struct.unpack_from("<HHIIHH", form)
+    if code == _EXTENSIBLE and len(form) >= 26:
+        code = struct.unpack_from("<H", form, 24)[0]
+    if code not in {_PCM, _FLOAT} or bits not in ({8, 16, 24, 32} if code == _PCM else {32, 64}):
+        return None
+    if channels == 0 or rate_hz == 0 or block != channels * bits // 8:
+        raise _broken(path, f"its header says {channels} channels, {rate_hz} Hz and {block} bytes a sample")
+    count = declared // block
+    check_sound((channels, count), rate_hz, limits=limits, path=path)
+    if len(body) < count * block:
+        raise InputError(
+            f"the sound is truncated: {len(body) // block / rate_hz:.3f} of {count / rate_hz:.3f} s are there",
+            expected="a whole WAV file",
+            hint="copy or export it again",
+            path=path,
+        )
+    values = _values(body[: count * block], code=code, bits=bits)
+    return Sound(samples=bounded(values.reshape(count, channels).T, path=path), rate_hz=int(rate_hz))
+
+
+def bounded(values: NDArray[np.float32], *, path: Path) -> Samples:
+    """Samples as float32 within [-1, 1], C-contiguous; what is over full scale is cut off, as on any player.
+
+    Raises:
+        InputError: A value is not finite.
+    """
+    if not np.isfinite(values).all():
+        raise InputError("the sound holds values that are not finite", expected="samples from -1 to 1", path=path)
+    return np.clip(np.ascontiguousarray(values, dtype=np.float32), -1.0, 1.0)
+
+
+def _values(body: bytes, *, code: int, bits: int) -> NDArray[np.float32]:
+    if code == _FLOAT:
+        numbers = np.frombuffer(body, f"<f{bits // 8}")
+        # What a float32 cannot hold is over full scale anyway.
+        return np.asarray(np.clip(numbers, -2.0, 2.0), dtype=np.float32)
+    if bits == 8:
+        return np.asarray((np.frombuffer(body, np.uint8) - 128.0) / 128.0, dtype=np.float32)
+    if bits == 24:
+        raw = np.frombuffer(body, np.uint8).reshape(-1, 3)
+        whole = np.zeros((len(raw), 4), dtype=np.uint8)
+        whole[:, 1:] = raw
+        return np.asarray(whole.view("<i4")[:, 0] / 2.0**31, dtype=np.float32)
+    scale = np.float32(2.0 ** (bits - 1))
+    return np.asarray(np.frombuffer(body, f"<i{bits // 8}") / scale, dtype=np.float32)
+
+
+def _chunks(data: bytes, path: Path) -> tuple[bytes, bytes, int]:
+    """The format chunk, the bytes of the data chunk that are there, and how many it should have."""
+    place, form = 12, b""
+    while place + 8 <= len(data):
+        name, size = data[place : place + 4], int.from_bytes(data[place + 4 : place + 8], "little")
+        place += 8
+        if name == b"fmt ":
+            form = data[place : place + size]
+        elif name == b"data":
+            if len(form) < 16:
+                raise _broken(path, "no whole format chunk stands before its data")
+            rest = len(data) - place
+            # A program that wrote to a pipe could not go back to fill in the size.
+            declared = rest if size in _UNKNOWN_SIZES else size
+            return form, data[place : place + min(declared, rest)], declared
+        place += size + size % 2
+    raise _broken(path, "it has no data chunk")
+
+
+def _broken(path: Path, problem: str) -> InputError:
+    return InputError(
+        f"the WAV file is damaged: {problem}", expected="a whole WAV file", hint="copy or export it again", path=path
+    )

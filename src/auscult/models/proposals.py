@@ -1,0 +1,63 @@
+"""What proposes other objects of a frame, where no data set says which there are.
+
+A benchmark takes its negatives (wrong objects, merged neighbours) from the data set's own objects by default. For
+photographs without annotation it takes a ``MaskProposer``; detectors and segmenters fit the same interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from auscult.types import Frame, Mask, Metadata
+
+
+@runtime_checkable
+class MaskProposer(Protocol):
+    """Proposes masks of things in a frame."""
+
+    @property
+    def name(self) -> str:
+        """The registry's full name, ``classical.regions.v1``."""
+        ...
+
+    @property
+    def meta(self) -> Metadata:
+        """What it says about itself."""
+        ...
+
+    def __call__(self, frame: Frame, *, target: Mask | None = None) -> tuple[Mask, ...]:
+        """Propose things other than the target.
+
+        Args:
+            frame: uint8 RGB (H, W, 3).
+            target: Pixels that no proposal may hold, bool (H, W); None for no such object.
+
+        Returns:
+            Masks bool (H, W), none empty, the most object-like first; may be none.
+
+        Raises:
+            InputError: The frame or the target is not of the stated shape and type.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectCounter:
+    """Counts things in a frame as the number of proposals: for choosing the frame that shows most.
+
+    Attributes:
+        proposer: What proposes them.
+    """
+
+    proposer: MaskProposer
+
+    def __call__(self, frame: Frame) -> int:
+        """The number of proposals, 0 or more; a frame's rank among those of its clip, not a true count."""
+        return len(self.proposer(frame))
+
+
+def count_objects(proposer: MaskProposer) -> Callable[[Frame], int]:
+    """A counter of things in a frame, for choosing a key frame."""
+    return ObjectCounter(proposer)

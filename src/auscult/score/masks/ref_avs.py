@@ -1,0 +1,280 @@
+"""J, F and S of referred audio-visual segmentation, as the releases compute them and as one would expect.
+
+Conventions: a prediction is (T, H, W), bool or a probability in [0, 1]; a truth is bool (T, H, W). An expression that
+refers to nothing has an empty truth in every frame. J and F are 0..1, higher is better; S is 0..1, lower is better.
+
+Measures:
+
+- J: IoU of each frame at a threshold, mean over frames, then over groups of clips.
+- F: region F with beta squared .3 (not a boundary F). Where the releases say F they mean the best of 255 thresholds,
+  found on the truth they score against.
+- S, for null expressions: square root of the share of pixels that are segmented.
+
+Variants, which differ by several points on the same masks:
+
+- ``plain``: J and F at threshold .5 frame by frame; empty on empty is 1, one of them empty is 0 for J; frames with an
+  empty truth have no F; S frame by frame. Clips count alike.
+- ``ref-avs``: the data set's baseline. J at .4; on a frame with an empty truth J is the share of pixels both call
+  background; F curves are averaged over the frames of four clips and then the best threshold is taken; S of four clips'
+  pixels together. So F and S depend on how clips fall into groups.
+- ``tgs-agent``: each clip alone; J at .5 with the same rule for empty truths; best of 255 thresholds for each clip; S
+  frame by frame.
+
+The releases also resize both masks first (256x256 and 224x224); here masks are compared as given.
+
+References: Ref-AVS (Wang et al., ECCV 2024) and its evaluation code; TGS-Agent's; MQA-RefAVS Table 7 prints J, F, J&F.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.types import Mask
+
+Variant: TypeAlias = Literal["plain", "ref-avs", "tgs-agent"]
+Soft: TypeAlias = NDArray[np.bool_] | NDArray[np.floating[Any]]
+
+BETA2 = 0.3
+THRESHOLDS = 255
+_EPS = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    threshold: float
+    empty: Literal["agree", "background"]
+    best_of: int
+    pooled: int
+
+
+_RULES: dict[Variant, _Rules] = {
+    "plain": _Rules(0.5, "agree", 1, 1),
+    "ref-avs": _Rules(0.4, "background", THRESHOLDS, 4),
+    "tgs-agent": _Rules(0.5, "background", THRESHOLDS, 1),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipMean(Scored[float]):
+    """A score of many clips.
+
+    Attributes:
+        clips: Clips that entered.
+        frames: Frames that entered.
+        undefined: Frames that did not, because the variant has no rule for them.
+    """
+
+    clips: int
+    frames: int
+    undefined: int
+
+
+def ref_avs_j(
+    predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: Variant = "plain"
+) -> ClipMean | Undefined:
+    """J: mean IoU over frames.
+
+    Args:
+        predictions: One (T, H, W) a clip, bool or in [0, 1].
+        truths: As many bool (T, H, W), each of its partner's shape.
+        variant: ``plain``, ``ref-avs`` or ``tgs-agent``; see the module.
+
+    Returns:
+        0..1, higher is better. Undefined when there is no clip.
+
+    Raises:
+        InputError: Numbers of clips, shapes or dtypes do not fit, or a probability is not in [0, 1].
+
+    Example:
+        >>> truth = np.zeros((1, 2, 2), bool); truth[0, 0] = True
+        >>> ref_avs_j([truth], [truth]).value
+        1.0
+        >>> nothing, speck = np.zeros((1, 2, 2), bool), np.eye(2, dtype=bool)[None] & truth
+        >>> ref_avs_j([speck], [nothing]).value, ref_avs_j([speck], [nothing], variant="ref-avs").value
+        (0.0, 0.75)
+    """
+    rules = _rules(variant)
+
+    def of_group(group: _Group) -> tuple[float, int] | None:
+        values = [_frame_j(prediction >= rules.threshold, truth, rules) for prediction, truth in _frames(group)]
+        return (math.fsum(values) / len(values), len(values)) if values else None
+
+    return _mean(of_group, _pairs(predictions, truths), rules=rules, signature=_signature("j", variant, rules))
+
+
+def ref_avs_f(
+    predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: Variant = "plain"
+) -> ClipMean | Undefined:
+    """F: region F with beta squared .3, over frames whose truth is not empty.
+
+    Args:
+        predictions: One (T, H, W) a clip, bool or in [0, 1].
+        truths: As many bool (T, H, W), each of its partner's shape.
+        variant: ``plain`` (threshold .5), or the best of 255 thresholds of four clips (``ref-avs``) or of each clip
+            (``tgs-agent``): an optimistic number, since the threshold is chosen on the truth.
+
+    Returns:
+        0..1, higher is better. Undefined when no truth shows anything.
+
+    Raises:
+        InputError: Numbers of clips, shapes or dtypes do not fit, or a probability is not in [0, 1].
+    """
+    rules = _rules(variant)
+    grid = np.array([0.5]) if rules.best_of == 1 else np.linspace(0.0, 1.0 - 1e-10, rules.best_of)
+
+    def of_group(group: _Group) -> tuple[float, int] | None:
+        curves = [_f_curve(prediction, truth, grid) for prediction, truth in _frames(group) if truth.any()]
+        return (float(np.mean(curves, axis=0).max()), len(curves)) if curves else None
+
+    return _mean(of_group, _pairs(predictions, truths), rules=rules, signature=_signature("f", variant, rules))
+
+
+def ref_avs_s(predictions: Sequence[Soft], *, variant: Variant = "plain") -> ClipMean | Undefined:
+    """S: square root of the share of pixels segmented where the expression refers to nothing.
+
+    Args:
+        predictions: One (T, H, W) a clip, bool or in [0, 1], for null expressions only.
+        variant: ``ref-avs`` takes the pixels of four clips together, the others each frame by itself.
+
+    Returns:
+        0..1, lower is better. Undefined when there is no clip.
+
+    Raises:
+        InputError: A prediction is no clip, or a probability is not in [0, 1].
+
+    Example:
+        >>> quarter = np.zeros((1, 2, 2), bool); quarter[0, 0, 0] = True
+        >>> ref_avs_s([quarter]).value
+        0.5
+    """
+    rules = _rules(variant)
+    nothing = [np.zeros(np.shape(prediction), np.bool_) for prediction in predictions]
+
+    def of_group(group: _Group) -> tuple[float, int] | None:
+        shares = [float(np.mean(prediction >= 0.5)) for prediction, _ in _frames(group)]
+        if not shares:
+            return None
+        if rules.pooled > 1:
+            sizes = [prediction.size for prediction, _ in _frames(group)]
+            return math.sqrt(float(np.average(shares, weights=sizes))), len(shares)
+        return math.fsum(map(math.sqrt, shares)) / len(shares), len(shares)
+
+    return _mean(of_group, _pairs(predictions, nothing), rules=rules, signature=_signature("s", variant, rules))
+
+
+_Pair: TypeAlias = tuple[NDArray[np.floating[Any]], Mask]
+_Group: TypeAlias = tuple[_Pair, ...]
+
+
+def _rules(variant: Variant) -> _Rules:
+    if variant not in _RULES:
+        raise InputError(f"there is no variant {variant!r}", expected=f"one of: {', '.join(_RULES)}")
+    return _RULES[variant]
+
+
+def _pairs(predictions: Sequence[Soft], truths: Sequence[Mask]) -> list[_Pair]:
+    if len(predictions) != len(truths):
+        raise InputError(f"{len(predictions)} predictions and {len(truths)} truths", expected="one truth a prediction")
+    return [
+        _pair(np.asarray(one), np.asarray(other), place)
+        for place, (one, other) in enumerate(zip(predictions, truths, strict=True))
+    ]
+
+
+def _pair(prediction: NDArray[Any], truth: NDArray[Any], place: int) -> _Pair:
+    if prediction.ndim != 3 or prediction.shape != truth.shape or truth.dtype != np.bool_:
+        raise InputError(
+            f"clip {place}: the prediction has shape {prediction.shape}, the truth {truth.shape} and {truth.dtype}",
+            expected="a prediction (T, H, W) and a bool truth of its shape",
+        )
+    if prediction.dtype != np.bool_ and not np.issubdtype(prediction.dtype, np.floating):
+        raise InputError(
+            f"clip {place}: the prediction has dtype {prediction.dtype}", expected="bool, or probabilities in [0, 1]"
+        )
+    soft = prediction.astype(np.float64)
+    if soft.size and not (float(soft.min()) >= 0.0 and float(soft.max()) <= 1.0):
+        raise InputError(
+            f"clip {place}: the prediction reaches from {soft.min()} to {soft.max()}",
+            expected="probabilities in [0, 1]",
+            hint="apply the sigmoid first",
+        )
+    return soft, truth
+
+
+def _groups(pairs: Sequence[_Pair], size: int) -> Iterator[_Group]:
+    for start in range(0, len(pairs), size):
+        yield tuple(pairs[start : start + size])
+
+
+def _frames(group: _Group) -> Iterator[_Pair]:
+    for prediction, truth in group:
+        yield from zip(prediction, truth, strict=True)
+
+
+def _frame_j(prediction: Mask, truth: Mask, rules: _Rules) -> float:
+    if not truth.any() and rules.empty == "background":
+        return float(np.mean(~prediction))
+    either = int(np.count_nonzero(prediction | truth))
+    if either == 0:
+        return 1.0
+    both = int(np.count_nonzero(prediction & truth))
+    return both / (either + _EPS) if rules.empty == "background" else both / either
+
+
+def _f_curve(prediction: NDArray[np.floating[Any]], truth: Mask, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """F at each threshold; a pixel is segmented when its probability is at least the threshold."""
+    passed = np.searchsorted(grid, prediction.ravel(), side="right")  # thresholds that a pixel passes
+    inside = truth.ravel()
+    hits = _at_least(passed[inside], grid.size)
+    called = _at_least(passed, grid.size)
+    precision = hits / np.maximum(called, 1)
+    recall = hits / np.count_nonzero(inside)
+    weighed = BETA2 * precision + recall
+    return np.where(weighed > 0, (1 + BETA2) * precision * recall / np.where(weighed > 0, weighed, 1.0), 0.0)
+
+
+def _at_least(passed: NDArray[np.int64], thresholds: int) -> NDArray[np.int64]:
+    counts = np.bincount(passed, minlength=thresholds + 1)
+    return np.asarray(counts[::-1].cumsum()[::-1][1:], dtype=np.int64)
+
+
+def _mean(
+    of_group: Callable[[_Group], tuple[float, int] | None],
+    pairs: Sequence[_Pair],
+    *,
+    rules: _Rules,
+    signature: Signature,
+) -> ClipMean | Undefined:
+    found = [(of_group(group), group) for group in _groups(pairs, rules.pooled)]
+    scored = [(outcome, group) for outcome, group in found if outcome is not None]
+    if not scored:
+        return Undefined("no items" if not pairs else "no frame has a rule")
+    frames = sum(count for (_, count), _ in scored)
+    return ClipMean(
+        value=math.fsum(value for (value, _), _ in scored) / len(scored),
+        signature=signature,
+        clips=sum(len(group) for _, group in scored),
+        frames=frames,
+        undefined=sum(len(truth) for _, truth in pairs) - frames,
+    )
+
+
+def _signature(measure: str, variant: Variant, rules: _Rules) -> Signature:
+    return Signature.of(
+        metric=f"ref_avs_{measure}",
+        variant=variant,
+        threshold="best of 255"
+        if measure == "f" and rules.best_of > 1
+        else f"{rules.threshold if measure == 'j' else 0.5:g}",
+        empty_truth=rules.empty if measure == "j" else "left out" if measure == "f" else "all",
+        pooled_clips=rules.pooled,
+        resize="none",
+    )

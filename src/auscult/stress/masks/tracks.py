@@ -1,0 +1,326 @@
+"""Defects through a clip: one kind per track, the same hole, side or other object in every frame.
+
+What is drawn is drawn once per track, in coordinates that go with the object (``body``); per frame only the amount is
+found, so that each frame's IoU lies exactly in the window. A frame that allows no such mask is ``Undefined`` by itself.
+
+Rule: a track of which fewer than half of the frames with a target can be made is dropped as a whole. It is still given,
+with no mask in any frame, so that it can be counted.
+
+Reasons of a frame, beside those of one frame's stressors: ``no_annotation`` (no mask of the target), ``target_empty``
+(out of the picture), ``other_not_annotated``, ``other_not_visible``, ``other_inside_target`` (fewer than 16 pixels of
+the other object lie outside the target), ``track_dropped``.
+
+Source: MQ-RAVSBench, Sec. 3.2 (Eqs. 2-7), Sec. 4 (video-based evaluation), Table 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
+
+from auscult import rng as randomness
+from auscult.arrays import overlap
+from auscult.errors import UsageError
+from auscult.outcome import Outcome, Scored, Signature, Undefined
+from auscult.stress.masks import bands, fields, negatives, track_bands, track_cutout, track_others
+from auscult.stress.masks.bands import Side
+from auscult.stress.masks.base import WINDOWS, Params, Workpiece, truth_of, undefined
+from auscult.stress.masks.body import Body, Posed, bodies
+from auscult.stress.masks.perfect import PerfectParams
+from auscult.stress.masks.track import Track, kept
+from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, Stressed
+
+MOST_TRACKS: Final = 13
+"""1 perfect, 2 cutout, 2 dilate, 2 erode, at most 3 merge and 3 full_neg."""
+
+_PATTERNS: Final = 4  # patterns tried for a track; the one that most frames allow is taken
+_WINDOWED: Final[tuple[Difficulty, ...]] = ("hard", "medium")
+_NOT_POSED: Final = Body(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
+
+_Choices: TypeAlias = list[Params | Undefined]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    """A clip's targets as they are worked on; ``missing`` says why a frame has none."""
+
+    frames: tuple[Posed | None, ...]
+    missing: tuple[Undefined, ...]
+    others: tuple[tuple[Mask | None, ...], ...]
+
+    @property
+    def seen(self) -> list[Posed]:
+        return [frame for frame in self.frames if frame is not None]
+
+    @property
+    def count(self) -> int:
+        return len(self.others[0]) if self.others else 0
+
+
+def variants(
+    targets: Sequence[Mask | None],
+    others: Sequence[Sequence[Mask | None]],
+    *,
+    seed: int = 0,
+    key: str = "",
+    kinds: Sequence[str] = DEFECTS,
+) -> Iterator[Track]:
+    """The paper's set of tracks for one object of one clip.
+
+    One perfect track; a hard and a medium one of cutout, dilate and erode; a merge and a full_neg for each of at most
+    three other objects, those with the highest mean box IoU with the target.
+
+    Args:
+        targets: The object's true mask in each frame, bool (H, W), in order of time; empty where it is out of the
+            picture, None where there is no annotation.
+        others: For each frame the other objects' masks, in an order that is the same in all frames; None where there is
+            no annotation.
+        seed: The run's seed.
+        key: The instance's id.
+        kinds: Defects, in the order wanted.
+
+    Yields:
+        Tracks, each with one outcome a frame. A clip without a usable other object gives one merge and one full_neg
+        track without a mask, for the reason ``no_other_object``.
+
+    Raises:
+        UsageError: The masks of a frame differ in shape or are not bool, ``others`` is not of the length of ``targets``
+            or lists another number of objects in some frame, or a kind is no defect.
+
+    Example:
+        >>> mask = np.zeros((60, 80), bool); mask[10:40, 20:50] = True
+        >>> moved = np.roll(mask, 9, axis=1)
+        >>> [track.name for track in variants([mask, moved], [[], []], kinds=["perfect", "erode"])]
+        ['perfect', 'erode_hard', 'erode_medium']
+
+    Source:
+        MQ-RAVSBench, Sec. 3.2, Eqs. 2-7; Sec. 4.
+    """
+    names = [fields.one_of(kind, "kind", DEFECTS) for kind in kinds]
+    clip = _clip(targets, others)
+    for name in names:
+        kind = cast("Defect", name)
+        if kind == "perfect":
+            choices: _Choices = [PerfectParams() for _ in clip.seen]
+            yield _track(clip, choices, kind=kind, seed=seed)
+        elif kind in {"merge", "full_neg"}:
+            yield from _with_each_other(clip, kind, seed=seed)
+        else:
+            for difficulty in _WINDOWED:
+                yield _windowed(clip, kind, difficulty=difficulty, draw=(seed, key))
+
+
+def render(kind: str, target: MaskTarget, params_json: Mapping[str, Any]) -> Mask:
+    """Make one frame of a track again from its recorded parameters.
+
+    Args:
+        kind: The track's kind.
+        target: The frame's target as it was; see ``target_of``.
+        params_json: ``Stressed.params``, as it was or read back from JSON.
+
+    Returns:
+        The same mask, bool (H, W), byte for byte.
+
+    Raises:
+        InputError: The parameters are not this kind's.
+        UsageError: The target is empty.
+    """
+    defect = cast("Defect", fields.one_of(kind, "kind", DEFECTS))
+    params = _reader(defect)(params_json)
+    frame = Posed(Workpiece(mask=target.mask, others=target.others), _NOT_POSED)
+    if not target.mask.any():
+        raise UsageError("the target's mask is empty", expected="the mask that the parameters were found for")
+    return _rendered(defect, frame, params)
+
+
+def target_of(mask: Mask, others: Sequence[Mask | None]) -> MaskTarget:
+    """A frame's target for ``render``: other objects without annotation become empty masks, so that places stay."""
+    return MaskTarget(mask=mask, others=tuple(np.zeros_like(mask) if other is None else other for other in others))
+
+
+def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]]) -> _Clip:
+    lengths = sorted({len(row) for row in others})
+    if len(others) != len(targets) or len(lengths) > 1:
+        raise UsageError(
+            f"{len(targets)} targets, and other objects for {len(others)} frames, {lengths} in each",
+            expected="other objects for every frame, as many and in the same order; None where there is no annotation",
+        )
+    pieces: list[Workpiece | None] = []
+    missing: list[Undefined] = []
+    for index, (target, row) in enumerate(zip(targets, others, strict=True)):
+        _check(target, row, index)
+        empty = target is not None and not target.any()
+        missing.append(undefined("target_empty") if empty else Undefined("no_annotation"))
+        made = None if target is None or empty else target_of(target, row)
+        pieces.append(None if made is None else Workpiece(mask=made.mask, others=made.others))
+    posed = tuple(
+        None if piece is None or body is None else Posed(piece, body)
+        for piece, body in zip(pieces, bodies(pieces), strict=True)
+    )
+    return _Clip(posed, tuple(missing), tuple(tuple(row) for row in others))
+
+
+def _check(target: Mask | None, others: Sequence[Mask | None], index: int) -> None:
+    masks = [mask for mask in (target, *others) if mask is not None]
+    for mask in masks:
+        if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape != masks[0].shape:
+            raise UsageError(
+                f"a mask of frame {index} has shape {mask.shape} and dtype {mask.dtype}",
+                expected=f"bool masks of one shape (height, width); the frame's first is {masks[0].shape}",
+            )
+
+
+def _windowed(clip: _Clip, kind: Defect, *, difficulty: Difficulty, draw: tuple[int, str]) -> Track:
+    """The pattern that most frames allow, of a few; the last that are tried fit most shapes."""
+    seed, key = draw
+    rng = randomness.generator(seed, "tracks", kind, difficulty, key)
+    amount = float(rng.random())
+    best: _Choices = []
+    for attempt in range(_PATTERNS if clip.seen else 0):
+        choices = _solved(clip.seen, kind, rng, difficulty=difficulty, amount=amount, plain=attempt == _PATTERNS - 1)
+        if not best or _missed(choices) < _missed(best):
+            best = choices
+        if _missed(best) == 0:
+            break
+    return _track(clip, best, kind=kind, difficulty=difficulty, seed=seed)
+
+
+def _missed(choices: _Choices) -> int:
+    return sum(isinstance(choice, Undefined) for choice in choices)
+
+
+def _solved(
+    frames: list[Posed],
+    kind: Defect,
+    rng: np.random.Generator,
+    *,
+    difficulty: Difficulty,
+    amount: float,
+    plain: bool,
+) -> _Choices:
+    """Draw one pattern and find its amount for each frame."""
+    side: Side = "outside" if kind == "dilate" else "inside"
+    low, high = WINDOWS[difficulty]
+    share = 1 - (low + high) / 2
+    find: Callable[[Posed, tuple[int, int, int]], Params | Undefined]
+    if kind == "cutout":
+        holes = track_cutout.draw(rng, frames, share=share)
+        find = lambda frame, wanted: track_cutout.solve(frame, holes, wanted=wanted)  # noqa: E731
+    else:
+        middle = frames[len(frames) // 2]
+        pattern = track_bands.draw(rng, middle, share=share, side=side, plain=plain)
+        find = lambda frame, wanted: track_bands.solve(frame, pattern, wanted=wanted, side=side)  # noqa: E731
+    found: _Choices = []
+    for frame in frames:
+        fewest, most = bands.needed_px(frame.piece.area_px, difficulty, side=side)
+        wanted = (fewest, fewest + round(amount * (most - fewest)), most)
+        possible = fewest <= most
+        found.append(find(frame, wanted) if possible else undefined("window_not_reached", area_px=frame.piece.area_px))
+    return found
+
+
+def _with_each_other(clip: _Clip, kind: Defect, *, seed: int) -> Iterator[Track]:
+    pieces = [None if frame is None else frame.piece for frame in clip.frames]
+    taken = track_others.ranked(pieces, clip.count)
+    if not taken:
+        nothing: _Choices = [undefined("no_other_object", others=clip.count) for _ in clip.seen]
+        yield _track(clip, nothing, kind=kind, seed=seed)
+        return
+    found = [_track(clip, _of_other(clip, other), kind=kind, other=other, seed=seed) for other in taken]
+    if kind == "merge":
+        found.sort(key=lambda track: -_mean_iou(track))  # stable: equal ones stay in order of box IoU
+    for index, track in enumerate(found):
+        mean = _mean_iou(track)
+        yield Track(
+            kind=kind,
+            difficulty=truth_of(kind, mean).difficulty if track.made else None,
+            index=index,
+            frames=track.frames,
+            other=track.other,
+            params=track.params,
+            dropped=track.dropped,
+        )
+
+
+def _of_other(clip: _Clip, other: int) -> _Choices:
+    choices: _Choices = []
+    for frame, row in zip(clip.frames, clip.others, strict=True):
+        if frame is not None:
+            choices.append(track_others.unusable(frame.piece, row[other]) or negatives.OtherParams(other))
+    return choices
+
+
+def _mean_iou(track: Track) -> float:
+    """Mean IoU of the made frames; -1 where there is none, so that such a track comes last."""
+    found = [frame.value.truth.iou or 0.0 for frame in track.frames if isinstance(frame, Scored)]
+    return sum(found) / len(found) if found else -1.0
+
+
+def _track(
+    clip: _Clip,
+    choices: _Choices,
+    *,
+    kind: Defect,
+    seed: int,
+    difficulty: Difficulty | None = None,
+    other: int | None = None,
+) -> Track:
+    """Render the chosen frames and apply the rule by which tracks are dropped."""
+    given = iter(choices)
+    frames: list[Outcome[Stressed]] = []
+    for frame, missing in zip(clip.frames, clip.missing, strict=True):
+        choice = missing if frame is None else next(given)
+        if frame is None or isinstance(choice, Undefined):
+            frames.append(cast("Undefined", choice))
+        else:
+            frames.append(_made(frame, choice, kind=kind, difficulty=difficulty, seed=seed))
+    outcomes, dropped = kept(frames)
+    return Track(
+        kind=kind,
+        difficulty=difficulty,
+        index=0,
+        frames=outcomes,
+        other=other,
+        params=_shared(choices),
+        dropped=dropped,
+    )
+
+
+def _shared(choices: _Choices) -> dict[str, Any]:
+    """What all frames of a track have in common."""
+    for choice in choices:
+        if not isinstance(choice, Undefined):
+            return {name: value for name, value in choice.as_json().items() if name in {"holes", "pattern", "other"}}
+    return {}
+
+
+def _made(frame: Posed, params: Params, *, kind: Defect, difficulty: Difficulty | None, seed: int) -> Scored[Stressed]:
+    output = _rendered(kind, frame, params)
+    truth = truth_of(kind, overlap.iou(output, frame.piece.mask))
+    window = "none" if difficulty is None else "{}..{}".format(*WINDOWS[difficulty])
+    signature = Signature.of(stressor=f"tracks.{kind}.v1", iou_window=window, seed=seed)
+    return Scored(Stressed(output=output, params=params.as_json(), truth=truth), signature)
+
+
+def _reader(kind: Defect) -> Callable[[Mapping[str, Any]], Params]:
+    if kind == "perfect":
+        return PerfectParams.from_json
+    if kind == "cutout":
+        return track_cutout.HoleParams.from_json
+    if kind in {"dilate", "erode"}:
+        return track_bands.WidthParams.from_json
+    return negatives.OtherParams.from_json
+
+
+def _rendered(kind: Defect, frame: Posed, params: Params) -> Mask:
+    if isinstance(params, track_cutout.HoleParams):
+        return track_cutout.render(frame, params)
+    if isinstance(params, track_bands.WidthParams):
+        return track_bands.render(frame, params, side="outside" if kind == "dilate" else "inside")
+    if isinstance(params, negatives.OtherParams):
+        negative = negatives.negative(frame.piece, params)
+        return frame.piece.mask | negative if kind == "merge" else negative
+    return frame.piece.mask.copy()

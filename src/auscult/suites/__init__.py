@@ -1,0 +1,1 @@
+"""The benchmarks: which cases, stress, models, scores, judges and tables."""

@@ -1,0 +1,46 @@
+"""The benchmark of mask judges, MQ-RAVSBench: six defects of known truth on referred objects, and how they are scored.
+
+===========  ==================================================================
+build        from cases with masks to the benchmark, as an INPUT
+rows         candidates, and what a judge said of each
+columns      the columns of the paper's tables, and the three ways to average them
+baselines    rows that look at nothing: always perfect, a constant, random
+evaluate     candidates and answers to cells with intervals
+consistency  the judge over time, video protocol
+tables       cells to tables
+examples     pictures of the best and the worst cases
+run          the whole: benchmark, judges, tables, report
+===========  ==================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from auscult.types import Metadata
+
+if TYPE_CHECKING:
+    from auscult.jobs.progress import Progress
+    from auscult.suites.registered import SuiteOptions, SuiteRun
+
+
+class MqaSuite:
+    """Mask quality assessment, images and video."""
+
+    name = "mqa.v1"
+    meta = Metadata(
+        summary="masks with six defects of known IoU, type and action on referred objects; judges are compared with it",
+        goal="measures judges of masks: error of the estimated IoU, F2 of type and action, calibration, consistency",
+        modality="mask",
+        source="MQA-RefAVS, Sec. 3, Tables 1 to 4 and 8, App. C",
+        truth="needs true masks of the referred objects and of others",
+    )
+
+    def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
+        """Make the benchmark, have each judge judge it, and write tables, figures and report."""
+        from auscult.suites.mqa.run import run_mqa
+
+        return run_mqa(options, progress)
+
+
+SUITE = MqaSuite()

@@ -1,0 +1,98 @@
+"""Rows that look at nothing, for every table: what a judge must beat.
+
+- ``always perfect``: IoU 1, perfect, accept.
+- ``constant IoU``: one IoU and one type for all. With a training part they are its mean true IoU and its most frequent
+  type; without one .80 and ``cutout``: .80 is where the upper and the lower window of the shape defects meet, and of
+  these cutout comes first. The action is what the policy makes of the two.
+- ``random``: IoU, type and action drawn evenly and apart, by the item's id, so that the same item always has the same
+  answer.
+
+None of them gives an interval of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from auscult.act.policy import Policy, action_of
+from auscult.rng import generator
+from auscult.suites.mqa.rows import Answer, Candidate
+from auscult.types import ACTIONS, DEFECTS, Defect
+
+ALWAYS_PERFECT = "always perfect"
+CONSTANT = "constant IoU"
+RANDOM = "random"
+BASELINES = (ALWAYS_PERFECT, CONSTANT, RANDOM)
+
+_NO_TRAINING: tuple[float, Defect] = (0.80, "cutout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant:
+    """What the constant row says of everything.
+
+    Attributes:
+        iou: The IoU.
+        defect: The type.
+        trained: How many candidates of a training part it comes from; 0 where there is none.
+    """
+
+    iou: float
+    defect: Defect
+    trained: int
+
+    @property
+    def words(self) -> str:
+        """What it is and where it comes from, for a note."""
+        source = f"from {self.trained} training masks" if self.trained else "there is no training part"
+        return f"constant row says IoU {self.iou:.3f}, {self.defect} ({source})"
+
+
+def constant_of(training: Sequence[Candidate]) -> Constant:
+    """The constant of a benchmark, from its training part.
+
+    Args:
+        training: Candidates of the training part; those without IoU or of type ``empty`` are left out.
+    """
+    known = [(one.iou, one.defect) for one in training if one.iou is not None and one.defect != "empty"]
+    if not known:
+        return Constant(iou=_NO_TRAINING[0], defect=_NO_TRAINING[1], trained=0)
+    counts: Counter[Defect] = Counter(defect for _, defect in known)
+    defect = max(DEFECTS, key=lambda name: counts[name])  # of equally frequent ones the first
+    return Constant(iou=fmean(iou for iou, _ in known), defect=defect, trained=len(known))
+
+
+def baseline_answers(
+    candidates: Sequence[Candidate], constant: Constant, policy: Policy, *, seed: int = 0
+) -> dict[str, dict[str, Answer]]:
+    """Answers of the three rows.
+
+    Args:
+        candidates: What is judged.
+        constant: What the constant row says.
+        policy: What turns its IoU and type into an action.
+        seed: Of the random row.
+
+    Returns:
+        Row to item id to answer.
+    """
+    perfect = Answer(iou=1.0, defect="perfect", action="accept")
+    action, _ = action_of(policy, defect=constant.defect, iou=constant.iou, identity=True)
+    fixed = Answer(iou=constant.iou, defect=constant.defect, action=action)
+    return {
+        ALWAYS_PERFECT: {one.id: perfect for one in candidates},
+        CONSTANT: {one.id: fixed for one in candidates},
+        RANDOM: {one.id: _drawn(one.id, seed) for one in candidates},
+    }
+
+
+def _drawn(name: str, seed: int) -> Answer:
+    rng = generator(seed, "mqa", "random row", name)
+    return Answer(
+        iou=float(rng.random()),
+        defect=DEFECTS[int(rng.integers(len(DEFECTS)))],
+        action=ACTIONS[int(rng.integers(len(ACTIONS)))],
+    )

@@ -1,0 +1,241 @@
+"""The building of the benchmark: a source with true masks becomes an INPUT and MQ-RAVSBench's own layout.
+
+The instances are chosen, their masks opened, and those that cannot be used replaced by others, until all that are
+chosen can be used. Then every instance is made, once per protocol. The same command again goes on where a stopped one
+left off; what could not be read is tried again.
+
+::
+
+    items.jsonl masks/ truth/ media/     an INPUT that `auscult audit` takes
+    targets.jsonl survey.jsonl           what was made and not of each instance; what opening its masks showed
+    train_audit_only_filtered.json ...   MQ-RAVSBench's layout, see `layout`
+    tables/ figures/ summary.json        statistics
+
+Source: MQ-RAVSBench, Sec. 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any, TypeVar
+
+from auscult.cases.instances import InstanceListing, list_instances
+from auscult.errors import AuscultError, Mismatch, NothingToDo, UsageError
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.manifests import SAME_RESULT
+from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import HINT
+from auscult.outcome import Failed
+from auscult.record.digest import digest_json
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.manifest import build as build_manifest
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.tables import Table
+from auscult.suites.mqa.building import Order, make_builder
+from auscult.suites.mqa.finishing import SURVEY, finish
+from auscult.suites.mqa.keeping import Keeper
+from auscult.suites.mqa.key_frame import UNREADABLE, Looked, make_finder
+from auscult.suites.mqa.moments import digest_of
+from auscult.suites.mqa.options import BuildOptions
+from auscult.suites.mqa.orders import media_of, orders_of
+from auscult.suites.mqa.sample import Sample, choose, split_of, split_remarks, splits_in, with_photographs
+from auscult.types import Instance
+from auscult.work.pool import Task, TaskResult, run_tasks
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+# The sample follows from the whole listing: a source that has gained an instance would give another benchmark.
+_SAME_BENCHMARK = SAME_RESULT - {"items", "listed"}
+
+
+def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Build the benchmark from a source with true masks into an output folder.
+
+    Args:
+        options: The source, the output folder, and what to build.
+        progress: Who listens.
+
+    Returns:
+        What ``summary.json`` says, and the tables of what there is and what could not be made.
+
+    Raises:
+        NothingToDo: The source holds no instance that could be taken.
+        UsageError: An option is unknown, or the source has no such split.
+        RecordError: The output folder is in use, or was made with other arguments or another source.
+    """
+    options.check()
+    make_finder(options.key_frame)  # here a name that nobody registered stops it, before anything is written
+    make_builder(options.negatives, seed=options.seed)
+    listener = progress or Silent()
+    listing = list_instances(options.source, options.listing)
+    instances = with_photographs(listing.instances)
+    _refuse_nothing(instances, options, broken=bool(listing.errors))
+    with open_run(options.out, _manifest(options, listing), overwrite=options.overwrite, ignore=_SAME_BENCHMARK) as run:
+        run.remove("errors.jsonl")  # whatever failed before is tried again now
+        errors = ErrorLog(run)
+        errors.keep(error_to_json(name, error) for name, error in listing.errors)
+        job = _Job(run, errors, options=options, progress=listener)
+        sample, looked = job.sample(instances)
+        media = media_of(sample.instances)
+        key_frames = {name: found.frame for name, found in looked.items() if found.frame is not None}
+        orders = orders_of(sample, key_frames, protocols=options.protocols, media=media)
+        job.make(orders, Keeper(run, errors, media))
+        remarks = (*listing.notes, *split_remarks(instances))
+        return finish(run, orders, sample=sample, options=options, remarks=remarks)
+
+
+def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, broken: bool) -> None:
+    """Say what is wrong with a source that gives nothing, before anything is written.
+
+    Args:
+        instances: What the source has.
+        options: What was asked for.
+        broken: Some of it could not be listed; that is then what the record says.
+    """
+    found = splits_in(instances, [split_of(instance) for instance in instances])
+    unknown = [name for name in options.splits if name not in found]
+    if instances and unknown:
+        raise UsageError(f"the source has no split {unknown[0]!r}", expected=f"one of: {', '.join(found)}")
+    sample = choose(instances, options, rejected={})
+    if sample.instances or broken:
+        return
+    reasons = {reason: count for counts in sample.left_out.values() for reason, count in counts.items()}
+    raise NothingToDo(
+        f"the source holds no object with a true mask to build from; left out: {reasons}"
+        if reasons
+        else "the source holds no object with a true mask",
+        path=options.source,
+        hint="name a split with --split, or see docs/mqa.md for what is left out" if reasons else "see docs/mqa.md",
+    )
+
+
+class _Job:
+    """The two stages of the work, each handed to worker processes."""
+
+    def __init__(self, run: RunFolder, errors: ErrorLog, *, options: BuildOptions, progress: Progress) -> None:
+        self._run = run
+        self._errors = errors
+        self._progress = progress
+        self._options = options
+
+    def sample(self, instances: Sequence[Instance]) -> tuple[Sample, dict[str, Looked]]:
+        """Choose instances and open their masks, until all that are chosen can be used."""
+        rows = [row for row in self._run.lines(SURVEY) if row["reason"] != UNREADABLE]
+        looked = {row["id"]: Looked.from_json(row) for row in rows}
+        while True:
+            rejected = {name: found.reason for name, found in looked.items() if found.reason}
+            sample = choose(instances, self._options, rejected=rejected)
+            unseen = [instance for instance in sample.instances if instance.id not in looked]
+            if not unseen:
+                self._errors.keep(row for found in looked.values() for row in found.errors)
+                return sample, looked
+            looked |= {found.id: found for found in self._look(unseen)}
+
+    def _look(self, instances: Sequence[Instance]) -> Iterator[Looked]:
+        self._progress.stage("opening masks", len(instances))
+        tasks = (Task(instance.id, instance) for instance in instances)
+        for result in self._each(partial(make_finder, self._options.key_frame), tasks, stage="read"):
+            found = result.outcome
+            if isinstance(found, Failed):
+                row = error_to_json(result.key, found.error)
+                found = Looked(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
+            self._run.append(SURVEY, asdict(found))
+            yield found
+
+    def make(self, orders: Sequence[Order], keep: Keeper) -> None:
+        """Make what is not made yet."""
+        done = {row["id"]: row["input"] for row in self._run.lines("targets.jsonl")}
+        wanted = [order for order in orders if order.key not in done]
+        _refuse_changed([order for order in orders if order.key in done], done)
+        self._progress.stage("making masks", len(orders))
+        self._progress.step(len(orders) - len(wanted))
+        by_key = {order.key: order for order in wanted}
+        make = partial(make_builder, self._options.negatives, seed=self._options.seed)
+        for result in self._each(make, (Task(order.key, order) for order in wanted), stage="stress"):
+            instance = by_key[result.key].instance
+            if isinstance(result.outcome, Failed):
+                self._errors.keep([error_to_json(instance.id, result.outcome.error)])
+            else:
+                keep(instance, result.outcome)
+
+    def _each(
+        self, make: Callable[[], Callable[[P], R]], tasks: Iterable[Task[P]], *, stage: str
+    ) -> Iterator[TaskResult[R]]:
+        options = self._options
+        for result in run_tasks(make, tasks, workers=options.crew_size, timeout_s=options.timeout_s, stage=stage):
+            yield result
+            self._progress.step()
+
+
+def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
+    """Insist that what was made before still comes from the same files.
+
+    Raises:
+        Mismatch: A file changed or can no longer be read.
+    """
+    for order in orders:
+        name = order.instance.id
+        try:
+            now = digest_of(order.instance, order.moments)
+        except AuscultError as error:
+            raise Mismatch(
+                f"{name} has masks in the folder, and its files can no longer be read: {error.message}",
+                path=error.path,
+                hint=f"restore the file, or {HINT}",
+            ) from error
+        if now != done[order.key]:
+            raise Mismatch(
+                f"{name} has masks in the folder, and its frames, masks or expression have changed since",
+                path=order.instance.source,
+                expected="the same source as when the folder was begun",
+                hint=HINT,
+            )
+
+
+def _manifest(options: BuildOptions, listing: InstanceListing) -> dict[str, Any]:
+    everything = {
+        "source": str(options.source.resolve()),
+        "out": str(options.out),
+        "suite": "mqa",
+        "protocol": list(options.protocols),
+        "split": list(options.splits),
+        "count": options.count,
+        "negatives": _name_of(options.negatives),
+        "keyframe": _name_of(options.key_frame),  # a manifest masks what is called a key
+        "seed": options.seed,
+        "workers": options.crew_size,
+        "timeout": options.timeout_s,
+        **{key: _plain(value) for key, value in asdict(options.listing).items()},
+    }
+    spelled = {name.replace("key_frame", "keyframe") for name in options.given} | {"source", "out", "suite"}
+    return build_manifest(
+        "stress masks",
+        given={key: value for key, value in everything.items() if key in spelled},
+        defaulted={key: value for key, value in everything.items() if key not in spelled},
+        seeds={"seed": options.seed},
+        inputs={
+            "layout": listing.layout,
+            "items": len(listing.instances),
+            "listed": digest_json([_listed(instance) for instance in listing.instances]),
+            "notes": list(listing.notes),
+        },
+    )
+
+
+def _listed(instance: Instance) -> list[object]:
+    return [instance.id, instance.clip, instance.split, instance.query.text, len(instance.moments)]
+
+
+def _name_of(value: object) -> str:
+    """What the manifest calls a proposer or detector: a name as it is, a thing by its own name."""
+    if isinstance(value, str):
+        return value
+    named = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
+    return f"{getattr(value, '__module__', '')}:{named}"
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

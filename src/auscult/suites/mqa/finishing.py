@@ -1,0 +1,129 @@
+"""The end of building the benchmark: rows in their order, MQ-RAVSBench's layout, statistics, summary."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from auscult.record.folder import RunFolder
+from auscult.record.reader import failed_rows
+from auscult.record.schema import Summary
+from auscult.report.tables import Table
+from auscult.suites.mqa.building import Order
+from auscult.suites.mqa.figures import iou_figure
+from auscult.suites.mqa.layout import layout_files
+from auscult.suites.mqa.options import BuildOptions
+from auscult.suites.mqa.sample import Sample, is_clip
+from auscult.suites.mqa.statistics import sample_table, statistics
+from auscult.types import ACTIONS, DEFECTS
+
+FIGURE = "figures/iou.svg"
+SURVEY = "survey.jsonl"
+
+
+def finish(
+    run: RunFolder,
+    orders: Sequence[Order],
+    *,
+    sample: Sample,
+    options: BuildOptions,
+    remarks: Sequence[str],
+) -> tuple[Summary, list[Table]]:
+    """Write everything that follows from the lines.
+
+    Args:
+        run: The record.
+        orders: What was to be made, in order.
+        sample: The instances it was made of.
+        options: What was asked for.
+        remarks: What there is to say of the source.
+
+    Returns:
+        Summary and tables.
+    """
+    items, targets = _settled(run, orders)
+    failed = failed_rows(run.lines("errors.jsonl"), ())
+    tables = {
+        "sample": _with_remarks(sample_table(sample, options), [*remarks, *_without_video(sample, options)]),
+        **statistics(items, targets),
+    }
+    for name, table in tables.items():
+        run.write_json(f"tables/{name}.json", asdict(table))
+    run.write_text(FIGURE, iou_figure(items))
+    for file, data in layout_files(items, orders, key_frames=_key_frames(run, orders)).items():
+        run.write_bytes(file, data, durable=False)
+    undefined = sum(entry.get("count", 1) for row in targets for entry in row["undefined"])
+    summary = Summary(
+        command="stress masks",
+        n=len(items) + undefined + len(failed),
+        ok=len(items),
+        failed=len(failed),
+        undefined=undefined,
+        by_action=_counted([row["truth"]["action"] for row in items], ACTIONS),
+        by_defect=_counted([row["truth"]["defect"] for row in items], DEFECTS),
+        metrics={},
+    )
+    run.write_json("summary.json", summary.as_json())
+    run.finish()
+    return summary, [table for table in tables.values() if table.rows]
+
+
+def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Items and targets in the order of the orders, so that the folder does not tell which worker was faster.
+
+    A file that could not be read and was mended since may have changed the sample: what was made of instances that are
+    no longer in it is removed.
+    """
+    places = {order.key: place for place, order in enumerate(orders)}
+    rows = run.lines("items.jsonl")
+    items = [row for row in rows if _key_of(row) in places]
+    for row in rows:
+        if _key_of(row) not in places:
+            run.remove(row["mask"])
+    items.sort(key=lambda row: places[_key_of(row)])  # stable: one instance's rows were written in order
+    targets = [row for row in run.lines("targets.jsonl") if row["id"] in places]
+    targets.sort(key=lambda row: places[row["id"]])
+    survey = sorted({row["id"]: row for row in run.lines(SURVEY)}.values(), key=lambda row: str(row["id"]))
+    for name, settled in (("items.jsonl", items), ("targets.jsonl", targets), (SURVEY, survey)):
+        text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in settled)
+        run.write_text(name, text)
+    return items, targets
+
+
+def _key_frames(run: RunFolder, orders: Sequence[Order]) -> dict[str, int]:
+    """Instance id to its key frame's number in the clip, where that frame is part of an order."""
+    found = {row["id"]: row["frame"] for row in run.lines(SURVEY)}
+    return {
+        order.instance.id: order.numbers[order.moments.index(found[order.instance.id])]
+        for order in orders
+        if found.get(order.instance.id) in order.moments
+    }
+
+
+def _key_of(row: Mapping[str, Any]) -> str:
+    return f"{row['mqa']['protocol']}/{row['mqa']['uid']}"
+
+
+def _without_video(sample: Sample, options: BuildOptions) -> list[str]:
+    """Splits whose video protocol is empty because the source has photographs, or one annotated frame a clip."""
+    if "video" not in options.protocols:
+        return []
+    empty = [split for split, chosen in sample.image.items() if chosen and split in sample.video]
+    return [
+        f"no video protocol for {split}: no clip has two annotated frames of the target"
+        for split in empty
+        if not any(is_clip(instance) for instance in sample.image[split])
+    ]
+
+
+def _with_remarks(table: Table, remarks: Sequence[str]) -> Table:
+    note = "; ".join([table.note, *remarks])
+    return Table(title=table.title, header=table.header, rows=table.rows, note=note)
+
+
+def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+    counts = Counter(values)
+    return {name: counts[name] for name in order}

@@ -1,0 +1,226 @@
+"""Which instances the benchmark takes: few expressions per clip, balanced over clips, templates and categories.
+
+A training clip gives one expression. A test clip gives one, and a second one for as many clips as it takes to reach the
+target, of another object where the clip has one. At each step the expression comes next whose category and template
+have been taken least so far; ties are broken by a draw of their own per expression, so that the order of the listing
+has no say.
+
+Source: MQ-RAVSBench, Sec. 3.1 and 3.3, Table 1. The paper says that clips, templates and categories are balanced and
+not how; the rule above is ours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from auscult import rng as randomness
+from auscult.suites.mqa.options import LEFT_OUT, TARGETS, WITHOUT_SPLITS, BuildOptions, Target
+from auscult.types import Instance
+
+Cell: TypeAlias = tuple[str, str]
+
+LEAST_MOMENTS = 2
+"""A clip with fewer annotated frames is a photograph."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What was chosen.
+
+    Attributes:
+        image: Split to its instances, in the order of the listing.
+        video: The same for the video protocol, a part of ``image``; no key for a split that has no video target.
+        left_out: Split to reason to number of instances that could not be chosen from.
+    """
+
+    image: Mapping[str, tuple[Instance, ...]]
+    video: Mapping[str, tuple[Instance, ...]]
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """All that were chosen, split by split."""
+        return tuple(instance for chosen in self.image.values() for instance in chosen)
+
+
+def split_of(instance: Instance) -> str:
+    """The split an instance belongs to; ``test`` where its source has none."""
+    return instance.split or WITHOUT_SPLITS
+
+
+def splits_in(instances: Iterable[Instance], wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """The splits to take, training first: those wanted, else all that occur but ``val`` and ``test_n``."""
+    found = {split_of(instance) for instance in instances}
+    chosen = found & set(wanted) if wanted else found - LEFT_OUT
+    known = tuple(TARGETS)
+    return tuple(sorted(chosen, key=lambda name: (known.index(name) if name in known else len(known), name)))
+
+
+def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Mapping[str, str]) -> Sample:
+    """Choose the instances of the benchmark.
+
+    Args:
+        instances: What the source has; the order does not matter.
+        options: Splits, counts and the seed.
+        rejected: Id to reason of instances that were looked at and cannot be used; see ``refused`` for those that need
+            no looking at.
+
+    Returns:
+        The same sample for the same instances, options and rejections.
+    """
+    splits = splits_in(instances, options.splits)
+    left_out: dict[str, Counter[str]] = defaultdict(Counter)
+    pools: dict[str, list[Instance]] = {split: [] for split in splits}
+    for instance in instances:
+        split = split_of(instance)
+        reason = refused(instance, splits) or rejected.get(instance.id)
+        if reason:
+            left_out[split][reason] += 1
+        else:
+            pools[split].append(instance)
+    image, video = {}, {}
+    for split in splits:
+        target = options.target(split)
+        ranks = _ranks(pools[split], options.seed)
+        image[split] = _with_seconds(pools[split], target, ranks)
+        if target.videos:
+            clips = [instance for instance in image[split] if is_clip(instance)]
+            video[split] = _in_order(image[split], _greedy(clips, most=target.videos, ranks=ranks))
+    return Sample(image=image, video=video, left_out={split: dict(counts) for split, counts in left_out.items()})
+
+
+def refused(instance: Instance, splits: Collection[str]) -> str:
+    """Why an instance cannot be taken, as far as it shows without opening a file; empty when it can."""
+    if instance.absent:
+        return "null_expression"
+    if split_of(instance) not in splits:
+        return "split_not_taken"
+    if all(moment.target is None for moment in instance.moments):
+        return "target_missing"
+    return ""
+
+
+def with_photographs(instances: Sequence[Instance]) -> tuple[Instance, ...]:
+    """Give every photograph of a folder a name of its own, where the folder stands as one clip and is none.
+
+    A plain folder does not say whether its pictures are a clip. Where no object of it is annotated in two of its
+    pictures, they are photographs: each is a cluster by itself, ``<clip>/<stem>``.
+    """
+    frames: dict[str, set[Path]] = defaultdict(set)
+    moving: set[str] = set()
+    for instance in instances:
+        frames[instance.clip].update(moment.frame for moment in instance.moments)
+        if len(instance.moments) > 1:
+            moving.add(instance.clip)
+    loose = {clip for clip, pictures in frames.items() if len(pictures) > 1 and clip not in moving}
+    return tuple(
+        replace(instance, clip=f"{instance.clip}/{instance.moments[0].frame.stem}")
+        if instance.clip in loose
+        else instance
+        for instance in instances
+    )
+
+
+def is_clip(instance: Instance) -> bool:
+    """Whether the target is annotated in more than one frame."""
+    return sum(moment.target is not None for moment in instance.moments) >= LEAST_MOMENTS
+
+
+def _with_seconds(pool: Sequence[Instance], target: Target, ranks: Mapping[str, float]) -> tuple[Instance, ...]:
+    """One expression per clip, then second ones of the same clips until the target is reached."""
+    load = _Load(pool)
+    first = _greedy(pool, most=min(target.clips, target.instances), ranks=ranks, load=load)
+    if not target.doubled:
+        return _in_order(pool, first)
+    objects = {instance.clip: _object_of(instance) for instance in first}
+    taken = {instance.id for instance in first}
+    rest = [instance for instance in pool if instance.clip in objects and instance.id not in taken]
+    of_another = [instance for instance in rest if _object_of(instance) != objects[instance.clip]]
+    second = _greedy(of_another, most=target.instances - len(first), ranks=ranks, load=load)
+    doubled = {instance.clip for instance in second}
+    rest = [instance for instance in rest if instance.clip not in doubled]
+    third = _greedy(rest, most=target.instances - len(first) - len(second), ranks=ranks, load=load)
+    return _in_order(pool, [*first, *second, *third])
+
+
+class _Load:
+    """How often each category and template was taken, in shares of what an even spread would give."""
+
+    def __init__(self, pool: Iterable[Instance]) -> None:
+        cells = {cell_of(instance) for instance in pool}
+        self._categories = dict.fromkeys((category for category, _ in cells), 0)
+        self._templates = dict.fromkeys((template for _, template in cells), 0)
+
+    def of(self, cell: Cell) -> int:
+        return self._categories[cell[0]] + self._templates[cell[1]]
+
+    def add(self, cell: Cell) -> None:
+        self._categories[cell[0]] += len(self._categories)
+        self._templates[cell[1]] += len(self._templates)
+
+
+def cell_of(instance: Instance) -> Cell:
+    """What is balanced over: category and template."""
+    return instance.category, instance.template
+
+
+def _greedy(
+    pool: Sequence[Instance], *, most: int, ranks: Mapping[str, float], load: _Load | None = None
+) -> list[Instance]:
+    """Take at most ``most`` instances of different clips, each time from the cell that was taken least so far."""
+    load = load or _Load(pool)
+    cells: dict[Cell, list[Instance]] = defaultdict(list)
+    for instance in sorted(pool, key=lambda instance: (-ranks[instance.id], instance.id)):
+        cells[cell_of(instance)].append(instance)  # the lowest rank last, where it is cheap to take off
+    chosen: list[Instance] = []
+    used: set[str] = set()
+    while len(chosen) < most and cells:
+        best = min(cells, key=lambda cell: (load.of(cell), ranks[cells[cell][-1].id]))
+        instance = cells[best].pop()
+        if not cells[best]:
+            del cells[best]
+        if instance.clip not in used:
+            chosen.append(instance)
+            used.add(instance.clip)
+            load.add(best)
+    return chosen
+
+
+def _ranks(pool: Iterable[Instance], seed: int) -> dict[str, float]:
+    return {instance.id: float(randomness.generator(seed, "mqa", "sample", instance.id).random()) for instance in pool}
+
+
+def _object_of(instance: Instance) -> list[object]:
+    """What tells one object of a clip from another: where its masks are."""
+    return [moment.target for moment in instance.moments]
+
+
+def _in_order(pool: Sequence[Instance], chosen: Iterable[Instance]) -> tuple[Instance, ...]:
+    names = {instance.id for instance in chosen}
+    return tuple(instance for instance in pool if instance.id in names)
+
+
+def split_remarks(instances: Sequence[Instance]) -> tuple[str, ...]:
+    """What does not fit the words seen and unseen: categories of ``test_s`` without training, of ``test_u`` with it.
+
+    Args:
+        instances: What the source has, whatever was chosen of it. Nothing is said where there is no training split.
+    """
+    categories: dict[str, set[str]] = defaultdict(set)
+    for instance in instances:
+        if instance.category and not instance.absent:
+            categories[split_of(instance)].add(instance.category)
+    if not categories["train"]:
+        return ()
+    without = sorted(categories["test_s"] - categories["train"])
+    with_it = sorted(categories["test_u"] & categories["train"])
+    remarks = []
+    if without:
+        remarks.append(f"categories of test_s that no training instance has: {', '.join(without)}")
+    if with_it:
+        remarks.append(f"categories of test_u that training instances have: {', '.join(with_it)}")
+    return tuple(remarks)

@@ -1,0 +1,268 @@
+"""Cells to tables: the forms of the paper's Tables 2, 3 and 4, and what stands beside them.
+
+A cell without a number is a dash. RMSE has three decimals, F2 is in percent with two, as in the paper. ``cells_json``
+and ``cells_csv`` hold every cell with interval, counts, reason and signature.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from auscult.outcome import Scored, Undefined
+from auscult.report.tables import Table
+from auscult.suites.mqa.calibration import SIZES, Bin, size_name
+from auscult.suites.mqa.columns import GROUPS, columns_of
+from auscult.suites.mqa.evaluate import Block, Cell
+
+DASH = "–"
+TITLES: Mapping[str, str] = {
+    "rmse": "RMSE of the estimated IoU",
+    "f2_m": "F2-M, type",
+    "f2_a": "F2-A, action",
+}
+_BETTER = {"rmse": "lower is better", "f2_m": "percent, higher is better", "f2_a": "percent, higher is better"}
+_FORM = {"image": "form of Table 2", "video": "form of Table 3"}
+_PERCENT = frozenset({"f2_m", "f2_a", "f2_confusion_m", "f2_confusion_a"})
+_CELL_KEYS = (
+    "protocol", "part", "judge", "metric", "column", "value", "low", "high", "n", "failed", "undefined", "unparsed",
+    "reason", "signature",
+)  # fmt: skip
+
+
+def number_text(outcome: Scored[float] | Undefined, metric: str) -> str:
+    """A number as the tables print it; a dash where there is none."""
+    if not isinstance(outcome, Scored):
+        return DASH
+    return f"{100 * outcome.value:.2f}" if metric in _PERCENT else f"{outcome.value:.3f}"
+
+
+def interval_text(outcome: Scored[float] | Undefined, metric: str) -> str:
+    """The interval as the tables print it; empty where there is none."""
+    low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
+    if low is None or high is None:
+        return ""
+    return f"[{100 * low:.1f}, {100 * high:.1f}]" if metric in _PERCENT else f"[{low:.3f}, {high:.3f}]"
+
+
+def _span_text(outcome: Scored[float] | Undefined, metric: str) -> str:
+    """The interval for a narrow column."""
+    return interval_text(outcome, metric).strip("[]").replace(", ", DASH)
+
+
+def cell_text(cell: Cell) -> str:
+    """A number with its interval; an undefined one with its count."""
+    text = number_text(cell.outcome, cell.metric)
+    if text == DASH:
+        return f"{DASH} (n {cell.n})"
+    return f"{text} {interval_text(cell.outcome, cell.metric)}".rstrip()
+
+
+def paper_table(block: Block, metric: str, cells: Mapping[str, Sequence[Cell]]) -> Table:
+    """One block of Table 2 or 3.
+
+    Args:
+        block: What it is about.
+        metric: ``rmse``, ``f2_m`` or ``f2_a``.
+        cells: Judge to its nine cells and their average, in the order of the columns.
+    """
+    columns = columns_of(block.protocol)
+    rows = [
+        (
+            judge,
+            *(number_text(cell.outcome, metric) for cell in row),
+            _span_text(row[-1].outcome, metric),
+        )
+        for judge, row in cells.items()
+    ]
+    held = [[one for one in block.candidates if column.holds(one)] for column in columns]
+    counts = [str(len(ones)) for ones in held]
+    rows.append(("n masks", *counts, str(sum(map(len, held))), ""))
+    if block.protocol == "video":
+        tracks = [len({one.track for one in ones}) for ones in held]
+        rows.append(("n tracks", *map(str, tracks), str(sum(tracks)), ""))
+    return Table(
+        title=f"{_title(block)}: {TITLES[metric]} ({_FORM[block.protocol]})",
+        header=("judge", *(column.title for column in columns), "Avg.", "95 %"),
+        rows=tuple(rows),
+        note=f"{_BETTER[metric]}. {_columns_note(block, metric)} {_left_out(cells)}".strip(),
+    )
+
+
+def _columns_note(block: Block, metric: str) -> str:
+    note = "H: hard, M: medium; Avg. is the plain mean of the columns, 95 % its interval by bootstrap over clips."
+    if block.protocol == "video":
+        each = "Each number is over tracks: the frames of a track come to one value first"
+        note = f"{each}; of Merge and Full_neg the rank 1 tracks only. {note}"
+    return note if metric == "rmse" else f"F2-tables: one true type at a time, so no false alarm shows. {note}"
+
+
+def _left_out(cells: Mapping[str, Sequence[Cell]]) -> str:
+    rows = list(cells.values())
+    empty = [cell.column for cell in rows[0][:-1] if not isinstance(cell.outcome, Scored)] if rows else []
+    notes = [f"No masks, so left out of Avg.: {', '.join(empty)}."] if empty else []
+    failed = {judge: row[-1].failed for judge, row in cells.items() if row and row[-1].failed}
+    notes += [f"Failed and in no number: {count} of {judge}." for judge, count in failed.items()]
+    return " ".join(notes)
+
+
+def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequence[Cell]]) -> Table:
+    """The ablation form: hard and medium averaged first, then the mean over all columns.
+
+    Args:
+        metric: ``rmse``, ``f2_m`` or ``f2_a``.
+        parts: ``seen`` and ``unseen``, or one part.
+        cells: Judge to the cells that ``ablation_cells`` gives.
+    """
+    prefix = {"seen": "S ", "unseen": "U "} if len(parts) > 1 else {}
+    titles = [f"{prefix.get(part, '')}{defect.capitalize()}" for part in parts for defect, _ in GROUPS]
+    rows = tuple(
+        (judge, *(number_text(cell.outcome, metric) for cell in row), _span_text(row[-1].outcome, metric))
+        for judge, row in cells.items()
+    )
+    return Table(
+        title=f"Image protocol: {TITLES[metric]} (form of Table 4)",
+        header=("judge", *titles, "Avg.", "95 %"),
+        rows=rows,
+        note=f"{_BETTER[metric]}. Hard and medium are averaged first; Avg. is the plain mean of the "
+        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}",
+    )
+
+
+def overall_table(block: Block, cells: Mapping[str, Mapping[str, Cell]]) -> Table:
+    """What is over all masks of a block: the headline of the benchmark.
+
+    Args:
+        block: What it is about.
+        cells: Judge to metric to its cell.
+    """
+    header = {
+        "rmse": "RMSE",
+        "f2_confusion_m": "F2-confusion M",
+        "f2_m": "F2-tables M",
+        "f2_confusion_a": "F2-confusion A",
+        "f2_a": "F2-tables A",
+        "spearman": "Spearman",
+        "coverage": "coverage",
+    }
+    rows = tuple((judge, *(cell_text(row[metric]) for metric in header)) for judge, row in cells.items())
+    equation = "Eq. 10" if block.protocol == "image" else "Eq. 12: over tracks"
+    return Table(
+        title=f"{_title(block)}: all masks",
+        header=("judge", *header.values()),
+        rows=rows,
+        note=f"In brackets: 95 % intervals by bootstrap over clips. RMSE ({equation}): lower is better. F2 in percent: "
+        "F2-tables is the average of the nine columns and sees no false alarm, F2-confusion (Eq. 11) does. Spearman: "
+        "order of estimated and true IoU. Coverage: share of true IoUs inside the judge's own 90 % intervals; best is "
+        "0.900.",
+    )
+
+
+def answers_table(block: Block, judges: Mapping[str, Mapping[str, int]]) -> Table:
+    """What became of the candidates of a block, per judge: judged, failed, undefined, without an answer."""
+    header = ("masks", "judged", "failed", "undefined", "no IoU", "no type", "no action")
+    rows = tuple((judge, *(str(counts[name]) for name in header)) for judge, counts in judges.items())
+    return Table(
+        title=f"{_title(block)}: answers",
+        header=("judge", *header),
+        rows=rows,
+        note="failed and undefined are in no number; a reply without IoU counts as 0 and one without type or action as "
+        "a miss, unless a table says otherwise",
+    )
+
+
+def size_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Table:
+    """RMSE by size of the object."""
+    names = [size_name(bounds) for bounds in SIZES]
+    rows = [(judge, *(cell_text(cell) for cell in row)) for judge, row in cells.items()]
+    first = next(iter(cells.values()), [])
+    rows.append(("n", *(str(cell.n) for cell in first)))
+    return Table(
+        title=f"{_title(block)}: RMSE by size of the object",
+        header=("judge", *names),
+        rows=tuple(rows),
+        note="columns are the object's share of the frame; lower is better; n is that of the first row",
+    )
+
+
+def reliability_table(block: Block, curves: Mapping[str, Sequence[Bin]], errors: Mapping[str, str]) -> Table:
+    """Mean estimated and true IoU in bins of the estimate."""
+    bins = next(iter(curves.values()), ())
+    rows = tuple(
+        (judge, *(_bin_text(one) for one in curve), errors.get(judge, DASH)) for judge, curve in curves.items()
+    )
+    return Table(
+        title=f"{_title(block)}: reliability of the estimated IoU",
+        header=("judge", *(f"{one.low:.1f}" for one in bins), "error"),
+        rows=rows,
+        note="columns are bins of the estimated IoU from .0, .1, ... up; in each the mean true IoU and, in brackets, "
+        "n. error: mean absolute difference of estimated and true IoU over the bins, weighted by n; lower is better",
+    )
+
+
+def _bin_text(one: Bin) -> str:
+    return DASH if one.true is None else f"{one.true:.2f} ({one.n})"
+
+
+def consistency_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Table:
+    """Temporal consistency of the video protocol."""
+    tracks = len({one.track for one in block.candidates})
+    rows = tuple((judge, *(cell_text(cell) for cell in row)) for judge, row in cells.items())
+    return Table(
+        title=f"{_title(block)}: temporal consistency",
+        header=("judge", "excess change", "step error", "agreement", "flicker"),
+        rows=rows,
+        note=f"means over {tracks} tracks. excess change: how much more the estimate moves from frame to frame than "
+        "the true IoU, best 0; step error: how far the moves are from the true ones, lower is better; agreement: share "
+        "of frames with the track's most frequent type, higher is better; flicker: share of steps at which the type "
+        "changes, lower is better. A row that says the same of everything is consistent and worth nothing",
+    )
+
+
+def cells_json(cells: Iterable[Cell]) -> list[dict[str, Any]]:
+    """Every cell as plain values; an undefined one has value null and its reason."""
+    rows = []
+    for cell in cells:
+        scored = isinstance(cell.outcome, Scored)
+        row = {
+            "protocol": cell.protocol,
+            "part": cell.part,
+            "judge": cell.judge,
+            "metric": cell.metric,
+            "column": cell.column,
+            "value": cell.outcome.value if isinstance(cell.outcome, Scored) else None,
+            "low": getattr(cell.outcome, "low", None),
+            "high": getattr(cell.outcome, "high", None),
+            "n": cell.n,
+            "failed": cell.failed,
+            "undefined": cell.undefined,
+            "unparsed": cell.unparsed,
+            "reason": None if scored else getattr(cell.outcome, "reason", None),
+            "signature": str(cell.outcome.signature) if isinstance(cell.outcome, Scored) else None,
+        }
+        rows.append(row)
+    return rows
+
+
+def cells_csv(cells: Iterable[Cell]) -> str:
+    """Every cell as CSV, one a line; empty where there is no value."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, _CELL_KEYS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(cells_json(cells))
+    return file.getvalue()
+
+
+def metric_of(cell: Cell) -> dict[str, Any]:
+    """A cell as a metric of ``summary.json``."""
+    row = cells_json([cell])[0]
+    rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
+    reason = {"reason": row["reason"]} if row["reason"] else {}
+    return {**rounded, "n": cell.n, "signature": row["signature"], **reason}
+
+
+def _title(block: Block) -> str:
+    part = "" if block.part == "all" else f", {block.part}"
+    return f"{block.protocol.capitalize()} protocol{part}"

@@ -1,0 +1,172 @@
+"""What a suite is, how it is found by name, and the public function that runs one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from auscult import registry
+from auscult.errors import UsageError
+from auscult.jobs.progress import Progress
+from auscult.record.schema import Summary
+from auscult.report.tables import Table
+from auscult.types import Metadata
+from auscult.work.pool import default_workers
+
+SCENES = "scenes"
+DEFAULT_JUDGES = ("masks.cues.v1",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteOptions:
+    """What a suite is run on and how.
+
+    Attributes:
+        data: A source of cases with truth, a benchmark made before, or the word ``scenes`` for generated ones.
+        out: The output folder.
+        judges: Names of registered judges; each is judged once, in the order given.
+        count: How many scenes, where ``data`` is ``scenes``.
+        seed: The same seed makes the same benchmark.
+        assets: A folder of cut-outs, sounds and backgrounds for the scenes; generated ones where None.
+        protocols: Protocols to evaluate, out of the suite's own.
+        splits: Splits of the source to use; those that the suite asks for where empty.
+        negatives: Where wrong objects come from, a word of the suite.
+        images: Folder of the pictures, where ``data`` names them without their folder.
+        policy: Name of a shipped policy, or a policy file.
+        workers: Worker processes; None for one per processor, 0 for this process.
+        timeout_s: Limit for the masks of one frame together.
+        overwrite: Start anew over an earlier record.
+        given: Names of the options that the user spelled out, for the manifest.
+    """
+
+    data: Path | str
+    out: Path
+    judges: tuple[str, ...] = DEFAULT_JUDGES
+    count: int = 200
+    seed: int = 0
+    assets: Path | None = None
+    protocols: tuple[str, ...] = ("image", "video")
+    splits: tuple[str, ...] = ()
+    negatives: str = "own"
+    images: Path | None = None
+    policy: str = "default"
+    workers: int | None = None
+    timeout_s: float = 120.0
+    overwrite: bool = False
+    given: frozenset[str] = frozenset()
+
+    @property
+    def crew_size(self) -> int:
+        """Worker processes, decided."""
+        return default_workers() if self.workers is None else self.workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """What a suite came to.
+
+    Attributes:
+        out: The record.
+        summary: The content of its ``summary.json``.
+        tables: Its finished tables by file name, the most important first.
+        shown: Those of them that fit a console.
+    """
+
+    out: Path
+    summary: Summary
+    tables: Mapping[str, Table]
+    shown: tuple[Table, ...]
+
+
+@runtime_checkable
+class Suite(Protocol):
+    """A benchmark: which cases, stress, models, judges, scores and tables."""
+
+    name: str
+    meta: Metadata
+
+    def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
+        """Make the benchmark, have it judged, and write tables; the same options again resume."""
+        ...
+
+
+def load_suite(name: str) -> Suite:
+    """Find a suite by its full or short name.
+
+    Raises:
+        UnknownName: There is no such suite; the message lists the nearest.
+        UsageError: What the package registers under the name is no suite.
+    """
+    entry = registry.find("suite", name)
+    suite = entry.load()
+    if not isinstance(suite, Suite):
+        raise UsageError(f"what {entry.package} registers as suite {entry.name} is none", expected="name, meta and run")
+    return suite
+
+
+def run(
+    suite: str,
+    *,
+    data: Path | str,
+    judges: Sequence[str] | str = DEFAULT_JUDGES,
+    out: Path | str,
+    count: int = 200,
+    seed: int = 0,
+    assets: Path | str | None = None,
+    protocols: Sequence[str] = ("image", "video"),
+    splits: Sequence[str] = (),
+    negatives: str = "own",
+    images: Path | str | None = None,
+    policy: str = "default",
+    workers: int | None = None,
+    timeout_s: float = 120.0,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> SuiteRun:
+    """Run a benchmark end to end; what ``auscult run`` does.
+
+    Args:
+        suite: Its name, for example ``mqa``.
+        data: A source of cases with truth, a benchmark made before, or ``scenes``.
+        judges: Names of registered judges.
+        out: The output folder; the same call again goes on where a stopped one left off.
+        count: How many scenes, where ``data`` is ``scenes``.
+        seed: The same seed makes the same benchmark.
+        assets: A folder of cut-outs, sounds and backgrounds for the scenes.
+        protocols: ``image``, ``video`` or both.
+        splits: Splits of the source to use; those that the suite asks for where empty.
+        negatives: Where wrong objects come from: ``own`` for the data set, else a proposer of regions.
+        images: Folder of the pictures, where ``data`` names them without their folder.
+        policy: Name of a shipped policy, or a policy file.
+        workers: Worker processes; None for one per processor, 0 for this process.
+        timeout_s: Limit for the masks of one frame together.
+        overwrite: Start anew over an earlier record.
+        progress: Who listens.
+
+    Returns:
+        Summary and tables; the whole record lies in ``out``.
+
+    Raises:
+        UnknownName: There is no such suite or judge.
+        UsageError: An option is wrong, or ``data`` holds nothing to judge.
+        RecordError: The folder is in use, or was made with other arguments.
+    """
+    options = SuiteOptions(
+        data=data if data == SCENES else Path(data),
+        out=Path(out),
+        judges=(judges,) if isinstance(judges, str) else tuple(judges),
+        count=count,
+        seed=seed,
+        assets=None if assets is None else Path(assets),
+        protocols=tuple(protocols),
+        splits=tuple(splits),
+        negatives=negatives,
+        images=None if images is None else Path(images),
+        policy=policy,
+        workers=workers,
+        timeout_s=timeout_s,
+        overwrite=overwrite,
+    )
+    return load_suite(suite).run(options, progress)

@@ -1,0 +1,263 @@
+"""Instances of every layout: which masks are one object, what is beside it, and what is asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.cases.instances import list_instances
+from auscult.cases.listing import ListOptions
+from auscult.cases.objects import instances_of
+from auscult.errors import NothingToDo, UsageError
+from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.media.masks import read_mask
+from auscult.types import Instance, Item, MaskRef
+
+
+def areas(instance: Instance) -> list[int | None]:
+    return [None if one.target is None else int(read_mask(one.target).mask.sum()) for one in instance.moments]
+
+
+def stems(instance: Instance) -> list[str]:
+    return [one.frame.stem for one in instance.moments]
+
+
+def test_palette_indices_are_followed_through_a_clip(make: Any) -> None:
+    for stem, indices in (("2", (1, 2)), ("10", (2,)), ("1", (1, 2, 3)), ("11", ())):
+        make.frame(f"JPEGImages/480p/dog/{stem}.jpg")
+        make.palette(f"Annotations/480p/dog/{stem}.png", *indices)
+    make.frame("JPEGImages/480p/dog/12.jpg")
+    listing = list_instances(make.root)
+    assert listing.layout == "datasets.davis.v1"
+    first, second, third = listing.instances
+    assert [one.id for one in listing.instances] == ["dog#1", "dog#2", "dog#3"]
+    assert stems(first) == stems(second) == stems(third) == ["1", "2", "10", "11"], "annotated frames, in order"
+    assert areas(first) == [18, 18, 0, 0], "where it is out of the picture, its mask is empty"
+    assert areas(third) == [18, 0, 0, 0]
+    assert [[None if ref is None else ref.index for ref in one.others] for one in first.moments] == [
+        [2, 3], [2, None], [2, None], [None, None]
+    ]  # fmt: skip
+    assert {one.clip for one in listing.instances} == {"dog"}
+    assert first.query.text is None
+
+
+def test_one_mask_a_frame_is_one_object_and_said_to_be(make: Any) -> None:
+    for stem in ("a", "b"):
+        make.frame(f"frames/{stem}.jpg")
+        make.mask(f"masks/{stem}.png")
+    listing = list_instances(make.root)
+    (one,) = listing.instances
+    assert (one.id, one.clip, stems(one)) == ("input", "input", ["a", "b"])
+    assert listing.notes == ("1 folder with one mask a frame: taken as one object of one video, not as photographs",)
+
+
+def test_several_files_of_a_frame_are_objects_of_their_own(make: Any) -> None:
+    for stem in ("a", "b"):
+        make.frame(f"frames/{stem}.jpg")
+        for name in ("x", "y"):
+            make.mask(f"masks/{stem}/{name}.png")
+    listing = list_instances(make.root)
+    assert [one.id for one in listing.instances] == ["a/x", "a/y", "b/x", "b/y"]
+    assert [[len(moment.others) for moment in one.moments] for one in listing.instances] == [[1]] * 4
+    assert not listing.notes
+
+
+def test_texts_part_an_object_where_they_differ(make: Any, tmp_path: Path) -> None:
+    for stem in ("a", "b", "c"):
+        make.frame(f"frames/{stem}.jpg")
+        make.palette(f"masks/{stem}.png", 1, 2)
+    table = tmp_path / "texts.csv"
+    table.write_text("id,text\na#1,left\nb#1,left\nc#1,right\na#2,both\n")
+    listing = list_instances(make.root, ListOptions(texts=table))
+    told = [(one.id, one.query.text, stems(one)) for one in listing.instances]
+    assert told == [
+        ("input#1", "left", ["a", "b"]),
+        ("input#1/2", "right", ["c"]),
+        ("input#2", "both", ["a", "b", "c"]),
+    ]
+    assert all(len(moment.others) == 1 for one in listing.instances for moment in one.moments)
+
+
+def test_photographs_in_a_file_of_lines_are_no_clip(make: Any, item: Any) -> None:
+    for stem in ("a", "b"):
+        make.frame(f"frames/{stem}.jpg")
+        make.mask(f"masks/{stem}.png")
+    rows = [item(id=stem, frame=f"frames/{stem}.jpg", mask=f"masks/{stem}.png", text="the dog") for stem in "ab"]
+    make.lines(*rows)
+    assert [(one.id, one.clip, len(one.moments)) for one in list_instances(make.root).instances] == [
+        ("a", "a", 1), ("b", "b", 1)
+    ]  # fmt: skip
+    make.lines(*({**row, "time_s": place} for place, row in enumerate(reversed(rows))))
+    (one,) = list_instances(make.root).instances
+    assert (one.clip, stems(one)) == ("frames", ["b", "a"]), "a time makes a clip, and its order"
+    make.lines(*({**row, "clip": "walk"} for row in rows))
+    (one,) = list_instances(make.root).instances
+    assert (one.id, one.query.text, stems(one)) == ("walk", "the dog", ["a", "b"])
+
+
+def test_candidates_stand_for_their_true_mask(make: Any, item: Any) -> None:
+    make.frame("frames/a.jpg")
+    for name, left in (("t", 4), ("u", 20), ("c", 5), ("d", 6)):
+        make.mask(f"masks/{name}.png", left=left)
+    make.lines(
+        item(id="1", mask="masks/c.png", truth={"mask": "masks/t.png", "iou": 0.8}),
+        item(id="2", mask="masks/d.png", truth={"mask": "masks/t.png", "iou": 0.7}),
+        item(id="3", mask="masks/u.png", truth={"defect": "perfect", "iou": 1.0}),
+        item(id="4", mask="masks/d.png", truth={"defect": "cutout", "iou": 0.7}),
+        item(id="5", mask="masks/d.png"),
+        {"id": "6"},
+    )
+    listing = list_instances(make.root)
+    assert [one.id for one in listing.instances] == ["1", "3"]
+    assert [one.moments[0].target.path.stem for one in listing.instances] == ["t", "u"]  # type: ignore[union-attr]
+    assert [one.moments[0].others[0].path.stem for one in listing.instances] == ["u", "t"]  # type: ignore[union-attr]
+    assert listing.notes == ("2 items left out: the true mask is not known",)
+    assert len(listing.errors) == 1
+
+
+def test_predictions_without_a_truth_are_said_to_be_taken_as_true(make: Any) -> None:
+    make.frame("frames/a.jpg")
+    make.mask("results/a.png")
+    listing = list_instances(make.root, ListOptions(masks=Path("results")))
+    assert listing.notes == ("no mask of results has a truth: each is taken as true itself",)
+
+
+def test_what_a_row_says_beside_the_known_keys(make: Any, item: Any) -> None:
+    make.frame("frames/a.jpg")
+    make.mask("masks/a.png")
+    make.mask("masks/b.png", left=18)
+    make.lines(
+        item(id="a", category="dog", split="train"),
+        item(id="b", mask="masks/b.png", mqa={"category": "cat", "template": "position", "split": "test_s"}),
+    )
+    dog, cat = list_instances(make.root).instances
+    assert (dog.query.text, dog.category, dog.split, dog.others) == ("the dog", "dog", "train", ("cat",))
+    assert (cat.category, cat.template, cat.split, cat.others) == ("cat", "position", "test_s", ("dog",))
+
+
+def test_others_that_a_data_set_draws_itself(tmp_path: Path) -> None:
+    def ref(name: str) -> MaskRef:
+        return MaskRef(path=tmp_path / name)
+
+    pictures = [
+        Item(id=name, frame=tmp_path / "a.jpg", mask=ref(name), others=(ref("y"), ref("z")), extra={"category": name})
+        for name in ("x", "y")
+    ]
+    (x, y), _ = instances_of(pictures, videos=True)
+    assert (x.moments[0].others, x.others) == ((ref("y"), ref("z")), ("y", ""))
+    assert (y.moments[0].others, y.others) == ((ref("x"), ref("z")), ("x", ""))
+
+
+def test_nothing_is_refused_as_everywhere(make: Any, item: Any, tmp_path: Path) -> None:
+    with pytest.raises(NothingToDo):
+        list_instances(tmp_path)
+    with pytest.raises(UsageError, match="no such file"):
+        list_instances(tmp_path / "nowhere")
+    (tmp_path / "metadata.csv").write_text("vid,uid,split,fid,exp\n")
+    with pytest.raises(NothingToDo, match=r"no object with a true mask .read as datasets\.refavs"):
+        list_instances(tmp_path)
+    make.frame("frames/a.jpg")
+    make.mask("masks/a.png")
+    make.lines(item(truth={"iou": 0.5, "defect": "cutout"}))
+    with pytest.raises(NothingToDo, match="no object with a true mask") as caught:
+        list_instances(make.root)
+    assert caught.value.hint == "1 item left out: the true mask is not known"
+
+
+def test_real_coco(data: Path) -> None:
+    source = data / "images/coco/instances.json"
+    listing = list_instances(source, ListOptions(images=data / "images/coco/images"))
+    rows = json.loads(source.read_text())
+    single = [row for row in rows["annotations"] if not row["iscrowd"]]
+    names = {row["id"]: row["name"] for row in rows["categories"]}
+    assert (len(rows["annotations"]), len(single), len(listing.instances), len(listing.errors)) == (532, 527, 527, 0)
+    assert [one.category for one in listing.instances] == [names[row["category_id"]] for row in single]
+    assert {one.query.text for one in listing.instances} == {f"the {one.category}" for one in listing.instances}
+    on_picture = Counter(row["image_id"] for row in single)
+    pictures = {one.clip for one in listing.instances}
+    assert len(pictures) == len(on_picture)
+    for one, row in zip(listing.instances, single, strict=True):
+        (moment,) = one.moments
+        assert len(moment.others) == len(one.others) == on_picture[row["image_id"]] - 1
+        assert moment.frame.stem == one.clip
+    crowd, standing = listing.notes
+    assert crowd.startswith("5 crowd regions left out")
+    assert standing == '527 instances without an expression: "the <category>" stands in, which may fit several'
+    asked = list_instances(source, ListOptions(images=data / "images/coco/images", text="it"))
+    assert {one.query.text for one in asked.instances} == {"it"}
+
+
+def test_real_sequences_of_one_object(data: Path) -> None:
+    listing = list_instances(data / "video/davis2016")
+    assert len(listing.instances) == 10
+    assert sum(len(one.moments) for one in listing.instances) == 288
+    assert all(one.id == one.clip for one in listing.instances)
+    found = list_instances(data / "video/davis2016", ListOptions(masks=Path("pred_osvos")))
+    assert {one.id for one in listing.instances} - {one.id for one in found.instances} == {
+        "bmx-trees",
+        "horsejump-high",
+    }
+    assert "left out: the true mask is not known" in found.notes[-1], "several proposals, and a truth of one object"
+    dog = next(one for one in found.instances if one.id == "dog")
+    assert {moment.target.path.parent.name for moment in dog.moments if moment.target and moment.target.path} == {
+        "masks"
+    }
+
+
+def test_a_real_sequence_of_three_objects(data: Path) -> None:
+    listing = list_instances(data / "video/dogs-jump")
+    assert [one.id for one in listing.instances] == ["dogs-jump#1", "dogs-jump#2", "dogs-jump#3"]
+    for one in listing.instances:
+        assert len(one.moments) == 66
+        assert {len(moment.others) for moment in one.moments} == {2}
+    third = listing.instances[2]
+    moment = third.moments[0]
+    assert moment.target is not None
+    others = [read_mask(ref).mask for ref in moment.others if ref is not None]
+    assert not any(np.logical_and(read_mask(moment.target).mask, mask).any() for mask in others)
+
+
+@pytest.mark.slow
+def test_what_stress_made_of_a_real_sequence(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "stressed"
+    stress_masks(StressOptions(source=data / "video/dogs-jump", out=out, kinds=("cutout",), difficulties=("hard",)))
+    made = list_instances(out).instances
+    given = list_instances(data / "video/dogs-jump").instances
+    assert [one.id for one in made] == [one.id for one in given]
+    for new, old in zip(made, given, strict=True):
+        assert len(new.moments) == len(old.moments) == 66
+        for place in (0, 40):
+            mine, theirs = new.moments[place].target, old.moments[place].target
+            assert mine is not None
+            assert theirs is not None
+            assert np.array_equal(read_mask(mine).mask, read_mask(theirs).mask)
+
+
+def test_what_stress_made_of_photographs(make: Any, tmp_path: Path) -> None:
+    for stem in ("a", "b"):
+        make.frame(f"frames/{stem}.jpg")
+    make.json(
+        "coco.json",
+        {
+            "images": [{"id": 1, "file_name": "a.jpg"}, {"id": 2, "file_name": "b.jpg"}],
+            "annotations": [
+                {"id": n, "image_id": image, "segmentation": [[left, 3, left + 11, 3, left + 11, 20, left, 20]]}
+                for n, image, left in ((1, 1, 2), (2, 1, 18), (3, 2, 8))
+            ],
+        },
+    )
+    out = tmp_path / "stressed"
+    options = ListOptions(images=make.root / "frames")
+    stress_masks(StressOptions(source=make.root / "coco.json", out=out, listing=options, kinds=("perfect",)))
+    made, given = list_instances(out), list_instances(make.root / "coco.json", options)
+    assert [one.id for one in given.instances] == ["a/1", "a/2", "b/3"]
+    assert [one.clip for one in given.instances] == ["a", "a", "b"]
+    by_id = {one.id: one for one in made.instances}
+    assert sorted(by_id) == ["a/1", "a/2", "b/3"]
+    assert [[len(moment.others) for moment in by_id[name].moments] for name in sorted(by_id)] == [[1], [1], [0]]
+    assert len({one.clip for one in made.instances}) == 2

@@ -1,0 +1,259 @@
+"""Pickles: plain values come out as ``pickle`` gives them; nothing is ever executed."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult.cases.safe_pickle import PickleLimits, load_pickle, parse_pickle
+from auscult.errors import InputError, TooLarge
+
+FILE = Path("refs(unc).p")
+
+SCALAR = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=6)
+    | st.binary(max_size=6)
+)
+KEY = SCALAR | st.tuples(SCALAR, SCALAR)
+PLAIN = st.recursive(
+    SCALAR | st.sets(KEY, max_size=3) | st.frozensets(KEY, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(KEY, inner, max_size=4)
+        | st.tuples(inner)
+        | st.tuples(inner, inner, inner, inner)
+        | inner.map(lambda part: [part, part])
+    ),
+    max_leaves=12,
+)
+
+
+def read(data: bytes, **limits: int) -> Any:
+    return parse_pickle(data, path=FILE, limits=PickleLimits(**limits))
+
+
+def types(value: Any) -> Any:
+    """The types of a value, all the way down: 1, 1.0 and True are equal but not the same."""
+    if isinstance(value, dict):
+        return dict, [(types(key), types(part)) for key, part in value.items()]
+    if isinstance(value, list | tuple):
+        return type(value), [types(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return type(value), sorted(repr(types(part)) for part in value)
+    return type(value)
+
+
+@settings(deadline=None, max_examples=150)
+@given(PLAIN, st.integers(0, 5))
+def test_plain_values_as_pickle_reads_them(value: Any, protocol: int) -> None:
+    data = pickle.dumps(value, protocol)
+    found = read(data)
+    assert found == pickle.loads(data)  # noqa: S301 - our own bytes
+    assert types(found) == types(value)
+
+
+@settings(deadline=None, max_examples=60)
+@given(PLAIN)
+def test_the_pure_python_pickler_writes_the_same_to_us(value: Any) -> None:
+    assert read(pickle._dumps(value, 2)) == value  # type: ignore[attr-defined]
+
+
+def test_numbers_that_compare_oddly() -> None:
+    for protocol in range(6):
+        assert math.isnan(read(pickle.dumps(math.nan, protocol)))
+        assert math.copysign(1, read(pickle.dumps(-0.0, protocol))) == -1
+        assert read(pickle.dumps([math.inf, 10**400], protocol)) == [math.inf, 10**400]
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        # as cPickle and pickle of Python 2.7 write them
+        (b"(dp1\nS'sent'\np2\nS'the left man'\np3\nsS'id'\np4\nL12L\nsS'n'\nI01\ns.",
+         {"sent": "the left man", "id": 12, "n": True}),
+        (b"S'it\\'s \\xc3\\xa9 \\\\ \\n'\np0\n.", "it's \u00e9 \\ \n"),
+        (b"S'\\xe9'\n.", "\u00e9"),
+        (b"V\\u4f60 caf\xe9\n.", "\u4f60 caf\u00e9"),
+        (b"\x80\x02]q\x01(U\x02hiq\x02h\x02T\x03\x00\x00\x00abcX\x01\x00\x00\x00zK\x05M\x00\x01J\xff\xff\xff\xff\x8a\x01\x02\x88\x89Ne.",
+         ["hi", "hi", "abc", "z", 5, 256, -1, 2, True, False, None]),
+        (b"(lp0\nI1\naF0.5\na(I1\nI2\ntp1\na.", [1, 0.5, (1, 2)]),
+        (b"\x80\x02c__builtin__\nset\nq\x00]q\x01(K\x01K\x02e\x85q\x02Rq\x03.", {1, 2}),
+    ],
+)  # fmt: skip
+def test_what_python_2_wrote(data: bytes, value: Any) -> None:
+    assert read(data) == value
+    assert types(read(data)) == types(value)
+
+
+class Calls:
+    """Pickles as a call of a function that must never run."""
+
+    def __init__(self, function: Any, *given: Any) -> None:
+        self.call = function, given
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+RAN: list[str] = []
+
+
+def ran(*_: Any) -> str:
+    RAN.append("ran")
+    return "ran"
+
+
+def hostile() -> dict[str, bytes]:
+    import os
+
+    made = {f"reduce {p}": pickle.dumps(Calls(ran, "x"), p) for p in range(6)}
+    made |= {f"system {p}": pickle.dumps({"refs": [Calls(os.system, "touch /tmp/x")]}, p) for p in range(6)}
+    made |= {f"instance {p}": pickle.dumps(PickleLimits, p) for p in range(6)}
+    made |= {f"object {p}": pickle.dumps(PickleLimits(), p) for p in range(2, 6)}
+    return made | {
+        "global": b"cos\nsystem\n.",
+        "global in a list": b"(lc__builtin__\nset\na.",
+        "global in a dict": b"(dS'a'\nc__builtin__\nset\ns.",
+        "set of eval": b"c__builtin__\nset\n(cbuiltins\neval\nS'1'\ntR.",
+        "set as a callable": b"c__builtin__\nset\n(S'abc'\ntR.",
+        "encode by another codec": b"c_codecs\nencode\n(S'abc'\nS'zip'\ntR.",
+        "inst": b"(S'touch x'\nios\nsystem\n.",
+        "obj": b"(cos\nsystem\nS'touch x'\no.",
+        "newobj": b"\x80\x02cos\nsystem\nS'x'\n\x85\x81.",
+        "newobj_ex": b"\x80\x04cos\nsystem\n)}\x92.",
+        "stack_global": b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
+        "build": b"}}b.",
+        "persistent id": b"Pabc\n.",
+        "binary persistent id": b"S'abc'\nQ.",
+        "extension 1": b"\x80\x02\x82\x01.",
+        "extension 2": b"\x80\x02\x83\x01\x00.",
+        "extension 4": b"\x80\x02\x84\x01\x00\x00\x00.",
+        "out of band": b"\x80\x05\x97.",
+        "bytearray": pickle.dumps(bytearray(b"x"), 5),
+        "protocol 6": b"\x80\x06N.",
+        "not a pickle": b"hello",
+        "json": b'{"refs": []}',
+        "empty stack": b".",
+        "two values": b"NN.",
+        "no end": b"N",
+        "open mark": b"(N.",
+        "no mark": b"t.",
+        "append to a dict": b"}Na.",
+        "append to nothing": b"Na.",
+        "odd dict": b"(Nd.",
+        "set item of a list": b"]NNs.",
+        "a list as key": b"}]Ns.",
+        "a nested tuple as key": b"}))\x85Ns.",
+        "unkept": b"g7\n.",
+        "negative memo": b"Ng-1\n.",
+        "broken number": b"Ixyz\n.",
+        "broken float": b"Fxyz\n.",
+        "broken text": b"X\x01\x00\x00\x00\xff.",
+        "half a surrogate escape": b"V\\u12\n.",
+        "unknown escape": b"S'\\q'\n.",
+        "unquoted": b"Sabc\n.",
+        "many digits": b"L" + b"9" * 5000 + b"L\n.",
+        "negative length": b"T\xff\xff\xff\xff.",
+        "length beyond the end": b"\x8e" + struct.pack("<Q", 2**62) + b"x.",
+        "long text beyond the end": b"\x8d" + struct.pack("<Q", 2**62) + b"x.",
+        "long number beyond the end": b"\x8b" + struct.pack("<i", 2**30) + b"x.",
+        "negative long": b"\x8b\xff\xff\xff\xff.",
+        "self in list": b"]q\x00h\x00a.",
+        "self in a tuple's list": b"(lp0\n(g0\ntp1\na.",
+        "self in dict": b"}q\x00Nh\x00s.",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", hostile())
+def test_nothing_hostile_is_executed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("something was executed")
+
+    data = hostile()[name]
+    RAN.clear()
+    monkeypatch.setattr(os, "system", refuse)
+    before = set(sys.modules)
+    with pytest.raises(InputError) as caught:
+        read(data)
+    assert caught.value.path == str(FILE)
+    assert caught.value.expected
+    assert not RAN
+    assert set(sys.modules) == before
+
+
+def test_the_error_names_file_and_opcode(tmp_path: Path) -> None:
+    file = tmp_path / "refs.p"
+    file.write_bytes(pickle.dumps([Calls(ran)], 2))
+    with pytest.raises(InputError, match=r"opcode GLOBAL .*names") as caught:
+        load_pickle(file)
+    assert caught.value.path == str(file)
+    assert "was executed" in caught.value.hint
+
+
+@pytest.mark.parametrize("opener", [b"]", b"(", b")", b"}"])
+def test_deep_nesting_is_refused_without_recursion(opener: bytes) -> None:
+    depth = 40_000
+    closer = {b"]": b"a", b"(": b"t", b")": b"\x85", b"}": b""}[opener]
+    if opener == b"}":
+        data = b"}" + b"N}" * depth + b"s" * depth + b"."
+    elif opener == b")":
+        data = b")" + closer * depth + b"."
+    else:
+        data = opener * depth + closer * (depth - (opener == b"]")) + b"."
+    with pytest.raises(TooLarge, match="deep"):
+        read(data)
+
+
+def test_shared_parts_are_counted_each_time() -> None:
+    lists = b"]q\x00" + b"".join(
+        b"](" + b"h" + bytes([n]) + b"h" + bytes([n]) + b"eq" + bytes([n + 1]) for n in range(40)
+    )
+    with pytest.raises(TooLarge, match="parts"):
+        read(b"(" + lists + b"t.", max_values=10**6)
+    tuples = b")" + b"2\x86" * 60 + b"."  # each holds the last one twice
+    with pytest.raises(TooLarge, match="parts"):
+        read(tuples)
+
+
+def test_bounds_on_bytes_steps_and_memo(tmp_path: Path) -> None:
+    data = pickle.dumps(list(range(100)), 2)
+    assert read(data, max_bytes=len(data), max_opcodes=300) == list(range(100))
+    for limits in ({"max_bytes": len(data) - 1}, {"max_opcodes": 20}):
+        with pytest.raises(TooLarge):
+            read(data, **limits)
+    file = tmp_path / "refs.p"
+    file.write_bytes(data)
+    with pytest.raises(TooLarge):
+        load_pickle(file, limits=PickleLimits(max_bytes=10))
+    with pytest.raises(InputError, match="keeps more than 3"):
+        read(b"(" + b"Np%d\n" * 9 % tuple(range(9)) + b"t.", max_memo=3)
+
+
+def refusal(data: bytes) -> str | None:
+    try:
+        types(read(data))
+    except InputError as error:
+        return error.path
+    return str(FILE)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.binary(max_size=60), PLAIN, st.integers(0, 5), st.integers(0, 400))
+def test_any_bytes_are_read_or_refused_by_name(noise: bytes, value: Any, protocol: int, place: int) -> None:
+    whole = pickle.dumps(value, protocol)
+    for data in (noise, whole[:place], whole[:place] + noise + whole[place + 1 :]):
+        assert refusal(data) == str(FILE)

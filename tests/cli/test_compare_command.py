@@ -1,0 +1,48 @@
+"""``auscult compare`` from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from small_inputs import auscult, folder_input, item, rows, save_mask, write_lines
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A record with truth, and one of another judge."""
+    folder = tmp_path_factory.mktemp("compare")
+    folder_input(folder / "in", "ab")
+    save_mask(folder / "in" / "truth.png")
+    truth = {"mask": "truth.png", "defect": "erode", "action": "reject"}
+    lines = [item(name, frame=f"frames/{name}.png", truth=truth) for name in "ab"]
+    write_lines(folder / "in" / "items.jsonl", *lines)
+    assert auscult("audit", folder / "in", "--out", folder / "one", "--workers", "1", "--quiet").code == 0
+    shutil.copytree(folder / "one", folder / "two")
+    told = [{**row, "judge": "masks.other.v1", "defect": "erode"} for row in rows(folder / "two" / "verdicts.jsonl")]
+    write_lines(folder / "two" / "verdicts.jsonl", *told)
+    return folder / "one", folder / "two"
+
+
+def test_tables_for_people_and_json_for_programs(records: tuple[Path, Path]) -> None:
+    shown = auscult("compare", *records)
+    assert (shown.code, shown.err) == (0, "")
+    assert "RMSE of the estimated IoU, paired" in shown.out
+    assert "masks.other.v1" in shown.out
+    told = auscult("compare", *records, "--json")
+    summary = json.loads(told.out)
+    assert (summary["command"], summary["n"], summary["ok"]) == ("compare", 2, 2)
+    assert summary["metrics"].keys() == {
+        f"{name}/masks.cues.v1/masks.other.v1" for name in ("rmse_difference", "mcnemar_defect", "mcnemar_action")
+    }
+
+
+def test_what_is_no_record_is_refused_with_a_hint(records: tuple[Path, Path], tmp_path: Path) -> None:
+    for wrong in (tmp_path, tmp_path / "missing"):
+        ran = auscult("compare", records[0], wrong)
+        assert (ran.code, ran.out) == (2, "")
+        assert "hint:" in ran.err
+    assert auscult("compare").code == 2

@@ -1,0 +1,49 @@
+"""`auscult make scenes` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from small_inputs import auscult, rows
+
+SMALL = ("--size", "96x170", "--seconds", "4", "--rate", "8000", "--objects", "2-3", "--workers", "1", "--quiet")
+
+
+def test_scenes_are_made_counted_and_continued(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = auscult("make", "scenes", "--out", out, "--count", 1, "--seed", 3, *SMALL, "--expressions", 4)
+    assert ran.code == 0
+    assert "families" not in ran.out
+    assert "expressions" in ran.out
+    assert f"auscult audit {out}" in ran.err
+    assert (out / "media" / "s3-00000" / "frames" / "3.jpg").is_file()
+    ran = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 3, *SMALL, "--expressions", 4, "--json")
+    assert ran.code == 0
+    summary = json.loads(ran.out)
+    assert (summary["command"], summary["n"], summary["ok"]) == ("make scenes", 2, 2)
+    assert all(len(row["expressions"]) <= 5 for row in rows(out / "scenes.jsonl"))
+    ran = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 4, *SMALL, "--expressions", 4)
+    assert ran.code == 2
+    assert "seed was 3, now 4" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--size", "480"), "HEIGHTxWIDTH"),
+        (("--size", "480:854"), "HEIGHTxWIDTH"),
+        (("--objects", "some"), "FEWEST-MOST"),
+        (("--objects", "5-2"), "FEWEST-MOST"),
+        (("--split", "val"), "all, train, test_s, test_u"),
+        (("--seconds", "1e9"), "3 to 120"),
+        (("--assets", "/nowhere/at/all"), "no such asset folder"),
+    ],
+)
+def test_wrong_usage_is_told(tmp_path: Path, more: tuple[str, ...], says: str) -> None:
+    ran = auscult("make", "scenes", "--out", tmp_path / "out", "--count", 1, "--quiet", *more)
+    assert ran.code == 2
+    assert says in ran.err
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,79 @@
+"""``auscult run`` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import auscult as package
+from small_inputs import LEFT, RIGHT, auscult, save_frame, save_mask, write_lines
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Four candidates on two photographs."""
+    monkeypatch.setattr("auscult.jobs.pairs.REPLICATES", 10)
+    folder = tmp_path / "in"
+    save_mask(folder / "left.png", LEFT)
+    save_mask(folder / "right.png", RIGHT)
+    lines = []
+    for number in range(2):
+        save_frame(folder / f"{number}.png", seed=number)
+        for kind, mask, action, iou in (("perfect", "left", "accept", 1.0), ("full_neg", "right", "reject", 0.0)):
+            place = {"uid": f"u{number}", "vid": f"v{number}", "split": "test", "protocol": "image", "frame": 0,
+                     "rank": 1, "track": kind, "category": "blob", "area": 0.1}  # fmt: skip
+            truth = {"mask": "left.png", "iou": iou, "defect": kind, "action": action}
+            lines.append({"id": f"{number}/{kind}", "frame": f"{number}.png", "mask": f"{mask}.png", "truth": truth,
+                          "mqa": place})  # fmt: skip
+    write_lines(folder / "items.jsonl", *lines)
+    return folder
+
+
+def test_tables_for_people_and_json_for_programs(benchmark: Path, tmp_path: Path) -> None:
+    command = ("run", "mqa", "--data", benchmark, "--judge", "cues", "--out", tmp_path / "out", "--workers", "1")
+    shown = auscult(*command)
+    assert shown.code == 0
+    assert "Image protocol: all masks" in shown.out
+    assert "always perfect" in shown.out
+    assert "report:" in shown.err
+    told = auscult(*command, "--json", "--quiet")
+    assert (told.code, told.err) == (0, "")
+    assert json.loads(told.out) == json.loads((tmp_path / "out" / "summary.json").read_text())
+    compared = auscult("compare", tmp_path / "out", tmp_path / "out" / "judges" / "masks.cues.v1")
+    assert compared.code == 0
+
+
+def test_failures_beyond_the_allowed_are_exit_1(benchmark: Path, tmp_path: Path) -> None:
+    (benchmark / "1.png").unlink()
+    command = ("run", "mqa", "--data", benchmark, "--out", tmp_path / "out", "--workers", "1", "--quiet")
+    ran = auscult(*command)
+    assert ran.code == 1
+    assert "2 failed" in ran.err
+    assert auscult(*command, "--max-failed", "2").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("mqq",), "mqa.v1"),
+        (("mqa", "--judge", "cuess"), "masks.cues.v1"),
+        (("mqa", "--protocol", "sound"), "image, video"),
+        (("mqa", "--policy", "kind"), "default"),
+        (("mqa", "--data", "/nowhere/at/all"), "no such file"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_says_what_there_is(
+    benchmark: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    data = () if "--data" in arguments else ("--data", benchmark)
+    ran = auscult("run", *arguments, *data, "--out", tmp_path / "out", "--quiet")
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_the_public_function_is_the_command(benchmark: Path, tmp_path: Path) -> None:
+    done = package.run("mqa", data=benchmark, judges="cues", out=str(tmp_path / "out"), workers=0)
+    assert done.summary.ok == 4
+    assert done.tables["image_all_rmse"].rows[0][0] == "masks.cues.v1"

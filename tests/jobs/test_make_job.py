@@ -1,0 +1,270 @@
+"""`make scenes` as a job: the same seed makes the same bytes, whoever works and whatever interrupts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from auscult.cases.listing import list_items
+from auscult.cases.scenes.assets import GENERATED
+from auscult.cases.scenes.choose import SceneOptions
+from auscult.cases.scenes.draw import Stage
+from auscult.cases.scenes.facts import facts_from_json
+from auscult.cases.scenes.hear import hear
+from auscult.cases.scenes.plan import ScenePlan
+from auscult.cases.scenes.refavs_layout import files_of
+from auscult.cases.scenes.splits import SPLITS, divide
+from auscult.errors import InputError, Mismatch, UsageError
+from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.language.proof import named
+from small_inputs import rows, tree
+
+SCENE = SceneOptions(size=(96, 170), seconds=4.0, rate_hz=8000, objects=(2, 4))
+COUNT = 4
+FRAMES = 4
+
+
+def options(out: Path, **more: Any) -> MakeOptions:
+    return MakeOptions(**{"out": out, "count": COUNT, "seed": 7, "scene": SCENE, "workers": 0, **more})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("make") / "made"
+    summary, _ = make_scenes(options(out))
+    assert (summary.n, summary.ok, summary.failed) == (COUNT, COUNT, 0)
+    return out
+
+
+def material(out: Path) -> dict[str, bytes | str]:
+    """Everything but the manifest and the notes of what was written."""
+    return {name: data for name, data in tree(out).items() if name not in {"manifest.json", ".written"}}
+
+
+def test_workers_change_nothing(made: Path) -> None:
+    out = made.parent / "two"
+    make_scenes(options(out, workers=2))
+    assert material(out) == material(made)
+
+
+def test_killed_and_repeated_it_comes_to_the_same_bytes(made: Path) -> None:
+    out = made.parent / "killed"
+    program = (
+        "import sys; from pathlib import Path; from auscult.cases.scenes.choose import SceneOptions;"
+        "from auscult.jobs.make import MakeOptions, make_scenes;"
+        f"make_scenes(MakeOptions(out=Path({str(out)!r}), count={COUNT}, seed=7, workers=1,"
+        "scene=SceneOptions(size=(96, 170), seconds=4.0, rate_hz=8000, objects=(2, 4))))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program])
+    end = time.monotonic() + 60
+    while len(rows(out / "scenes.jsonl") if _whole(out / "scenes.jsonl") else []) < 2 and process.poll() is None:
+        assert time.monotonic() < end
+        time.sleep(0.002)
+    process.kill()
+    killed = process.wait()
+    assert killed == -signal.SIGKILL
+    make_scenes(options(out))
+    assert material(out) == material(made)
+
+
+def _whole(path: Path) -> bool:
+    return path.exists() and path.read_bytes().endswith(b"\n")
+
+
+def test_a_scene_that_failed_at_first_takes_its_place_later(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from auscult.jobs import making
+
+    out = made.parent / "late"
+    real = making.choose
+
+    def failing(seed: int, index: int, **more: Any) -> ScenePlan:
+        if index == 2:
+            raise InputError("not now")
+        return real(seed, index, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(making, "choose", failing)
+        summary, _ = make_scenes(options(out))
+    assert (summary.ok, summary.failed) == (COUNT - 1, 1)
+    (error,) = rows(out / "errors.jsonl")
+    assert error["id"] == "scene 2"
+    assert [row["index"] for row in rows(out / "scenes.jsonl")] == [0, 1, 3]
+    summary, _ = make_scenes(options(out))
+    assert (summary.ok, summary.failed) == (COUNT, 0)
+    assert material(out) == material(made)
+
+
+def test_a_larger_count_adds_and_other_arguments_are_refused(made: Path) -> None:
+    out = made.parent / "grown"
+    make_scenes(options(out, count=2))
+    make_scenes(options(out))
+    assert material(out) == material(made)
+    for other, says in (({"seed": 8}, "seed"), ({"split": "train"}, "split"), ({"expressions": 3}, "expressions")):
+        with pytest.raises(Mismatch, match=says):
+            make_scenes(options(out, **other))
+    with pytest.raises(Mismatch, match=f"holds {COUNT} scenes, 3 are asked for"):
+        make_scenes(options(out, count=3))
+    assert material(out) == material(made)
+    summary, _ = make_scenes(options(out, count=1, overwrite=True))
+    assert summary.ok == 1
+    assert len(list((out / "media").iterdir())) == 1, "what was written before is gone"
+
+
+def test_every_line_replays_its_files(made: Path) -> None:
+    for row in rows(made / "scenes.jsonl")[:2]:
+        plan = ScenePlan.from_json(row["plan"])
+        shots = Stage(plan, GENERATED.looks).key_shots()
+        nulls = any(one["target"] is None for one in row["expressions"])
+        for name, data in files_of(plan, shots, hear(plan, GENERATED.sounds).samples, nulls=nulls).items():
+            assert (made / name).read_bytes() == data
+
+
+def test_every_expression_is_proven_by_the_facts_on_record(made: Path) -> None:
+    told = 0
+    for row in rows(made / "scenes.jsonl"):
+        facts = facts_from_json(row["facts"])
+        for one in row["expressions"]:
+            expected = frozenset() if one["target"] is None else {one["target"]}
+            assert named(one["form"], facts) == expected
+            told += 1
+    assert told >= 12
+
+
+def test_the_table_and_the_masks_agree(made: Path) -> None:
+    table = list(csv.DictReader(io.StringIO((made / "metadata.csv").read_text(encoding="utf-8"))))
+    scenes = {row["id"]: row for row in rows(made / "scenes.jsonl")}
+    assert len({row["uid"] for row in table}) == len(table) == sum(len(row["expressions"]) for row in scenes.values())
+    for row in table:
+        folder = row["uid"].rsplit("_", 2)[0]
+        assert folder == row["vid"]
+        assert len(list((made / "media" / folder / "frames").iterdir())) == FRAMES
+        masks = sorted((made / "gt_mask" / folder / f"fid_{row['fid']}").iterdir())
+        assert [path.name for path in masks] == [f"{n:05d}.png" for n in range(FRAMES)]
+        shown = [np.asarray(Image.open(path)).any() for path in masks]
+        if row["split"] == "test_n":
+            assert not any(shown)
+        else:
+            assert sum(shown) >= 3
+            assert row["split"] == scenes[row["vid"]]["split"]
+    for vid, scene in scenes.items():
+        folders = {path.name for path in (made / "gt_mask" / vid).iterdir()} - {"fid_0"}
+        assert len(folders) == len(scene["plan"]["objects"]), "every thing has masks, referred to or not"
+
+
+def test_it_is_an_input_whose_items_are_true(made: Path) -> None:
+    listing = list_items(made / "items.jsonl")
+    assert not listing.errors
+    assert len(listing.items) >= 2 * COUNT * FRAMES * 0.8
+    assert all(item.truth is not None and item.truth.iou == 1.0 for item in listing.items)
+    assert any(item.query.text for item in listing.items)
+
+
+def test_every_split_can_be_had_alone_and_null_expressions_are_for_tests(tmp_path: Path) -> None:
+    for split in SPLITS:
+        make_scenes(options(tmp_path / split, count=1, split=split))
+        table = list(csv.DictReader(io.StringIO((tmp_path / split / "metadata.csv").read_text(encoding="utf-8"))))
+        found = {row["split"] for row in table}
+        assert found == {split} if split == "train" else found == {split, "test_n"}
+        (scene,) = rows(tmp_path / split / "scenes.jsonl")
+        categories = {thing["id"]: thing["look"]["category"] for thing in scene["plan"]["objects"]}
+        referred = {categories[one["target"]] for one in scene["expressions"] if one["target"]}
+        assert referred <= set(divide(GENERATED)[split].targets)
+
+
+def test_one_object_scenes_are_made(tmp_path: Path) -> None:
+    summary, _ = make_scenes(options(tmp_path / "out", count=2, scene=replace(SCENE, objects=(1, 1))))
+    assert summary.ok == 2
+    assert all(len(row["plan"]["objects"]) == 1 for row in rows(tmp_path / "out" / "scenes.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"count": 0}, "--count 0"),
+        ({"seed": 2**64}, "--seed"),
+        ({"split": "val"}, "--split val"),
+        ({"expressions": -1}, "--expressions -1"),
+        ({"fps": 0.0}, "--video 0"),
+        ({"scene": SceneOptions(size=(8, 100))}, "--size 8x100"),
+        ({"scene": SceneOptions(seconds=float("nan"))}, "--seconds nan"),
+        ({"scene": SceneOptions(rate_hz=1)}, "--rate 1"),
+        ({"scene": SceneOptions(objects=(3, 2))}, "--objects 3-2"),
+        ({"scene": SceneOptions(objects=(2, 99))}, "--objects 2-99"),
+        ({"assets": Path("/nowhere/at/all")}, "no such asset folder"),
+    ],
+)
+def test_what_is_out_of_range_is_refused_before_anything_is_written(
+    tmp_path: Path, more: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        make_scenes(options(tmp_path / "out", **more))
+    assert not (tmp_path / "out").exists()
+
+
+def own_folder(root: Path) -> Path:
+    """Cut-outs of four categories, two backgrounds each way, and files that cannot be used."""
+    rng = np.random.default_rng(0)
+    for number, category in enumerate(("cup", "car", "cat", "bell")):
+        for one in range(3):
+            picture = np.zeros((60 + 5 * one, 50, 4), np.uint8)
+            picture[5:-5, 5:-5] = (60 * number, 200 - 40 * one, 90, 255)
+            picture[..., :3] += rng.integers(0, 20, (*picture.shape[:2], 3), dtype=np.uint8)
+            path = root / "cutouts" / category / f"{one}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(picture).save(path)
+    (root / "backgrounds").mkdir()
+    for number in range(4):
+        wall = rng.integers(60 + 20 * number, 120 + 20 * number, (150, 260, 3), dtype=np.uint8)
+        Image.fromarray(wall).save(root / "backgrounds" / f"wall{number}.png")
+    (root / "cutouts" / "cup" / "broken.png").write_bytes(b"no picture")
+    return root
+
+
+def test_a_users_folder_is_used_and_what_is_broken_is_left_out(tmp_path: Path) -> None:
+    root = own_folder(tmp_path / "assets")
+    out = tmp_path / "out"
+    summary, tables = make_scenes(options(out, assets=root, count=3))
+    assert (summary.ok, summary.failed) == (3, 0)
+    left = next(table for table in tables if table.title == "assets left out")
+    assert [Path(row[0]).name for row in left.rows] == ["broken.png"]
+    assert any(row["path"].endswith("broken.png") for row in rows(out / "errors.jsonl"))
+    categories = {thing["look"]["category"] for row in rows(out / "scenes.jsonl") for thing in row["plan"]["objects"]}
+    assert categories <= {"cup", "car", "cat", "bell"}
+    (root / "cutouts" / "cup" / "broken.png").unlink()
+    with pytest.raises(Mismatch, match="asset_files"):
+        make_scenes(options(out, assets=root, count=5))
+
+
+@pytest.mark.extra_video
+def test_a_video_goes_with_the_scene(tmp_path: Path) -> None:
+    pytest.importorskip("av", reason="the extra `video` is not installed")
+    from auscult.media.video import read_frames
+
+    make_scenes(options(tmp_path / "out", count=1, fps=5.0))
+    (path,) = (tmp_path / "out" / "media").glob("*/video.mp4")
+    frames = list(read_frames(path))
+    assert len(frames) == 20
+    (still,) = (tmp_path / "out" / "media").glob("*/frames/2.jpg")
+    key = np.asarray(Image.open(still)).astype(float)
+    assert np.abs(frames[10].frame.astype(float) - key).mean() < 6, "frame 10 of 5 a second is key frame 2"
+    assert frames[10].time_s == pytest.approx(2.0)
+
+
+def test_summary_and_tables_are_on_record(made: Path) -> None:
+    summary = json.loads((made / "summary.json").read_text())
+    assert (summary["command"], summary["n"], summary["ok"]) == ("make scenes", COUNT, COUNT)
+    table = json.loads((made / "tables" / "scenes.json").read_text())
+    assert table["rows"][-1][:2] == ["all", str(COUNT)]
+    assert json.loads((made / "manifest.json").read_text())["finished"]

@@ -1,0 +1,59 @@
+"""Scenes for the tests of language: facts drawn so that every margin is met, missed and nearly met."""
+
+from __future__ import annotations
+
+from auscult.language.facts import MOTIONS, Facts, Thing, Voice
+from auscult.rng import generator
+
+GRID_S = 0.05
+CATEGORIES = ("ball", "owl", "fire engine", "mouse", "box", "umbrella")
+COLOURS = ("red", "orange", "black", None)
+TEXTURES = ("plain", "striped", "checked", None)
+KINDS = (("bark", "barks"), ("siren", "wails"), ("hum", "hums"), ("buzz", "buzzes"), ("cry", "wails"))
+
+
+def random_facts(seed, *, things=None, duration_s=10.0, silent=False):
+    rng = generator(seed, "tests", "language", "facts")
+    count = int(rng.integers(2, 7)) if things is None else things
+    names = [f"t{number}" for number in rng.permutation(count)]
+    made = []
+    for name in names:
+        others = [other for other in names if other != name]
+        covered = bool(others) and rng.random() < 0.3
+        made.append(
+            Thing(
+                id=name,
+                category=pick(rng, CATEGORIES[: int(rng.integers(1, 7))]),
+                colour=pick(rng, COLOURS),
+                texture=pick(rng, TEXTURES),
+                x=extent(rng),
+                y=extent(rng),
+                area=tuple(sorted((0.2 * rng.random() ** 2 + 0.004) * (1 + 0.3 * rng.random(2)))),
+                motion=pick(rng, (*MOTIONS, "still", None)),
+                depth=pick(rng, (int(name[1:]), int(name[1:]), None)),
+                covered_by=(pick(rng, others),) if covered else (),
+                hidden=float(rng.random() * 0.5) if covered else 0.0,
+                voice=voice(rng) if rng.random() < 0.7 and duration_s and not silent else None,
+            )
+        )
+    away = () if silent or not duration_s or rng.random() < 0.6 else (voice(rng),)
+    return Facts(things=tuple(made), duration_s=duration_s, elsewhere=away, silent=silent)
+
+
+def pick(rng, choice):
+    return choice[int(rng.integers(len(choice)))]
+
+
+def extent(rng):
+    centre, half = rng.random(), pick(rng, (0.0, 0.01, 0.1))
+    return float(max(0.0, centre - half)), float(min(1.0, centre + half))
+
+
+def voice(rng):
+    noun, verb = pick(rng, KINDS)
+    if rng.random() < 0.08:
+        spans = ((0.0, 10.0),)
+    else:
+        cuts = sorted(rng.choice(200, size=2 * int(rng.integers(1, 4)), replace=False).tolist())
+        spans = tuple((round(a * GRID_S, 2), round(b * GRID_S, 2)) for a, b in zip(cuts[::2], cuts[1::2], strict=True))
+    return Voice(noun=noun, verb=verb, spans=spans, level_db=float(-rng.integers(0, 30)))

@@ -1,0 +1,186 @@
+import re
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from random_facts import random_facts
+
+from auscult.errors import UsageError
+from auscult.language import grammar, proof
+from auscult.language.families import BOTH, FAMILIES
+from auscult.language.grammar import describe, nulls
+from auscult.language.phrases import phrase
+from auscult.language.proof import Proof
+from auscult.rng import generator
+
+SCENES = 20
+VERBS = {"barks": "bark", "wails": "wail", "hums": "hum", "buzzes": "buzz"}
+
+
+@pytest.fixture(scope="module")
+def said():
+    found = []
+    for seed in range(SCENES):
+        facts = random_facts(seed)
+        found += [(facts, one) for one in describe(generator(seed, "tests", "describe"), facts, most=6)]
+    return found
+
+
+@pytest.fixture(scope="module")
+def denied():
+    found = []
+    for seed in range(SCENES):
+        facts = random_facts(seed)
+        found += [(facts, one) for one in nulls(generator(seed, "tests", "nulls"), facts, most=3)]
+    return found
+
+
+def test_an_expression_names_its_target_and_nothing_else(said):
+    assert len(said) > 4 * SCENES
+    for facts, one in said:
+        assert proof.named(one.form, facts) == {one.target}
+
+
+def test_a_null_expression_names_nothing_beyond_doubt(denied):
+    assert len(denied) > 2 * SCENES
+    for facts, one in denied:
+        assert one.target is None
+        assert proof.named(one.form, facts) == frozenset()
+
+
+def test_every_family_comes_out(said, denied):
+    assert len({one.family for _, one in said}) >= 12
+    assert len({one.family for _, one in denied}) >= 12
+
+
+def test_needs_are_those_of_the_family_and_proven(said):
+    for facts, one in said:
+        assert one.needs == FAMILIES[one.family][0] == proof.needs(one.form, facts, target=one.target)
+
+
+ONE, MANY = r"\b(thing|object|item|one|ball|mouse|box|owl)", r"\b(things|objects|items|ones|balls|mice|boxes|owls)"
+SINGULAR, PLURAL = (
+    "is|has|does|sounds|makes|moves|stays|barks|wails|hums",
+    "are|have|do|sound|make|move|stay|bark|wail|hum",
+)
+
+
+def sentence_faults(text):
+    words = text.split(" ")
+    faults = {
+        "space": text != text.strip() or "  " in text,
+        "slot": re.search(r"[{}*+|_:]|None|not:", text),
+        "stop": text[-1] in ".!?,;",
+        "case": text != text.lower(),
+        "start": words[0] not in {"the", "of", "among", "out"},
+        "twice": any(one == two for one, two in pairwise(words)),
+        "article": re.search(r"\ba (?=[aeio])|\ban (?![aeiou])", text),
+        "several with a verb for one": re.search(rf"{MANY} that ({SINGULAR})\b", text),
+        "one with a verb for several": re.search(rf"{ONE} that ({PLURAL})\b", text),
+        "denied in the third person": re.search(r"\b(does|do) not (\w+s)\b", text),
+        "one with their": re.search(rf"{ONE} (with a sound of|on) their\b", text),
+    }
+    return [name for name, fault in faults.items() if fault]
+
+
+def test_sentences_are_well_formed(said, denied):
+    wrong = [(one.text, sentence_faults(one.text)) for _, one in (*said, *denied) if sentence_faults(one.text)]
+    assert not wrong, wrong[:5]
+
+
+def test_every_form_of_every_family_can_be_said():
+    for seed in range(5):
+        facts = random_facts(seed)
+        rng = generator(seed, "tests", "say")
+        for _, lister in FAMILIES.values():
+            for form in list(lister(Proof(facts)))[::7]:
+                assert not sentence_faults(phrase(rng, form).text), phrase(rng, form).text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_family_is_worded_in_many_ways(family):
+    wordings, texts = set(), set()
+    rng = generator(0, "tests", "wordings", family)
+    for seed in range(6):
+        for form in list(FAMILIES[family][1](Proof(random_facts(seed))))[:12]:
+            said = [phrase(rng, form) for _ in range(8)]
+            wordings |= {one.wording for one in said}
+            texts |= {one.text for one in said}
+    assert len(wordings) >= 6
+    assert len(texts) >= len(wordings) / 2
+
+
+def test_the_same_draw_says_the_same_and_texts_do_not_repeat():
+    facts = random_facts(5)
+    first, again = (describe(generator(1, "tests"), facts, most=8) for _ in range(2))
+    assert first == again
+    assert len({one.text for one in first}) == len(first) > 1
+
+
+def test_most_bounds_and_families_limit():
+    facts = random_facts(6)
+    assert describe(generator(1, "tests"), facts, most=0) == ()
+    assert len(describe(generator(1, "tests"), facts, most=3)) <= 3
+    assert {one.family for one in describe(generator(1, "tests"), facts, most=5, families=["size", "position"])} <= {
+        "size",
+        "position",
+    }
+    with pytest.raises(UsageError, match="no family 'smell'"):
+        describe(generator(1, "tests"), facts, most=1, families=["smell"])
+
+
+def test_only_wanted_things_are_named():
+    for seed in range(5):
+        facts = random_facts(seed)
+        wanted = {thing.id for thing in facts.things[:2]}
+        found = describe(generator(seed, "tests"), facts, most=5, targets=wanted)
+        assert {one.target for one in found} <= wanted
+    assert describe(generator(1, "tests"), facts, most=5, targets=()) == ()
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_scenes_of_no_thing_or_one_are_no_error(count):
+    facts = random_facts(2, things=count)
+    for one in (*describe(generator(1, "tests"), facts, most=4), *nulls(generator(1, "tests"), facts, most=4)):
+        assert proof.named(one.form, facts) == (frozenset() if one.target is None else {one.target})
+
+
+def test_of_a_photograph_neither_sound_nor_motion_is_said():
+    for seed in range(5):
+        facts = random_facts(seed, duration_s=0.0, silent=True)
+        for one in (*describe(generator(seed, "t"), facts, most=6), *nulls(generator(seed, "t"), facts, most=3)):
+            assert one.needs <= {"sight"}
+            assert not re.search(r"sound|heard|silent|mov|nois", one.text), one.text
+
+
+def test_what_needs_both_senses_is_said_of_every_thing_equally_often():
+    counts = Counter()
+    chance = 0.0
+    for seed in range(16):
+        facts = random_facts(seed)
+        scene = grammar._Scene(facts, BOTH)
+        rng = generator(seed, "tests", "balance")
+        names = [thing.id for thing in facts.things]
+        by_size = sorted(facts.things, key=lambda thing: thing.area)
+        sounding = {thing.id for thing in facts.things if thing.voice}
+        for _ in range(30):
+            one = scene.draw(rng, names)
+            if one is not None:
+                counts["all"] += 1
+                counts["largest"] += one.target == by_size[-1].id
+                counts["sounding"] += (one.target in sounding) - len(sounding) / len(names)
+                chance += 1 / len(names)
+    assert counts["all"] > 100
+    spread = np.sqrt(chance)
+    assert abs(counts["largest"] - chance) < 4 * spread
+    assert abs(counts["sounding"]) < 4 * spread
+
+
+def test_a_null_expression_is_a_near_miss(denied):
+    near = 0
+    for facts, one in denied:
+        if one.form["op"] == "and":
+            near += 1
+            assert all(True in Proof(facts).values(part) for part in one.form["of"])
+    assert near

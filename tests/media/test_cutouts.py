@@ -1,0 +1,57 @@
+"""Reading cut-outs: every mode with transparency, and what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from auscult.errors import InputError, TooLarge
+from auscult.media.cutouts import read_cutout
+from auscult.media.limits import Limits
+
+
+def _rgba() -> np.ndarray:
+    rgba = np.zeros((12, 9, 4), np.uint8)
+    rgba[..., :3] = (200, 40, 10)
+    rgba[3:9, 2:7, 3] = 255
+    rgba[2, 2:7, 3] = 90
+    return rgba
+
+
+@pytest.mark.parametrize("suffix", [".png", ".webp", ".tif"])
+def test_colours_under_transparency_are_kept(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    options = {"lossless": True, "exact": True} if suffix == ".webp" else {}
+    Image.fromarray(_rgba()).save(path, **options)
+    read = read_cutout(path)
+    assert read.dtype == np.uint8
+    assert np.array_equal(read, _rgba())
+
+
+def test_grey_and_palette(tmp_path: Path) -> None:
+    picture = Image.fromarray(_rgba())
+    picture.convert("LA").save(tmp_path / "grey.png")
+    assert np.array_equal(read_cutout(tmp_path / "grey.png")[..., 3], _rgba()[..., 3])
+    palette = Image.fromarray((_rgba()[..., 3] > 100).astype(np.uint8)).convert("P")
+    palette.save(tmp_path / "palette.png", transparency=0)
+    assert np.array_equal(read_cutout(tmp_path / "palette.png")[..., 3] > 0, _rgba()[..., 3] > 100)
+
+
+def test_photographs_and_broken_files_are_named(tmp_path: Path) -> None:
+    Image.fromarray(_rgba()[..., :3]).save(tmp_path / "photo.jpg")
+    with pytest.raises(InputError, match="no alpha") as caught:
+        read_cutout(tmp_path / "photo.jpg")
+    assert caught.value.path == str(tmp_path / "photo.jpg")
+    Image.fromarray(np.random.default_rng(0).integers(0, 255, (40, 40, 4), np.uint8)).save(tmp_path / "a.png")
+    whole = (tmp_path / "a.png").read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="truncated or damaged"):
+        read_cutout(tmp_path / "cut.png")
+    (tmp_path / "empty.png").write_bytes(b"")
+    with pytest.raises(InputError, match="empty"):
+        read_cutout(tmp_path / "empty.png")
+    with pytest.raises(TooLarge):
+        read_cutout(tmp_path / "a.png", limits=Limits(max_pixels=100))

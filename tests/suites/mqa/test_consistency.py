@@ -1,0 +1,57 @@
+"""Temporal consistency of the video protocol, by hand."""
+
+import pytest
+from mqa_material import benchmark, candidate, right
+
+from auscult.outcome import Scored, Undefined
+from auscult.suites.mqa.consistency import METRICS, consistency_cells, track_consistency
+from auscult.suites.mqa.evaluate import blocks_of
+from auscult.suites.mqa.rows import Answer
+
+
+def _track(true, told, defects, numbers=None):
+    frames = []
+    for place, (iou, said, defect) in enumerate(zip(true, told, defects, strict=True)):
+        number = place if numbers is None else numbers[place]
+        one = candidate(f"f{place}", protocol="video", track="t", frame=number, iou=iou, defect="erode")
+        frames.append((one, None if defect is None else Answer(iou=said, defect=defect)))
+    return frames
+
+
+def test_the_four_quantities_by_hand():
+    told = track_consistency(_track([0.8, 0.8, 0.9], [0.5, 0.7, 0.6], ["erode", "cutout", "erode"]))
+    assert told.excess_change == pytest.approx((0.2 + 0.1) / 2 - (0.0 + 0.1) / 2)
+    assert told.step_error == pytest.approx((abs(0.2 - 0.0) + abs(-0.1 - 0.1)) / 2)
+    assert told.agreement == pytest.approx(2 / 3)
+    assert told.flicker == 1.0
+
+
+def test_a_judge_that_follows_is_consistent_however_wrong_it_is():
+    told = track_consistency(_track([0.8, 0.7, 0.9], [0.3, 0.2, 0.4], ["merge"] * 3))
+    assert (told.excess_change, told.step_error) == (pytest.approx(0), pytest.approx(0))
+    assert (told.agreement, told.flicker) == (1.0, 0.0)
+
+
+def test_frames_are_put_in_order_and_a_failed_one_breaks_the_steps():
+    frames = _track([0.8, 0.8, 0.8, 0.8], [0.1, 0.9, 0.2, 0.3], ["erode", None, "erode", "cutout"], [0, 10, 20, 30])
+    told = track_consistency(frames[::-1])
+    assert told.excess_change == pytest.approx(0.1)
+    assert told.flicker == 1.0
+    assert told.agreement == pytest.approx(2 / 3)
+
+
+def test_one_frame_has_no_steps_and_none_nothing():
+    told = track_consistency(_track([0.8], [0.1], ["erode"]))
+    assert (told.excess_change, told.step_error, told.agreement, told.flicker) == (None, None, 1.0, None)
+    assert track_consistency([]).agreement is None
+
+
+def test_the_right_judge_is_perfectly_consistent_and_an_absent_one_undefined():
+    block = blocks_of(benchmark(3, protocols=("video",)))[0]
+    cells = consistency_cells(block, "right", {one.id: right(one) for one in block.candidates})
+    assert [cell.metric for cell in cells] == list(METRICS)
+    assert [cell.outcome.value for cell in cells] == pytest.approx([0, 0, 1, 0])
+    assert all(cell.n == 39 for cell in cells)
+    absent = consistency_cells(block, "absent", {})
+    assert all(isinstance(cell.outcome, Undefined) and cell.n == 0 for cell in absent)
+    assert not any(isinstance(cell.outcome, Scored) for cell in absent)

@@ -1,0 +1,268 @@
+"""From candidates and answers to cells: against the statistics one by one, and what must never count as a number."""
+
+import csv
+import io
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from mqa_material import answers, benchmark, candidate, right
+
+from auscult.outcome import Scored, Undefined
+from auscult.score.stats import (
+    Interval,
+    bootstrap_interval,
+    coverage,
+    f2_confusion,
+    f2_tables,
+    f2_video,
+    rmse,
+    rmse_video,
+    spearman,
+)
+from auscult.suites.mqa.calibration import SIZES, calibration_error, pairs_of, reliability, size_name
+from auscult.suites.mqa.columns import columns_of
+from auscult.suites.mqa.evaluate import block_cells, blocks_of, training_of
+from auscult.suites.mqa.measures import measure_confusion_a, measure_f2_a, measure_f2_m
+from auscult.suites.mqa.results import results_of, summary_metrics
+from auscult.suites.mqa.rows import Answer, candidates_of
+from auscult.suites.mqa.tables import cells_csv, cells_json
+from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
+
+CANDIDATES = benchmark(4)
+ANSWERS = answers(CANDIDATES)
+
+
+def _cells(block, said, **options):
+    return {(cell.metric, cell.column): cell for cell in block_cells(block, "judge", said, **options)}
+
+
+@pytest.mark.parametrize("block", blocks_of(CANDIDATES), ids=lambda block: f"{block.protocol}-{block.part}")
+def test_every_cell_is_the_statistic_of_its_masks(block):
+    cells = _cells(block, ANSWERS)
+    for column in columns_of(block.protocol):
+        ones = [one for one in block.candidates if column.holds(one)]
+        said = [ANSWERS[one.id] for one in ones]
+        told, true = [answer.iou for answer in said], [one.iou for one in ones]
+        types, actions = [answer.defect for answer in said], [answer.action for answer in said]
+        right_types, right_actions = [one.defect for one in ones], [one.action for one in ones]
+        if block.protocol == "image":
+            expected = (
+                rmse(told, true).value,
+                f2_tables(types, right_types, DEFECTS).value,
+                f2_tables(actions, right_actions, ACTIONS, columns=["x"] * len(ones)).value,
+            )
+        else:
+            tracks = [one.track for one in ones]
+            expected = (
+                rmse_video(told, true, videos=tracks).value,
+                f2_video(types, right_types, DEFECTS, videos=tracks).value,
+                f2_video(actions, right_actions, ACTIONS, videos=tracks).value,
+            )
+        found = tuple(cells[metric, column.key].outcome.value for metric in ("rmse", "f2_m", "f2_a"))
+        assert found == pytest.approx(expected)
+
+
+def test_what_is_over_all_masks_is_the_statistic_of_all_masks():
+    block = blocks_of(CANDIDATES)[0]
+    cells = _cells(block, ANSWERS)
+    said = [ANSWERS[one.id] for one in block.candidates]
+    true = [one.iou for one in block.candidates]
+    assert cells["rmse", "all"].outcome.value == pytest.approx(rmse([answer.iou for answer in said], true).value)
+    named = f2_confusion([answer.defect for answer in said], [one.defect for one in block.candidates], DEFECTS)
+    assert cells["f2_confusion_m", "all"].outcome.value == pytest.approx(named.value)
+    acted = f2_confusion([answer.action for answer in said], [one.action for one in block.candidates], ACTIONS)
+    assert cells["f2_confusion_a", "all"].outcome.value == pytest.approx(acted.value)
+    held = coverage([answer.low for answer in said], [answer.high for answer in said], true)
+    assert cells["coverage", "all"].outcome.value == pytest.approx(held.value)
+
+
+@pytest.mark.parametrize("measure", [measure_f2_m, measure_f2_a, measure_confusion_a])
+@pytest.mark.parametrize("unparsed", ["wrong", "skip"])
+def test_the_number_from_sums_is_the_number_of_the_items(measure, unparsed):
+    block = blocks_of(CANDIDATES)[0]
+    kept = [one for one in block.candidates if measure is not measure_f2_m or one.defect == "erode"]
+    silent = {kept[0].id: Answer(), kept[3].id: Answer(iou=0.4, defect="merge")}
+    pairs = [(one, {**ANSWERS, **silent}[one.id]) for one in kept]
+    measured = measure(pairs, "image", unparsed)
+    assert measured.from_sums(measured.rows.sum(axis=0)[None])[0] == pytest.approx(measured.outcome.value)
+    assert measured.n == len(kept) - (measured.unparsed if unparsed == "skip" else 0)
+
+
+def test_intervals_are_those_of_the_bootstrap_on_the_items():
+    block = blocks_of(CANDIDATES)[0]
+    cell = _cells(block, ANSWERS)["rmse", "merge"]
+    clips = {one.clip for one in block.candidates}
+    groups = [
+        [(ANSWERS[one.id].iou, one.iou) for one in block.candidates if one.clip == clip and one.defect == "merge"]
+        for clip in clips
+    ]
+    from auscult.rng import generator
+
+    slow = bootstrap_interval(
+        lambda pairs: rmse([a for a, _ in pairs], [b for _, b in pairs]), groups, rng=generator(0, "x")
+    )
+    assert isinstance(cell.outcome, Interval)
+    assert cell.outcome.clusters == 4
+    assert (cell.outcome.low, cell.outcome.high) == pytest.approx((slow.low, slow.high), abs=0.01)
+
+
+def test_a_right_judge_is_perfect_everywhere():
+    for block in blocks_of(CANDIDATES):
+        for (metric, _), cell in _cells(block, {one.id: right(one) for one in block.candidates}).items():
+            assert cell.outcome.value == pytest.approx(0.0 if metric == "rmse" else 1.0)
+
+
+def test_a_failed_case_is_in_no_number_and_is_counted():
+    block = blocks_of(CANDIDATES)[0]
+    erode = [one for one in block.candidates if one.defect == "erode" and one.difficulty == "hard"]
+    said = {one.id: right(one) for one in block.candidates} | {erode[0].id: Answer(iou=0.0, defect="merge")}
+    with_miss = _cells(block, said)["f2_m", "erode_hard"]
+    without = _cells(block, {name: answer for name, answer in said.items() if name != erode[0].id})[
+        "f2_m", "erode_hard"
+    ]
+    assert with_miss.outcome.value < 1
+    assert (without.outcome.value, without.n, without.failed) == (1.0, with_miss.n - 1, 1)
+
+
+def test_an_empty_column_is_undefined_not_zero():
+    block = blocks_of([one for one in CANDIDATES if one.defect != "dilate"])[0]
+    cells = _cells(block, ANSWERS)
+    empty = cells["rmse", "dilate_hard"]
+    assert isinstance(empty.outcome, Undefined)
+    assert (empty.n, empty.failed) == (0, 0)
+    defined = [cells["rmse", column.key].outcome for column in columns_of("image")]
+    values = [outcome.value for outcome in defined if isinstance(outcome, Scored)]
+    assert len(values) == 7
+    assert cells["rmse", "avg"].outcome.value == pytest.approx(sum(values) / 7)
+    row = cells_json([empty])[0]
+    assert (row["value"], row["low"], row["reason"]) == (None, None, "no masks of this column")
+
+
+def test_a_reply_without_an_answer_is_a_miss_or_left_out_and_always_counted():
+    ones = [candidate(f"c{number}", defect="erode", iou=0.8, action="major_revision") for number in range(4)]
+    said = {one.id: right(one) for one in ones} | {"c0": Answer()}
+    block = blocks_of(ones)[0]
+    wrong, skipped = _cells(block, said), _cells(block, said, unparsed="skip")
+    assert wrong["rmse", "all"].outcome.value == pytest.approx((0.8**2 / 4) ** 0.5)
+    assert skipped["rmse", "all"].outcome.value == pytest.approx(0.0)
+    assert wrong["f2_confusion_m", "all"].outcome.value == pytest.approx(5 * 3 / (5 * 3 + 4))
+    assert skipped["f2_confusion_m", "all"].outcome.value == 1.0
+    assert {cells["rmse", "all"].unparsed for cells in (wrong, skipped)} == {1}
+    tables = results_of(ones, {"judge": said}).all_tables
+    assert "left out" in tables["image_all_rmse_skip"].title
+    assert tables["image_all_answers"].rows[0] == ("judge", "4", "4", "0", "0", "1", "1", "1")
+
+
+def test_a_frame_without_an_answer_leaves_the_mean_of_its_track():
+    ones = [
+        candidate(f"f{number}", protocol="video", track="t", clip="c", frame=number, iou=0.5, defect="erode")
+        for number in range(3)
+    ]
+    said = {"f0": Answer(iou=0.5, defect="erode"), "f1": Answer(defect="erode"), "f2": Answer(iou=0.7, defect="erode")}
+    cells = _cells(blocks_of(ones)[0], said)
+    assert cells["rmse", "all"].outcome.value == pytest.approx(0.1)
+    assert cells["rmse", "all"].n == 1
+    silent = _cells(blocks_of(ones)[0], {one.id: Answer() for one in ones})
+    assert silent["rmse", "all"].outcome.value == pytest.approx(0.5)
+
+
+def test_blocks_follow_the_splits_and_never_mix_in_the_training_part():
+    train = [replace(one, split="train", id=f"t/{one.id}") for one in CANDIDATES if one.protocol == "image"]
+    null = replace(CANDIDATES[0], split="test_n", id="null")
+    blocks = blocks_of([*train, *CANDIDATES, null])
+    assert [(block.protocol, block.part) for block in blocks] == [
+        ("image", "seen"), ("image", "unseen"), ("video", "seen"), ("video", "unseen"),
+    ]  # fmt: skip
+    assert sum(len(block.candidates) for block in blocks) == len(CANDIDATES)
+    assert [block.part for block in blocks_of(train)] == ["all"]
+    assert len(training_of([*train, *CANDIDATES])) == len(train)
+    assert blocks_of([]) == []
+
+
+def test_tables_have_a_row_per_judge_and_the_counts():
+    results = results_of(CANDIDATES, {"one": ANSWERS, "two": {}})
+    table = results.all_tables["video_seen_f2_m"]
+    assert [row[0] for row in table.rows] == ["one", "two", "n masks", "n tracks"]
+    assert table.rows[1][1:11] == ("–",) * 10
+    assert table.rows[2][1:4] == ("12", "12", "12")
+    assert table.rows[3][8:10] == ("4", "4")
+    assert "Failed and in no number: 108 of two" in table.note
+    answered = {row[0]: row for row in results.all_tables["video_seen_answers"].rows}
+    assert answered["two"] == ("two", "156", "0", "156", "0", "0", "0", "0")
+    assert all(len(row) == len(table.header) for table in results.all_tables.values() for row in table.rows)
+    ablation = results.all_tables["image_ablation_rmse"]
+    assert len(ablation.header) == 15
+    assert results.all_tables["video_seen_consistency"].rows[0][0] == "one"
+
+
+def test_cells_are_told_as_json_csv_and_metrics():
+    results = results_of(CANDIDATES, {"one": ANSWERS, "two": {}})
+    rows = cells_json(results.cells)
+    json.dumps(rows, allow_nan=False)
+    read = list(csv.DictReader(io.StringIO(cells_csv(results.cells))))
+    assert len(read) == len(rows)
+    assert all((row["value"] == "") == (row["reason"] != "") for row in read)
+    metrics = summary_metrics(results.cells)
+    assert metrics["image/seen/rmse/avg/one"].keys() >= {"value", "low", "high", "n", "signature"}
+    assert metrics["image/seen/rmse/avg/two"]["value"] is None
+    assert metrics["image/seen/rmse/avg/two"]["reason"]
+    assert metrics["image/both/rmse_ablation/avg/one"]["value"] is not None
+
+
+def test_spearman_and_reliability():
+    block = blocks_of(CANDIDATES)[0]
+    pairs = pairs_of(block, ANSWERS)
+    expected = spearman([answer.iou for _, answer in pairs], [one.iou for one, _ in pairs])
+    cells = {cell.metric: cell for cell in results_of(CANDIDATES, {"one": ANSWERS}).blocks[0].cells["one"]}
+    assert cells["spearman"].outcome.value == pytest.approx(expected.value)
+    assert cells["spearman"].outcome.low <= expected.value <= cells["spearman"].outcome.high
+    curve = reliability(pairs)
+    assert sum(one.n for one in curve) == len(pairs)
+    assert calibration_error(reliability([(one, right(one)) for one, _ in pairs])).value == pytest.approx(0, abs=1e-9)
+    constant = [(candidate("a", iou=0.2), Answer(iou=1.0)), (candidate("b", iou=0.6), Answer(iou=1.0))]
+    assert calibration_error(reliability(constant)).value == pytest.approx(0.6)
+    assert isinstance(calibration_error(reliability([])), Undefined)
+
+
+def test_size_bins_hold_every_object_once():
+    sizes = [0.0, 0.009, 0.01, 0.049, 0.05, 0.149, 0.15, 0.29, 0.30, 1.0]
+    ones = [candidate(f"c{number}", area=area, defect="erode") for number, area in enumerate(sizes)]
+    ones.append(candidate("unknown", area=None, defect="erode"))
+    results = results_of(ones, {"judge": {one.id: right(one) for one in ones}})
+    assert [cell.n for cell in results.blocks[0].sizes["judge"]] == [2, 2, 2, 2, 2]
+    assert size_name(SIZES[0]) == "under 1 %"
+
+
+def test_items_become_candidates_and_bad_places_cost_themselves(tmp_path):
+    def item(name, extra, truth=Truth(iou=0.5, defect="erode", difficulty="hard")):  # noqa: B008 - frozen
+        return Item(
+            id=name, frame=tmp_path / f"{name}.png", mask=MaskRef(path=tmp_path / "m.png"), truth=truth, extra=extra
+        )
+
+    place = {"uid": "u", "vid": "v", "split": "test_s", "protocol": "video", "frame": 3, "rank": 2, "track": "t"}
+    wrong = (("protocol", "sound"), ("frame", -1), ("frame", True), ("rank", "first"), ("area", 2.0), ("uid", 5))
+    bad = [{key: value} for key, value in (*wrong, ("split", []))]
+    found, errors = candidates_of(
+        [
+            item("good", {"mqa": place}),
+            item("plain", {"stress": {"target": "x"}}),
+            item("no-truth", {"mqa": place}, None),
+            item("list", {"mqa": []}),
+            *(item(f"bad{number}", {"mqa": {**place, **change}}) for number, change in enumerate(bad)),
+        ]
+    )
+    assert [one.id for one in found] == ["good", "plain"]
+    assert (found[0].clip, found[0].track, found[0].rank, found[0].frame) == ("v", "u/t", 2, 3)
+    assert (found[1].uid, found[1].protocol, found[1].rank) == ("x", "image", 1)
+    assert [name for name, _ in errors] == ["no-truth", "list", *(f"bad{number}" for number in range(len(bad)))]
+    assert all(error.expected for _, error in errors)
+
+
+@pytest.mark.slow
+def test_a_benchmark_of_the_papers_size_takes_seconds():
+    many = benchmark(200, protocols=("image",))
+    begun = time.monotonic()
+    results_of(many, {"judge": answers(many)})
+    assert time.monotonic() - begun < 20

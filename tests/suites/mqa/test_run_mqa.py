@@ -1,0 +1,304 @@
+"""The benchmark as a whole: judged, resumed, extended by a judge, with failures that cost themselves only."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import auscult.suites.registered as suites
+from auscult.errors import Mismatch, NothingToDo, UnknownName, UsageError
+from auscult.suites.mqa import SUITE
+from plugged import plug_in
+from small_inputs import LEFT, RIGHT, folder_input, rows, save_frame, save_mask, save_palette, tree, write_lines
+
+CUES = "masks.cues.v1"
+ACTIONS = {"perfect": "accept", "full_neg": "reject"}
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The plug-in judge, on the path of this process."""
+    name = plug_in(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    yield name
+    sys.modules.pop("plugged_judge", None)
+
+
+@pytest.fixture(autouse=True)
+def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals are tested elsewhere: draw a few times only."""
+    monkeypatch.setattr("auscult.jobs.pairs.REPLICATES", 10)
+    monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 30)
+    monkeypatch.setattr("auscult.suites.mqa.calibration.DRAWS", 10)
+
+
+def _shifted(mask, pixels):
+    return np.roll(mask, pixels, axis=1)
+
+
+def made(folder: Path, *, texts: dict[str, str] | None = None, splits=("test_s", "test_u")) -> Path:
+    """A benchmark of two clips a split, written by hand: image protocol, and two frames of video."""
+    save_mask(folder / "truth.png", LEFT)
+    masks = {"perfect": LEFT, "erode": LEFT & _shifted(LEFT, 3), "merge": LEFT | RIGHT, "full_neg": RIGHT}
+    lines = []
+    for kind, mask in masks.items():
+        save_mask(folder / f"{kind}.png", mask)
+    for number, split in enumerate(split for split in splits for _ in range(2)):
+        for frame in range(2):
+            save_frame(folder / f"c{number}_{frame}.png", seed=number * 2 + frame)
+        for kind, mask in masks.items():
+            iou = float((mask & LEFT).sum() / (mask | LEFT).sum())
+            for protocol, frame in (("image", 0), ("video", 0), ("video", 1)):
+                name = f"{protocol}/c{number}/{kind}/{frame}"
+                lines.append(
+                    {
+                        "id": name, "frame": f"c{number}_{frame}.png", "mask": f"{kind}.png",
+                        "text": (texts or {}).get(name, "the <b>red</b> blob"), "clip": f"c{number}",
+                        "truth": {"mask": "truth.png", "iou": iou, "defect": kind,
+                                  "difficulty": "hard" if kind == "erode" else None,
+                                  "action": ACTIONS.get(kind, "minor_revision")},
+                        "mqa": {"uid": f"c{number}_1", "vid": f"c{number}", "split": split, "protocol": protocol,
+                                "frame": frame, "rank": 1, "track": kind, "category": "blob", "template": "a",
+                                "area": 0.15},
+                    }
+                )  # fmt: skip
+    write_lines(folder / "items.jsonl", *lines)
+    return folder
+
+
+def run(data: Path | str, out: Path, *judges: str, **options):
+    """Run in this process."""
+    return suites.run("mqa", data=data, out=out, judges=judges or (CUES,), workers=0, **options)
+
+
+def verdicts(out: Path, judge: str) -> dict[str, dict]:
+    return {row["id"]: row for row in rows(out / "judges" / judge / "verdicts.jsonl")}
+
+
+def test_a_run_leaves_a_record_with_tables_charts_and_a_page(tmp_path: Path) -> None:
+    done = run(made(tmp_path / "in"), tmp_path / "out")
+    assert done.out == tmp_path / "out"
+    assert (done.summary.n, done.summary.ok, done.summary.failed) == (48, 48, 0)
+    assert json.loads((done.out / "summary.json").read_text())["metrics"].keys() == done.summary.metrics.keys()
+    for part in ("image_seen", "image_unseen", "video_seen", "video_unseen"):
+        for ending in ("json", "csv", "tex"):
+            assert (done.out / "tables" / f"{part}_rmse.{ending}").stat().st_size > 100
+        assert [row[0] for row in done.tables[f"{part}_rmse"].rows][:4] == [
+            CUES, "always perfect", "constant IoU", "random",
+        ]  # fmt: skip
+    assert "image_ablation_f2_m" in done.tables
+    assert len(done.shown) == 16
+    cells = json.loads((done.out / "cells.json").read_text())
+    perfect = [row for row in cells if row["judge"] == "always perfect" and row["column"] == "perfect"]
+    assert {row["value"] for row in perfect if row["metric"] == "rmse"} == {0.0}
+    assert all(row["reason"] for row in cells if row["value"] is None)
+    assert (done.out / "judges" / CUES / "report.html").is_file()
+    assert len(list((done.out / "pictures").glob("*.jpg"))) == 8
+
+
+def test_the_page_stands_alone_and_shows_hostile_text_as_text(tmp_path: Path, plugged: str) -> None:
+    done = run(made(tmp_path / "in"), tmp_path / "out", plugged)
+    page = (done.out / "report.html").read_text(encoding="utf-8")
+    assert "&lt;b&gt;red&lt;/b&gt;" in page
+    assert "<b>red" not in page
+    assert "<script" not in page
+    assert "default-src 'none'" in html.unescape(page)
+    assert not re.search(r"""(?:src|href)=["'](?!data:image/jpeg;base64,|#|judges/)""", page)
+    assert f'href="judges/{plugged}/report.html"' in page
+    assert page.count("data:image/jpeg;base64,") == 8
+    assert str(tmp_path) not in page
+
+
+def test_the_same_run_again_judges_nothing_and_tells_the_same(tmp_path: Path, plugged: str) -> None:
+    data, out = made(tmp_path / "in", splits=("test_s",)), tmp_path / "out"
+    first = run(data, out, plugged)
+    before = tree(out)
+    second = run(data, out, plugged)
+    after = tree(out)
+    assert second.summary == first.summary
+    changing = {"manifest.json", f"judges/{plugged}/manifest.json", f"judges/{plugged}/report.html"}
+    for name in before.keys() - changing - {"report.html"}:
+        assert before[name] == after[name], name
+    assert before.keys() == after.keys()
+
+
+def test_another_judge_is_added_and_the_first_is_left_alone(
+    tmp_path: Path, plugged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, out = made(tmp_path / "in", splits=("test_s",)), tmp_path / "out"
+    run(data, out, plugged)
+    before = (out / "judges" / plugged / "verdicts.jsonl").read_bytes()
+    monkeypatch.setenv("PLUGGED_LOG", str(tmp_path / "log"))
+    done = run(data, out, CUES)
+    assert not (tmp_path / "log").exists()  # the first judge was not asked again
+    assert (out / "judges" / plugged / "verdicts.jsonl").read_bytes() == before
+    assert [row[0] for row in done.tables["image_seen_rmse"].rows][:2] == [CUES, plugged]
+    assert done.summary.n == 48
+
+
+def test_no_judge_sees_the_other_candidates(tmp_path: Path, plugged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLUGGED_LOG", str(tmp_path / "log"))
+    run(made(tmp_path / "in", splits=("test_s",)), tmp_path / "out", plugged)
+    seen = rows(tmp_path / "log")
+    assert len(seen) == 24
+    assert {row["others"] for row in seen} == {0}
+
+
+def test_a_judge_of_other_masks_is_not_shown_beside(tmp_path: Path, plugged: str) -> None:
+    data, out = made(tmp_path / "in", splits=("test_s",)), tmp_path / "out"
+    run(data, out, plugged)
+    save_mask(data / "erode.png", LEFT & _shifted(LEFT, 5))  # the benchmark changed after the first judge
+    done = run(data, out, CUES)
+    assert [row[0] for row in done.tables["image_seen_rmse"].rows][:2] == [CUES, "always perfect"]
+    with pytest.raises(Mismatch, match="changed"):
+        run(data, out, plugged)
+
+
+def test_a_judge_that_crashes_costs_its_own_cells(tmp_path: Path, plugged: str) -> None:
+    lost = "image/c0/merge/0"
+    data = made(tmp_path / "in", texts={lost: "raise", "video/c1/erode/1": "refuse"}, splits=("test_s",))
+    done = run(data, tmp_path / "out", plugged, CUES)
+    assert done.summary.failed == 2
+    assert verdicts(done.out, plugged).keys() == verdicts(done.out, CUES).keys() - {lost, "video/c1/erode/1"}
+    cells = json.loads((done.out / "cells.json").read_text())
+    merge = {
+        row["judge"]: row
+        for row in cells
+        if (row["protocol"], row["part"], row["metric"], row["column"]) == ("image", "seen", "rmse", "merge")
+    }
+    assert (merge[plugged]["n"], merge[plugged]["failed"]) == (1, 1)
+    assert (merge[CUES]["n"], merge[CUES]["failed"]) == (2, 0)
+    assert f"1 of {plugged}" in done.tables["image_seen_rmse"].note
+
+
+def test_a_judge_without_a_card_fails_as_a_whole_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = plug_in(tmp_path / "site", card=False)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    try:
+        done = run(made(tmp_path / "in", splits=("test_s",)), tmp_path / "out", name, CUES)
+    finally:
+        sys.modules.pop("plugged_judge", None)
+    assert (done.summary.ok, done.summary.failed) == (24, 24)
+    assert done.tables["image_seen_rmse"].rows[0][1:11] == ("–",) * 10
+    assert [row[0] for row in done.tables["image_seen_rmse"].rows][1] == CUES
+
+
+def test_the_training_part_is_not_judged_and_gives_the_constant(tmp_path: Path, plugged: str) -> None:
+    data = made(tmp_path / "in", splits=("train", "test_s"))
+    done = run(data, tmp_path / "out", plugged, protocols=("image",))
+    assert verdicts(done.out, plugged).keys() == {
+        row["id"] for row in rows(data / "items.jsonl") if row["mqa"]["split"] == "test_s" and "image" in row["id"]
+    }
+    trained = [
+        row["truth"]["iou"] for row in rows(data / "items.jsonl") if row["id"].startswith(("image/c0", "image/c1"))
+    ]
+    assert f"IoU {np.mean(trained):.3f}, perfect (from 8 training masks)" in done.tables["image_seen_overall"].note
+
+
+def test_splits_and_protocols_can_be_chosen(tmp_path: Path, plugged: str) -> None:
+    data = made(tmp_path / "in")
+    done = run(data, tmp_path / "out", plugged, protocols=("video",), splits=("test_u",))
+    assert done.summary.n == 16
+    assert not any(name.startswith(("image", "video_seen")) for name in done.tables)
+    with pytest.raises(NothingToDo):
+        run(data, tmp_path / "none", plugged, splits=("val",))
+
+
+def test_a_broken_line_costs_itself(tmp_path: Path, plugged: str) -> None:
+    data = made(tmp_path / "in", splits=("test_s",))
+    lines = rows(data / "items.jsonl")
+    lines[0]["mqa"] = "here"
+    lines[1]["mask"] = "missing.png"
+    write_lines(data / "items.jsonl", *lines, b"{broken")
+    done = run(data, tmp_path / "out", plugged)
+    assert (done.summary.ok, done.summary.failed) == (22, 3)
+    errors = (done.out / "errors.jsonl").read_text()
+    assert "the key mqa is str" in errors
+
+
+@pytest.mark.slow
+def test_masks_of_auscult_stress_are_a_benchmark_without_splits(tmp_path: Path, plugged: str) -> None:
+    from auscult.jobs.stress import StressOptions, stress_masks
+
+    for number, name in enumerate("ab"):
+        save_frame(tmp_path / "in" / "frames" / f"{name}.png", seed=number)
+        save_palette(tmp_path / "in" / "masks" / f"{name}.png", {1: LEFT, 2: RIGHT})
+    stress_masks(StressOptions(source=tmp_path / "in", out=tmp_path / "stressed", workers=0))
+    done = run(tmp_path / "stressed", tmp_path / "out", plugged)
+    assert set(done.tables) >= {"image_all_rmse", "image_ablation_rmse"}
+    counts = done.tables["image_all_rmse"].rows[-1]
+    assert counts[1] == "4"
+    sizes = done.tables["image_all_size"].rows[-1]  # measured on the true masks: 11 % and 16 % of the frame
+    assert sizes == ("n", "0", "0", "18", "18", "0")
+
+
+def test_a_folder_of_true_masks_becomes_a_benchmark_first(tmp_path: Path, plugged: str) -> None:
+    for number, name in enumerate("ab"):
+        save_frame(tmp_path / "in" / "frames" / f"{name}.png", seed=number)
+        save_palette(tmp_path / "in" / "masks" / f"{name}.png", {1: LEFT, 2: RIGHT})
+    save_frame(tmp_path / "in" / "frames" / "c.png", seed=9)
+    (tmp_path / "in" / "masks" / "c.png").write_bytes(b"no picture")
+    done = run(tmp_path / "in", tmp_path / "out", plugged, protocols=("image",))
+    assert done.summary.failed == 1
+    assert "although they should be: 1;" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert done.summary.ok == len(rows(tmp_path / "out" / "input" / "items.jsonl")) == 18
+
+
+@pytest.mark.slow
+def test_other_arguments_need_another_folder(tmp_path: Path, plugged: str) -> None:
+    data, out = made(tmp_path / "in", splits=("test_s",)), tmp_path / "out"
+    run(data, out, plugged)
+    with pytest.raises(Mismatch, match="policy"):
+        run(data, out, plugged, policy="release")
+    assert run(data, out, plugged, policy="release", overwrite=True).summary.ok == 24
+
+
+def test_wrong_names_say_what_there_is(tmp_path: Path) -> None:
+    data = made(tmp_path / "in")
+    with pytest.raises(UnknownName, match=r"mqa\.v1"):
+        suites.run("mqo", data=data, out=tmp_path / "out")
+    with pytest.raises(UnknownName, match=r"masks\.cues\.v1"):
+        run(data, tmp_path / "out", "masks.cuse")
+    with pytest.raises(UsageError, match="protocol"):
+        run(data, tmp_path / "out", protocols=("sound",))
+    with pytest.raises(UsageError, match="no such file"):
+        run(tmp_path / "nowhere", tmp_path / "out2")
+    with pytest.raises(UsageError, match="no judge"):
+        suites.run("mqa", data=data, out=tmp_path / "out", judges=())
+
+
+def test_a_source_without_truth_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "empty"
+    (folder / "frames").mkdir(parents=True)
+    (folder / "masks").mkdir()
+    with pytest.raises(NothingToDo):
+        run(folder, tmp_path / "out")
+    assert folder_input(tmp_path / "one").is_dir()
+
+
+def test_the_suite_says_what_it_is() -> None:
+    assert isinstance(SUITE, suites.Suite)
+    assert SUITE.name == "mqa.v1"
+    assert suites.load_suite("mqa") is SUITE
+    assert SUITE.meta.source
+
+
+@pytest.mark.slow
+def test_scenes_from_nothing_to_tables(tmp_path: Path) -> None:
+    done = run("scenes", tmp_path / "out", count=6, seed=3)
+    assert (tmp_path / "out" / "scenes" / "items.jsonl").is_file()
+    assert done.summary.failed == 0
+    assert any(name.startswith("video") for name in done.tables)
+    assert any((tmp_path / "out" / "input" / "masks").iterdir())
+    released = tmp_path / "out" / "input" / "train_test_meta_files"
+    again = run(released, tmp_path / "again")
+    for name in ("image_seen_rmse", "video_seen_f2_m", "image_ablation_f2_a"):
+        assert again.tables[name].rows[0] == done.tables[name].rows[0], name  # the same benchmark, read as released
