@@ -1,8 +1,8 @@
 """The nouns every room shares. All are frozen; arrays inside them are never written to.
 
 Conventions: a frame is uint8 RGB (H, W, 3), a mask bool (H, W), a box (x0, y0, x1, y1) in absolute pixels, half-open.
-Samples of sound are float32 in [-1, 1], (samples,) or (channels, samples). Times are seconds. Scores are 0..1, higher is
-better.
+Samples of sound are float32 in [-1, 1], (samples,) or (channels, samples). Times are seconds. Scores are 0..1, higher
+is better.
 """
 
 from __future__ import annotations

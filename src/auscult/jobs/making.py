@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,7 +82,7 @@ class SceneMaker:
             files[f"media/{plan.vid}/video.mp4"] = video_of(stage, plan, heard.samples, fps=self.job.fps)
         return MadeScene(
             files=files,
-            line=scene_line(plan, facts, said, index=index),
+            line=scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)},
             items=items_of(plan, shots, said),
         )
 
@@ -136,12 +135,9 @@ def video_of(stage: Stage, plan: ScenePlan, samples: Samples, *, fps: float) -> 
         UsageError: The extra `video` is not installed.
         OutputError: It cannot be coded.
     """
-    from auscult.media.video_write import write_video
+    from auscult.media.video_write import encode_video
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "video.mp4"
-        write_video(path, _frames(stage, plan, fps), fps=fps, samples=samples, rate_hz=plan.rate_hz)
-        return path.read_bytes()
+    return encode_video(_frames(stage, plan, fps), fps=fps, samples=samples, rate_hz=plan.rate_hz)
 
 
 def _frames(stage: Stage, plan: ScenePlan, fps: float) -> Iterator[Frame]:

@@ -36,6 +36,9 @@ class Cards:
     def backgrounds(self) -> tuple[str, ...]:
         return tuple(f"wall-{n}" for n in range(self._backgrounds))
 
+    def held(self, background: str) -> None:
+        del background
+
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
         return Look(category=category, instance=instance, aspect=1.0, colour=str(rng.choice(["red", "blue"])))
 

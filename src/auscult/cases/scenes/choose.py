@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from auscult.cases.scenes.sound.place import gain_by_height, pan_by_x
 from auscult.cases.scenes.sound.source import Source, Span, Track
 from auscult.cases.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
 from auscult.cases.scenes.splits import MIXTURE, Shelf, Split
+from auscult.errors import InputError
 from auscult.rng import generator
 
 _TWINS = 0.55  # chance that two things have category and, where it can be had, colour in common
@@ -94,13 +95,15 @@ def choose(
     rng_spans = generator(seed, "scene", index, "spans")
     spans = choose_spans(rng_spans, len(voices) + len(elsewhere), duration_s=options.seconds)
     inside = dict(zip(voices, spans, strict=False))
+    background = _background(rng, stock, {look.category for look in looks})
     return ScenePlan(
         vid=f"s{seed}-{index:05d}",
         split=split,
         size=options.size,
         seconds=options.seconds,
         rate_hz=options.rate_hz,
-        background=_one(rng, shelf.backgrounds),
+        background=background,
+        unlisted=assets.looks.held(background) is not None,
         light=choose_light(rng),
         objects=tuple(
             ObjectPlan(
@@ -117,6 +120,19 @@ def choose(
             _far_track(rng_spans, source, when) for source, when in zip(elsewhere, spans[len(voices) :], strict=True)
         ),
     )
+
+
+def _background(rng: np.random.Generator, stock: _Stock, categories: Collection[str]) -> str:
+    """A background that is not known to show what the scene speaks of."""
+    looks, named = stock.assets.looks, {category.lower() for category in categories}
+    free = [name for name in stock.shelf.backgrounds if not named & (looks.held(name) or frozenset())]
+    if not free:
+        raise InputError(
+            f"every background of this split is known to show one of: {', '.join(sorted(categories))}",
+            expected="a background without them",
+            hint="add photographs to backgrounds/, or correct backgrounds/names.csv",
+        )
+    return _one(rng, free)
 
 
 def _one(rng: np.random.Generator, names: Sequence[str]) -> str:

@@ -102,7 +102,7 @@ def facts_of(plan: ScenePlan, shots: Sequence[Shot], *, gain_db: float = 0.0) ->
                 voice=voice,
             )
         )
-    return Facts(things=tuple(things), duration_s=plan.seconds, elsewhere=tuple(elsewhere))
+    return Facts(things=tuple(things), duration_s=plan.seconds, elsewhere=tuple(elsewhere), unlisted=plan.unlisted)
 
 
 def targets_of(plan: ScenePlan, shots: Sequence[Shot]) -> frozenset[str]:
@@ -240,6 +240,7 @@ def facts_from_json(row: Mapping[str, Any]) -> Facts:
         duration_s=duration,
         elsewhere=tuple(_heard(entry, duration) for entry in voices),
         silent=row.get("silent") is True,
+        unlisted=row.get("unlisted") is True,
     )
 
 

@@ -50,6 +50,7 @@ class ScenePlan:
         seconds: Length of the clip.
         rate_hz: Sample rate of its sound.
         background: Name of the background.
+        unlisted: The background is a photograph, which may show things that are not of the scene.
         light: Light and camera.
         objects: The things.
         layout: Their ways, in the order of ``objects``.
@@ -62,6 +63,7 @@ class ScenePlan:
     seconds: float
     rate_hz: int
     background: str
+    unlisted: bool = False
     light: Light
     objects: tuple[ObjectPlan, ...]
     layout: Layout
@@ -86,6 +88,7 @@ class ScenePlan:
             "seconds": self.seconds,
             "rate_hz": self.rate_hz,
             "background": self.background,
+            "unlisted": self.unlisted,
             "light": self.light.as_json(),
             "objects": [
                 {"id": thing.id, "look": asdict(thing.look), "track": track_to_json(thing.track)}
@@ -119,6 +122,7 @@ class ScenePlan:
             seconds=seconds,
             rate_hz=reading.whole(row, "rate_hz", low=RATES_HZ[0], high=RATES_HZ[1]),
             background=fields.required(row, "background"),
+            unlisted=row.get("unlisted") is True,
             light=Light.from_json(reading.mapping(row, "light")),
             objects=objects,
             layout=layout,

@@ -1,7 +1,9 @@
 """Asset set two: a user's folder of cut-outs (``cutouts/``) and photographs (``backgrounds/``).
 
 A cut-out's category is the name of the sub-folder it lies in; directly in ``cutouts/`` it is the ``name`` of its row in
-``cutouts/names.csv`` (columns ``file,name``). Every file that cannot be used is an ``ErrorRecord``.
+``cutouts/names.csv`` (columns ``file,name``). What a photograph is known to show may be listed in
+``backgrounds/names.csv``, a row for each thing; it is then never the background of such things. Every file that cannot
+be used is an ``ErrorRecord``.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from auscult.cases.scenes.appearance import checked
 from auscult.cases.scenes.appearance.colours import word_of
-from auscult.cases.scenes.appearance.names import Named, categories
+from auscult.cases.scenes.appearance.names import Named, categories, names_by_file
 from auscult.cases.scenes.appearance.resampling import box_of, resampled
 from auscult.cases.scenes.appearance.sprite import AssetSet, Look, Sprite
 from auscult.cases.walk import Tree, walk
@@ -51,6 +53,7 @@ class Folder:
     name: str
     cutouts: Mapping[str, Mapping[str, _Cutout]]
     photographs: Mapping[str, Path]
+    holding: Mapping[str, frozenset[str]]
     meta: Metadata = Metadata(
         summary="cut-outs with alpha on photographs, from a folder",
         goal="scenes that look like photographs",
@@ -66,6 +69,10 @@ class Folder:
     def backgrounds(self) -> tuple[str, ...]:
         """Names of the photographs, relative to ``backgrounds/``, in natural order."""
         return tuple(self.photographs)
+
+    def held(self, background: str) -> frozenset[str]:
+        """What ``backgrounds/names.csv`` says the photograph shows; a photograph may always show more than that."""
+        return self.holding.get(background, frozenset())
 
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:  # noqa: ARG002 - a photograph is as it is
         """What a cut-out looks like; nothing is free about it.
@@ -156,18 +163,26 @@ def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
         UsageError: One of the two folders is missing or has nothing that can be used.
     """
     cutouts, refused = _open_cutouts(walk(root / "cutouts", root=root))
-    photographs, unread = _open_photographs(walk(root / "backgrounds", root=root))
-    errors = (*refused, *unread)
-    for found, folder, wanted in (
+    grounds = walk(root / "backgrounds", root=root)
+    photographs, unread = _open_photographs(grounds)
+    holding, unlisted = names_by_file(grounds)
+    errors = (*refused, *unread, *unlisted)
+    for usable, folder, wanted in (
         (cutouts, "cutouts", "cut-out: a PNG, WebP or TIFF picture with alpha, in a sub-folder that names it"),
         (photographs, "backgrounds", "photograph"),
     ):
-        if not found:
+        if not usable:
             first = f"; first of {len(errors)}: {errors[0].path}: {errors[0].error}" if errors else ""
             raise UsageError(
                 f"the folder holds nothing to use{first}", expected=f"at least one {wanted}", path=root / folder
             )
-    return Folder(name=root.name, cutouts=MappingProxyType(cutouts), photographs=MappingProxyType(photographs)), errors
+    found = Folder(
+        name=root.name,
+        cutouts=MappingProxyType(cutouts),
+        photographs=MappingProxyType(photographs),
+        holding=MappingProxyType(dict(holding)),
+    )
+    return found, errors
 
 
 def _open_cutouts(tree: Tree) -> tuple[dict[str, Mapping[str, _Cutout]], list[ErrorRecord]]:

@@ -62,6 +62,10 @@ class Generated:
         """Names of the backgrounds, in a fixed order."""
         return tuple(f"{scenery.KINDS[number % len(scenery.KINDS)]}-{number:03d}" for number in range(BACKGROUNDS))
 
+    def held(self, background: str) -> None:
+        """Nothing: a painted background shows no thing."""
+        del background
+
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
         """Draw colour and texture; the shape is the instance's.
 

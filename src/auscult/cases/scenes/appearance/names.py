@@ -1,4 +1,4 @@
-"""Which category each cut-out of a folder belongs to."""
+"""Which category each cut-out of a folder belongs to, and what its photographs are known to show."""
 
 from __future__ import annotations
 
@@ -42,18 +42,25 @@ def categories(tree: Tree) -> tuple[list[Named], list[ErrorRecord]]:
     Returns:
         The named files in natural order, and an error for each picture without a usable name.
     """
-    errors: list[ErrorRecord] = []
-    rows: Mapping[str, str] = {}
-    if LIST in tree.files:
-        rows, errors = _rows(tree.files[LIST])
+    rows, errors = _rows(tree)
+    names = dict(rows)
     named = []
     for name, path in tree.with_suffix(_SUFFIXES).items():
         parent = PurePosixPath(name).parent.name
         try:
-            named.append(Named(name, path, _category(parent or rows.get(name, ""), path)))
+            named.append(Named(name, path, _category(parent or names.get(name, ""), path)))
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
     return named, errors
+
+
+def names_by_file(tree: Tree) -> tuple[Mapping[str, frozenset[str]], list[ErrorRecord]]:
+    """All names that ``names.csv`` gives each file, in lower case; a file may have several rows."""
+    rows, errors = _rows(tree)
+    found: dict[str, frozenset[str]] = {}
+    for name, category in rows:
+        found[name] = found.get(name, frozenset()) | {category.lower()}
+    return found, errors
 
 
 def _category(text: str, path: Path) -> str:
@@ -73,8 +80,11 @@ def _category(text: str, path: Path) -> str:
     return category
 
 
-def _rows(path: Path) -> tuple[dict[str, str], list[ErrorRecord]]:
-    """Read ``names.csv``: file to name; nothing and an error where it cannot be read."""
+def _rows(tree: Tree) -> tuple[list[tuple[str, str]], list[ErrorRecord]]:
+    """Read ``names.csv``: rows of file and name; nothing where it is absent, and an error where it cannot be read."""
+    path = tree.files.get(LIST)
+    if path is None:
+        return [], []
     try:
         return _parsed(read_bytes(path, limits=_LIMITS).decode("utf-8-sig"), path), []
     except UnicodeDecodeError:
@@ -83,11 +93,11 @@ def _rows(path: Path) -> tuple[dict[str, str], list[ErrorRecord]]:
         error = InputError(f"the list cannot be read: {broken}", expected=_EXPECTED, path=path)
     except InputError as given:
         error = given
-    return {}, [ErrorRecord.of(error, "read")]
+    return [], [ErrorRecord.of(error, "read")]
 
 
-def _parsed(text: str, path: Path) -> dict[str, str]:
+def _parsed(text: str, path: Path) -> list[tuple[str, str]]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
     if not {"file", "name"} <= set(reader.fieldnames or ()):
         raise InputError("the list has other columns", expected=_EXPECTED, path=path)
-    return {row["file"].strip(): row["name"].strip() for row in reader if row["file"] and row["name"]}
+    return [(row["file"].strip(), row["name"].strip()) for row in reader if row["file"] and row["name"]]

@@ -84,6 +84,10 @@ class AssetSet(Protocol):
         """Names of the backgrounds, in a fixed order; never empty."""
         ...
 
+    def held(self, background: str) -> frozenset[str] | None:
+        """Categories that a background is known to show; None where it shows no thing at all."""
+        ...
+
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
         """Draw everything that is free about an instance: colour and texture for a generated one."""
         ...
