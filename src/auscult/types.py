@@ -167,7 +167,7 @@ class Case:
     """What a judge may look at: a frame, what was asked for, and the other objects of the frame.
 
     Attributes:
-        id: The item's id.
+        id: Tells cases apart and nothing else: an item's own id may say what was done to its mask.
         frame: uint8 RGB (H, W, 3).
         query: What was asked for.
         others: Other objects' masks on the same frame, each bool (H, W); may be empty.

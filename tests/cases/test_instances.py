@@ -46,14 +46,23 @@ def test_palette_indices_are_followed_through_a_clip(make: Any) -> None:
     assert first.query.text is None
 
 
-def test_one_mask_a_frame_is_one_object_and_said_to_be(make: Any) -> None:
+def test_one_mask_a_frame_of_a_clip_is_one_object_and_said_to_be(make: Any) -> None:
+    for stem in ("a", "b"):
+        make.frame(f"frames/v1/{stem}.jpg")
+        make.mask(f"masks/v1/{stem}.png")
+    listing = list_instances(make.root)
+    (one,) = listing.instances
+    assert (one.id, one.clip, stems(one)) == ("v1", "v1", ["a", "b"])
+    assert listing.notes == ("1 folder of a clip with one mask a frame: taken as one object of one video",)
+
+
+def test_pictures_side_by_side_are_photographs_and_said_to_be(make: Any) -> None:
     for stem in ("a", "b"):
         make.frame(f"frames/{stem}.jpg")
         make.mask(f"masks/{stem}.png")
     listing = list_instances(make.root)
-    (one,) = listing.instances
-    assert (one.id, one.clip, stems(one)) == ("input", "input", ["a", "b"])
-    assert listing.notes == ("1 folder with one mask a frame: taken as one object of one video, not as photographs",)
+    assert [(one.id, stems(one)) for one in listing.instances] == [("a", ["a"]), ("b", ["b"])]
+    assert "taken as photographs" in listing.notes[0]
 
 
 def test_several_files_of_a_frame_are_objects_of_their_own(make: Any) -> None:

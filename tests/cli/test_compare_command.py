@@ -31,7 +31,9 @@ def test_tables_for_people_and_json_for_programs(records: tuple[Path, Path]) -> 
     shown = auscult("compare", *records)
     assert (shown.code, shown.err) == (0, "")
     assert "RMSE of the estimated IoU, paired" in shown.out
-    assert "masks.other.v1" in shown.out
+    last = shown.out[shown.out.index("matched items") :]
+    assert "masks.cues.v1" in last
+    assert "masks.other.v1" in last
     told = auscult("compare", *records, "--json")
     summary = json.loads(told.out)
     assert (summary["command"], summary["n"], summary["ok"]) == ("compare", 2, 2)

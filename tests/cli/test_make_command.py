@@ -18,7 +18,7 @@ def test_scenes_are_made_counted_and_continued(tmp_path: Path) -> None:
     assert ran.code == 0
     assert "families" not in ran.out
     assert "expressions" in ran.out
-    assert f"auscult audit {out}" in ran.err
+    assert f"auscult run mqa --data {out}" in ran.err
     assert (out / "media" / "s3-00000" / "frames" / "3.jpg").is_file()
     ran = auscult("make", "scenes", "--out", out, "--count", 2, "--seed", 3, *SMALL, "--expressions", 4, "--json")
     assert ran.code == 0

@@ -29,7 +29,7 @@ def test_it_builds_prints_the_statistics_and_names_the_next_command(source: Path
     assert result.exit_code == 0, result.output
     for words in ("videos, expressions, masks", "masks of each type", "exact IoU", "test (unseen)", "wanted"):
         assert words in result.output
-    assert "auscult audit" in result.output
+    assert "auscult run mqa --data" in result.output
     assert (out / "items.jsonl").is_file()
 
 

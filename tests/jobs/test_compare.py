@@ -12,7 +12,7 @@ from auscult.errors import RecordError, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.compare import compare_folders
 from auscult.record.reader import read_run
-from auscult.score.stats import rmse
+from auscult.score.stats import rmse, rmse_video
 from small_inputs import LEFT, RIGHT, folder_input, item, rows, save_frame, save_mask, write_lines
 
 JUDGE = "masks.cues.v1"
@@ -80,7 +80,7 @@ def test_a_judge_that_knows_beats_one_that_does_not(audited: Path, tmp_path: Pat
     assert (test["only_first_right"], test["only_second_right"]) == (0, wrong)
     assert test["value"] == pytest.approx(min(1.0, 2 * 0.5**wrong))
     assert test["holm"] == test["value"]
-    assert compared.tables[0].rows[0][-1] == "masks.other.v1"
+    assert compared.tables[0].rows[0][-1] == "second"
     json.dumps(compared.summary.as_json(), allow_nan=False)
 
 
@@ -102,11 +102,13 @@ def test_what_cannot_be_matched_is_counted_by_reason(audited: Path, tmp_path: Pa
     kept = [row for row in truths if row["id"] != "a/2"]
     write_lines(other / "truth.jsonl", *({**row, "iou": 0.123} if row["id"] == "a/3" else row for row in kept))
     compared = compare_folders([audited, other])
-    table = compared.tables[-1]
-    assert dict(zip(table.header, table.rows[0], strict=True)) == {
-        "first": JUDGE, "second": "masks.other.v1", "matched": "8", "only the first judged": "1",
-        "only the second judged": "0", "other frame, mask or text": "1", "other truth": "1", "no truth": "1",
-    }  # fmt: skip
+    assert compared.tables[-1].rows == tuple(
+        (JUDGE, "masks.other.v1", what, count)
+        for what, count in (
+            ("matched", "8"), ("only the first judged", "1"), ("other frame, mask or text", "1"), ("other truth", "1"),
+            ("no truth", "1"),
+        )
+    )  # fmt: skip
     assert (compared.summary.n, compared.summary.ok, compared.summary.undefined) == (12, 8, 4)
     assert compared.summary.metrics[f"mcnemar_defect/{JUDGE}/masks.other.v1"]["n"] == 8
 
@@ -143,3 +145,104 @@ def test_what_cannot_be_compared_says_why(audited: Path, tmp_path: Path) -> None
     audit_folder(AuditOptions(source=tmp_path / "plain", out=tmp_path / "untrue", workers=0))
     with pytest.raises(RecordError, match="no truth"):
         compare_folders([audited, tmp_path / "untrue"])
+
+
+def test_what_a_judge_failed_on_is_failed_and_not_undefined(audited: Path, tmp_path: Path) -> None:
+    other = changed(audited, tmp_path / "other", lambda row: None if row["id"] in {"a/0", "b/1"} else row)
+    error = {"stage": "judge", "kind": "ValueError", "message": "no"}
+    write_lines(other / "errors.jsonl", {"id": "a/0", **error}, {"id": "b/1", **error})
+    compared = compare_folders([audited, other])
+    counts = compared.summary.n, compared.summary.ok, compared.summary.failed, compared.summary.undefined
+    assert counts == (12, 10, 2, 0)
+    assert (JUDGE, "masks.other.v1", "the second failed", "2") in compared.tables[-1].rows
+
+
+def test_a_reply_without_iou_counts_as_0_and_is_counted(audited: Path, tmp_path: Path) -> None:
+    silent = {"iou": None, "iou_low": None, "iou_high": None}
+    other = changed(audited, tmp_path / "other", lambda row: {**row, **silent} if row["id"] == "a/0" else row)
+    compared = compare_folders([audited, other])
+    row = dict(zip(compared.tables[0].header, compared.tables[0].rows[0], strict=True))
+    true = {row["id"]: row["iou"] for row in rows(audited / "truth.jsonl")}
+    told = {row["id"]: row["iou"] or 0.0 for row in rows(other / "verdicts.jsonl")}
+    assert (row["n"], row["no IoU"]) == ("12", "0 / 1")
+    assert row["RMSE"].endswith(f"/ {rmse([told[name] for name in true], list(true.values())).value:.3f}")
+    metric = compared.summary.metrics[f"rmse_difference/{JUDGE}/masks.other.v1"]
+    assert (metric["unparsed_first"], metric["unparsed_second"]) == (0, 1)
+
+
+def placed(audited: Path, to: Path, change=lambda row: row, *, judge: str) -> Path:
+    """A record of a benchmark: items of frame ``a`` are image masks, those of ``b`` and ``c`` two tracks of a clip."""
+
+    def put(row):
+        frame, number = row["id"].split("/")
+        place = {"uid": "u", "vid": "one" if frame != "a" else f"photo{number}", "rank": 1, "track": f"t{number}",
+                 "protocol": "image" if frame == "a" else "video",
+                 "split": "test_u" if number == "3" else "test_s"}  # fmt: skip
+        return change({**row, "extra": {"mqa": place}})
+
+    return changed(audited, to, put, judge=judge)
+
+
+def test_image_and_video_are_compared_apart_and_video_over_tracks(audited: Path, tmp_path: Path) -> None:
+    drop = {"iou": None, "iou_low": None, "iou_high": None}
+    one = placed(audited, tmp_path / "one", judge="x.v1")
+    other = placed(
+        audited, tmp_path / "other", lambda row: {**row, **drop} if row["id"] in {"b/0", "b/1", "c/1"} else row,
+        judge="y.v1",
+    )  # fmt: skip
+    compared = compare_folders([one, other])
+    metrics = compared.summary.metrics
+    image, video = (metrics[f"rmse_difference/{protocol}/x.v1/y.v1"] for protocol in ("image", "video"))
+    assert (image["n"], video["n"], video["unparsed_second"]) == (4, 4, 3)
+    assert image["low"] is not None
+    assert video["low"] is None  # one clip: nothing to draw
+    assert "over=tracks" in video["signature"].replace(":", "=")
+    true = {row["id"]: row["iou"] for row in rows(audited / "truth.jsonl") if row["id"][0] != "a"}
+    told = {row["id"]: row["iou"] for row in rows(one / "verdicts.jsonl")}
+    without = {**told, "b/1": 0.0, "c/1": 0.0}  # a track without any estimate counts as 0
+    tracks = [name[2:] for name in true]
+    first = rmse_video([told[name] for name in true], list(true.values()), videos=tracks).value
+    kept = [name for name in true if name != "b/0"]
+    second = rmse_video(
+        [without[name] for name in kept], [true[name] for name in kept], videos=[name[2:] for name in kept]
+    ).value
+    assert video["value"] == pytest.approx(first - second, abs=1e-6)
+    table = next(table for table in compared.tables if table.title.endswith("video protocol"))
+    assert "Pooled over the splits test_s, test_u" in table.note
+    assert metrics["mcnemar_defect/image/x.v1/y.v1"]["n"] == 4
+    assert metrics["mcnemar_defect/video/x.v1/y.v1"]["n"] == 8
+
+
+def test_intervals_draw_clips_and_not_items(audited: Path, tmp_path: Path) -> None:
+    def one_clip(row):
+        return {**row, "extra": {"mqa": {**row["extra"]["mqa"], "protocol": "image", "vid": row["id"][0]}}}
+
+    one = placed(audited, tmp_path / "one", one_clip, judge="x.v1")
+    other = placed(audited, tmp_path / "other", lambda row: knowing(audited)(one_clip(row)), judge="y.v1")
+    row = dict(zip((table := compare_folders([one, other]).tables[0]).header, table.rows[0], strict=True))
+    assert (row["n"], row["clips"]) == ("12", "3")
+
+
+def test_a_judge_without_verdicts_is_left_out_and_named(audited: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(audited, run / "judges" / JUDGE)
+    changed(audited, run / "judges" / "masks.other.v1", knowing(audited))
+    dead = changed(audited, run / "judges" / "dead.v1", lambda _: None)
+    write_lines(dead / "errors.jsonl", {"id": "a/0", "stage": "judge", "kind": "ValueError", "message": "no"})
+    manifest = json.loads((audited / "manifest.json").read_text()) | {"command": "run mqa"}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    compared = compare_folders([run])
+    assert compared.tables[0].rows[0][:2] == (JUDGE, "masks.other.v1")
+    assert "dead.v1: the record holds no verdicts (1 failed)" in compared.tables[-1].note
+    assert compared.summary.metrics["left_out/dead.v1"]["value"] is None
+    with pytest.raises(RecordError, match="no verdicts"):
+        compare_folders([audited, dead])
+
+
+def test_one_judge_in_two_run_folders_is_told_apart_by_the_folders(audited: Path, tmp_path: Path) -> None:
+    manifest = json.loads((audited / "manifest.json").read_text()) | {"command": "run mqa"}
+    for name in ("monday", "tuesday"):
+        shutil.copytree(audited, tmp_path / name / "judges" / JUDGE)
+        (tmp_path / name / "manifest.json").write_text(json.dumps(manifest))
+    compared = compare_folders([tmp_path / "monday", tmp_path / "tuesday"])
+    assert compared.tables[0].rows[0][:2] == (f"{JUDGE} (monday)", f"{JUDGE} (tuesday)")

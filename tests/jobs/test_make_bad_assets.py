@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +21,18 @@ from auscult.media.wav import encode_wav
 RATE_HZ = 8_000
 
 
-def cutout(path: Path, *, size: int = 40, alpha: int = 255) -> None:
+def cutout(path: Path, *, size: int = 40, alpha: int = 255, tone: int = 30) -> None:
     rgba = np.zeros((size, size, 4), np.uint8)
     edge = size // 5
-    rgba[edge : size - edge or None, edge : size - edge or None] = (210, 40, 30, alpha)
+    rgba[edge : size - edge or None, edge : size - edge or None] = (210, 40, tone, alpha)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(rgba).save(path)
 
 
-def sound(path: Path, *, level: float = 0.3, seconds: float = 1.0) -> None:
+def sound(path: Path, *, level: float = 0.3, seconds: float = 1.0, hz: float = 440.0) -> None:
     times = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encode_wav((level * np.sin(2 * np.pi * 440 * times)).astype(np.float32), RATE_HZ))
+    path.write_bytes(encode_wav((level * np.sin(2 * np.pi * hz * times)).astype(np.float32), RATE_HZ))
 
 
 def text(path: Path, content: bytes) -> None:
@@ -43,15 +44,15 @@ def text(path: Path, content: bytes) -> None:
 def folder(tmp_path: Path) -> Path:
     """A good folder: six categories of two cut-outs, three with sounds, four photographs."""
     root = tmp_path / "assets"
-    for category in ("bell", "cup", "drum", "kite", "owl", "hat"):
+    for place, category in enumerate(("bell", "cup", "drum", "kite", "owl", "hat")):
         for number in range(2):
-            cutout(root / "cutouts" / category / f"{number}.png")
-    for label in ("bell", "drum", "owl"):
+            cutout(root / "cutouts" / category / f"{number}.png", tone=30 + 2 * place + number)
+    for place, label in enumerate(("bell", "drum", "owl")):
         for number in range(2):
-            sound(root / "sounds" / label / f"{number}.wav")
-    noise = np.random.default_rng(1).integers(0, 255, (100, 170, 3), np.uint8)
+            sound(root / "sounds" / label / f"{number}.wav", hz=300 + 50 * (2 * place + number))
+    rng = np.random.default_rng(1)
     for name in "abcd":
-        write_frame(root / "backgrounds" / f"{name}.jpg", noise)
+        write_frame(root / "backgrounds" / f"{name}.jpg", rng.integers(0, 255, (100, 170, 3), np.uint8))
     return root
 
 
@@ -60,7 +61,7 @@ class Bad:
     """One bad file: where, how it is made, and a word of what is said of it."""
 
     name: str
-    make: Callable[[Path], None]
+    make: Callable[[Path], object]
     says: str
 
 
@@ -78,7 +79,12 @@ BAD = [
     Bad("sounds/bell/broken.wav", lambda path: text(path, b"RIFFxxxx"), ""),
     Bad("sounds/bell/silent.wav", lambda path: sound(path, level=0.0), "silent"),
     Bad("sounds/bell/short.wav", lambda path: sound(path, seconds=0.01), ""),
-    Bad("sounds/unnamed.wav", sound, "name is missing"),
+    Bad("sounds/unnamed.wav", sound, "no name"),
+    Bad("cutouts/cup/copy.png", lambda path: shutil.copy(path.with_name("1.png"), path), "same content as 'cup/1.png'"),
+    Bad("backgrounds/e.jpg", lambda path: path.symlink_to("a.jpg"), "same content as 'a.jpg'"),
+    Bad("sounds/owl/2.wav", lambda path: shutil.copy(path.parents[1] / "bell/0.wav", path), "content as 'bell/0.wav'"),
+    Bad("cutouts/the cup/a.png", lambda path: cutout(path, tone=99), "article"),
+    Bad("sounds/names.csv", lambda path: text(path, b"file,name\nowl/9.wav,owl\n"), "not in the folder"),
 ]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from auscult.cases.scenes.hear import hear
 from auscult.cases.scenes.plan import ScenePlan
 from auscult.cases.scenes.refavs_layout import files_of
 from auscult.cases.scenes.splits import SPLITS, divide
-from auscult.errors import InputError, Mismatch, UsageError
+from auscult.errors import InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.make import MakeOptions, make_scenes
 from auscult.language.proof import named
 from small_inputs import rows, tree
@@ -169,6 +169,7 @@ def test_it_is_an_input_whose_items_are_true(made: Path) -> None:
     assert len(listing.items) >= 2 * COUNT * FRAMES * 0.8
     assert all(item.truth is not None and item.truth.iou == 1.0 for item in listing.items)
     assert any(item.query.text for item in listing.items)
+    assert not any("video" in row for row in rows(made / "items.jsonl")), "none was written"
 
 
 def test_every_split_can_be_had_alone_and_null_expressions_are_for_tests(tmp_path: Path) -> None:
@@ -183,20 +184,16 @@ def test_every_split_can_be_had_alone_and_null_expressions_are_for_tests(tmp_pat
         assert referred <= set(divide(GENERATED)[split].targets)
 
 
-def test_one_object_scenes_are_made(tmp_path: Path) -> None:
-    summary, _ = make_scenes(options(tmp_path / "out", count=2, scene=replace(SCENE, objects=(1, 1))))
-    assert summary.ok == 2
-    assert all(len(row["plan"]["objects"]) == 1 for row in rows(tmp_path / "out" / "scenes.jsonl"))
-
-
 @pytest.mark.parametrize(
     ("more", "says"),
     [
         ({"count": 0}, "--count 0"),
+        ({"scene": SceneOptions(objects=(1, 4))}, "--objects 1-4"),
         ({"seed": 2**64}, "--seed"),
         ({"split": "val"}, "--split val"),
         ({"expressions": -1}, "--expressions -1"),
         ({"fps": 0.0}, "--video 0"),
+        ({"workers": -1}, "--workers -1"),
         ({"scene": SceneOptions(size=(8, 100))}, "--size 8x100"),
         ({"scene": SceneOptions(seconds=float("nan"))}, "--seconds nan"),
         ({"scene": SceneOptions(rate_hz=1)}, "--rate 1"),
@@ -247,6 +244,78 @@ def test_a_users_folder_is_used_and_what_is_broken_is_left_out(tmp_path: Path) -
         make_scenes(options(out, assets=root, count=5))
 
 
+def test_only_files_that_can_be_used_are_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link out of the folder may lead to anything: it is refused, and not read either."""
+    from auscult.jobs import make
+
+    root = own_folder(tmp_path / "assets")
+    outside = tmp_path / "secret.png"
+    outside.write_bytes(b"6 GB")
+    (root / "cutouts" / "cup" / "link.png").symlink_to(outside)
+    (root / "cutouts" / "cup" / "gone.png").symlink_to("nowhere.png")
+    (root / "cutouts" / "cup" / "notes.psd").write_bytes(b"layers")
+    (root / "backgrounds" / "names.csv").write_text("file,name\nwall0.png,tree\n")
+    read: list[str] = []
+    real = make.digest_file
+
+    def listening(path: Path) -> str:
+        read.append(path.relative_to(root).as_posix())
+        return real(path)
+
+    monkeypatch.setattr(make, "digest_file", listening)
+    out = tmp_path / "out"
+    make_scenes(options(out, assets=root, count=1))
+    assert set(read) == {
+        *(f"cutouts/{category}/{one}.png" for category in ("cup", "car", "cat", "bell") for one in range(3)),
+        *(f"backgrounds/wall{number}.png" for number in range(4)),
+        "cutouts/cup/broken.png",
+        "backgrounds/names.csv",
+    }
+    outside.write_bytes(b"other")
+    (root / "cutouts" / "cup" / "notes.psd").unlink()
+    assert make_scenes(options(out, assets=root, count=2))[0].ok == 2, "no scene could use what changed"
+    (root / "backgrounds" / "names.csv").write_text("file,name\nwall0.png,house\n")
+    with pytest.raises(Mismatch, match="asset_files"):
+        make_scenes(options(out, assets=root, count=2))
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("scenes.jsonl", {"index": 0}),
+        ("scenes.jsonl", {"index": "0"}),
+        ("scenes.jsonl", {"id": "a", "index": 0, "split": "train", "expressions": []}),
+        ("items.jsonl", {"id": "a"}),
+        ("items.jsonl", {"clip": "a"}),
+    ],
+)
+def test_a_damaged_line_is_named_with_the_next_step(
+    made: Path, tmp_path: Path, name: str, line: dict[str, Any]
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+    lines = (out / name).read_bytes().splitlines(keepends=True)
+    lines[1] = json.dumps(line).encode() + b"\n"
+    (out / name).write_bytes(b"".join(lines))
+    with pytest.raises(RecordError) as caught:
+        make_scenes(options(out))
+    assert (caught.value.path, caught.value.line) == (str(out / name), 2)
+    assert caught.value.expected
+    assert "--overwrite" in caught.value.hint
+
+
+def test_a_removed_line_is_made_again_and_a_doubled_one_refused(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(made, out)
+    lines = (out / "scenes.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "scenes.jsonl").write_bytes(b"".join([*lines, lines[0]]))
+    with pytest.raises(RecordError, match="line 1 holds scene 0 already"):
+        make_scenes(options(out))
+    (out / "scenes.jsonl").write_bytes(b"".join(lines[1:]))
+    make_scenes(options(out))
+    assert material(out) == material(made)
+
+
 @pytest.mark.extra_video
 def test_a_video_goes_with_the_scene(tmp_path: Path) -> None:
     pytest.importorskip("av", reason="the extra `video` is not installed")
@@ -254,6 +323,9 @@ def test_a_video_goes_with_the_scene(tmp_path: Path) -> None:
 
     make_scenes(options(tmp_path / "out", count=1, fps=5.0))
     (path,) = (tmp_path / "out" / "media").glob("*/video.mp4")
+    items = rows(tmp_path / "out" / "items.jsonl")
+    assert {row["video"] for row in items} == {path.relative_to(tmp_path / "out").as_posix()}
+    assert not list_items(tmp_path / "out" / "items.jsonl").errors
     frames = list(read_frames(path))
     assert len(frames) == 20
     (still,) = (tmp_path / "out" / "media").glob("*/frames/2.jpg")

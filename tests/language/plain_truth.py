@@ -129,10 +129,7 @@ def says_times(form, thing, facts):
         return False
     if form["count"] == 1 and says_throughout({}, thing, facts) is not False:
         return None
-    spans = runs(thing.voice)
-    if any(spans[n + 1][0] - spans[n][1] < 6 for n in range(len(spans) - 1)):
-        return None
-    return len(spans) == form["count"]
+    return None if close(thing.voice) else len(runs(thing.voice)) == form["count"]
 
 
 def in_time(how, one, two):
@@ -176,7 +173,9 @@ def more(quality, one, two, facts):
 
 def close(voice):
     """Whether two events of it can hardly be counted as two."""
-    return voice is not None and any(late[0] - early[1] < 6 for early, late in pairwise(runs(voice)))
+    if voice is None:
+        return False
+    return not voice.countable or any(late[0] - early[1] < 6 for early, late in pairwise(runs(voice)))
 
 
 NUMBERS = {

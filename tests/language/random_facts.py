@@ -56,4 +56,5 @@ def voice(rng):
     else:
         cuts = sorted(rng.choice(200, size=2 * int(rng.integers(1, 4)), replace=False).tolist())
         spans = tuple((round(a * GRID_S, 2), round(b * GRID_S, 2)) for a, b in zip(cuts[::2], cuts[1::2], strict=True))
-    return Voice(noun=noun, verb=verb, spans=spans, level_db=float(-rng.integers(0, 30)))
+    countable = spans[0][0] < 6.0  # most of them
+    return Voice(noun=noun, verb=verb, spans=spans, level_db=float(-rng.integers(0, 30)), countable=countable)

@@ -1,6 +1,7 @@
 import re
 from collections import Counter
-from itertools import pairwise
+from dataclasses import replace
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -79,6 +80,11 @@ def sentence_faults(text):
         "several with a verb for one": re.search(rf"{MANY} that ({SINGULAR})\b", text),
         "one with a verb for several": re.search(rf"{ONE} that ({PLURAL})\b", text),
         "denied in the third person": re.search(r"\b(does|do) not (\w+s)\b", text),
+        "a verb left in the third person": re.search(rf"{MANY} that never (makes|stops)\b", text),
+        "the last to start, as if it moved": re.search(r"(first|last) to (start|stop|begin)( for good)?$", text),
+        "two ways of noise": "noisiest" in text,
+        "true of all before a background": "something behind" in text or "in front of something else" in text,
+        "several of one": re.search(r"\bare (anything|something)\b.* (a|an) ", text),
         "one with their": re.search(rf"{ONE} (with a sound of|on) their\b", text),
     }
     return [name for name, fault in faults.items() if fault]
@@ -184,3 +190,102 @@ def test_a_null_expression_is_a_near_miss(denied):
             near += 1
             assert all(True in Proof(facts).values(part) for part in one.form["of"])
     assert near
+
+
+def superlatives(form):
+    if form["op"] == "most":
+        yield form
+    inner = form.get("of", form.get("to", ()))
+    for part in inner if isinstance(inner, list) else [inner] if inner else []:
+        yield from superlatives(part)
+
+
+def test_a_superlative_has_several_to_choose_from_wherever_it_stands(said, denied):
+    found = [(facts, one, part) for facts, one in (*said, *denied) for part in superlatives(one.form)]
+    assert len(found) > 20
+    for facts, one, part in found:
+        assert Proof(facts).values(part["of"]).count(True) > 1, one.text
+
+
+def test_of_one_sounding_thing_it_is_not_said_that_it_is_the_loudest():
+    """Not even where another thing is told by it, nor where nothing is found."""
+    for seed in range(12):
+        facts = random_facts(seed)
+        first = next((n for n, thing in enumerate(facts.things) if thing.voice), 0)
+        things = tuple(thing if n == first else replace(thing, voice=None) for n, thing in enumerate(facts.things))
+        facts = replace(facts, things=things, elsewhere=())
+        for family, (senses, lister) in FAMILIES.items():
+            scene = grammar._Scene(facts, tuple(FAMILIES))
+            kept = [form for form in islice(lister(Proof(facts)), 400) if scene._earns(form, senses)]
+            assert not [form for form in kept for part in superlatives(form) if part["of"] == SOUNDS], family
+
+
+def every_wording(form, draws=60):
+    rng = generator(3, "tests", "every wording", repr(form))
+    return {phrase(rng, form).text for _ in range(draws)}
+
+
+SOUNDS = {"op": "sounds"}
+KEYS = {"op": "category", "word": "keys"}
+KEY = {"op": "category", "word": "key"}
+
+
+@pytest.mark.parametrize("quality", ["early", "late", "short_lived", "lasting"])
+def test_what_is_first_or_last_is_said_to_be_so_in_sounding(quality):
+    for text in every_wording({"op": "most", "by": quality, "of": {"op": "motion", "word": "left"}}):
+        assert re.search(r"sound|heard|silent|quiet", text), text
+        assert ("heard" in text) <= (quality == "early"), text
+        assert ("for good" in text) == (quality == "short_lived"), text
+
+
+def test_a_thing_is_said_to_stop_sounding_and_not_to_stop():
+    for how in ("after", "before"):
+        for text in every_wording({"op": "relation", "how": how, "to": KEY}):
+            assert not re.search(r"the key (stops|starts|begins|has stopped)( and|$)", text), text
+            assert "ahead" not in text
+
+
+def test_the_loudest_is_not_said_to_make_noise_as_well():
+    assert not any("noisiest" in text for text in every_wording({"op": "most", "by": "loud", "of": SOUNDS}))
+
+
+def test_what_hides_is_said_to_hide_a_part():
+    for text in every_wording({"op": "hiding"}):
+        assert re.search(r"(hid(es|ing)|cover(s|ing)) (a part of )?another thing", text), text
+
+
+def test_several_are_no_keys_rather_than_no_key():
+    group = {"op": "and", "of": [{"op": "not", "of": KEY}, {"op": "colour", "word": "red"}]}
+    texts = every_wording({"op": "most", "by": "long", "of": group}, draws=200)
+    assert any("are anything but keys" in text for text in texts)
+    assert not any(re.search(r"\bare .*\ba key\b", text) for text in texts)
+
+
+def test_a_noun_that_is_plural_already_agrees_with_its_verb():
+    still = {"op": "motion", "word": "still"}
+    texts = every_wording({"op": "and", "of": [KEYS, {"op": "not", "of": still}]})
+    texts |= every_wording({"op": "and", "of": [KEYS, SOUNDS]})
+    assert "the keys that do not stay still" in texts
+    wrong = re.compile(r"keys (that (is|does|moves|makes|gives)|with a sound of its)\b|keyses")
+    assert not any(map(wrong.search, texts))
+    assert not any(re.search("a keys|not keys", text) for text in every_wording({"op": "not", "of": KEYS}))
+    after = every_wording({"op": "relation", "how": "after", "to": KEYS})
+    assert any("after the keys have " in text for text in after)
+    assert not any(re.search(r"keys (has|stops)\b", text) for text in after)
+    longest = every_wording({"op": "most", "by": "long", "of": KEYS})
+    assert any("the keys, the ones that are heard the longest" in text for text in longest)
+    assert not any("the one that" in text for text in longest)
+
+
+def test_what_sounds_but_not_with_another_is_said_in_one_clause():
+    growl = {"op": "heard", "how": "with", "noun": "growl", "verb": "growls"}
+    texts = every_wording({"op": "and", "of": [SOUNDS, {"op": "not", "of": growl}]})
+    assert any(text.endswith("that sounds, but not during the growl") for text in texts)
+    assert all(", but n" in text for text in texts)
+
+
+def test_a_null_expression_of_one_part_is_false_of_every_thing(denied):
+    simple = [(facts, one) for facts, one in denied if one.form["op"] not in {"and", "most", "relation"}]
+    assert simple
+    for facts, one in simple:
+        assert set(Proof(facts).values(one.form)) == {False}

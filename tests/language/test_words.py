@@ -24,6 +24,12 @@ from auscult.language import morphology
         ("quiz", "quizzes"),
         ("sheep", "sheep"),
         ("scissors", "scissors"),
+        ("vegetables", "vegetables"),
+        ("car keys", "car keys"),
+        ("pairs of skis", "pairs of skis"),
+        ("lens", "lenses"),
+        ("glass", "glasses"),
+        ("cactus", "cactuses"),
     ],
 )
 def test_plural(one, many):
@@ -43,7 +49,21 @@ def test_plural(one, many):
         ("usher", "an usher"),
         ("ewe", "a ewe"),
         ("one-eyed owl", "a one-eyed owl"),
-        ("x", "a x"),
+        ("x", "an x"),
+        ("x-ray", "an x-ray"),
+        ("MP3 player", "an MP3 player"),
+        ("mp3", "an mp3"),
+        ("SUV", "an SUV"),
+        ("UFO", "a UFO"),
+        ("TV set", "a TV set"),
+        ("FM radio", "an FM radio"),
+        ("U-boat", "a U-boat"),
+        ("8-ball", "an 8-ball"),
+        ("11th hole", "an 11th hole"),
+        ("110 volt socket", "a 110 volt socket"),
+        ("urn", "an urn"),
+        ("yacht", "a yacht"),
+        ("OWL", "an OWL"),
     ],
 )
 def test_article(noun, expected):
@@ -69,6 +89,9 @@ def test_article(noun, expected):
         ("plays music", "play music", "playing music"),
         ("goes off", "go off", "going off"),
         ("is playing", "be playing", "playing"),
+        ("reaches out", "reach out", "reaching out"),
+        ("aches", "ache", "aching"),
+        ("quizzes", "quiz", "quizzing"),
     ],
 )
 def test_verbs(third, base, ing):
@@ -76,7 +99,65 @@ def test_verbs(third, base, ing):
     assert morphology.ing(third) == ing
 
 
+ING = """
+baaing banging barking battering beating beeping begging blaring bleating blowing booming bouncing buzzing cawing
+chatting chewing chiming chirping chirring chopping chugging clanging clapping clicking crackling creaking croaking
+crying dinging dragging dripping drumming dyeing echoing fixing fizzing flapping flipping flying going growling
+hissing hitting honking hooting howling humming jabbing jingling kicking knocking lapping laughing lying meowing
+mixing mooing mowing panicking patting peeping pinging playing plopping popping purring quacking rapping rattling
+revving ringing roaring running sawing scratching screeching singing slamming slapping snapping snoring sobbing
+spinning splashing splitting squatting squawking squealing stopping strumming swimming tapping thudding ticking
+trotting vibrating wagging wailing whinnying whirring whistling yapping yelling yodelling zipping
+"""
+
+
+def in_third_person(word):
+    if word.endswith(("s", "z", "x", "ch", "sh", "o")) and word != "moo":
+        return word + "es"
+    return word[:-1] + "ies" if word.endswith("y") and word[-2] not in "aeiou" else word + "s"
+
+
+def without_ing(word):
+    odd = {"lying": "lie", "dyeing": "dye", "panicking": "panic", "rattling": "rattle", "crackling": "crackle"}
+    silent = ("blar", "bounc", "chim", "jingl", "snor", "vibrat", "whistl")
+    stem = word.removesuffix("ing")
+    if word in odd:
+        return odd[word]
+    if stem in silent:
+        return stem + "e"
+    kept = ("buzz", "fizz", "hiss", "purr", "moo", "baa", "yell", "chirr")
+    return stem[:-1] if stem[-1] == stem[-2] and stem not in kept else stem
+
+
+@pytest.mark.parametrize("word", ING.split())
+def test_participles(word):
+    assert morphology.ing(in_third_person(without_ing(word))) == word
+
+
+def test_the_list_of_participles_is_long():
+    assert len(set(ING.split())) >= 80
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"),
+    [
+        *(
+            (noun, True)
+            for noun in ("scissors", "vegetables", "men", "car keys", "bunches of keys", "firemen", "taxis")
+        ),
+        *((noun, False) for noun in ("bunch of keys", "bus", "compass", "lens", "sheep", "gas", "iris", "octopus")),
+        *((noun, False) for noun in ("toy", "goldfish", "headphone", "child", "glass of water")),
+    ],
+)
+def test_which_nouns_are_plural_already(noun, expected):
+    assert morphology.is_plural(noun) is expected
+    assert morphology.indefinite(noun) == (noun if expected else morphology.article(noun))
+
+
 def test_verbs_of_several_and_denied():
+    assert morphology.of_many("never makes a sound") == "never make a sound"
+    assert morphology.of_many("never stops sounding") == "never stop sounding"
+    assert morphology.of_many("sounds, but not during its ring") == "sound, but not during their ring"
     assert morphology.of_many("is heard") == "are heard"
     assert morphology.of_many("has its own sound") == "have their own sound"
     assert morphology.of_many("cannot be heard") == "cannot be heard"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +40,28 @@ def test_grey_and_palette(tmp_path: Path) -> None:
     palette = Image.fromarray((_rgba()[..., 3] > 100).astype(np.uint8)).convert("P")
     palette.save(tmp_path / "palette.png", transparency=0)
     assert np.array_equal(read_cutout(tmp_path / "palette.png")[..., 3] > 0, _rgba()[..., 3] > 100)
+
+
+def _blank(path: Path, side: int) -> None:
+    """A square PNG of grey with alpha, every pixel 0, written line by line."""
+    packer = zlib.compressobj(1)
+    line = bytes(1 + 2 * side)
+    pixels = b"".join([*(packer.compress(line) for _ in range(side)), packer.flush()])
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 4, 0, 0, 0)), (b"IDAT", pixels), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in parts
+    ]
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks))
+
+
+def test_sixteen_megapixels_are_the_most(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    _blank(path, 4096)
+    assert read_cutout(path).shape == (4096, 4096, 4)
+    _blank(path, 4097)
+    with pytest.raises(TooLarge, match="16,785,409") as caught:
+        read_cutout(path)
+    assert (caught.value.path, caught.value.expected) == (str(path), "at most 16,777,216 pixels")
 
 
 def test_photographs_and_broken_files_are_named(tmp_path: Path) -> None:

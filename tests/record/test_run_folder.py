@@ -69,7 +69,8 @@ def test_the_same_run_goes_on(tmp_path: Path) -> None:
     ],
 )
 def test_other_arguments_are_refused_by_name(tmp_path: Path, change: dict[str, Any], says: str) -> None:
-    open_run(tmp_path, manifest()).close()
+    with open_run(tmp_path, manifest()) as run:
+        run.append("verdicts.jsonl", {"id": "a"})
     before = tree(tmp_path)
     with pytest.raises(Mismatch) as caught:
         open_run(tmp_path, manifest(**change))
@@ -81,7 +82,8 @@ def test_other_arguments_are_refused_by_name(tmp_path: Path, change: dict[str, A
 
 
 def test_other_input_seed_command_or_version_is_refused(tmp_path: Path) -> None:
-    open_run(tmp_path, manifest()).close()
+    with open_run(tmp_path, manifest()) as run:
+        run.append("verdicts.jsonl", {"id": "a"})
     for key, value, says in (
         ("inputs", {"items": "cd"}, "input items was ab, now cd"),
         ("seeds", {"run": 2}, "seed run was 1, now 2"),
@@ -283,7 +285,8 @@ def test_one_at_a_time_in_one_process_too(tmp_path: Path) -> None:
 
 
 def test_a_refused_run_leaves_the_folder_free(tmp_path: Path) -> None:
-    open_run(tmp_path, manifest()).close()
+    with open_run(tmp_path, manifest()) as run:
+        run.append("verdicts.jsonl", {"id": "a"})
     for _ in range(2):
         with pytest.raises(Mismatch):
             open_run(tmp_path, manifest(judge="other"))

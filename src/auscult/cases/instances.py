@@ -2,8 +2,8 @@
 
 A data set that knows its expressions lists its instances itself (``Dataset.instances``). Of any other layout they are
 made from its items: an item with a true mask stands for that mask, a listing without any truth is taken as true itself.
-The masks of one object index through a clip are one object; where a frame has one mask file without indices, the clip
-has one object; any other mask is an object of its own.
+The masks of one object index through a clip are one object; so are those of a clip with one mask file without indices a
+frame; any other mask is an object of its own, and pictures side by side in a plain folder are photographs.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class _Clip:
     name: str
     frames: dict[Path, list[_Seen]] = field(default_factory=dict)
     objects: dict[object, _Object] = field(default_factory=dict)
-    supposed: bool = False
+    supposed: str = ""
 
 
 def instances_of(items: Sequence[Item], *, videos: bool) -> tuple[tuple[Instance, ...], tuple[str, ...]]:
@@ -66,8 +66,8 @@ def instances_of(items: Sequence[Item], *, videos: bool) -> tuple[tuple[Instance
 
     Args:
         items: The items.
-        videos: The layout says that the frames of a clip are a video; False where they are but a folder's, which is
-            then supposed and said.
+        videos: The layout says that the frames of a clip are a video; False where they are but a folder's: a folder of
+            clips is then taken as videos, and pictures side by side as photographs, which is said.
 
     Returns:
         The instances, by clip, object and text, in the order of the items; and notes.
@@ -82,14 +82,20 @@ def instances_of(items: Sequence[Item], *, videos: bool) -> tuple[tuple[Instance
         target = _target(item)
         seen.append(_Seen(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
     made: list[Instance] = []
-    followed = 0
-    for clip in _clips(seen):
+    followed = apart = 0
+    for clip in _clips(seen, videos=videos):
         made += _instances(clip)
-        followed += clip.supposed and not videos
+        followed += clip.supposed == "video" and not videos
+        apart += clip.supposed == "photographs"
     instances, supposed = _with_texts(_unique_ids(made))
     told = (
         (unknown, "{} left out: the true mask is not known", "item"),
-        (followed, "{} with one mask a frame: taken as one object of one video, not as photographs", "folder"),
+        (followed, "{} of a clip with one mask a frame: taken as one object of one video", "folder"),
+        (
+            apart,
+            "{} with one mask a frame: taken as photographs; frames of a video belong into frames/<clip>/",
+            "folder",
+        ),
         (supposed, '{} without an expression: "the <category>" stands in, which may fit several', "instance"),
     )
     return instances, tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
@@ -122,7 +128,7 @@ def _number(ref: MaskRef, target: str | None) -> int | None:
     return int(ending[1]) if ending else None
 
 
-def _clips(seen: Iterable[_Seen]) -> list[_Clip]:
+def _clips(seen: Iterable[_Seen], *, videos: bool) -> list[_Clip]:
     seen = list(seen)
     joined = {
         one.item.clip
@@ -141,7 +147,7 @@ def _clips(seen: Iterable[_Seen]) -> list[_Clip]:
             here.append(one)
     for clip in clips.values():
         _sort(clip)
-        _follow(clip)
+        _follow(clip, videos=videos)
     return list(clips.values())
 
 
@@ -184,12 +190,12 @@ def _sort(clip: _Clip) -> None:
     }
 
 
-def _follow(clip: _Clip) -> None:
+def _follow(clip: _Clip, *, videos: bool) -> None:
     """Join masks that are one object."""
     numbers = [[one.number for one in here if one.number is not None] for here in clip.frames.values()]
     told = any(numbers) and all(len(set(here)) == len(here) for here in numbers)
-    alone = len(clip.frames) > 1 and not any(numbers) and all(len(here) == 1 for here in clip.frames.values())
-    clip.supposed = alone
+    clip.supposed = _supposed(clip, videos=videos) if not any(numbers) else ""
+    alone = clip.supposed == "video"
     files: dict[Path, MaskRef] = {}
     for frame, here in clip.frames.items():
         paths = {one.ref.path for one in here}
@@ -209,6 +215,14 @@ def _follow(clip: _Clip) -> None:
             for frame, ref in files.items():
                 # annotated, and this object is not drawn: it is out of the picture
                 thing.masks.setdefault(frame, replace(ref, index=thing.number, absent_ok=True))
+
+
+def _supposed(clip: _Clip, *, videos: bool) -> str:
+    """What pictures with one mask each are: a video where the layout or a folder of the clip's name says so."""
+    if len(clip.frames) < 2 or any(len(here) > 1 for here in clip.frames.values()):
+        return ""
+    together = videos or all(frame.parent.name == clip.name for frame in clip.frames)
+    return "video" if together else "photographs"
 
 
 def _instances(clip: _Clip) -> Iterator[Instance]:

@@ -39,10 +39,14 @@ def make_scenes_command(
         Path | None,
         typer.Option("--assets", help="Folder with cutouts/, backgrounds/ and sounds/, instead of generated ones."),
     ] = None,
-    size: Annotated[str, typer.Option("--size", help="Height x width of the frames.")] = "480x854",
-    seconds: Annotated[float, typer.Option("--seconds", help="Length of a clip; key frames at 0, 1, 2, ... s.")] = 10.0,
-    rate: Annotated[int, typer.Option("--rate", help="Sample rate of the sound, Hz.")] = 16_000,
-    objects: Annotated[str, typer.Option("--objects", help="Fewest and most objects of a scene.")] = "2-6",
+    size: Annotated[str, typer.Option("--size", help="Height x width of the frames, each 32 to 4096.")] = "480x854",
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Length of a clip, 3 to 120 s; key frames at 0, 1, 2, ... s.")
+    ] = 10.0,
+    rate: Annotated[int, typer.Option("--rate", help="Sample rate of the sound, 8000 to 96000 Hz.")] = 16_000,
+    objects: Annotated[
+        str, typer.Option("--objects", help="Fewest and most objects of a scene, from 2 to 12.")
+    ] = "2-6",
     split: Annotated[
         str, typer.Option("--split", help="train, test_s, test_u, or all: 60, 20 and 20 %, by chance.")
     ] = "all",
@@ -83,5 +87,5 @@ def make_scenes_command(
         show.as_json(summary.as_json())
     else:
         show.tables(shown)
-        show.say(f"next: auscult audit {out} --out {out}-audit")
+        show.say(f"next: auscult run mqa --data {out} --out {out}-mqa")
     show.exit_code(summary, max_failed=max_failed, record=out)

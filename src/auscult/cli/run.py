@@ -13,7 +13,9 @@ Suite = Annotated[str, typer.Argument(metavar="SUITE", help="A suite of `auscult
 Data = Annotated[
     str,
     typer.Option(
-        "--data", help="A source of true masks, a benchmark made before, or the word scenes for generated ones."
+        "--data",
+        help="A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that "
+        "name goes first).",
     ),
 ]
 Judges = Annotated[
@@ -42,7 +44,7 @@ def run(
     data: Data,
     out: options.Out,
     judge: Judges = None,
-    count: Count = 200,
+    count: Count = 50,
     seed: options.Seed = 0,
     assets: Assets = None,
     protocol: Protocol = "image,video",
@@ -58,10 +60,10 @@ def run(
     quiet: options.Quiet = False,
 ) -> None:
     """Run a benchmark: make it, have every judge judge it, and write tables, charts and a report."""
-    from auscult.suites.registered import DEFAULT_JUDGES, SCENES, SuiteOptions, load_suite
+    from auscult.suites.registered import DEFAULT_JUDGES, SCENES, SuiteOptions, data_of, load_suite
 
     job = SuiteOptions(
-        data=data if data == SCENES else options.input_path(data),
+        data=SCENES if data_of(data) == SCENES else options.input_path(data),
         out=out,
         judges=tuple(judge or DEFAULT_JUDGES),
         count=count,

@@ -118,6 +118,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def _errors_of(record: Path) -> list[Path]:
+    """Where a record says what failed: its own list, and those of the judges of a suite."""
+    return [record / "errors.jsonl", *sorted(record.glob("judges/*/errors.jsonl"))]
+
+
 def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
     """End with 1 when more cases failed than allowed.
 
@@ -125,6 +130,7 @@ def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) 
         typer.Exit: More failed.
     """
     if summary.failed > max_failed:
-        why = "" if record is None else f"; {record / 'errors.jsonl'} says why"
+        places = () if record is None else [path for path in _errors_of(record) if path.is_file()]
+        why = f"; see {' and '.join(map(str, places))}" if places else ""
         say(f"{summary.failed} failed, more than --max-failed {max_failed}{why}")
         raise typer.Exit(1)

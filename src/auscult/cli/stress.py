@@ -114,7 +114,9 @@ def stress_masks_command(
         show.as_json(summary.as_json())
     else:
         show.tables(shown)
-        show.say(f"next: auscult audit {out} --out {out}-audit")
+        done = "audit" if suite is None else "run mqa --data"
+        if summary.ok:
+            show.say(f"next: auscult {done} {out} --out {out}-{'audit' if suite is None else 'run'}")
     show.exit_code(summary, max_failed=max_failed, record=out)
 
 

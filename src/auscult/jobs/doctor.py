@@ -20,7 +20,12 @@ from auscult.work.pool import default_workers
 State = Literal["ok", "missing", "broken"]
 
 # Packages that each extra brings, by import name; `missing` is no fault, the extra was not asked for.
-EXTRAS: dict[str, tuple[str, ...]] = {"demo": ("skimage",), "train": ("sklearn",), "docs": ("zensical",)}
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "demo": ("skimage",),
+    "train": ("sklearn",),
+    "docs": ("zensical",),
+    "video": ("av", "soundfile"),
+}
 CORE: tuple[tuple[str, str], ...] = (
     ("numpy", "numpy"),
     ("opencv-python-headless", "cv2"),

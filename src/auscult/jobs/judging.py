@@ -23,7 +23,7 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import LoadedMask, read_mask
 from auscult.media.rle import encode
-from auscult.record.digest import digest_file
+from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import thumbnail
 from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction
@@ -96,11 +96,11 @@ class Auditor:
             return Judged(id=item.id, error=failed_row(item, loaded, "read"))
         shown = {} if self.alone else masks
         others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
-        case = Case(id=item.id, frame=frame, query=item.query, others=others)
+        case = Case(id=digest_json(item.id), frame=frame, query=item.query, others=others)
         try:
             begun = time.perf_counter()
             verdict = self.judge(case, Prediction(loaded.mask))
-            verdict = decide(replace(verdict, seconds=time.perf_counter() - begun), self.policy)
+            verdict = decide(replace(verdict, id=item.id, seconds=time.perf_counter() - begun), self.policy)
         except AuscultError as error:
             return Judged(id=item.id, error=failed_row(item, error, "judge"))
         row = verdict_to_json(

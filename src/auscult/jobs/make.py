@@ -12,17 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases.layouts import refavs
+from auscult.cases.scenes.appearance.names import PICTURES
 from auscult.cases.scenes.assets import Assets, open_bundle
 from auscult.cases.scenes.choose import SceneOptions
 from auscult.cases.scenes.plan import RATES_HZ, SECONDS, SIDES
 from auscult.cases.scenes.splits import SPLITS, Split, divide
-from auscult.errors import ErrorRecord, UsageError
+from auscult.cases.walk import is_file, walk
+from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.making import MadeScene, SceneJob, make_maker
 from auscult.jobs.making_kept import SCENES, Keeper
 from auscult.jobs.making_tables import families_table, left_out_table, scenes_table
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
+from auscult.media.frames import FRAME_SUFFIXES
+from auscult.media.sound import SOUND_SUFFIXES
 from auscult.outcome import Failed
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder, open_run
@@ -38,6 +42,8 @@ MOST_OBJECTS = 12
 MOST_EXPRESSIONS = 100
 MOST_FPS = 240.0
 
+_USED: Mapping[str, frozenset[str]] = {"cutouts": PICTURES, "backgrounds": FRAME_SUFFIXES, "sounds": SOUND_SUFFIXES}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeOptions:
@@ -52,7 +58,8 @@ class MakeOptions:
         split: ``all`` for a mixture of 60 % train, 20 % test_s, 20 % test_u; or one of them.
         fps: Also write a video of so many frames a second; None for none.
         expressions: Most expressions a scene.
-        workers: Worker processes; None for one per processor, 0 for this process.
+        workers: Worker processes, 1 or more as ``--workers`` takes them; None for one per processor. From Python also
+            0: everything in this process, without time limit.
         timeout_s: Limit for one scene.
         overwrite: Start anew over an earlier record.
         given: Names of the options that the user spelled out, for the manifest.
@@ -149,12 +156,16 @@ def _check(options: MakeOptions) -> None:
             RATES_HZ[0] <= scene.rate_hz <= RATES_HZ[1],
             f"{RATES_HZ[0]} to {RATES_HZ[1]} Hz",
         ),
-        f"--objects {fewest}-{most}": (1 <= fewest <= most <= MOST_OBJECTS, f"FEWEST-MOST, 1 to {MOST_OBJECTS}"),
+        f"--objects {fewest}-{most}": (
+            2 <= fewest <= most <= MOST_OBJECTS,
+            f"FEWEST-MOST, 2 to {MOST_OBJECTS}: of one object alone there is nothing to tell apart",
+        ),
         f"--split {options.split}": (bool(options.splits), f"all, {', '.join(SPLITS)}"),
         f"--expressions {options.expressions}": (
             0 <= options.expressions <= MOST_EXPRESSIONS,
             f"0 to {MOST_EXPRESSIONS}",
         ),
+        f"--workers {options.workers}": (options.workers is None or options.workers >= 0, "1 or more; 0 from Python"),
         f"--video {options.fps}": (options.fps is None or 0 < options.fps <= MOST_FPS, f"above 0, to {MOST_FPS:g}"),
     }
     for given, (good, expected) in fine.items():
@@ -201,13 +212,27 @@ def _names(assets: Assets) -> str:
 
 
 def _digest(root: Path | None) -> str | None:
-    """Hash of a user's files, so that scenes of two states of a folder are not mixed."""
+    """Hash of a user's files, so that scenes of two states of a folder are not mixed.
+
+    What no scene can use is passed over: other files, and links that leave the folder.
+    """
     if root is None:
         return None
-    files = sorted(
-        path for name in ("cutouts", "backgrounds", "sounds") for path in (root / name).rglob("*") if path.is_file()
-    )
-    return digest_json([[path.relative_to(root).as_posix(), digest_file(path)] for path in files])
+    files = [
+        (f"{folder}/{name}", path)
+        for folder, suffixes in _USED.items()
+        if (root / folder).is_dir()
+        for name, path in walk(root / folder, root=root).with_suffix(suffixes | {".csv"}).items()
+    ]
+    return digest_json([[name, _content(path)] for name, path in sorted(files)])
+
+
+def _content(path: Path) -> str | None:
+    """Hash of a file; None for one that cannot be read, which is left out."""
+    try:
+        return digest_file(path) if is_file(path) else None
+    except InputError:
+        return None
 
 
 def _finish(run: RunFolder, options: MakeOptions, left_out: Sequence[ErrorRecord]) -> tuple[Summary, list[Table]]:

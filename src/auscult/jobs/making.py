@@ -14,7 +14,7 @@ from auscult.cases.scenes.draw import Shot, Stage
 from auscult.cases.scenes.facts import facts_of, facts_to_json, targets_of
 from auscult.cases.scenes.hear import hear
 from auscult.cases.scenes.plan import ScenePlan
-from auscult.cases.scenes.refavs_layout import Said, files_of, items_of, rows_of
+from auscult.cases.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name
 from auscult.cases.scenes.say import Wish, say
 from auscult.cases.scenes.splits import Shelf, Split, divide
 from auscult.language.facts import Facts
@@ -79,7 +79,7 @@ class SceneMaker:
         nulls = any(one.row.absent for one in said)
         files = files_of(plan, shots, heard.samples, nulls=nulls)
         if self.job.fps is not None:
-            files[f"media/{plan.vid}/video.mp4"] = video_of(stage, plan, heard.samples, fps=self.job.fps)
+            files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=self.job.fps)
         return MadeScene(
             files=files,
             line=scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)},

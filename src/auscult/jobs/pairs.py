@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.rng import generator
-from auscult.score.stats import bootstrap_interval
+from auscult.score.stats import bootstrap_interval, rmse
 from auscult.types import Verdict
 
 REPLICATES = 1000
@@ -72,6 +73,36 @@ def bootstrapped(statistic: Statistic, pairs: Sequence[Pair]) -> Scored[float] |
     drawn = bootstrap_interval(
         statistic, list(clusters.values()), rng=generator(0, "against truth"), replicates=REPLICATES
     )
+    return _signed(drawn, plain)
+
+
+def bootstrapped_rmse(pairs: Sequence[Pair], *, told: float | None = None) -> Scored[float] | Undefined:
+    """RMSE with its interval, as ``bootstrapped`` gives it, from one sum a cluster: quick for many thousand pairs.
+
+    Args:
+        pairs: Items; those without both values are left out.
+        told: What is told of every item, in place of the judge's estimate.
+    """
+    values = [(one.values[0] if told is None else told, one.values[1], one.cluster) for one in pairs if one.values]
+    plain = rmse([guess for guess, _, _ in values], [true for _, true, _ in values])
+    sums: dict[Hashable, tuple[float, int]] = {}
+    for guess, true, cluster in values:
+        total, count = sums.get(cluster, (0.0, 0))
+        sums[cluster] = (total + (guess - true) ** 2, count + 1)
+    if len(sums) < 2:
+        return plain
+    drawn = bootstrap_interval(
+        _root_mean, [[each] for each in sums.values()], rng=generator(0, "against truth"), replicates=REPLICATES
+    )
+    return _signed(drawn, plain)
+
+
+def _root_mean(sums: Sequence[tuple[float, int]]) -> float:
+    return math.sqrt(math.fsum(total for total, _ in sums) / sum(count for _, count in sums))
+
+
+def _signed(drawn: Scored[float] | Undefined, plain: Scored[float] | Undefined) -> Scored[float] | Undefined:
+    """An interval with the signature of its statistic as well."""
     if not isinstance(plain, Scored) or not isinstance(drawn, Scored):
         return drawn
     own = [field for field in plain.signature.fields if field[0] != "version"]

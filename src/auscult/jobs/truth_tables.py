@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from auscult.jobs.label_tables import action_table, confusion_table, defect_table
-from auscult.jobs.pairs import Metrics, Pair, bootstrapped, cell, keep
+from auscult.jobs.pairs import Metrics, Pair, bootstrapped, bootstrapped_rmse, cell, keep
 from auscult.outcome import Scored, Undefined
 from auscult.report.tables import Table
-from auscult.score.stats import coverage, rmse, spearman
+from auscult.score.stats import coverage, spearman
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> T
     rows = [row for words, group in groups.items() for row in _iou_rows(group, words)]
     for words, group in groups.items():
         name = words.replace(", full_neg apart", "_without_full_neg")
-        keep(metrics, f"rmse{name}", bootstrapped(_rmse, group), n=len(group))
+        keep(metrics, f"rmse{name}", bootstrapped_rmse(group), n=len(group))
         keep(metrics, f"spearman{name}", bootstrapped(_spearman, group), n=len(group))
         held = sum(pair.verdict.iou_low is not None for pair in group)
         keep(metrics, f"coverage{name}", _coverage(group), n=held)
@@ -76,27 +76,15 @@ def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> T
 def _iou_rows(pairs: Sequence[Pair], words: str) -> list[tuple[str, ...]]:
     mean = fmean(pair.iou or 0.0 for pair in pairs)
     judge = pairs[0].verdict.judge
-    rivals = {
-        judge: list(pairs),
-        "always perfect": [_rival(pair, 1.0) for pair in pairs],
-        "constant (mean of this truth)": [_rival(pair, mean) for pair in pairs],
-    }
+    rivals = {judge: None, "always perfect": 1.0, "constant (mean of this truth)": mean}
     rows: list[tuple[str, ...]] = []
-    for name, group in rivals.items():
-        row = (f"{name}{words}", str(len(group)), cell(bootstrapped(_rmse, group)))
+    for name, told in rivals.items():
+        row = (f"{name}{words}", str(len(pairs)), cell(bootstrapped_rmse(pairs, told=told)))
         own = ("", "", "")
-        if name == judge:
-            own = (cell(bootstrapped(_spearman, group)), cell(_coverage(group)), _width(group))
+        if told is None:
+            own = (cell(bootstrapped(_spearman, pairs)), cell(_coverage(pairs)), _width(pairs))
         rows.append((*row, *own))
     return rows
-
-
-def _rival(pair: Pair, iou: float) -> Pair:
-    return replace(pair, verdict=replace(pair.verdict, iou=iou, iou_low=iou, iou_high=iou))
-
-
-def _rmse(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
-    return rmse(*_columns(pairs))
 
 
 def _spearman(pairs: Sequence[Pair]) -> Scored[float] | Undefined:

@@ -26,12 +26,14 @@ class Voice:
         verb: What the thing does, third person: ``wails``, ``barks``.
         spans: When it sounds; ordered, apart from one another, not empty.
         level_db: How loud it arrives, relative to full scale (0 or less); louder is higher.
+        countable: Each span is heard as one sound, so that "three times" can be said of three spans.
     """
 
     noun: str
     verb: str
     spans: tuple[Span, ...]
     level_db: float
+    countable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,8 @@ class Thing:
 
     Attributes:
         id: Unique within the scene.
-        category: A countable noun, singular: ``bell``, ``fire engine``.
+        category: A countable noun, singular: ``bell``, ``fire engine``; or what one thing is called in the plural:
+            ``scissors``.
         colour: A basic colour word where one fits, else None.
         texture: ``plain``, ``striped``, ``spotted``, ``checked``, ... where one fits, else None.
         x: Lowest and highest x of its centre over the frames that show it.

@@ -69,7 +69,9 @@ def describe(
 def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Expression, ...]:
     """Draw null expressions: near misses, which name nothing in the scene, beyond doubt.
 
-    Each part of such an expression is true of something, or heard from outside the picture.
+    Where an expression joins parts, each of them alone is true of some thing. What a relation goes to is there, and a
+    superlative has several things to choose from. An expression of one part ("the thing heard three times") is simply
+    false of every thing; a sound that it speaks of may come from outside the picture.
 
     Args:
         rng: The draw.
@@ -162,9 +164,11 @@ class _Scene:
 
     def _earns(self, form: Form, senses: frozenset[Sense]) -> bool:
         """Each part of what is joined changes what is named, and is true of something by itself."""
+        if not self._chooses(form):
+            return False
         whole = self.proof.values(form)
         if form["op"] == "most":
-            return self._ranges(form, senses) and (True in whole or True in self.proof.values(form["of"]))
+            return self._differs(form, senses)
         if form["op"] != "and":
             return True
         for index, part in enumerate(form["of"]):
@@ -182,13 +186,17 @@ class _Scene:
         pairs = zip(without, self.proof.values(inner["to"]), strict=True)
         return all(value is False or goal is True for value, goal in pairs)
 
-    def _ranges(self, form: Form, senses: frozenset[Sense]) -> bool:
-        """A superlative has several things to choose from; with the other sense, it gives another one than without."""
-        whole = self.proof.values(form)
-        if True in whole and self.proof.values(form["of"]).count(True) < 2:
+    def _chooses(self, form: Form) -> bool:
+        """Every superlative in a form has several things to choose from."""
+        if form["op"] == "most" and self.proof.values(form["of"]).count(True) < 2:
             return False
+        inner = form.get("of", form.get("to", ()))
+        return all(map(self._chooses, inner if isinstance(inner, list) else [inner] if inner else []))
+
+    def _differs(self, form: Form, senses: frozenset[Sense]) -> bool:
+        """Whether a superlative that needs both senses gives another thing than it would give among all."""
         every = ANYTHING if form["by"] in SIGHT_QUALITIES else SOUNDS
-        return len(senses) < 2 or self.proof.values(most_of(form["by"], every)) != whole
+        return len(senses) < 2 or self.proof.values(most_of(form["by"], every)) != self.proof.values(form)
 
     def _of(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if name in self.families]

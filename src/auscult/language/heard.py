@@ -35,7 +35,7 @@ def times(voice: Voice | None, count: int, facts: Facts) -> bool | None:
 
 
 def _countable(voice: Voice) -> bool:
-    return all(
+    return voice.countable and all(
         late[0] - early[1] >= _GAP_S - _ROUNDING for early, late in zip(voice.spans, voice.spans[1:], strict=False)
     )
 

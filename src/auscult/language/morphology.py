@@ -1,4 +1,7 @@
-"""The few forms of English words that the sentences need: plural, -ing, base form, a or an, number words."""
+"""The few forms of English words that the sentences need: plural, -ing, base form, a or an, number words.
+
+Spelling is British: ``yodelling``.
+"""
 
 from __future__ import annotations
 
@@ -49,13 +52,37 @@ _COMPOUNDS: Final = (
 _NOT_MEN: Final = ("human", "german", "roman", "ottoman", "talisman", "caiman", "shaman")
 _O_WITH_ES: Final = ("potato", "tomato", "echo", "hero", "torpedo", "volcano", "mango", "buffalo", "domino")
 _ALWAYS_PLURAL: Final = ("scissors", "glasses", "trousers", "jeans", "shorts", "binoculars", "headphones", "pliers")
-_SPOKEN_H: Final = re.compile(r"^(hour|honest|honour|honor|heir)", re.IGNORECASE)
-_SPOKEN_Y_OR_W: Final = re.compile(r"^(uni([^mn]|$)|us[aeu]|eu|ew|one\b|once\b|uk|ut[ei]|ukulele)", re.IGNORECASE)
-_IRREGULAR_BASES: Final[Mapping[str, str]] = {"is": "be", "has": "have", "does": "do", "goes": "go"}
-_DOUBLED: Final = (
-    *("drip", "drum", "flap", "hum", "plop", "pop", "purr", "rap", "run", "snap", "sob", "spin", "stop", "strum"),
-    *("swim", "tap", "thud", "trot", "wag", "zap", "zip"),
+_SAME: Final = ("deer", "fish", "sheep")  # one is called as many are
+_ONE_IN_S: Final = (
+    *("asbestos", "atlas", "bias", "biceps", "canvas", "chaos", "christmas", "cosmos", "gallows", "gas", "lens"),
+    *("mercedes", "news", "pancreas", "rhinoceros", "series", "species", "thermos"),
 )
+_MANY_IN_US_OR_IS: Final = ("emus", "gnus", "kiwis", "menus", "skis", "taxis")
+_SPOKEN_VOWEL: Final = re.compile(r"[aeiou]|hour|honest|honour|honor|heir|8|(11|18)(?!\d)", re.IGNORECASE)
+_SPOKEN_Y_OR_W: Final = re.compile(
+    r"uni([^mn]|$)|us[aeu]|eu|ew|one\b|once\b|ouija|uk|ur[ai]n|ut[ei]|ukulele", re.IGNORECASE
+)
+_ABBREVIATIONS: Final = (
+    *("atv", "fbi", "led", "mri", "nba", "rca", "rpg", "sos", "suv", "uav", "ufo", "uhf", "ups", "usb", "ussr"),
+)
+_NO_VOWEL: Final = re.compile(r"([a-z]|[b-df-hj-np-tv-xz]{2,})(?![a-z])", re.IGNORECASE)
+_READ_AS_WORDS: Final = ("mr", "mrs", "dr", "st", "hm", "hmm", "shh", "psst")
+_LETTERS_WITH_AN: Final = "aefhilmnorsx"
+_IRREGULAR_BASES: Final[Mapping[str, str]] = {
+    "is": "be",
+    "has": "have",
+    "does": "do",
+    "goes": "go",
+    "aches": "ache",
+    "caches": "cache",
+    "quizzes": "quiz",
+    "shoes": "shoe",
+    "tiptoes": "tiptoe",
+}
+_SHORT: Final = re.compile(r"([^aeiou]*|[^aeiou]*qu)[aeiou][^aeiouchwxy]")  # consonants, one vowel, one consonant
+_YODEL: Final = re.compile(r".*[aeiouy].*[^aeiou][aeio]l")
+_DOUBLED: Final = ("begin", "kidnap", "outrun", "unzip", "upset", "zigzag")  # of two syllables
+_KEPT_E: Final = ("be", "singe", "swinge", "tinge", "whinge")
 _NUMBERS: Final = (
     "no",
     "one",
@@ -74,13 +101,41 @@ _NUMBERS: Final = (
 
 
 def article(noun: str) -> str:
-    """The noun after ``a`` or ``an``."""
-    spoken_vowel = noun[:1].lower() in _VOWELS
-    if _SPOKEN_H.match(noun):
-        spoken_vowel = True
-    elif _SPOKEN_Y_OR_W.match(noun):
-        spoken_vowel = False
-    return f"{'an' if spoken_vowel else 'a'} {noun}"
+    """The noun after ``a`` or ``an``, as its first sound asks: ``a ukulele``, ``an MP3 player``, ``an x-ray``."""
+    letters = _spelt(noun)
+    if letters:
+        vowel = letters[0].lower() in _LETTERS_WITH_AN
+    else:
+        vowel = _SPOKEN_VOWEL.match(noun) is not None and _SPOKEN_Y_OR_W.match(noun) is None
+    return f"{'an' if vowel else 'a'} {noun}"
+
+
+def _spelt(noun: str) -> str:
+    """The first word where it is spoken letter by letter, else nothing."""
+    first = re.split(r"[^A-Za-z]", noun, maxsplit=1)[0]
+    if first.lower() in _READ_AS_WORDS:
+        return ""
+    return first if _NO_VOWEL.match(noun) or first.lower() in _ABBREVIATIONS else ""
+
+
+def indefinite(noun: str) -> str:
+    """One of its kind: after an article, but a noun that is plural already stands alone (``scissors``)."""
+    return noun if is_plural(noun) else article(noun)
+
+
+def is_plural(noun: str) -> bool:
+    """Whether a noun is of the plural form though it may name one object: ``scissors``, ``vegetables``.
+
+    A noun in -s counts as plural, but for -ss, -us, -is and the listed ones (``lens``).
+    """
+    word = noun.partition(" of ")[0].rpartition(" ")[2].lower()
+    if word in _SAME or word in _ONE_IN_S:
+        return False
+    if word in _ALWAYS_PLURAL or word in _MANY_IN_US_OR_IS or word in _PLURALS.values():
+        return True
+    if any(word.endswith(_PLURALS[part]) for part in _COMPOUNDS if part not in _SAME):
+        return True
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
 def plural(noun: str) -> str:
@@ -95,7 +150,7 @@ def plural(noun: str) -> str:
 def _plural_word(word: str) -> str:
     if word in _PLURALS:
         return _PLURALS[word]
-    if word in _ALWAYS_PLURAL:
+    if is_plural(word):
         return word
     for part in _COMPOUNDS:
         if word.endswith(part) and not word.endswith(_NOT_MEN):
@@ -118,20 +173,20 @@ def _base_word(word: str) -> str:
         return _IRREGULAR_BASES[word]
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith("zzes"):
-        return word[:-2]
-    if word.endswith(("sses", "shes", "ches", "xes", "oes")) and not word.endswith(("aches", "shoes")):
+    if word.endswith(("sses", "shes", "ches", "xes", "oes", "zzes", "tzes")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def of_many(verb: str) -> str:
     """A verb phrase in the third person, said of several: ``is heard`` gives ``are heard``."""
-    word, space, rest = verb.partition(" ")
-    rest = of_their_own(rest)
+    word = re.split(r"\W", verb, maxsplit=1)[0]
+    rest = of_their_own(verb[len(word) :])
+    if word == "never":
+        return "never " + of_many(rest[1:])
     if word in {"is", "can", "cannot"}:
-        return {"is": "are"}.get(word, word) + space + rest
-    return base(word) + space + rest
+        return {"is": "are"}.get(word, word) + rest
+    return _base_word(word) + rest
 
 
 def of_their_own(words: str) -> str:
@@ -158,9 +213,12 @@ def ing(verb: str) -> str:
 def _ing_word(word: str) -> str:
     if word.endswith("ie"):
         return word[:-2] + "ying"
-    if word.endswith("e") and not word.endswith(("ee", "oe", "ye")) and word != "be":
+    if word.endswith("ic"):
+        return word + "king"
+    if word.endswith("e") and not word.endswith(("ee", "oe", "ye")) and word not in _KEPT_E:
         return word[:-1] + "ing"
-    return f"{word}{word[-1]}ing" if word in _DOUBLED and not word.endswith("rr") else f"{word}ing"
+    doubled = word in _DOUBLED or _SHORT.fullmatch(word) or _YODEL.fullmatch(word)
+    return f"{word}{word[-1]}ing" if doubled else f"{word}ing"
 
 
 def often(count: int) -> str:

@@ -13,9 +13,10 @@ from typing import Final, TypeVar, overload
 
 import numpy as np
 
+from auscult.language.atoms import SOUNDS
 from auscult.language.forms import Form
-from auscult.language.morphology import negated, of_many
-from auscult.language.words import Way, ways
+from auscult.language.morphology import is_plural, negated, of_many
+from auscult.language.words import Way, sound_name, ways
 
 T = TypeVar("T")
 
@@ -29,20 +30,28 @@ _SUPERLATIVES: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str
     "right": (("rightmost",), (), ("is farthest to the right", "lies farthest right")),
     "high": (("highest", "topmost"), (), ("is the highest up", "is nearest to the top")),
     "low": (("lowest", "bottommost"), (), ("is the lowest down", "is nearest to the bottom")),
-    "loud": (("loudest", "noisiest"), (), ("is the loudest", "sounds loudest")),
+    "loud": (("loudest",), (), ("is the loudest", "sounds loudest")),
     "quiet": (("quietest",), (), ("is the quietest to be heard", "sounds softest")),
-    "early": ((), ("first * to sound", "first * to be heard"), ("is heard first", "starts to sound first")),
+    "early": (
+        (),
+        ("first * to start sounding", "first * to be heard"),
+        ("is heard first", "starts sounding first", "is the first to start sounding"),
+    ),
     "late": (
         (),
         ("last * to start sounding", "last * to begin to sound"),
-        ("starts to sound last", "is the last to start"),
+        ("starts sounding last", "is the last to start sounding"),
     ),
     "short_lived": (
         (),
-        ("first * to fall silent for good",),
-        ("goes quiet for good first", "is the first to end its sound"),
+        ("first * to fall silent for good", "first * to stop sounding for good"),
+        ("goes quiet for good first", "is the first to stop sounding for good"),
     ),
-    "lasting": ((), ("last * to fall silent", "last * to be heard"), ("falls silent last", "is the last to stop")),
+    "lasting": (
+        (),
+        ("last * to fall silent", "last * to stop sounding"),
+        ("falls silent last", "is the last to stop sounding"),
+    ),
     "frequent": ((), (), ("sounds most often", "is heard the most times", "sounds more often than all the others")),
     "long": ((), (), ("sounds for the longest time", "is heard the longest", "sounds longer than all the others")),
 }
@@ -98,7 +107,8 @@ def _superlative(rng: np.random.Generator, form: Form, *, inner: bool = False) -
         among = _pick(rng, ("of", "among", "of all"))
         return Phrase(f"the {word} {among} the {said.text}", f"{word} {among} {said.wording}")
     start, clause = _pick(rng, ("among", "of", "out of")), _pick(rng, clauses)
-    return Phrase(f"{start} the {said.text}, the one that {clause}", f"{start}, {clause} {said.wording}")
+    one = f"the ones that {of_many(clause)}" if _several(form) else f"the one that {clause}"
+    return Phrase(f"{start} the {said.text}, {one}", f"{start}, {clause} {said.wording}")
 
 
 @overload
@@ -107,7 +117,8 @@ def _noun_phrase(rng: np.random.Generator, form: Form, *, many: bool) -> Phrase:
 def _noun_phrase(rng: np.random.Generator, form: Form, *, many: bool, short: bool) -> Phrase | None: ...
 def _noun_phrase(rng: np.random.Generator, form: Form, *, many: bool, short: bool = False) -> Phrase | None:
     """Words from those before the noun to the last clause, without an article; ``short`` ends with the noun."""
-    parts = [part for part in (form["of"] if form["op"] == "and" else (form,)) if part["op"] != "anything"]
+    parts = _parts(form)
+    many = many or _several(form)
     for _ in range(_TRIES):
         pieces = [_piece(rng, part, many=many) for part in parts]
         if _fit(pieces, short=short):
@@ -117,18 +128,39 @@ def _noun_phrase(rng: np.random.Generator, form: Form, *, many: bool, short: boo
     raise ValueError(f"there is no way to say {form}")
 
 
+def _parts(form: Form) -> list[Form]:
+    """What is said one by one; "sounds" and "not with" are said together, else it takes "audible" and "not heard"."""
+    parts = [part for part in (form["of"] if form["op"] == "and" else (form,)) if part["op"] != "anything"]
+    apart = [part for part in parts if part["op"] == "not" and part["of"].get("how") == "with"]
+    if apart and SOUNDS in parts:
+        kept = [part for part in parts if part != SOUNDS and part not in apart]
+        return kept + [{**part["of"], "op": f"sounds_not_{part['of']['op']}"} for part in apart]
+    return parts
+
+
+def _several(form: Form) -> bool:
+    """Whether a thing is called by a noun of the plural form: "the scissors that do not move"."""
+    if form["op"] == "most":
+        return _several(form["of"])
+    parts = form["of"] if form["op"] == "and" else (form,)
+    return any(part["op"] == "category" and is_plural(part["word"]) for part in parts)
+
+
 def _piece(rng: np.random.Generator, part: Form, *, many: bool) -> _Piece:
     choice = ways(part)
     way = _pick(rng, _by_slot(rng, choice))
     key = f"{part['op']}.{way.slot}{choice.index(way)}"
     inner = part["of"] if part["op"] == "not" else part
-    leads = inner["op"] in {"relation", "heard"}
+    leads = "how" in inner
     denied = way.text.startswith("not:")
     text = way.text.removeprefix("not:")
     if denied:
         text = negated(text)
     said = (way.many or (of_many(text) if way.slot == "that" else text)) if many else text
     if leads:
+        start, _, end = said.partition("{to} ")
+        if end and "to" in inner and _several(inner["to"]):
+            said = start + "{to} " + of_many(end)
         said = said.replace("{to}", _referent(rng, inner))
     return _Piece(replace(way, text=said), key, leads)
 
@@ -140,8 +172,8 @@ def _by_slot(rng: np.random.Generator, choice: Sequence[Way]) -> list[Way]:
 
 
 def _referent(rng: np.random.Generator, form: Form) -> str:
-    if form["op"] == "heard":
-        return f"the {form['noun']} sound"
+    if "noun" in form:
+        return f"the {sound_name(form['noun'])}"
     to = form["to"]
     return (_superlative(rng, to, inner=True) if to["op"] == "most" else _singular(rng, to)).text
 

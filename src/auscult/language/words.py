@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from auscult.language.forms import Form
-from auscult.language.morphology import article, ing, of_their_own, often, plural
+from auscult.language.morphology import article, indefinite, ing, is_plural, of_their_own, often, plural
 
 Slot: TypeAlias = Literal["noun", "before", "after", "that"]
 
@@ -87,8 +87,8 @@ _PLAIN: Final[_Table] = {
     ),
     "hiding": (
         (),
-        ("with something behind it",),
-        ("+hides a part of something else", "+partly covers something else", "+is in front of something else"),
+        ("hiding a part of another thing", "partly covering another thing"),
+        ("+hides a part of another thing", "+partly covers another thing", "+covers a part of another thing"),
     ),
     "sounds": (
         ("audible",),
@@ -136,7 +136,7 @@ _RELATIONS: Final[_Table] = {
     "smaller": (
         (),
         ("smaller than {to}",),
-        ("is smaller than {to}", "takes up less of the picture than {to}", "+is not as large as {to}"),
+        ("is smaller than {to}", "+takes up less of the picture than {to}", "+is not as large as {to}"),
     ),
     "in_front_of": (
         (),
@@ -181,22 +181,22 @@ _RELATIONS: Final[_Table] = {
     ),
     "after": (
         (),
-        ("heard after {to} has stopped",),
+        ("heard after {to} has fallen silent",),
         (
-            "sounds after {to} has stopped",
+            "sounds after {to} has stopped sounding",
             "is heard after {to} has fallen silent",
-            "makes a sound after {to} stops",
-            "sounds once {to} has gone quiet",
+            "makes a sound after {to} stops sounding",
+            "+starts sounding once {to} has gone quiet",
         ),
     ),
     "before": (
         (),
-        ("heard before {to} starts",),
+        ("heard before {to} starts sounding",),
         (
-            "sounds before {to} starts",
+            "sounds before {to} starts sounding",
             "is heard before {to} begins to sound",
             "makes a sound before {to} does",
-            "sounds ahead of {to}",
+            "+falls silent before {to} starts sounding",
         ),
     ),
     "with": (
@@ -205,7 +205,7 @@ _RELATIONS: Final[_Table] = {
         (
             "sounds while {to} sounds",
             "is heard at the same time as {to}",
-            "overlaps in time with {to}",
+            "sounds at the same time as {to}",
             "sounds along with {to}",
         ),
     ),
@@ -218,8 +218,8 @@ _TO_VOICES: Final[_Table] = {
     ),
     "before": (
         (),
-        ("heard before {to} begins", "heard ahead of {to}"),
-        ("sounds before {to} starts", "is heard before {to} begins", "makes a sound ahead of {to}"),
+        ("heard before {to} begins", "heard before {to} sets in"),
+        ("sounds before {to} starts", "is heard before {to} begins", "makes a sound before {to} sets in"),
     ),
     "with": (
         (),
@@ -227,6 +227,41 @@ _TO_VOICES: Final[_Table] = {
         ("sounds while {to} is going on", "can be heard during {to}", "makes a sound at the same time as {to}"),
     ),
 }
+# It sounds, and not with the other.
+_ALONE: Final[_Table] = {
+    "sounds_not_relation": (
+        (),
+        (),
+        (
+            "+sounds, but not while {to} sounds",
+            "+is heard, but not at the same time as {to}",
+            "+makes a sound, but never together with {to}",
+        ),
+    ),
+    "sounds_not_heard": (
+        (),
+        (),
+        (
+            "+sounds, but not during {to}",
+            "+is heard, but not while {to} is going on",
+            "+makes a sound, but never at the same time as {to}",
+        ),
+    ),
+}
+_SOUND_NOUNS: Final = frozenset(
+    (
+        *("bark", "beep", "birdsong", "bleat", "bray", "buzz", "caw", "chirp", "clang", "click", "cluck", "cough"),
+        *("crackling", "creak", "croak", "crowing", "crying", "gobble", "growl", "grunt", "hiss", "honk", "hoot"),
+        *("howl", "hum", "jingle", "knock", "laughter", "meow", "moo", "neigh", "purr", "quack", "ringing", "roar"),
+        *("rumble", "screech", "sneeze", "snore", "squeak", "thud", "ticking", "tinkle", "trill", "trumpeting"),
+        *("twang", "warble", "whine", "whir"),
+    )
+)
+
+
+def sound_name(noun: str) -> str:
+    """What a sound is called: ``growl``, but ``piano sound``, since a piano is also a thing."""
+    return noun if noun in _SOUND_NOUNS else f"{noun} sound"
 
 
 def ways(form: Form) -> tuple[Way, ...]:
@@ -244,10 +279,10 @@ def _denied(form: Form) -> Iterator[Way]:
         yield Way(slot="that", text=f"is not {form['word']}")
         yield Way(slot="after", text=f"whose colour is not {form['word']}")
     elif form["op"] == "category":
-        many = f"are not {plural(form['word'])}"
-        yield Way(slot="that", text=f"is not {article(form['word'])}", many=many)
-        yield Way(slot="that", text=f"is something other than {article(form['word'])}")
-        yield Way(slot="that", text=f"is anything but {article(form['word'])}")
+        ways_of = ("something other than", "anything but", *(() if is_plural(form["word"]) else ("not",)))
+        for words in ways_of:
+            one, many = (f"{words} {noun}" for noun in (indefinite(form["word"]), plural(form["word"])))
+            yield Way(slot="that", text=f"is {one}", many=f"are {many}")
     else:
         for way in _ways(form):
             if way.slot == "that" and way.denied:
@@ -259,7 +294,7 @@ def _ways(form: Form) -> Iterator[Way]:
     if name in _TABLES:
         table, key = _TABLES[name]
         return _of(form[key], table)
-    return _MADE[name](form) if name in _MADE else _of(name, _PLAIN)
+    return _MADE[name](form) if name in _MADE else _of(name, _ALONE if name in _ALONE else _PLAIN)
 
 
 def _category(form: Form) -> Iterator[Way]:
@@ -300,15 +335,15 @@ def _texture(form: Form) -> Iterator[Way]:
 
 
 def _voice(form: Form) -> Iterator[Way]:
-    noun, verb = form["noun"], form["verb"]
+    noun, verb = sound_name(form["noun"]), form["verb"]
     if " " not in verb:
         yield Way(slot="before", text=ing(verb))
         yield Way(slot="that", text=f"can be heard {ing(verb)}")
     yield Way(slot="that", text=verb)
-    yield Way(slot="that", text=f"makes the {noun} sound")
-    yield Way(slot="after", text=f"with the {noun} sound")
-    yield Way(slot="after", text=f"from which the {noun} sound comes")
-    yield Way(slot="that", text=f"is the source of the {noun} sound", many=f"are sources of the {noun} sound")
+    yield Way(slot="that", text=f"gives off the {noun}")
+    yield Way(slot="after", text=f"with the {form['noun']} sound")
+    yield Way(slot="after", text=f"from which the {noun} comes")
+    yield Way(slot="that", text=f"is the source of the {noun}", many=f"are sources of the {noun}")
 
 
 def _times(form: Form) -> Iterator[Way]:

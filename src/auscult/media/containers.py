@@ -39,7 +39,7 @@ def load_av() -> Any:
         raise UsageError(
             "reading and writing video needs the extra `video`",
             expected="the package av (PyAV)",
-            hint="pip install 'auscult[video]'",
+            hint="pip install 'auscult[video]', or '.[video]' in a clone",
         ) from error
     return av
 

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.media.limits import DEFAULT_LIMITS, Limits
+from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright
 
+LIMITS = Limits(max_pixels=16_777_216)
+"""16 megapixels, as 4096 x 4096: a cut-out is decoded whole for every scene that shows it, in every process."""
 
-def read_cutout(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> NDArray[np.uint8]:
+
+def read_cutout(path: Path, *, limits: Limits = LIMITS) -> NDArray[np.uint8]:
     """Read a picture with alpha.
 
     Args:

@@ -52,7 +52,7 @@ def _soundfile() -> Any:
         raise UsageError(
             "reading this sound needs the extra `video`",
             expected="the package soundfile; a WAV file of PCM is read without it",
-            hint="pip install 'auscult[video]'",
+            hint="pip install 'auscult[video]', or '.[video]' in a clone",
         ) from error
     return soundfile
 

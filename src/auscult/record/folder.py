@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from auscult.errors import NewerSchema, OutputError, RecordError
+from auscult.errors import Mismatch, NewerSchema, OutputError, RecordError
 from auscult.record import lock, manifest
 from auscult.record.files import NOTES, PART, Files, failed
 from auscult.record.lines import dump, heal, load, read_lines
@@ -70,17 +70,31 @@ def open_run(
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         new: dict[str, Any] = load(dump(run))
         files = Files(folder)
-        if old is not None and overwrite:
+        fresh = overwrite or (old is not None and _barren(folder) and not _same(old, new, ignore=ignore))
+        if old is not None and fresh:
             files.clear(WELL_KNOWN, last=MANIFEST)
         elif old is not None:
             manifest.check_same(old, new, ignore=ignore, path=folder)
             for name in _line_files(folder):
                 heal(folder / name)
             new = _resumed(old, new)
-        opened = RunFolder(held, files, new, resumed=old is not None and not overwrite)
+        opened = RunFolder(held, files, new, resumed=old is not None and not fresh)
         opened.write_json(MANIFEST, new)
         undo.pop_all()  # the run keeps the lock
     return opened
+
+
+def _barren(folder: Path) -> bool:
+    """Whether a run ended before it made anything, as with a mistyped argument: there is nothing to go on with."""
+    return set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone are wanted
+
+
+def _same(old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[str]) -> bool:
+    try:
+        manifest.check_same(old, new, ignore=ignore)
+    except Mismatch:
+        return False
+    return True
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

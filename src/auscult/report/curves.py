@@ -18,11 +18,13 @@ class Line:
     Attributes:
         name: What it is of.
         points: (x, y, words); x and y in the units of the axes, words for the mark's title.
+        style: Number of its mark and shade, 0 or more; they repeat after eight.
         quiet: Drawn thin, as something to compare with.
     """
 
     name: str
     points: tuple[tuple[float, float, str], ...]
+    style: int
     quiet: bool = False
 
 
@@ -51,14 +53,14 @@ def lines_chart(lines: Sequence[Line], axes: Axes, *, label: str) -> Markup:
     """Draw lines.
 
     Args:
-        lines: In the order of the legend; their styles repeat after eight.
+        lines: In the order of the legend.
         axes: Scales and words. Values outside are drawn at the edge.
         label: The chart in words, for those who cannot see it.
     """
     parts = [_grid(axes)]
     if axes.diagonal:
         parts.append(_line(_place(axes, axes.x[0], axes.y[0]), _place(axes, axes.x[1], axes.y[1]), "diagonal"))
-    parts += [_drawn(line, number % _STYLES, axes) for number, line in enumerate(lines)]
+    parts += [_drawn(line, line.style % _STYLES, axes) for line in lines]
     rows = (len(lines) + 1) // 2
     parts += [_legend(line, number, _TOP + _HIGH + 52) for number, line in enumerate(lines)]
     height = _TOP + _HIGH + 48 + rows * 20
@@ -114,7 +116,7 @@ def _mark(x: float, y: float, style: int, *, words: str) -> Markup:
 
 def _legend(line: Line, number: int, top: float) -> Markup:
     x, y = _LEFT + (number % 2) * 236, top + (number // 2) * 20
-    style = number % _STYLES
+    style = line.style % _STYLES
     quiet = " quiet" if line.quiet else ""
     stroke = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="l{}{}"/>').format(
         _short(x), _short(y), _short(x + 30), _short(y), style, quiet

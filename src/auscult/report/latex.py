@@ -36,7 +36,7 @@ _ESCAPED = {
     "]": "{]}",
 }
 _FORMULA = ("=", "+", "-", "@", "\t")
-_NUMERIC = frozenset("0123456789.,+-–[]()%n ")
+_NUMERIC = frozenset("0123456789.,+-–[]()%n/ ")
 
 
 def escaped(text: str) -> str:

@@ -57,7 +57,6 @@ class Section:
         figures: Charts, side by side where there is room.
         tables: Below them.
         examples: Pictures, below those.
-        folded: Show the tables on a click only.
     """
 
     name: str
@@ -66,7 +65,6 @@ class Section:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     examples: tuple[Example, ...] = ()
-    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from auscult.types import Metadata
 from auscult.work.pool import default_workers
 
 SCENES = "scenes"
+DEFAULT_COUNT = 50
 DEFAULT_JUDGES = ("masks.cues.v1",)
 
 
@@ -44,7 +45,7 @@ class SuiteOptions:
     data: Path | str
     out: Path
     judges: tuple[str, ...] = DEFAULT_JUDGES
-    count: int = 200
+    count: int = DEFAULT_COUNT
     seed: int = 0
     assets: Path | None = None
     protocols: tuple[str, ...] = ("image", "video")
@@ -92,6 +93,11 @@ class Suite(Protocol):
         ...
 
 
+def data_of(data: Path | str) -> Path | str:
+    """What ``data`` means: the word ``scenes``, or a path; a folder of that name goes before the word."""
+    return SCENES if str(data) == SCENES and not Path(SCENES).exists() else Path(data)
+
+
 def load_suite(name: str) -> Suite:
     """Find a suite by its full or short name.
 
@@ -112,7 +118,7 @@ def run(
     data: Path | str,
     judges: Sequence[str] | str = DEFAULT_JUDGES,
     out: Path | str,
-    count: int = 200,
+    count: int = DEFAULT_COUNT,
     seed: int = 0,
     assets: Path | str | None = None,
     protocols: Sequence[str] = ("image", "video"),
@@ -154,7 +160,7 @@ def run(
         RecordError: The folder is in use, or was made with other arguments.
     """
     options = SuiteOptions(
-        data=data if data == SCENES else Path(data),
+        data=data_of(data),
         out=Path(out),
         judges=(judges,) if isinstance(judges, str) else tuple(judges),
         count=count,

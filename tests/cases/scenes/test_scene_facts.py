@@ -154,11 +154,18 @@ def test_facts_survive_json() -> None:
         (("things", 0, "covered_by"), [1]),
         (("things", 0, "hidden"), 2),
         (("things", 0, "voice", "spans"), [[5, 4]]),
+        (("things", 0, "voice", "spans"), []),
+        (("elsewhere",), [{"noun": "hum", "verb": "hums", "spans": [], "level_db": -3.0}]),
+        (("things", 1, "id"), "1"),
+        (("things", 0, "voice", "countable"), "no"),
+        (("silent",), 1),
+        (("unlisted",), None),
         (("things", 0, "voice", "level_db"), "loud"),
     ],
 )
 def test_facts_from_strangers_are_read_strictly(keys: tuple[Any, ...], value: Any) -> None:
-    row: Any = json.loads(json.dumps(facts_to_json(facts(scene(still(0.5, 0.5), voice=0)))))
+    row: Any = json.loads(json.dumps(facts_to_json(facts(scene(still(0.3, 0.5), still(0.7, 0.5), voice=0)))))
+    assert facts_from_json(json.loads(json.dumps(row))).things[1].id == "2"
     place = row
     for key in keys[:-1]:
         place = place[key]

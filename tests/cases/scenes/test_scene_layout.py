@@ -17,7 +17,7 @@ from auscult.cases.scenes.choose import SceneOptions, choose
 from auscult.cases.scenes.draw import Stage
 from auscult.cases.scenes.facts import facts_of, targets_of
 from auscult.cases.scenes.hear import hear
-from auscult.cases.scenes.refavs_layout import files_of, items_of, object_word, rows_of
+from auscult.cases.scenes.refavs_layout import files_of, items_of, object_word, rows_of, with_video
 from auscult.cases.scenes.say import Wish, check, say
 from auscult.cases.scenes.splits import divide
 from auscult.errors import AuscultError
@@ -117,3 +117,11 @@ def test_only_wanted_targets_are_referred_to() -> None:
     assert said
     assert {one.target for one in said} == wanted
     assert not say(generator(2, "words"), FACTS, Wish(targets=frozenset(), most=5))
+
+
+def test_a_video_is_named_only_where_it_was_written() -> None:
+    items = items_of(PLAN, SHOTS, ())
+    assert with_video(items, ["media/other/video.mp4", f"media/{PLAN.vid}/audio.wav"]) == items
+    named = with_video(items, [f"media/{PLAN.vid}/video.mp4"])
+    assert [row.pop("video") for row in map(dict, named)] == [f"media/{PLAN.vid}/video.mp4"] * len(items)
+    assert not any("video" in row for row in items), "the given lines stay as they are"

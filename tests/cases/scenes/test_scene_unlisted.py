@@ -30,9 +30,9 @@ def folder(tmp_path: Path) -> Path:
         path = tmp_path / "cutouts" / category / f"{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(rgba).save(path)
-    noise = np.random.default_rng(3).integers(0, 255, (96, 160, 3), np.uint8)
+    rng = np.random.default_rng(3)
     for name in ("a", "b", "c"):
-        write_frame(tmp_path / "backgrounds" / f"{name}.jpg", noise)
+        write_frame(tmp_path / "backgrounds" / f"{name}.jpg", rng.integers(0, 255, (96, 160, 3), np.uint8))
     return tmp_path
 
 

@@ -6,6 +6,7 @@ from mqa_material import benchmark, candidate, right
 from auscult.outcome import Scored, Undefined
 from auscult.suites.mqa.consistency import METRICS, consistency_cells, track_consistency
 from auscult.suites.mqa.evaluate import blocks_of
+from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import Answer
 
 
@@ -55,3 +56,15 @@ def test_the_right_judge_is_perfectly_consistent_and_an_absent_one_undefined():
     absent = consistency_cells(block, "absent", {})
     assert all(isinstance(cell.outcome, Undefined) and cell.n == 0 for cell in absent)
     assert not any(isinstance(cell.outcome, Scored) for cell in absent)
+
+
+def test_failed_frames_and_frames_without_an_answer_are_counted():
+    block = blocks_of(benchmark(1, protocols=("video",)))[0]
+    said = {one.id: right(one) for one in block.candidates[4:]}
+    said[block.candidates[4].id] = Answer(defect="erode")
+    said[block.candidates[5].id] = Answer(iou=0.5)
+    cells = {cell.metric: cell for cell in consistency_cells(block, "judge", said)}
+    assert all(cell.failed == 4 for cell in cells.values())
+    assert all(cell.unparsed == 1 for cell in cells.values())
+    table = results_of(block.candidates, {"judge": said}).all_tables["video_seen_consistency"]
+    assert "Failed and in no number: 4 of judge" in table.note

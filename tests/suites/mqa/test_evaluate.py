@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from mqa_material import answers, benchmark, candidate, right
 
-from auscult.outcome import Scored, Undefined
+from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats import (
     Interval,
     bootstrap_interval,
@@ -21,13 +21,13 @@ from auscult.score.stats import (
     rmse_video,
     spearman,
 )
-from auscult.suites.mqa.calibration import SIZES, calibration_error, pairs_of, reliability, size_name
+from auscult.suites.mqa.calibration import SIZES, calibration_error, pairs_of, reliability, size_cells, size_name
 from auscult.suites.mqa.columns import columns_of
-from auscult.suites.mqa.evaluate import block_cells, blocks_of, training_of
+from auscult.suites.mqa.evaluate import ablation_cells, block_cells, blocks_of, training_of
 from auscult.suites.mqa.measures import measure_confusion_a, measure_f2_a, measure_f2_m
 from auscult.suites.mqa.results import results_of, summary_metrics
 from auscult.suites.mqa.rows import Answer, candidates_of
-from auscult.suites.mqa.tables import cells_csv, cells_json
+from auscult.suites.mqa.tables import cells_csv, cells_json, interval_text, number_text
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
 
 CANDIDATES = benchmark(4)
@@ -193,7 +193,8 @@ def test_tables_have_a_row_per_judge_and_the_counts():
     assert answered["two"] == ("two", "156", "0", "156", "0", "0", "0", "0")
     assert all(len(row) == len(table.header) for table in results.all_tables.values() for row in table.rows)
     ablation = results.all_tables["image_ablation_rmse"]
-    assert len(ablation.header) == 15
+    assert ablation.header[13:] == ("Avg.", "95 %", "n", "failed", "undefined", "unparsed")
+    assert ablation.rows[1][-4:] == ("0", "104", "0", "0")
     assert results.all_tables["video_seen_consistency"].rows[0][0] == "one"
 
 
@@ -258,6 +259,97 @@ def test_items_become_candidates_and_bad_places_cost_themselves(tmp_path):
     assert (found[1].uid, found[1].protocol, found[1].rank) == ("x", "image", 1)
     assert [name for name, _ in errors] == ["no-truth", "list", *(f"bad{number}" for number in range(len(bad)))]
     assert all(error.expected for _, error in errors)
+
+
+def _erode(name, **fields):
+    return candidate(name, **{"defect": "erode", "iou": 0.8, "area": 0.02, **fields})
+
+
+@pytest.mark.parametrize("protocol", ["image", "video"])
+def test_empty_masks_are_in_no_number_and_counted_as_undefined(protocol):
+    ones = [_erode("a", protocol=protocol), _erode("b", protocol=protocol, defect="empty", iou=0.0, action="reject")]
+    said = {"a": right(ones[0]), "b": Answer(iou=1.0, defect="merge", action="accept")}
+    block = blocks_of(ones)[0]
+    cells = _cells(block, said)
+    for metric, value in (("rmse", 0.0), ("f2_confusion_m", 1.0), ("f2_confusion_a", 1.0)):
+        cell = cells[metric, "all"]
+        assert (cell.outcome.value, cell.n, cell.undefined) == (pytest.approx(value), 1, 1)
+    small = size_cells(block, "judge", said)[1]
+    assert (small.outcome.value, small.n, small.undefined) == (pytest.approx(0.0), 1, 1)
+
+
+def test_a_track_without_any_iou_counts_as_0_whatever_its_truth():
+    ones = [_erode(f"f{frame}", protocol="video", track="t", clip="c", frame=frame, iou=0.9) for frame in range(2)]
+    cells = _cells(blocks_of(ones)[0], {one.id: Answer(defect="erode") for one in ones})
+    assert cells["rmse", "all"].outcome.value == pytest.approx(0.9)
+    assert (cells["rmse", "all"].n, cells["rmse", "all"].unparsed) == (1, 2)
+    assert isinstance(
+        _cells(blocks_of(ones)[0], {one.id: Answer() for one in ones}, unparsed="skip")["rmse", "all"].outcome,
+        Undefined,
+    )
+
+
+def test_the_interval_of_the_ablation_mean_is_drawn_over_all_its_columns():
+    parts = [
+        [cell for cell in block_cells(block, "judge", ANSWERS) if cell.metric == "rmse"][:9]
+        for block in blocks_of(CANDIDATES)
+        if block.protocol == "image"
+    ]
+    *columns, mean = ablation_cells(*parts)
+    assert len(columns) == 12
+    drawn = sum(cell.draws for cell in columns) / 12
+    assert mean.draws == pytest.approx(drawn)
+    low, high = sorted(drawn)[25 - 1], sorted(drawn)[-25]
+    assert (mean.outcome.low, mean.outcome.high) == (pytest.approx(low, abs=2e-3), pytest.approx(high, abs=2e-3))
+    assert mean.draws != pytest.approx(columns[0].draws)
+
+
+def test_failed_masks_are_counted_in_every_cell_of_sizes():
+    ones = [_erode("a"), _erode("b"), _erode("c", area=0.5), _erode("d", area=0.5, iou=None)]
+    cells = size_cells(blocks_of(ones)[0], "judge", {"a": right(ones[0]), "d": Answer(iou=0.5)})
+    assert [(cell.n, cell.failed, cell.undefined) for cell in cells] == [
+        (0, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 0), (0, 1, 1),
+    ]  # fmt: skip
+    results = results_of(ones, {"dead": {}, "judge": {"a": right(ones[0]), "d": Answer(iou=0.5)}})
+    table = results.all_tables["image_all_size"]
+    assert table.rows[-1] == ("n", "0", "2", "0", "0", "2")  # the masks themselves, not the first judge's
+    assert "2 of judge" in table.note
+    assert "4 of dead" in table.note
+
+
+def test_a_track_whose_object_changes_size_is_in_several_columns():
+    ones = [
+        _erode(f"{track}{frame}", protocol="video", track=track, clip=track, frame=frame, area=area)
+        for track in "ab"
+        for frame, area in enumerate((0.02, 0.03, 0.10))
+    ]
+    table = results_of(ones, {"judge": {one.id: right(one) for one in ones}}).all_tables["video_all_size"]
+    assert table.rows[-1] == ("n", "0", "2", "2", "0", "0")
+    assert "tracks, and a track whose object changes size" in table.note
+
+
+def test_the_headline_says_what_is_not_in_it():
+    ones = [_erode("a"), _erode("b"), _erode("c", iou=None), _erode("d")]
+    said = {"a": right(ones[0]), "b": Answer(defect="erode"), "c": Answer(iou=0.5)}
+    table = results_of(ones, {"judge": said}).all_tables["image_all_overall"]
+    row = dict(zip(table.header, table.rows[0], strict=True))
+    assert [row[name] for name in ("n", "failed", "undefined", "unparsed")] == ["2", "1", "1", "1 / 1 / 2"]
+
+
+@pytest.mark.parametrize(("protocol", "words"), [("image", "counts as 0;"), ("video", "leaves the mean of its track")])
+def test_the_note_says_what_a_reply_without_iou_is(protocol, words):
+    one = _erode("a", protocol=protocol)
+    assert words in results_of([one], {"judge": {"a": right(one)}}).all_tables[f"{protocol}_all_answers"].note
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    value = Interval(
+        value=-0.0002, signature=Signature.of(source="test"), low=-0.0004, high=0.1, clusters=2, replicates=1,
+        undefined=0,
+    )  # fmt: skip
+    assert number_text(value, "excess_change") == "0.000"
+    assert interval_text(value, "excess_change") == "[0.000, 0.100]"
+    assert number_text(replace(value, value=-0.0006), "excess_change") == "-0.001"
 
 
 @pytest.mark.slow

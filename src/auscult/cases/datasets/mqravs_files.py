@@ -114,7 +114,7 @@ def _true(row: Mapping[str, Any]) -> Iterator[Candidate]:
     value = row.get(GT)
     if isinstance(value, str) and value:
         yield Candidate(kind="perfect", mask=value, bare=True)
-    elif value:
+    elif value is not None and value != {}:
         yield _candidate("perfect", value)
 
 

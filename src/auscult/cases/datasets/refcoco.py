@@ -35,6 +35,7 @@ from auscult.types import Instance, Item, Metadata, Moment, Query
 _REFS = re.compile(r"^refs\((\w+)\)\.p$")
 _FIRST = ("unc", "umd")
 _INSTANCES = "instances.json"
+_MOST = 10**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,8 +184,8 @@ def _sentence(row: object) -> _Sentence:
 
 def _whole(row: Mapping[str, Any], key: str) -> int:
     value = row.get(key)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise fields.wrong(key, value, "a whole number")
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= _MOST:
+        raise fields.wrong(key, value, "a whole number of at most 18 digits")
     return value
 
 

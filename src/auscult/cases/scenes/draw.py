@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auscult.cases.scenes.appearance.compose import compose
+from auscult.cases.scenes.appearance.compose import put_together
+from auscult.cases.scenes.appearance.layers import Layer, lay
+from auscult.cases.scenes.appearance.masters import derived
 from auscult.cases.scenes.appearance.sprite import AssetSet, Placed, Sprite
-from auscult.cases.scenes.geometry.path import Path
+from auscult.cases.scenes.appearance.stage import Stage as Backdrop
+from auscult.cases.scenes.geometry.path import Pose
 from auscult.cases.scenes.plan import ScenePlan
 from auscult.types import Frame, Mask
 
@@ -44,8 +47,10 @@ class Stage:
     def __init__(self, plan: ScenePlan, looks: AssetSet) -> None:
         self._plan = plan
         self._looks = looks
-        self._background = looks.background(plan.background, size=plan.size)
-        self._last: dict[int, tuple[tuple[int, float], Sprite]] = {}
+        self._backdrop = Backdrop.of(looks.background(plan.background, size=plan.size), light=plan.light)
+        self._masters: dict[int, Sprite] = {}
+        self._sprites: dict[int, tuple[tuple[float, float], Sprite]] = {}
+        self._layers: dict[int, Layer] = {}
 
     def at(self, time_s: float) -> Shot:
         """Draw the scene at a time.
@@ -53,9 +58,8 @@ class Stage:
         Raises:
             InputError: A look or background is not of this set.
         """
-        plan = self._plan
-        order = plan.layout.far_to_near
-        picture = compose(self._background, [self._placed(thing, time_s) for thing in order], light=plan.light)
+        order = self._plan.layout.far_to_near
+        picture = put_together(self._backdrop, [self._layer(thing, time_s) for thing in order])
         place = {thing: number for number, thing in enumerate(order)}
         things = range(len(order))
         return Shot(
@@ -69,29 +73,48 @@ class Stage:
         """The scene at its key frames' times."""
         return tuple(self.at(time_s) for time_s in self._plan.key_times_s)
 
-    def _placed(self, thing: int, time_s: float) -> Placed:
+    def _layer(self, thing: int, time_s: float) -> Layer | None:
+        """A thing's layer; what it shares with the picture before is not worked out again."""
         height, width = self._plan.size
         path = self._plan.layout.paths[thing]
         pose = path.pose(time_s)
         speed = path.speed(time_s)
-        return Placed(
-            sprite=self._sprite(thing, path, time_s),
+        placed = Placed(
+            sprite=self._sprite(thing, path.pose(time_s)),
             x_px=pose.x * width,
             y_px=pose.y * height,
             speed_px=(speed[0] * width * SHUTTER_S, speed[1] * height * SHUTTER_S),
         )
+        layer = lay(placed, self._backdrop, after=self._layers.get(thing))
+        if layer is not None:
+            self._layers[thing] = layer
+        return layer
 
-    def _sprite(self, thing: int, path: Path, time_s: float) -> Sprite:
-        """A thing's sprite; that of the picture before, where neither size nor turn changed."""
-        pose = path.pose(time_s)
-        look = self._plan.objects[thing].look
-        tallest = look.params.get("tallest_px")
-        height_px = max(1, round(pose.height * self._plan.size[0]))
-        if isinstance(tallest, int):
-            height_px = max(1, min(height_px, tallest))
-        key = height_px, round(pose.turn_deg, 2)
-        kept = self._last.get(thing)
+    def _sprite(self, thing: int, pose: Pose) -> Sprite:
+        """A thing's sprite; that of the picture before, where neither size nor turn changed.
+
+        A thing that grows or turns is drawn once, at its largest, and brought to each size and turn from there: its
+        surface does not flicker, and what it looks like at a time does not depend on the times that were drawn before.
+        """
+        key = self._height_px(thing, pose.height), round(pose.turn_deg, 2)
+        kept = self._sprites.get(thing)
         if kept is None or kept[0] != key:
-            kept = key, self._looks.sprite(look, height_px=height_px, turn_deg=key[1])
-            self._last[thing] = kept
+            kept = key, self._drawn(thing, *key)
+            self._sprites[thing] = kept
         return kept[1]
+
+    def _drawn(self, thing: int, height_px: int, turn_deg: float) -> Sprite:
+        path, look = self._plan.layout.paths[thing], self._plan.objects[thing].look
+        one, two = path.start, path.end
+        turns = one.turn_deg != two.turn_deg
+        largest = self._height_px(thing, max(one.height, two.height))
+        if not turns and one.height == two.height:
+            return self._looks.sprite(look, height_px=height_px, turn_deg=turn_deg)
+        if thing not in self._masters:
+            self._masters[thing] = self._looks.sprite(look, height_px=largest, turn_deg=0.0 if turns else turn_deg)
+        return derived(self._masters[thing], scale=height_px / largest, turn_deg=turn_deg if turns else 0.0)
+
+    def _height_px(self, thing: int, height: float) -> int:
+        tallest = self._plan.objects[thing].look.params.get("tallest_px")
+        height_px = max(1, round(height * self._plan.size[0]))
+        return max(1, min(height_px, tallest)) if isinstance(tallest, int) else height_px

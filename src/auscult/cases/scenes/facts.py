@@ -219,6 +219,7 @@ def _voice(track: Track, gain_db: float) -> Voice:
         verb=track.source.verb,
         spans=track.spans,
         level_db=round(min(0.0, arrival_db(track) + gain_db), 2),
+        countable=track.source.countable,
     )
 
 
@@ -231,16 +232,21 @@ def facts_from_json(row: Mapping[str, Any]) -> Facts:
     """Read what ``facts_to_json`` gives, so that proofs can be repeated from a file.
 
     Raises:
-        InputError: A value is absent, of another type or out of bounds.
+        InputError: A value is absent, of another type or out of bounds, a voice never sounds, or two things have one
+            id.
     """
     duration = reading.number(row, "duration_s", low=0.0, high=86_400.0)
     voices = reading.entries(row, "elsewhere", most=_MOST)
+    things = tuple(_thing(entry, duration) for entry in reading.entries(row, "things", most=_MOST))
+    ids = [thing.id for thing in things]
+    if len(set(ids)) < len(ids):
+        raise InputError("two things have one id", expected="an id of its own for each thing", hint="correct the line")
     return Facts(
-        things=tuple(_thing(entry, duration) for entry in reading.entries(row, "things", most=_MOST)),
+        things=things,
         duration_s=duration,
         elsewhere=tuple(_heard(entry, duration) for entry in voices),
-        silent=row.get("silent") is True,
-        unlisted=row.get("unlisted") is True,
+        silent=reading.flag(row, "silent", default=False),
+        unlisted=reading.flag(row, "unlisted", default=False),
     )
 
 
@@ -267,10 +273,17 @@ def _thing(row: Mapping[str, Any], duration_s: float) -> Thing:
 
 def _heard(row: Mapping[str, Any], duration_s: float) -> Voice:
     spans: tuple[Span, ...] = reading.spans(row, "spans", until_s=duration_s)
+    if not spans:
+        raise InputError(
+            "a voice never sounds: 'spans' is empty",
+            expected="[start, end] in seconds, once or more; a silent thing has no voice",
+            hint="correct the line",
+        )
     return Voice(
         noun=fields.required(row, "noun"),
         verb=fields.required(row, "verb"),
         spans=spans,
+        countable=reading.flag(row, "countable", default=True),
         level_db=reading.number(row, "level_db", low=-300.0, high=0.0),
     )
 

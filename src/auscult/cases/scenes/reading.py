@@ -36,6 +36,18 @@ def whole(row: Mapping[str, Any], key: str, *, low: int, high: int) -> int:
     return value
 
 
+def flag(row: Mapping[str, Any], key: str, *, default: bool) -> bool:
+    """True or false; ``default`` where it is absent.
+
+    Raises:
+        InputError: It is something else.
+    """
+    value = row.get(key, default)
+    if not isinstance(value, bool):
+        raise fields.wrong(key, value, "true or false")
+    return value
+
+
 def word(row: Mapping[str, Any], key: str, allowed: Sequence[str]) -> str:
     """One of some words, which must be there.
 

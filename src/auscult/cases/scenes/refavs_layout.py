@@ -7,7 +7,7 @@ share ``fid_0``, whose masks are empty.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +102,22 @@ def items_of(plan: ScenePlan, shots: Sequence[Shot], said: Sequence[Said]) -> li
             if shot.visible[number].any():
                 items.append(_item(plan, thing.id, when=(frame, shot.time_s), said=first.get(thing.id)))
     return items
+
+
+def with_video(items: Sequence[Mapping[str, Any]], files: Iterable[str]) -> list[Mapping[str, Any]]:
+    """Lines of ``items.jsonl`` that also name the scene's video, where one is among its files.
+
+    Args:
+        items: As ``items_of`` gives them.
+        files: Names of the files that are written for the scene.
+    """
+    names = frozenset(files)
+    return [{**item, "video": name} if (name := video_name(item["clip"])) in names else item for item in items]
+
+
+def video_name(vid: str) -> str:
+    """Where a scene's video stands."""
+    return f"{refavs.MEDIA}/{vid}/video.mp4"
 
 
 def _item(plan: ScenePlan, thing: str, *, when: tuple[int, float], said: Said | None) -> dict[str, Any]:

@@ -12,7 +12,8 @@ A quarter of the categories (at least one, where there are two) is *unseen*. Rul
   of one instance cannot be divided: its instance is for training. A sound label of an unseen category is for tests.
 
 Which ones these are follows from the order of the hashes of their names; so it does not depend on a seed, and scenes of
-different runs from the same assets may be put together.
+different runs from the same assets may be put together. A file of a user's folder that repeats another one is left out
+before; files that are merely alike, such as two takes of one recording, are divided like any others.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.cases.scenes.splits import SPLITS
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.progress import Progress
 from auscult.record.folder import INPUT
@@ -97,6 +98,9 @@ def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark
 def _scenes(options: SuiteOptions, progress: Progress) -> Path:
     from auscult.jobs.make import MakeOptions, make_scenes
 
+    unknown = sorted(set(options.splits) - set(SPLITS))
+    if unknown:
+        raise UsageError(f"scenes have no split {unknown[0]!r}", expected=f"one of: {', '.join(SPLITS)}")
     folder = options.out / SCENE_FOLDER
     make_scenes(
         MakeOptions(

@@ -16,6 +16,7 @@ Source: MQ-RAVSBench, Sec. 3.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -41,6 +42,7 @@ from auscult.suites.mqa.moments import digest_of
 from auscult.suites.mqa.options import BuildOptions
 from auscult.suites.mqa.orders import media_of, orders_of
 from auscult.suites.mqa.sample import Sample, choose, split_of, split_remarks, splits_in, with_photographs
+from auscult.suites.mqa.statistics import REASON_WORDS
 from auscult.types import Instance
 from auscult.work.pool import Task, TaskResult, run_tasks
 
@@ -71,7 +73,8 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
     make_builder(options.negatives, seed=options.seed)
     listener = progress or Silent()
     listing = list_instances(options.source, options.listing)
-    instances = with_photographs(listing.instances)
+    loose = listing.layout == "datasets.folder.v1"  # any other layout says itself what is a clip
+    instances = with_photographs(listing.instances) if loose else listing.instances
     _refuse_nothing(instances, options, broken=bool(listing.errors))
     with open_run(options.out, _manifest(options, listing), overwrite=options.overwrite, ignore=_SAME_BENCHMARK) as run:
         run.remove("errors.jsonl")  # whatever failed before is tried again now
@@ -102,11 +105,12 @@ def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, bro
     sample = choose(instances, options, rejected={})
     if sample.instances or broken:
         return
-    reasons = {reason: count for counts in sample.left_out.values() for reason, count in counts.items()}
+    reasons = Counter[str]()
+    for counts in sample.left_out.values():
+        reasons.update(counts)
+    told = "; left out: " + ", ".join(f"{REASON_WORDS.get(why, why)} ({reasons[why]})" for why in sorted(reasons))
     raise NothingToDo(
-        f"the source holds no object with a true mask to build from; left out: {reasons}"
-        if reasons
-        else "the source holds no object with a true mask",
+        f"the source holds no object with a true mask to build from{told if reasons else ''}",
         path=options.source,
         hint="name a split with --split, or see docs/mqa.md for what is left out" if reasons else "see docs/mqa.md",
     )

@@ -13,6 +13,7 @@ from auscult.media.paths import safe_name
 from auscult.models.proposals import MaskProposer
 from auscult.outcome import Scored, Undefined
 from auscult.stress.masks import tracks, variants
+from auscult.stress.masks.making import Variant
 from auscult.suites.mqa.key_frame import load_proposer
 from auscult.suites.mqa.moments import OpenedMoment, digest_of, failed_row, open_moment
 from auscult.suites.mqa.options import OWN, Protocol
@@ -134,7 +135,11 @@ class Builder:
         mask = _target(opened)
         target = tracks.target_of(mask, self._others(order, opened))
         candidates, undefined = [], []
-        for kind, difficulty, index, outcome in variants(target, seed=self.seed, key=order.instance.id):
+        made = list(variants(target, seed=self.seed, key=order.instance.id))
+        hardest = sorted((v for v in made if v[0] == "merge" and isinstance(v[3], Scored)), key=_easier)
+        places = {id(v[3]): place for place, v in enumerate(hardest)}
+        for kind, difficulty, number, outcome in made:
+            index = places.get(id(outcome), number)
             rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty, 1)
             if isinstance(outcome, Scored):
                 name = f"{kind}_{rank}" if kind in NUMBERED else f"{kind}_{difficulty}" if difficulty else kind
@@ -191,6 +196,12 @@ def make_builder(negatives: str | MaskProposer, *, seed: int) -> Builder:
     if not isinstance(negatives, str):
         return Builder(seed=seed, proposer=negatives)
     return Builder(seed=seed, proposer=None if negatives == OWN else load_proposer(negatives))
+
+
+def _easier(variant: Variant) -> float:
+    """Merges by falling IoU, as in the video protocol and Table 3."""
+    outcome = variant[3]
+    return -(outcome.value.truth.iou or 0.0) if isinstance(outcome, Scored) else 0.0
 
 
 def _target(opened: OpenedMoment) -> Mask:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
-from auscult.score.stats import Interval, percentile_interval, spearman
+from auscult.score.stats import spearman
 from auscult.score.stats.resample import Floats
-from auscult.suites.mqa.evaluate import Block, Cell, cell_for
+from auscult.suites.mqa.evaluate import Block, Cell, cell_for, defined_pairs, with_interval, with_lost
 from auscult.suites.mqa.measures import Pair, measure_rmse
-from auscult.suites.mqa.rows import Answers
+from auscult.suites.mqa.rows import Answers, Candidate
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
 """Bins of the object's share of the frame: low end included, high end not (but for the last)."""
@@ -62,80 +62,63 @@ def size_name(bounds: tuple[float, float]) -> str:
 def size_cells(block: Block, judge: str, answers: Answers) -> list[Cell]:
     """RMSE by size of the object, one cell per bin; Undefined where a bin holds no mask or no size is known."""
     cells = []
-    for low, high in SIZES:
-        pairs = [
-            (one, answers[one.id])
-            for one in block.candidates
-            if one.id in answers
-            and one.defect != "empty"
-            and one.area is not None
-            and (low <= one.area < high or (high >= 1 and one.area >= low))
-        ]
-        measured = measure_rmse(pairs, block.protocol, "wrong")
-        cells.append(cell_for(block, judge, measured, metric="rmse_by_size", column=size_name((low, high))))
+    for bounds in SIZES:
+        members = of_size(block, bounds)
+        measured = measure_rmse(defined_pairs(members, answers, "rmse"), block.protocol, "wrong")
+        cell = cell_for(block, judge, measured, metric="rmse_by_size", column=size_name(bounds))
+        cells.append(with_lost(cell, members, answers, metric="rmse"))
     return cells
+
+
+def of_size(block: Block, bounds: tuple[float, float]) -> list[Candidate]:
+    """The candidates whose object has such a share of the frame; in video frame by frame."""
+    low, high = bounds
+    return [
+        one
+        for one in block.candidates
+        if one.area is not None and (low <= one.area < high or (high >= 1 and one.area >= low))
+    ]
 
 
 def rank_cell(block: Block, judge: str, answers: Answers) -> Cell:
     """Spearman's correlation over all masks of a block, with an interval over clips."""
-    kept = [
-        (one.clip, answers[one.id].iou, one.iou)
-        for one in block.candidates
-        if one.id in answers and one.defect != "empty" and one.iou is not None and answers[one.id].iou is not None
-    ]
-    told, true = np.array([row[1] for row in kept], np.float64), np.array([row[2] for row in kept], np.float64)
+    pairs = pairs_of(block, answers)
+    told = np.array([answer.iou for _, answer in pairs], np.float64)
+    true = np.array([one.iou for one, _ in pairs], np.float64)
     outcome = spearman(told, true)
     places: dict[str, list[int]] = {}
-    for place, (clip, _, _) in enumerate(kept):
-        places.setdefault(clip, []).append(place)
+    for place, (one, _) in enumerate(pairs):
+        places.setdefault(one.clip, []).append(place)
+    draws = np.empty(0)
     if isinstance(outcome, Scored) and len(places) > 1:
-        outcome = _drawn_rank(outcome, told, true, clusters=[np.array(found) for found in places.values()])
-    return Cell(
+        draws = _drawn_ranks(told, true, clusters=[np.array(found) for found in places.values()])
+    cell = Cell(
         protocol=block.protocol,
         part=block.part,
         judge=judge,
         metric="spearman",
         column="all",
-        outcome=outcome,
-        n=len(kept),
-        failed=sum(one.id not in answers for one in block.candidates),
-        undefined=sum(one.iou is None or one.defect == "empty" for one in block.candidates if one.id in answers),
-        unparsed=sum(answers[one.id].iou is None for one in block.candidates if one.id in answers),
+        outcome=with_interval(outcome, draws, clusters=len(places)),
+        n=len(pairs),
+        unparsed=len(defined_pairs(block.candidates, answers, "rmse")) - len(pairs),
+        draws=draws,
     )
+    return with_lost(cell, block.candidates, answers, metric="rmse")
 
 
-def _drawn_rank(
-    outcome: Scored[float], told: Floats, true: Floats, *, clusters: Sequence[NDArray[np.int64]]
-) -> Scored[float]:
+def _drawn_ranks(told: Floats, true: Floats, *, clusters: Sequence[NDArray[np.int64]]) -> Floats:
     rng = generator(0, "mqa", "bootstrap", "spearman")
     values = []
     for _ in range(DRAWS):
         chosen = np.concatenate([clusters[at] for at in rng.integers(len(clusters), size=len(clusters))])
         drawn = spearman(told[chosen], true[chosen])
         values.append(drawn.value if isinstance(drawn, Scored) else np.nan)
-    ends = percentile_interval(np.array(values))
-    if ends is None:
-        return outcome
-    how = Signature.of(interval="percentile bootstrap", drawn="clips", level="0.95", replicates=DRAWS)
-    own = [pair for pair in outcome.signature.fields if pair[0] != "version"]
-    return Interval(
-        value=outcome.value,
-        signature=Signature((*own, *how.fields)),
-        low=ends[0],
-        high=ends[1],
-        clusters=len(clusters),
-        replicates=int(np.count_nonzero(~np.isnan(values))),
-        undefined=int(np.count_nonzero(np.isnan(values))),
-    )
+    return np.array(values)
 
 
 def pairs_of(block: Block, answers: Answers) -> list[Pair]:
     """The candidates that have both an estimate and a true IoU."""
-    return [
-        (one, answers[one.id])
-        for one in block.candidates
-        if one.id in answers and one.defect != "empty" and one.iou is not None and answers[one.id].iou is not None
-    ]
+    return [pair for pair in defined_pairs(block.candidates, answers, "rmse") if pair[1].iou is not None]
 
 
 def reliability(pairs: Sequence[Pair]) -> list[Bin]:

@@ -40,8 +40,9 @@ def _true_ious(block: Block) -> Figure:
 
 def _reliability(results: BlockResults) -> Figure:
     """Rows that say the same of everything have one point and no line."""
+    styles = _styles(results)
     lines = [
-        Line(name=judge, points=_points(curve), quiet=judge in BASELINES)
+        Line(name=judge, points=_points(curve), style=styles[judge], quiet=judge in BASELINES)
         for judge, curve in results.curves.items()
         if judge not in BASELINES or judge == RANDOM
     ]
@@ -71,9 +72,16 @@ def _points(curve: Sequence[Bin]) -> tuple[tuple[float, float, str], ...]:
     )
 
 
+def _styles(results: BlockResults) -> dict[str, int]:
+    """One mark and shade per row in every chart of the page, by the order of the rows."""
+    return {judge: number for number, judge in enumerate(results.cells)}
+
+
 def _sizes(results: BlockResults) -> Figure:
+    styles = _styles(results)
     lines = [
-        Line(name=judge, points=_size_points(cells), quiet=judge in BASELINES) for judge, cells in results.sizes.items()
+        Line(name=judge, points=_size_points(cells), style=styles[judge], quiet=judge in BASELINES)
+        for judge, cells in results.sizes.items()
     ]
     most = max((y for line in lines for _, y, _ in line.points), default=1.0)
     names = [cell.column for cell in next(iter(results.sizes.values()), [])]

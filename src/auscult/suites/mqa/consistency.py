@@ -20,18 +20,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
 import numpy as np
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.suites.mqa.evaluate import Block, Cell, cell_for
+from auscult.suites.mqa.evaluate import Block, Cell, cell_for, defined_pairs, with_lost
 from auscult.suites.mqa.measures import Measured, Pair, mean_of_sums
 from auscult.suites.mqa.rows import Answer, Answers, Candidate
 
-METRICS = ("excess_change", "step_error", "agreement", "flicker")
+_READS = {
+    "excess_change": ("rmse", "iou"), "step_error": ("rmse", "iou"), "agreement": ("f2_m", "defect"),
+    "flicker": ("f2_m", "defect"),
+}  # fmt: skip
+"""The quantities; to each the metric that is defined where it is, and the part of a reply that it reads."""
+
+METRICS = tuple(_READS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,22 +92,22 @@ def _move(before: Pair, after: Pair) -> tuple[float, float] | None:
 
 
 def consistency_cells(block: Block, judge: str, answers: Answers) -> list[Cell]:
-    """The four quantities of a judge over the tracks of a video block, each with its interval."""
+    """The four quantities of a judge over the tracks of a video block, each with its interval.
+
+    ``n`` counts tracks; ``failed``, ``undefined`` and ``unparsed`` count frames.
+    """
     tracks: dict[str, list[tuple[Candidate, Answer | None]]] = {}
     for one in block.candidates:
         if one.defect != "empty":
             tracks.setdefault(one.track, []).append((one, answers.get(one.id)))
     found = [(pairs[0][0].clip, track_consistency(pairs)) for pairs in tracks.values()]
-    return [
-        cell_for(
-            block,
-            judge,
-            _measured([(clip, getattr(track, metric)) for clip, track in found], metric),
-            metric=metric,
-            column="all",
-        )
-        for metric in METRICS
-    ]
+    cells = []
+    for metric, (kind, part) in _READS.items():
+        measured = _measured([(clip, getattr(track, metric)) for clip, track in found], metric)
+        silent = sum(getattr(answer, part) is None for _, answer in defined_pairs(block.candidates, answers, kind))
+        cell = cell_for(block, judge, replace(measured, unparsed=silent), metric=metric, column="all")
+        cells.append(with_lost(cell, block.candidates, answers, metric=kind))
+    return cells
 
 
 def _measured(values: Sequence[tuple[str, float | None]], metric: str) -> Measured:

@@ -6,7 +6,6 @@ weights, so that an average is drawn as the average of its columns.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -165,15 +164,16 @@ def ablation_cells(seen: Sequence[Cell], unseen: Sequence[Cell] = ()) -> list[Ce
         unseen: Those of the other; nothing where there is one part.
     """
     cells = [
-        replace(part[0], column=defect, outcome=outcome, n=sum(cell.n for cell in members), draws=_mean_draws(members))
+        replace(_summed(members), column=defect, outcome=outcome, draws=_mean_draws(members))
         for part in (seen, unseen)
         if part
         for (defect, members), outcome in zip(_grouped(part), group_means([cell.outcome for cell in part]), strict=True)
     ]
     value = ablation_mean([cell.outcome for cell in seen], [cell.outcome for cell in unseen])
     draws = _mean_draws(cells)
-    mean = replace(cells[0], part="both" if unseen else cells[0].part, column="avg", n=len(cells), draws=draws)
-    return [*cells, replace(mean, outcome=_with_interval(value, draws, clusters=0))]
+    over = sum(isinstance(cell.outcome, Scored) for cell in cells)
+    mean = replace(_summed(cells), part="both" if unseen else cells[0].part, column="avg", n=over, draws=draws)
+    return [*cells, replace(mean, outcome=with_interval(value, draws, clusters=0))]
 
 
 def cell_for(block: Block, judge: str, measured: Measured, *, metric: str, column: str) -> Cell:
@@ -197,16 +197,23 @@ def _cell(
     measure: Measure,
     unparsed: Unparsed,
 ) -> Cell:
-    pairs: list[Pair] = [
-        (one, answers[one.id]) for one in candidates if one.id in answers and _defined(one, where.metric)
-    ]
-    measured = measure(pairs, where.block.protocol, unparsed)
+    measured = measure(defined_pairs(candidates, answers, where.metric), where.block.protocol, unparsed)
     if not candidates:
         measured = replace(measured, outcome=Undefined(NO_ITEMS))
+    return with_lost(_drawn(where, measured), candidates, answers, metric=where.metric)
+
+
+def defined_pairs(candidates: Sequence[Candidate], answers: Answers, metric: str) -> list[Pair]:
+    """The candidates that were answered and have the quantity that a metric compares with."""
+    return [(one, answers[one.id]) for one in candidates if one.id in answers and _defined(one, metric)]
+
+
+def with_lost(cell: Cell, candidates: Sequence[Candidate], answers: Answers, *, metric: str) -> Cell:
+    """A cell with how many candidates the judge failed on, and how many of the others have no such quantity."""
     return replace(
-        _drawn(where, measured),
+        cell,
         failed=sum(one.id not in answers for one in candidates),
-        undefined=sum(one.id in answers and not _defined(one, where.metric) for one in candidates),
+        undefined=sum(one.id in answers and not _defined(one, metric) for one in candidates),
     )
 
 
@@ -232,20 +239,26 @@ def _drawn(where: _Where, measured: Measured) -> Cell:
         judge=where.judge,
         metric=where.metric,
         column=where.column,
-        outcome=_with_interval(measured.outcome, draws, clusters=clusters),
+        outcome=with_interval(measured.outcome, draws, clusters=clusters),
         n=measured.n,
         unparsed=measured.unparsed,
         draws=draws,
     )
 
 
-def _with_interval(outcome: Scored[float] | Undefined, draws: Floats, *, clusters: int) -> Scored[float] | Undefined:
-    """The number with its interval; without one where there is a single cluster, or too few draws have it."""
+def with_interval(outcome: Scored[float] | Undefined, draws: Floats, *, clusters: int) -> Scored[float] | Undefined:
+    """The number with its interval; without one where there is a single cluster, or too few draws have it.
+
+    Args:
+        outcome: The number.
+        draws: The number in each bootstrap draw, NaN where undefined; may be empty.
+        clusters: Clips that were drawn from; 0 where they differ from column to column.
+    """
     ends = None if clusters == 1 or not draws.size else percentile_interval(draws, level=LEVEL)
     if not isinstance(outcome, Scored) or ends is None:
         return outcome
     own = [pair for pair in outcome.signature.fields if pair[0] != "version"]
-    how = Signature.of(interval="percentile bootstrap", drawn="clips", level=f"{LEVEL:g}", replicates=REPLICATES)
+    how = Signature.of(interval="percentile bootstrap", drawn="clips", level=f"{LEVEL:g}", replicates=draws.size)
     defined = int(np.count_nonzero(~np.isnan(draws)))
     return Interval(
         value=outcome.value,
@@ -263,7 +276,7 @@ def _average(row: Sequence[Cell]) -> Cell:
     return replace(
         row[0],
         column="avg",
-        outcome=_with_interval(plain_mean([cell.outcome for cell in row]), draws, clusters=0),
+        outcome=with_interval(plain_mean([cell.outcome for cell in row]), draws, clusters=0),
         n=sum(isinstance(cell.outcome, Scored) for cell in row),
         failed=sum(cell.failed for cell in row),
         undefined=sum(cell.undefined for cell in row),
@@ -273,14 +286,18 @@ def _average(row: Sequence[Cell]) -> Cell:
 
 
 def _mean_draws(cells: Sequence[Cell]) -> Floats:
-    """Draw by draw the mean of the columns that are defined in it."""
-    drawn = [cell.draws for cell in cells if cell.draws.size]
-    if not drawn:
+    """Draw by draw the mean of the columns; undefined where one of them is, since that is another average."""
+    drawn = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
+    if not drawn or not all(draws.size for draws in drawn):  # a part of one clip is not drawn: nor is a mean over it
         return np.empty(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a draw in which no column is defined stays undefined
-        mean: Floats = np.nanmean(np.stack(drawn), axis=0)
+    mean: Floats = np.stack(drawn).mean(axis=0)
     return mean
+
+
+def _summed(cells: Sequence[Cell]) -> Cell:
+    """The first cell with the counts of all."""
+    counts = {name: sum(getattr(cell, name) for cell in cells) for name in ("n", "failed", "undefined", "unparsed")}
+    return replace(cells[0], **counts)
 
 
 def _grouped(row: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

@@ -44,13 +44,13 @@ class Shown:
 
 
 def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
-    """The best and the worst case of each type, by the first judge's error of the IoU.
+    """The best and the worst case of each type, by a judge's error of the IoU.
 
     Where several are equally good the wrong type counts as worse, then the id decides.
 
     Args:
         candidates: What is evaluated.
-        answers: The first judge's.
+        answers: The judge's.
 
     Returns:
         (title, candidate), in the paper's order of types; none of a type that nobody answered.

@@ -15,7 +15,7 @@ from auscult.report.suite import Example, Section, SuitePage, render_suite
 from auscult.report.tables import Table
 from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.charts import figures_of
-from auscult.suites.mqa.examples import Shown, draw_examples, picks
+from auscult.suites.mqa.examples import Pick, Shown, draw_examples, picks
 from auscult.suites.mqa.results import BlockResults, Results, results_of, summary_metrics
 from auscult.suites.mqa.rows import Answers, Candidate
 from auscult.suites.mqa.tables import cells_csv, cells_json
@@ -72,11 +72,11 @@ def write_results(run: RunFolder, outcome: Outcome, *, items: Mapping[str, Item]
     run.write_json("cells.json", cells_json(results.cells))
     run.write_text("cells.csv", cells_csv(results.cells))
     run.write_json("summary.json", summary.as_json())
-    first = next(iter(outcome.judges.values()), {})
-    examples = draw_examples(run, picks(outcome.candidates, first), Shown(items=items, judges=outcome.judges))
-    run.write_text(
-        "report.html", render_suite(_page(run, outcome, results, tables=tables, examples=examples, unlisted=unlisted))
-    )
+    judge, chosen = _chosen(outcome)
+    examples = draw_examples(run, chosen, Shown(items=items, judges=outcome.judges))
+    cases = _cases(judge, examples)
+    page = _page(run, outcome, results, tables=tables, cases=cases, unlisted=unlisted)
+    run.write_text("report.html", render_suite(page))
     run.finish()
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=_shown(tables))
 
@@ -109,7 +109,7 @@ def _page(
     results: Results,
     *,
     tables: Mapping[str, Table],
-    examples: Sequence[Example],
+    cases: Sequence[Section],
     unlisted: int,
 ) -> SuitePage:
     clips = len({one.clip for one in outcome.candidates})
@@ -119,12 +119,6 @@ def _page(
     if over:
         lead = "Hard and medium are averaged first, then the six types of each part."
         sections.append(Section(name="ablation", title="Ablation form", lead=lead, tables=over))
-    if examples:
-        lead = (
-            f"The smallest and the largest error of {judges[0]} on each type. Tinted is the candidate, the white line "
-            "is the true outline, which no judge saw."
-        )
-        sections.append(Section(name="examples", title="Best and worst cases", lead=lead, examples=tuple(examples)))
     return SuitePage(
         title=f"{len(judges)} judge{'' if len(judges) == 1 else 's'} on {len(outcome.candidates):,} masks",
         suite="mqa",
@@ -135,7 +129,8 @@ def _page(
             *facts_of(run.manifest),
         ),
         notes=(
-            "The truth was opened after the last verdict. Failed cases are in no number and are counted.",
+            "The truth was opened after each judge's last verdict. Failed cases are in no number and are counted.",
+            *_failures(run, outcome),
             *([f"Not in the benchmark, although they should be: {unlisted:,}; see {_ERRORS}."] if unlisted else []),
             (
                 f"The {outcome.constant.words}. Rows that look at nothing stand in every table: what a judge is better "
@@ -143,8 +138,37 @@ def _page(
             ),
         ),
         links=tuple((name, f"judges/{name}/report.html") for name in judges),
-        sections=tuple(sections),
+        sections=(*sections, *cases),
     )
+
+
+def _chosen(outcome: Outcome) -> tuple[str, list[Pick]]:
+    """The first judge that has answers, and its best and worst cases; nothing where no judge has any."""
+    for judge, answers in outcome.judges.items():
+        chosen = picks(outcome.candidates, answers)
+        if chosen:
+            return judge, chosen
+    return "", []
+
+
+def _cases(judge: str, examples: Sequence[Example]) -> list[Section]:
+    lead = (
+        f"The smallest and the largest error of {judge} on each type. Tinted is the candidate, the white line is the "
+        "true outline, which no judge saw."
+    )
+    section = Section(name="examples", title="Best and worst cases", lead=lead, examples=tuple(examples))
+    return [section] if examples else []
+
+
+def _failures(run: RunFolder, outcome: Outcome) -> list[str]:
+    """How many cases each judge failed on, and the file that says why."""
+    notes = []
+    for judge, answers in outcome.judges.items():
+        count = sum(one.id not in answers for one in outcome.candidates)
+        own = f"judges/{judge}/errors.jsonl"
+        place = own if (run.path / own).is_file() else "errors.jsonl"
+        notes += [f"Failed cases of {judge}: {count:,}; see {place}."] if count else []
+    return notes
 
 
 def _section(results: BlockResults, tables: Mapping[str, Table]) -> Section:

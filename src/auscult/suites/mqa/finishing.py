@@ -78,7 +78,7 @@ def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, An
     no longer in it is removed.
     """
     places = {order.key: place for place, order in enumerate(orders)}
-    rows = run.lines("items.jsonl")
+    rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())
     items = [row for row in rows if _key_of(row) in places]
     for row in rows:
         if _key_of(row) not in places:

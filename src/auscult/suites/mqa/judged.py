@@ -48,7 +48,7 @@ def line_of(item: Item, folder: Path) -> dict[str, Any]:
 def _kept(item: Item, key: str, home: Path) -> Any:
     """A further key of the line; paths of sound and video are told from the new folder."""
     value = item.extra[key]
-    if key in {"audio", "video"} and isinstance(value, str) and item.source is not None:
+    if key in {"audio", "video"} and isinstance(value, str) and item.source is not None and "\0" not in value:
         return _name(item.source.parent / value, home)
     return value
 

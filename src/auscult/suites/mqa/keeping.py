@@ -32,7 +32,6 @@ class Keeper:
         self._run = run
         self._errors = errors
         self._media = media
-        self._items = {row["id"] for row in run.lines("items.jsonl")}
         self._clips: set[str] = set()
 
     def __call__(self, instance: Instance, built: Built) -> None:
@@ -47,9 +46,7 @@ class Keeper:
             return
         for name, data in built.files.items():
             self._run.write_bytes(name, data, durable=False)
-        fresh = [dict(row) for row in built.items if row["id"] not in self._items]
-        self._run.append_many("items.jsonl", fresh)
-        self._items.update(row["id"] for row in fresh)
+        self._run.append_many("items.jsonl", [dict(row) for row in built.items])  # of equal ids the last one holds
         self._run.append("targets.jsonl", built.target)
 
     def _copy_clip(self, clip: str) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,16 @@ from typing import Any
 from auscult import registry
 from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import ListOptions
-from auscult.errors import AuscultError, ErrorRecord, NothingToDo, OutputError, RecordError, UsageError
+from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import refuse_changed
 from auscult.jobs.rows import known
+from auscult.record.digest import digest_json
 from auscult.record.folder import MANIFEST, RunFolder, open_run
+from auscult.record.manifest import argument
 from auscult.record.manifest import build as build_manifest
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import error_to_json
@@ -96,7 +100,7 @@ def run_mqa(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun
         errors.keep(error_to_json(name, error) for name, error in broken)
         tested = _tested(candidates, options, benchmark)
         items = _write_items(run, benchmark, tested)
-        judged = _judge_all(run, options, judges, items=items, errors=errors, progress=listener)
+        judged = _judge_all(run, options, judges, items=items, policy=policy, errors=errors, progress=listener)
         outcome = _outcome(judged, candidates, with_areas(tested, items), policy=policy)
         return write_results(
             run, outcome, items=items, unlisted=len(benchmark.listing.errors) + len(broken) + benchmark.lost
@@ -178,6 +182,7 @@ def _judge_all(
     judges: Mapping[str, registry.Entry],
     *,
     items: Mapping[str, Item],
+    policy: Policy,
     errors: ErrorLog,
     progress: Progress,
 ) -> Judged:
@@ -201,20 +206,22 @@ def _judge_all(
             raise
         except AuscultError as error:  # this judge has no card, or cannot be loaded: the others go on
             errors.keep([error_to_json(None, ErrorRecord.of(error, "judge"))])
-    return _read(run.path / JUDGES, list(judges), items, overwrite=options.overwrite)
+    return _read(run.path / JUDGES, list(judges), items, policy=policy, overwrite=options.overwrite)
 
 
-def _read(folder: Path, asked: Sequence[str], items: Mapping[str, Item], *, overwrite: bool) -> Judged:
+def _read(folder: Path, asked: Sequence[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool) -> Judged:
     """Read the records of the judges asked for, and of those that judged the same masks here before."""
     there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).is_file()) if folder.is_dir() else []
     runs = {name: read_run(folder / name) for name in asked if name in there}
     answers: dict[str, Answers] = {name: _answers(runs[name], items) if name in runs else {} for name in asked}
-    seen = {verdict.id: row.get("input") for run in runs.values() for verdict, row in run.verdicts}
     for name in there:
         if name in answers or overwrite:
             continue
         before = read_run(folder / name)
-        if all(seen.get(verdict.id, row.get("input")) == row.get("input") for verdict, row in before.verdicts):
+        if digest_json(argument(before.manifest, "policy")) != digest_json(asdict(policy)):
+            continue
+        with suppress(Mismatch):
+            refuse_changed({verdict.id: row.get("input") for verdict, row in before.verdicts}, list(items.values()))
             runs[name], answers[name] = before, _answers(before, items)
     ious: dict[str, float] = {}
     for name, run in runs.items():
@@ -231,7 +238,8 @@ def _outcome(
     judged: Judged, candidates: Sequence[Candidate], tested: Sequence[Candidate], *, policy: Policy
 ) -> Outcome:
     exact = with_true_ious(tested, judged.ious)
-    constant = constant_of(training_of(candidates) if len(tested) < len(candidates) else ())
+    judged_ids = {one.id for one in tested}
+    constant = constant_of([one for one in training_of(candidates) if one.id not in judged_ids])
     rows = {**judged.answers, **baseline_answers(exact, constant, policy)}
     verdicts = [verdict for run in judged.runs.values() for verdict, _ in run.verdicts]
     counted = {

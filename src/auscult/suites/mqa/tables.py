@@ -13,8 +13,8 @@ from typing import Any
 
 from auscult.outcome import Scored, Undefined
 from auscult.report.tables import Table
-from auscult.suites.mqa.calibration import SIZES, Bin, size_name
-from auscult.suites.mqa.columns import GROUPS, columns_of
+from auscult.suites.mqa.calibration import SIZES, Bin, of_size, size_name
+from auscult.suites.mqa.columns import GROUPS, NO_ITEMS, columns_of
 from auscult.suites.mqa.evaluate import Block, Cell
 
 DASH = "–"
@@ -26,6 +26,7 @@ TITLES: Mapping[str, str] = {
 _BETTER = {"rmse": "lower is better", "f2_m": "percent, higher is better", "f2_a": "percent, higher is better"}
 _FORM = {"image": "form of Table 2", "video": "form of Table 3"}
 _PERCENT = frozenset({"f2_m", "f2_a", "f2_confusion_m", "f2_confusion_a"})
+_COUNTS = ("failed", "undefined", "unparsed")
 _CELL_KEYS = (
     "protocol", "part", "judge", "metric", "column", "value", "low", "high", "n", "failed", "undefined", "unparsed",
     "reason", "signature",
@@ -36,7 +37,7 @@ def number_text(outcome: Scored[float] | Undefined, metric: str) -> str:
     """A number as the tables print it; a dash where there is none."""
     if not isinstance(outcome, Scored):
         return DASH
-    return f"{100 * outcome.value:.2f}" if metric in _PERCENT else f"{outcome.value:.3f}"
+    return _fixed(100 * outcome.value, 2) if metric in _PERCENT else _fixed(outcome.value, 3)
 
 
 def interval_text(outcome: Scored[float] | Undefined, metric: str) -> str:
@@ -44,7 +45,14 @@ def interval_text(outcome: Scored[float] | Undefined, metric: str) -> str:
     low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
     if low is None or high is None:
         return ""
-    return f"[{100 * low:.1f}, {100 * high:.1f}]" if metric in _PERCENT else f"[{low:.3f}, {high:.3f}]"
+    if metric in _PERCENT:
+        return f"[{_fixed(100 * low, 1)}, {_fixed(100 * high, 1)}]"
+    return f"[{_fixed(low, 3)}, {_fixed(high, 3)}]"
+
+
+def _fixed(value: float, digits: int) -> str:
+    """A number with so many decimals; what rounds to 0 has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _span_text(outcome: Scored[float] | Undefined, metric: str) -> str:
@@ -101,11 +109,17 @@ def _columns_note(block: Block, metric: str) -> str:
 
 def _left_out(cells: Mapping[str, Sequence[Cell]]) -> str:
     rows = list(cells.values())
-    empty = [cell.column for cell in rows[0][:-1] if not isinstance(cell.outcome, Scored)] if rows else []
+    empty = [cell.column for cell in rows[0][:-1] if getattr(cell.outcome, "reason", "") == NO_ITEMS] if rows else []
     notes = [f"No masks, so left out of Avg.: {', '.join(empty)}."] if empty else []
-    failed = {judge: row[-1].failed for judge, row in cells.items() if row and row[-1].failed}
-    notes += [f"Failed and in no number: {count} of {judge}." for judge, count in failed.items()]
-    return " ".join(notes)
+    for judge, row in cells.items():
+        lost = [cell.column for cell in row[:-1] if not isinstance(cell.outcome, Scored) and cell.column not in empty]
+        notes += [f"No answer, so left out of the Avg. of {judge}: {', '.join(lost)}."] if lost else []
+    notes.append(_failed({judge: row[-1].failed for judge, row in cells.items() if row}))
+    return " ".join(filter(None, notes))
+
+
+def _failed(counts: Mapping[str, int]) -> str:
+    return " ".join(f"Failed and in no number: {count} of {judge}." for judge, count in counts.items() if count)
 
 
 def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequence[Cell]]) -> Table:
@@ -119,15 +133,22 @@ def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequen
     prefix = {"seen": "S ", "unseen": "U "} if len(parts) > 1 else {}
     titles = [f"{prefix.get(part, '')}{defect.capitalize()}" for part in parts for defect, _ in GROUPS]
     rows = tuple(
-        (judge, *(number_text(cell.outcome, metric) for cell in row), _span_text(row[-1].outcome, metric))
+        (
+            judge,
+            *(number_text(cell.outcome, metric) for cell in row),
+            _span_text(row[-1].outcome, metric),
+            str(sum(cell.n for cell in row[:-1])),
+            *(str(getattr(row[-1], name)) for name in _COUNTS),
+        )
         for judge, row in cells.items()
     )
     return Table(
         title=f"Image protocol: {TITLES[metric]} (form of Table 4)",
-        header=("judge", *titles, "Avg.", "95 %"),
+        header=("judge", *titles, "Avg.", "95 %", "n", *_COUNTS),
         rows=rows,
         note=f"{_BETTER[metric]}. Hard and medium are averaged first; Avg. is the plain mean of the "
-        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}",
+        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}. n: masks of all columns; unparsed: replies "
+        "without this answer",
     )
 
 
@@ -147,29 +168,41 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, Cell]]) -> Tabl
         "spearman": "Spearman",
         "coverage": "coverage",
     }
-    rows = tuple((judge, *(cell_text(row[metric]) for metric in header)) for judge, row in cells.items())
-    equation = "Eq. 10" if block.protocol == "image" else "Eq. 12: over tracks"
+    rows = tuple(
+        (judge, *(cell_text(row[metric]) for metric in header), *_counted(row)) for judge, row in cells.items()
+    )
+    equation, over = ("Eq. 10", "masks") if block.protocol == "image" else ("Eq. 12: over tracks", "tracks")
     return Table(
         title=f"{_title(block)}: all masks",
-        header=("judge", *header.values()),
+        header=("judge", *header.values(), "n", *_COUNTS),
         rows=rows,
         note=f"In brackets: 95 % intervals by bootstrap over clips. RMSE ({equation}): lower is better. F2 in percent: "
         "F2-tables is the average of the nine columns and sees no false alarm, F2-confusion (Eq. 11) does. Spearman: "
         "order of estimated and true IoU. Coverage: share of true IoUs inside the judge's own 90 % intervals; best is "
-        "0.900.",
+        f"0.900. n: {over} of the RMSE; failed and undefined: masks that are in none; unparsed: replies without IoU / "
+        "type / action.",
     )
+
+
+def _counted(row: Mapping[str, Cell]) -> tuple[str, ...]:
+    whole = row["rmse"]
+    silent = (row[metric].unparsed for metric in ("rmse", "f2_confusion_m", "f2_confusion_a"))
+    return str(whole.n), str(whole.failed), str(whole.undefined), " / ".join(map(str, silent))
 
 
 def answers_table(block: Block, judges: Mapping[str, Mapping[str, int]]) -> Table:
     """What became of the candidates of a block, per judge: judged, failed, undefined, without an answer."""
     header = ("masks", "judged", "failed", "undefined", "no IoU", "no type", "no action")
+    without = "a reply without IoU counts as 0"
+    if block.protocol == "video":
+        without = "a reply without IoU leaves the mean of its track, a track without any counts as 0"
     rows = tuple((judge, *(str(counts[name]) for name in header)) for judge, counts in judges.items())
     return Table(
         title=f"{_title(block)}: answers",
         header=("judge", *header),
         rows=rows,
-        note="failed and undefined are in no number; a reply without IoU counts as 0 and one without type or action as "
-        "a miss, unless a table says otherwise",
+        note=f"failed and undefined are in no number; {without}; one without type or action is a miss, unless a table "
+        "says otherwise",
     )
 
 
@@ -177,13 +210,21 @@ def size_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Table:
     """RMSE by size of the object."""
     names = [size_name(bounds) for bounds in SIZES]
     rows = [(judge, *(cell_text(cell) for cell in row)) for judge, row in cells.items()]
-    first = next(iter(cells.values()), [])
-    rows.append(("n", *(str(cell.n) for cell in first)))
+    held = [[one for one in of_size(block, bounds) if one.defect != "empty"] for bounds in SIZES]
+    over = "masks"
+    if block.protocol == "video":
+        over = "tracks, and a track whose object changes size is in several columns"
+        rows.append(("n", *(str(len({one.track for one in ones})) for ones in held)))
+    else:
+        rows.append(("n", *(str(len(ones)) for ones in held)))
+    unknown = sum(one.area is None for one in block.candidates)
+    notes = [f"Of unknown size and in no column: {unknown}."] if unknown else []
+    notes.append(_failed({judge: sum(cell.failed for cell in row) for judge, row in cells.items()}))
     return Table(
         title=f"{_title(block)}: RMSE by size of the object",
         header=("judge", *names),
         rows=tuple(rows),
-        note="columns are the object's share of the frame; lower is better; n is that of the first row",
+        note=f"columns are the object's share of the frame; lower is better; n: {over}. {' '.join(notes)}".strip(),
     )
 
 
@@ -198,7 +239,8 @@ def reliability_table(block: Block, curves: Mapping[str, Sequence[Bin]], errors:
         header=("judge", *(f"{one.low:.1f}" for one in bins), "error"),
         rows=rows,
         note="columns are bins of the estimated IoU from .0, .1, ... up; in each the mean true IoU and, in brackets, "
-        "n. error: mean absolute difference of estimated and true IoU over the bins, weighted by n; lower is better",
+        "n. error: mean absolute difference of estimated and true IoU over the bins, weighted by n; lower is better. "
+        "What failed or has no IoU is in no bin",
     )
 
 
@@ -217,7 +259,8 @@ def consistency_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Tabl
         note=f"means over {tracks} tracks. excess change: how much more the estimate moves from frame to frame than "
         "the true IoU, best 0; step error: how far the moves are from the true ones, lower is better; agreement: share "
         "of frames with the track's most frequent type, higher is better; flicker: share of steps at which the type "
-        "changes, lower is better. A row that says the same of everything is consistent and worth nothing",
+        "changes, lower is better. A row that says the same of everything is consistent and worth nothing. "
+        + _failed({judge: row[0].failed for judge, row in cells.items() if row}),
     )
 
 

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from auscult.cases.scenes.appearance.colours import COLOURS, draw_tone, words_of
 from auscult.cases.scenes.appearance.compose import compose, compose_on
 from auscult.cases.scenes.appearance.generated import GENERATED
+from auscult.cases.scenes.appearance.layers import lay
 from auscult.cases.scenes.appearance.light import Light, choose_light
+from auscult.cases.scenes.appearance.masters import derived
 from auscult.cases.scenes.appearance.sprite import Placed, Sprite
 from auscult.cases.scenes.appearance.stage import Stage
 from auscult.errors import InputError
@@ -216,3 +218,58 @@ def test_white_stays_brighter_than_grey() -> None:
             seen[word] = int(frame[50, 50].min())
         assert seen["white"] >= 200
         assert seen["white"] > seen["grey"] + 30
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{}, {"x_px": 90.0}, {"x_px": 150.0, "y_px": 20.0}, {"speed_px": (5.0, 0.0)}, {"sprite": _disc(22, 90)}],
+)
+def test_a_layer_does_not_depend_on_the_one_before(change: dict[str, object]) -> None:
+    stage = Stage.of(_background(), light=choose_light(generator(8)))
+    first = _things(2)[1]
+    then = replace(first, **change)  # type: ignore[arg-type]
+    fresh, reused = lay(then, stage), lay(then, stage, after=lay(first, stage))
+    assert fresh is not None
+    assert reused is not None
+    assert fresh.there == reused.there
+    for name in ("keep", "seen", "mask"):
+        assert getattr(fresh, name).tobytes() == getattr(reused, name).tobytes(), name
+
+
+def test_a_thing_outside_has_no_layer() -> None:
+    stage = Stage.of(_background(), light=FLAT)
+    assert lay(replace(_things(1)[0], x_px=-900.0), stage) is None
+
+
+@settings(max_examples=25)
+@given(scale=st.floats(0.02, 1.0), turn=st.floats(-180, 180))
+def test_derived_sprites_keep_size_and_middle(scale: float, turn: float) -> None:
+    master = _disc(60, 200)
+    sprite = derived(master, scale=scale, turn_deg=turn)
+    inside = sprite.alpha >= 128
+    rows, columns = np.nonzero(inside)
+    radius = 60 * scale
+    assert inside.sum() == pytest.approx(np.pi * radius**2, abs=2 * np.pi * radius * 0.75 + 4), (
+        "off by less than a pixel"
+    )
+    assert rows.mean() + 0.5 == pytest.approx(inside.shape[0] / 2, abs=0.7)
+    assert columns.mean() + 0.5 == pytest.approx(inside.shape[1] / 2, abs=0.7)
+    assert np.abs(sprite.rgb[inside].astype(int) - 200).max() <= 1
+
+
+def test_derived_sprites_turn_clockwise() -> None:
+    alpha = np.zeros((60, 40), np.uint8)
+    alpha[10:20, 15:25] = 255  # above the middle
+    turned = derived(Sprite(np.full((60, 40, 3), 90, np.uint8), alpha), scale=1.0, turn_deg=90.0).alpha
+    rows, columns = np.nonzero(turned >= 128)
+    assert columns.mean() - turned.shape[1] / 2 == pytest.approx(15, abs=1)
+    assert rows.mean() - turned.shape[0] / 2 == pytest.approx(0, abs=1)
+
+
+def test_white_with_dark_parts_stays_white_in_the_dark() -> None:
+    sprite = _disc(25, 235)
+    rgb = sprite.rgb.copy()
+    rgb[:, :18] = 30
+    background = np.full((100, 100, 3), 20, np.uint8)
+    placed = [Placed(sprite=Sprite(rgb, sprite.alpha), x_px=50, y_px=50)]
+    assert int(compose(background, placed, light=FLAT).frame[50, 60].min()) >= 200

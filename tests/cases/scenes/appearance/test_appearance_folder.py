@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import cv2
@@ -109,6 +111,95 @@ def test_broken_lists_cost_only_their_names(root: Path, text: str) -> None:
     assets, errors = open_assets(root)
     assert list(assets.instances()) == ["red ball"]
     assert any(str(error.path).endswith("listed.png") for error in errors)
+
+
+def test_upper_and_lower_case_are_one_category(root: Path) -> None:
+    _save(root / "cutouts/Red Ball/three.png", _disc(70))
+    (root / "cutouts/names.csv").write_text("file,name\nlisted.png,KITE\n", encoding="utf-8")
+    (root / "backgrounds/names.csv").write_text("file,name\nwide.jpg,Fire_Engine\n", encoding="utf-8")
+    assets, errors = open_assets(root)
+    assert errors == ()
+    assert {category: len(files) for category, files in assets.instances().items()} == {"kite": 1, "red ball": 3}
+    assert assets.held("wide.jpg") == {"fire engine"}
+
+
+def test_an_accent_is_spelled_one_way(root: Path) -> None:
+    _save(root / "cutouts/caf\u00e9/a.png", _disc(70))
+    _save(root / "cutouts/cafe\u0301/b.png", _disc(72))
+    assets, _ = open_assets(root)
+    assert len(assets.instances()["caf\u00e9"]) == 2
+
+
+@pytest.mark.parametrize("name", ["thing", "the ball", "A_ball", "red object", "One", "items", "something"])
+def test_names_that_no_sentence_can_use_are_refused(root: Path, name: str) -> None:
+    _save(root / "cutouts" / name / "a.png", _disc(70))
+    _save(root / "cutouts" / "scissors" / "a.png", _disc(80))
+    (root / "backgrounds/names.csv").write_text(f"file,name\nwide.jpg,{name}\n", encoding="utf-8")
+    assets, errors = open_assets(root)
+    assert sorted(assets.instances()) == ["kite", "red ball", "scissors"]
+    assert [Path(str(error.path)).name for error in errors] == ["a.png", "names.csv"]
+    assert all(repr(name.replace("_", " ").lower()) in error.error and "noun" in error.expected for error in errors)
+
+
+def test_a_repeated_picture_is_left_out_and_both_are_named(root: Path) -> None:
+    shutil.copy(root / "cutouts/red_ball/one.png", root / "cutouts/red_ball/three.png")
+    Image.fromarray(_disc(60)).save(root / "cutouts/red_ball/two.tif")
+    (root / "cutouts/sphere").mkdir()
+    (root / "cutouts/sphere/link.png").symlink_to("../red_ball/two.png")
+    shutil.copy(root / "backgrounds/wide.jpg", root / "backgrounds/x.jpg")
+    assets, errors = open_assets(root)
+    assert assets.instances() == {"kite": ("listed.png",), "red ball": ("red_ball/one.png", "red_ball/two.png")}
+    assert assets.backgrounds() == ("wide.jpg",)
+    told = {Path(str(error.path)).name: error.error for error in errors}
+    assert {name: text.rsplit(maxsplit=1)[-1] for name, text in told.items()} == {
+        "three.png": "'red_ball/one.png'",
+        "two.tif": "'red_ball/two.png'",
+        "link.png": "'red_ball/two.png'",
+        "x.jpg": "'wide.jpg'",
+    }
+
+
+def test_a_copy_of_a_broken_file_is_no_repeat(root: Path) -> None:
+    """What an unusable file holds was not used, so it costs no other one."""
+    opaque = np.full((40, 40, 4), 255, np.uint8)
+    _save(root / "cutouts/cup/opaque.png", opaque)
+    _save(root / "cutouts/drum/opaque.png", opaque)
+    _, errors = open_assets(root)
+    assert ["opaque everywhere" in error.error for error in errors] == [True, True]
+
+
+def test_rows_without_use_are_named_with_their_line(root: Path) -> None:
+    (root / "cutouts/names.csv").write_text("file,name\nlisted.png,kite\ngone.png,car\nlisted.png,cup\n")
+    (root / "backgrounds/names.csv").write_text("file,name\nwide.jpg,cup\nwide.jpg,car\nnone.jpg,cat\nwide.jpg,\n")
+    assets, errors = open_assets(root)
+    assert assets.instances()["kite"] == ("listed.png",)
+    assert assets.held("wide.jpg") == {"cup", "car"}
+    told = [(Path(str(error.path)).parent.name, error.line, error.error) for error in errors]
+    assert [(folder, line) for folder, line, _ in told] == [
+        ("cutouts", 3),
+        ("cutouts", 4),
+        ("backgrounds", 4),
+        ("backgrounds", 5),
+    ]
+    assert "'gone.png'" in told[0][2]
+    assert "line 2" in told[1][2]
+
+
+def test_a_folder_named_by_a_dot_has_its_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    assets, _ = open_assets(Path())
+    assert assets.name == root.name
+
+
+def test_a_cutout_of_a_hundred_megapixels_is_left_out_before_it_is_decoded(root: Path) -> None:
+    vast = bytearray((root / "cutouts/red_ball/one.png").read_bytes())
+    vast[16:24] = struct.pack(">II", 9948, 9948)
+    vast[29:33] = struct.pack(">I", zlib.crc32(vast[12:29]))
+    (root / "cutouts/red_ball/vast.png").write_bytes(vast)
+    _, errors = open_assets(root)
+    ((path, error),) = [(Path(str(error.path)).name, error.error) for error in errors]
+    assert path == "vast.png"
+    assert "98,962,704 pixels" in error
 
 
 def test_nothing_to_use_says_so(root: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from auscult.cases.scenes.appearance import grain
 from auscult.cases.scenes.appearance.matching import shutter
 from auscult.cases.scenes.appearance.surroundings import (
+    Sharpness,
     blur_between,
     camera_of,
     fine_detail,
@@ -55,9 +56,11 @@ def test_flat_and_tiny_pictures_have_a_camera() -> None:
 
 def test_grain_has_the_size_it_says_and_no_seam() -> None:
     tile = grain.tile(5, blur_px=0.5)
-    wide = grain.window(tile, x=-37, y=11, size=(256, 300))
+    wide = grain.window(grain.widened(tile, width=337), x=37, y=11, size=(256, 300))
+    assert wide.shape == (256, 300, 3)
     assert fine_detail(luma_of(wide)).mean() == pytest.approx(1.0, rel=0.05)
     assert np.array_equal(wide[:128], wide[128:])
+    assert np.array_equal(wide[:, :128], wide[:, 128:256])
     assert tile.tobytes() == grain.tile(5, blur_px=0.5).tobytes() != grain.tile(6, blur_px=0.5).tobytes()
 
 
@@ -71,3 +74,15 @@ def test_shutter_keeps_light_and_place(speed: tuple[float, float]) -> None:
     reach = np.ptp(places[kernel.sum(axis=0) > 1e-4]), np.ptp(places[kernel.sum(axis=1) > 1e-4])
     assert reach == pytest.approx(np.abs(speed), abs=2.1)
     assert shutter((0.2, 0.2)) is None
+
+
+def test_sharpness_from_place_to_place() -> None:
+    luma = _detail()
+    half = np.where(np.arange(240)[None, :] < 120, luma, cv2.GaussianBlur(luma, (0, 0), 2.0))
+    sharp = Sharpness.of(np.clip(cv2.merge([half] * 3), 0, 255).astype(np.uint8))
+    left, right = (sharp.around((slice(40, 200), columns)) for columns in (slice(16, 104), slice(136, 224)))
+    assert left is not None
+    assert right is not None
+    assert left == pytest.approx(fineness_of(luma[40:200, 16:104]), rel=0.2)
+    assert right < 0.3 * left
+    assert Sharpness.of(np.zeros((15, 400, 3), np.uint8)).around((slice(0, 15), slice(0, 40))) is None

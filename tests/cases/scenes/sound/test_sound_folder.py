@@ -54,11 +54,9 @@ def longest_pause(samples: np.ndarray) -> float:
 
 def test_labels_and_words(tmp_path: Path) -> None:
     home = tmp_path / "sounds"
-    save(home / "dog" / "b10.wav", sine(1.0))
-    save(home / "dog" / "b9.wav", sine(1.0))
-    save(home / "fire_engine" / "a.wav", sine(1.0))
-    save(home / "x" / "brown dog" / "a.wav", sine(1.0))
-    save(home / "loose.wav", sine(1.0))
+    names = ("dog/b10.wav", "dog/b9.wav", "fire_engine/a.wav", "x/brown dog/a.wav", "loose.wav")
+    for number, name in enumerate(names):
+        save(home / name, sine(1.0, hz=300 + 50 * number))
     (home / "names.csv").write_text("file,name\nloose.wav,kettle\ndog/b9.wav,cat\n")
     (home / "verbs.csv").write_text("label,noun,verb\nfire engine,siren,wails\n")
     sounds, errors = open_sounds(tmp_path)
@@ -73,7 +71,7 @@ def test_labels_and_words(tmp_path: Path) -> None:
     assert told == {
         "dog": ("bark", "barks"),
         "fire engine": ("siren", "wails"),
-        "kettle": ("kettle", "makes a kettle sound"),
+        "kettle": ("kettle", "makes kettle sounds"),
         "brown dog": ("bark", "barks"),
     }
     assert pickle.loads(pickle.dumps(sounds)).instances() == sounds.instances()  # noqa: S301 - our own
@@ -135,6 +133,60 @@ def test_rows_of_verbs_that_say_nothing(tmp_path: Path) -> None:
     sounds, errors = open_sounds(tmp_path)
     assert source(sounds, "dog").verb == "barks"
     assert len(errors) == 2
+
+
+def test_upper_and_lower_case_are_one_label(tmp_path: Path) -> None:
+    save(tmp_path / "sounds" / "Dog" / "a.wav", sine(1.0))
+    save(tmp_path / "sounds" / "dog" / "b.wav", sine(1.0, hz=500))
+    (tmp_path / "sounds" / "verbs.csv").write_text("label,noun,verb\nDOG,yap,yaps\n")
+    sounds, errors = open_sounds(tmp_path)
+    assert errors == ()
+    assert sounds.instances() == {"dog": ("Dog/a.wav", "dog/b.wav")}
+    assert source(sounds, "dog").verb == "yaps"
+
+
+def test_a_repeated_recording_is_left_out_and_both_are_named(tmp_path: Path) -> None:
+    home = tmp_path / "sounds"
+    save(home / "dog" / "a.wav", sine(1.0))
+    save(home / "dog" / "b.wav", sine(1.0, hz=441.0))
+    shutil.copy(home / "dog" / "a.wav", home / "dog" / "c.wav")
+    save(home / "dog" / "d.wav", np.concatenate([np.zeros(RATE, np.float32), sine(1.0)]))
+    (home / "puppy").mkdir()
+    (home / "puppy" / "link.wav").symlink_to("../dog/b.wav")
+    sounds, errors = open_sounds(tmp_path)
+    assert sounds.instances() == {"dog": ("dog/a.wav", "dog/b.wav")}
+    assert [(Path(error.path or "").name, error.error.rsplit(maxsplit=1)[-1]) for error in errors] == [
+        ("c.wav", "'dog/a.wav'"),
+        ("d.wav", "'dog/a.wav'"),  # only what is heard counts
+        ("link.wav", "'dog/b.wav'"),
+    ]
+
+
+@pytest.mark.parametrize("label", ["the dog", "An_owl", "thing", "toy object", "Items", "something"])
+def test_labels_that_no_sentence_can_use(tmp_path: Path, label: str) -> None:
+    save(tmp_path / "sounds" / label / "a.wav", sine(1.0))
+    save(tmp_path / "sounds" / "dogs" / "b.wav", sine(1.0))
+    sounds, errors = open_sounds(tmp_path)
+    assert list(sounds.instances()) == ["dogs"], "a plural is a name"
+    ((path, expected),) = [(error.path, error.expected) for error in errors]
+    assert str(path).endswith("a.wav")
+    assert "noun" in expected
+
+
+def test_rows_without_use_are_named_with_their_line(tmp_path: Path) -> None:
+    home = tmp_path / "sounds"
+    save(home / "a.wav", sine(1.0))
+    (home / "names.csv").write_text("file,name\na.wav,dog\ngone.wav,cat\na.wav,cow\n,owl\n")
+    (home / "verbs.csv").write_text("label,noun,verb\ndog,yap,yaps\nDog,woof,woofs\n")
+    sounds, errors = open_sounds(tmp_path)
+    assert sounds.instances() == {"dog": ("a.wav",)}
+    assert source(sounds, "dog").verb == "yaps"
+    assert {(Path(error.path or "").name, error.line) for error in errors} == {
+        ("names.csv", 3),
+        ("names.csv", 4),
+        ("names.csv", 5),
+        ("verbs.csv", 3),
+    }
 
 
 def test_no_folder(tmp_path: Path) -> None:
@@ -230,8 +282,8 @@ def test_resampling_lets_nothing_fold_back() -> None:
 def test_words_read_well() -> None:
     assert default_words("dog bark") == default_words("Dog") == ("bark", "barks")
     assert default_words("toy piano") == ("piano", "plays")
-    assert default_words("gadget") == ("gadget", "makes a gadget sound")
-    assert default_words("oven")[1] == "makes an oven sound"
+    assert default_words("gadget") == ("gadget", "makes gadget sounds")
+    assert default_words("oven")[1] == "makes oven sounds"
 
 
 def test_without_the_extra_compressed_files_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +344,7 @@ def test_sounds_of_the_stamps(data: Path, tmp_path: Path) -> None:
             if row["sound_of_it"]:
                 name = row["sound_of_it"].replace("/", "-")
                 shutil.copyfile(data / "images/stamps_gpl2" / row["sound_of_it"], home / name)
-                rows.append((name, row["name_en"].removeprefix("A ").rstrip(".")))
+                rows.append((name, row["name_en"].removeprefix("A ").removeprefix("An ").rstrip(".")))
     with (home / "names.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("file", "name"), *rows])
     sounds, errors = open_sounds(tmp_path, limits=LIMITS)

@@ -3,7 +3,7 @@
 A cut-out's category is the name of the sub-folder it lies in; directly in ``cutouts/`` it is the ``name`` of its row in
 ``cutouts/names.csv`` (columns ``file,name``). What a photograph is known to show may be listed in
 ``backgrounds/names.csv``, a row for each thing; it is then never the background of such things. Every file that cannot
-be used is an ``ErrorRecord``.
+be used, or that repeats an earlier one, is an ``ErrorRecord``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.cases.named_files import Contents, NamedFile
 from auscult.cases.scenes.appearance import checked
 from auscult.cases.scenes.appearance.colours import word_of
-from auscult.cases.scenes.appearance.names import Named, categories, names_by_file
+from auscult.cases.scenes.appearance.names import categories, names_by_file
 from auscult.cases.scenes.appearance.resampling import box_of, resampled
 from auscult.cases.scenes.appearance.sprite import AssetSet, Look, Sprite
 from auscult.cases.walk import Tree, walk
@@ -157,7 +158,8 @@ def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
         root: Holds ``cutouts/`` and ``backgrounds/``.
 
     Returns:
-        The asset set, and what cannot be used of it, each with its file.
+        The asset set, and what cannot be used of it, each with its file: a picture that is broken, too small, too
+        large, without a name or the same as an earlier one, and a row of a list that is of no use.
 
     Raises:
         UsageError: One of the two folders is missing or has nothing that can be used.
@@ -177,7 +179,7 @@ def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
                 f"the folder holds nothing to use{first}", expected=f"at least one {wanted}", path=root / folder
             )
     found = Folder(
-        name=root.name,
+        name=root.resolve().name,
         cutouts=MappingProxyType(cutouts),
         photographs=MappingProxyType(photographs),
         holding=MappingProxyType(dict(holding)),
@@ -189,16 +191,18 @@ def _open_cutouts(tree: Tree) -> tuple[dict[str, Mapping[str, _Cutout]], list[Er
     named, errors = categories(tree)
     errors = [*tree.errors, *errors]
     found: dict[str, dict[str, _Cutout]] = {}
+    contents = Contents()
     for file in named:
         try:
-            found.setdefault(file.category, {})[file.name] = _open_cutout(file)
+            found.setdefault(file.name, {})[file.file] = _open_cutout(file, contents)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
     return {category: MappingProxyType(found[category]) for category in sorted(found) if found[category]}, errors
 
 
-def _open_cutout(file: Named) -> _Cutout:
+def _open_cutout(file: NamedFile, contents: Contents) -> _Cutout:
     rgba, box = _read(file.path)
+    contents.add(rgba, file)
     inside = rgba[rgba[..., 3] >= 224][:, :3]
     step = max(1, len(inside) // _COLOUR_PIXELS)
     size = (box[3] - box[1], box[2] - box[0])
@@ -232,21 +236,24 @@ def _read(path: Path) -> tuple[NDArray[np.uint8], tuple[int, int, int, int]]:
 
 def _open_photographs(tree: Tree) -> tuple[dict[str, Path], list[ErrorRecord]]:
     errors = list(tree.errors)
+    contents = Contents()
     found = {}
     for name, path in tree.with_suffix(FRAME_SUFFIXES).items():
         try:
-            _check_photograph(path)
+            contents.add(_photograph(path), NamedFile(name, path, ""))
             found[name] = path
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
     return found, errors
 
 
-def _check_photograph(path: Path) -> None:
-    size = read_frame(path).shape[:2]
+def _photograph(path: Path) -> Frame:
+    photograph = read_frame(path)
+    size = photograph.shape[:2]
     if min(size) < _LEAST_BACKGROUND_PX:
         raise InputError(
             f"the photograph is {size[0]} x {size[1]} pixels (height x width)",
             expected=f"at least {_LEAST_BACKGROUND_PX} pixels on each side",
             path=path,
         )
+    return photograph

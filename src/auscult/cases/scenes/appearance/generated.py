@@ -62,9 +62,9 @@ class Generated:
         """Names of the backgrounds, in a fixed order."""
         return tuple(f"{scenery.KINDS[number % len(scenery.KINDS)]}-{number:03d}" for number in range(BACKGROUNDS))
 
-    def held(self, background: str) -> None:
-        """Nothing: a painted background shows no thing."""
-        del background
+    def held(self, background: str) -> frozenset[str] | None:
+        """Nothing with a name; rooms, streets and clutter show shapes that a sentence might be taken to mean."""
+        return frozenset() if background.split("-", maxsplit=1)[0] in scenery.WITH_SHAPES else None
 
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
         """Draw colour and texture; the shape is the instance's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import cv2
@@ -37,7 +38,11 @@ def tile(seed: int, *, blur_px: float) -> Field:
     return np.asarray(noise / max(float(fine_detail(luma_of(noise)).mean()), 1e-6), dtype=np.float32)
 
 
-def window(noise: Field, *, x: int, y: int, size: tuple[int, int]) -> Field:
-    """The part of the endlessly repeated tile that lies at a place, float32 (h, w, 3)."""
-    rows, columns = np.arange(y, y + size[0]) % SIDE_PX, np.arange(x, x + size[1]) % SIDE_PX
-    return np.asarray(noise[rows[:, None], columns], dtype=np.float32)
+def widened(noise: Field, *, width: int) -> Field:
+    """A tile repeated to the right, wide enough for any window of a picture of this width."""
+    return np.tile(noise, (1, math.ceil(width / SIDE_PX), 1))
+
+
+def window(noise: Field, *, x: int, y: int, size: tuple[int, ...]) -> Field:
+    """The part of a widened tile, endlessly repeated downwards, that lies at a place, float32 (h, w, 3)."""
+    return np.asarray(noise[:, x : x + size[1]][np.arange(y, y + size[0]) % SIDE_PX], dtype=np.float32)

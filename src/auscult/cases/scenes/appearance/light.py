@@ -83,7 +83,7 @@ def choose_light(rng: np.random.Generator) -> Light:
     return Light(
         from_deg=round(float(rng.uniform(-70.0, 70.0)), 3),
         shade=round(float(rng.uniform(0.15, 0.6)), 4),
-        shadow=round(float(rng.uniform(0.15, 0.5)), 4),
+        shadow=round(float(rng.uniform(0.06, 0.2)), 4),
         warmth=round(float(np.clip(rng.normal(0.0, 0.3), -0.8, 0.8)), 4),
         gain=round(float(np.exp(rng.normal(0.0, 0.08))), 4),
         grain=round(float(rng.uniform(0.0, 0.012)), 5),

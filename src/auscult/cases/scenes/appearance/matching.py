@@ -9,42 +9,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.cases.scenes.appearance.light import Light
-from auscult.cases.scenes.appearance.surroundings import Camera, Tones, luma_of, tones_of
+from auscult.cases.scenes.appearance.surroundings import YCC, Camera, Tones
 
 Field = NDArray[np.float32]
 
-_GAIN: Final = (0.68, 1.3)
-_BRIGHT_GAIN: Final = 0.88  # least for a bright thing: darker, white would be called grey and orange brown
-_LIFT: Final = 12.0
+_GAIN: Final = (0.5, 1.3)
+_GAIN_WAY: Final = 0.9
+_BRIGHT_GAIN: Final = 0.9  # least for a bright thing: darker, white would be called grey and orange brown
 _SATURATION: Final = (0.72, 1.1)
 _WARM: Final = np.array([0.05, 0.0, -0.06], np.float32)
 
 
-def toned(rgb: Field, inside: NDArray[np.bool_], *, around: Tones, camera: Camera, light: Light) -> Field:
-    """Move a thing's exposure, colour cast, saturation and black level part of the way to its surroundings.
+def tone_map(own: Tones, *, around: Tones, camera: Camera, light: Light) -> Field:
+    """Move a thing's exposure, colour cast and saturation part of the way to its surroundings.
 
     The way is short enough that a colour keeps its word.
 
     Args:
-        rgb: float32 (h, w, 3), bytes.
-        inside: The thing's pixels.
+        own: Tones of the thing.
         around: Tones of the place.
         camera: The photograph's.
         light: The scene's.
 
     Returns:
-        float32 (h, w, 3), bytes, not yet clipped.
+        float32 (3, 3): new RGB from RGB.
     """
-    step = 1 if inside.size < 4096 else 3
-    own = tones_of(rgb[::step, ::step][inside[::step, ::step]])
-    least = float(np.interp(own.mean.max(), (150, 215), (_GAIN[0], _BRIGHT_GAIN)))
-    gain = float(np.clip((max(around.light, 8) / max(own.light, 8)) ** 0.5 * light.gain, least, _GAIN[1]))
+    least = float(np.interp(own.bright, (150, 215), (_GAIN[0], _BRIGHT_GAIN)))
+    gain = float(np.clip((max(around.light, 8) / max(own.light, 8)) ** _GAIN_WAY * light.gain, least, _GAIN[1]))
     cast = np.clip((camera.mean / max(float(camera.mean.mean()), 8)) ** 0.3, 0.9, 1.1) * (1 + light.warmth * _WARM)
     saturation = float(np.clip((max(around.colour, 10) / max(own.colour, 10)) ** 0.35, *_SATURATION))
-    luma = luma_of(rgb)[..., None]
-    toned_rgb = (luma + (rgb - luma) * np.float32(saturation)) * (cast * gain).astype(np.float32)
-    lift = min(0.5 * around.dark, _LIFT)
-    return np.asarray(lift + toned_rgb * np.float32(1 - lift / 255), dtype=np.float32)
+    paler = saturation * np.eye(3) + (1 - saturation) * YCC[0]
+    return np.asarray((cast * gain)[:, None] * paler, dtype=np.float32)
 
 
 def softened(weighted: NDArray[Any], *, sigma_px: float, speed_px: tuple[float, float]) -> Field:
@@ -72,17 +67,3 @@ def shutter(speed_px: tuple[float, float]) -> Field | None:
             for dx in (0, 1):
                 kernel[top + dy, left + dx] += (1 - abs(x - left - dx)) * (1 - abs(y - top - dy))
     return np.asarray(kernel / kernel.sum(), dtype=np.float32)
-
-
-def bled(rgb: Field, near: Field, *, blur_px: float) -> Field:
-    """Blur colour but not luma, as a camera and JPEG with halved colour do; colours run over an outline a little.
-
-    Args:
-        rgb: float32 (h, w, 3).
-        near: float32 (h, w), 0..1, how much of it each place gets.
-        blur_px: Of the colour.
-    """
-    coded: NDArray[Any] = cv2.cvtColor(rgb, cv2.COLOR_RGB2YCrCb)
-    soft = cv2.GaussianBlur(coded[..., 1:], (0, 0), blur_px)
-    coded[..., 1:] += (soft - coded[..., 1:]) * near[..., None]
-    return np.asarray(cv2.cvtColor(coded, cv2.COLOR_YCrCb2RGB), dtype=np.float32)

@@ -34,17 +34,25 @@ def noise(rng: np.random.Generator, size: Size, *, cell: float, roughness: float
         float32, mean about 0, standard deviation about 1.
     """
     height, width = size
-    field: Field = np.zeros(size, np.float32)
+    coarse: Field | None = None
     weight, total = 1.0, 0.0
     cell_px = max(cell * height / _UNIT, _SHARPEST_CELL_PX)
     while cell_px >= _SHARPEST_CELL_PX:
         shape = (int(height / cell_px) + 3, int(width / (cell_px * stretch)) + 3)
-        table = rng.standard_normal(shape, dtype=np.float32)
-        field += np.float32(weight) * cv2.resize(table, (width, height), interpolation=cv2.INTER_CUBIC)
+        table = rng.standard_normal(shape, dtype=np.float32) * np.float32(weight)
+        if coarse is not None:  # coarse grains are smooth, so they need no more places than the next finer ones
+            table += cv2.resize(coarse, shape[::-1], interpolation=cv2.INTER_CUBIC)
+        coarse = table
         total += weight * weight
         weight *= roughness
         cell_px /= 2
-    return field * np.float32(1.4 / max(total, 1e-6) ** 0.5)
+    field: NDArray[Any] = cv2.resize(np.asarray(coarse), (width, height), interpolation=cv2.INTER_CUBIC)
+    return np.asarray(field * np.float32(1.4 / max(total, 1e-6) ** 0.5), dtype=np.float32)
+
+
+def _line(rng: np.random.Generator, size: Size, *, cell: float, roughness: float = 0.5) -> Field:
+    """Smooth noise across a picture, float32 (1, width)."""
+    return noise(rng, (1, size[1]), cell=cell * size[0], roughness=roughness)
 
 
 def _down(size: Size) -> Field:
@@ -63,8 +71,15 @@ def _flat(rng: np.random.Generator, size: Size, span: tuple[Rgb, Rgb]) -> NDArra
     return np.broadcast_to(tone.astype(np.float32), (*size, 3)).copy()
 
 
-def _mix(under: NDArray[Any], over: NDArray[Any], share: Field) -> NDArray[Any]:
-    return np.asarray(under + (over - under) * np.clip(share, 0, 1)[..., None], dtype=np.float32)
+def _mix(under: NDArray[Any], over: NDArray[Any], share: NDArray[Any]) -> NDArray[Any]:
+    part = np.clip(np.broadcast_to(share, under.shape[:2]), 0, 1, dtype=np.float32)
+    return np.asarray(cv2.blendLinear(over, under, part, 1 - part), dtype=np.float32)
+
+
+def _times(picture: NDArray[Any], factor: NDArray[Any]) -> NDArray[Any]:
+    """A picture, (H, W, 3), made brighter or darker from place to place, (H, W)."""
+    whole = np.asarray(np.broadcast_to(factor, picture.shape[:2]), dtype=np.float32)
+    return np.asarray(cv2.multiply(picture, cv2.merge([whole, whole, whole])), dtype=np.float32)
 
 
 def _sky(rng: np.random.Generator, size: Size) -> NDArray[Any]:
@@ -82,18 +97,18 @@ def _ground(rng: np.random.Generator, size: Size, base: NDArray[Any], *, depth: 
     share = np.clip(_down(size) * 1.6 - 0.6, 0, 1)
     field = near * share + far * (1 - share)
     patches = noise(rng, size, cell=140, stretch=2.0)
-    return np.asarray(base * (1 + np.float32(depth) * field + np.float32(0.1) * patches)[..., None], dtype=np.float32)
+    return _times(base, 1 + np.float32(depth) * field + np.float32(0.1) * patches)
 
 
 def _open_air(rng: np.random.Generator, size: Size, ground: NDArray[Any]) -> NDArray[Any]:
     """Sky, a line of hills or trees, ground."""
     horizon = float(rng.uniform(0.28, 0.58))
     picture = _sky(rng, size)
-    hills = horizon - np.float32(0.05) - np.float32(0.05) * noise(rng, size, cell=180, roughness=0.6)[:1]
+    hills = horizon - np.float32(0.05) - np.float32(0.05) * _line(rng, size, cell=180, roughness=0.6)
     trees = _flat(rng, size, ((50, 66, 46), (110, 124, 108)))
-    trees = trees * (1 + 0.28 * noise(rng, size, cell=22, roughness=0.8))[..., None]
+    trees = _times(trees, 1 + 0.28 * noise(rng, size, cell=22, roughness=0.8))
     picture = _mix(picture, trees, (_down(size) - hills) * np.float32(size[0] / 2.5))
-    edge = horizon + np.float32(0.012) * noise(rng, size, cell=90)[:1]
+    edge = horizon + np.float32(0.012) * _line(rng, size, cell=90)
     return _mix(picture, _ground(rng, size, ground, depth=0.24), (_down(size) - edge) * np.float32(size[0] / 2.0))
 
 
@@ -127,13 +142,13 @@ def _bricks(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     tones = table[np.floor(rows).astype(int) % 64, np.floor(shifted).astype(int) % 64]
     mortar = ((rows % 1 < 0.1) | (shifted % 1 < 0.05)).astype(np.float32)
     wall = _flat(rng, size, ((108, 66, 52), (190, 160, 140)))
-    wall = wall * (1 + tones + 0.1 * noise(rng, size, cell=8, roughness=0.8))[..., None]
+    wall = _times(wall, 1 + tones + 0.1 * noise(rng, size, cell=8, roughness=0.8))
     return _mix(wall, _flat(rng, size, ((140, 134, 126), (196, 190, 182))), 0.8 * mortar)
 
 
 def _room(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """A wall, a floor of boards, a shadow in the corner and a few frames on the wall."""
-    wall = _flat(rng, size, ((140, 130, 118), (226, 220, 206))) * (1 + 0.03 * noise(rng, size, cell=12))[..., None]
+    wall = _times(_flat(rng, size, ((140, 130, 118), (226, 220, 206))), 1 + 0.03 * noise(rng, size, cell=12))
     for _ in range(int(rng.integers(1, 5))):
         x, y = rng.uniform((0.02, 0.04), (0.85, 0.4)) * size[::-1]
         wide, tall = rng.uniform((0.05, 0.1), (0.2, 0.3)) * size[::-1]
@@ -144,20 +159,20 @@ def _room(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     boards = np.floor(_across(size) * 9 + (_down(size) - 0.5) * (_across(size) - 0.5) * 12)
     tones = rng.normal(0, 0.09, 64).astype(np.float32)[boards.astype(int) % 64]
     wood = _flat(rng, size, ((100, 72, 48), (176, 134, 92)))
-    wood = wood * (1 + tones + 0.08 * noise(rng, size, cell=40, roughness=0.8, stretch=0.2))[..., None]
+    wood = _times(wood, 1 + tones + 0.08 * noise(rng, size, cell=40, roughness=0.8, stretch=0.2))
     picture = _mix(wall, wood, (_down(size) - floor) * np.float32(size[0] / 1.5))
     lamp = (_across(size) - np.float32(rng.uniform(0.1, 0.9))) ** 2 + (
         _down(size) - np.float32(rng.uniform(0, 0.4))
     ) ** 2
-    return np.asarray(picture * (1.12 - 0.5 * np.minimum(lamp, 1))[..., None], dtype=np.float32)
+    return _times(picture, 1.12 - 0.5 * np.minimum(lamp, 1))
 
 
 def _foliage(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """Leaves in several depths."""
-    picture = _flat(rng, size, ((22, 34, 18), (62, 80, 52))) * (1 + 0.3 * noise(rng, size, cell=60))[..., None]
+    picture = _times(_flat(rng, size, ((22, 34, 18), (62, 80, 52))), 1 + 0.3 * noise(rng, size, cell=60))
     for depth in range(3):
         leaf = _flat(rng, size, ((40, 70, 26), (100, 140, 70))) * np.float32(0.7 + 0.2 * depth)
-        leaf = leaf * (1 + 0.2 * noise(rng, size, cell=10, roughness=0.8))[..., None]
+        leaf = _times(leaf, 1 + 0.2 * noise(rng, size, cell=10, roughness=0.8))
         share = noise(rng, size, cell=18 + 16 * depth, roughness=0.55) * 5 - np.float32(1 + depth)
         picture = _mix(picture, leaf, share)
     return np.asarray(picture, dtype=np.float32)
@@ -165,7 +180,7 @@ def _foliage(rng: np.random.Generator, size: Size) -> NDArray[Any]:
 
 def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
     """Blurred shapes without names, many over one another, as a full shelf out of focus."""
-    picture = _flat(rng, size, ((60, 56, 52), (190, 186, 180))) * (1 + 0.08 * noise(rng, size, cell=60))[..., None]
+    picture = _times(_flat(rng, size, ((60, 56, 52), (190, 186, 180))), 1 + 0.08 * noise(rng, size, cell=60))
     for _ in range(int(rng.integers(70, 140))):
         place = rng.uniform(0, 1, 2) * size[::-1]
         reach = float(rng.uniform(0.02, 0.14) * size[0])
@@ -176,7 +191,7 @@ def _clutter(rng: np.random.Generator, size: Size) -> NDArray[Any]:
         tone = rng.uniform(40, 210) + rng.normal(0, 26, 3)
         cv2.fillPoly(picture, [np.rint(corners * 16).astype(np.int32)], tuple(map(float, tone)), cv2.LINE_8, 4)
     soft = cv2.GaussianBlur(picture, (0, 0), float(rng.uniform(0.8, 3.0)) * size[0] / _UNIT + 0.3)
-    return np.asarray(soft * (1 + 0.06 * noise(rng, size, cell=6, roughness=0.9))[..., None], dtype=np.float32)
+    return _times(soft, 1 + 0.06 * noise(rng, size, cell=6, roughness=0.9))
 
 
 _PLACES: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDArray[Any]]](
@@ -191,6 +206,8 @@ _PLACES: Final = MappingProxyType[str, Callable[[np.random.Generator, Size], NDA
     }
 )
 KINDS: Final = tuple(_PLACES)
+WITH_SHAPES: Final = frozenset({"clutter", "room", "street"})
+"""Kinds that show frames, windows or scraps of any colour."""
 
 
 def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
@@ -206,6 +223,6 @@ def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
     """
     picture = _PLACES[kind](rng, size)
     slope = 1 + np.float32(rng.uniform(-0.15, 0.15)) * (_across(size) - np.float32(0.5))
-    seen: NDArray[Any] = cv2.GaussianBlur(picture * slope[..., None], (0, 0), 0.6)
-    seen += rng.standard_normal(size, dtype=np.float32)[..., None] * np.float32(rng.uniform(0.8, 2.5))
-    return np.asarray(np.clip(np.rint(seen), 0, 255), dtype=np.uint8)
+    seen: NDArray[Any] = cv2.GaussianBlur(_times(picture, slope), (0, 0), 0.6)
+    grain = rng.standard_normal(size, dtype=np.float32) * np.float32(rng.uniform(0.8, 2.5))
+    return np.asarray(cv2.add(seen, cv2.merge([grain, grain, grain]), dtype=cv2.CV_8U), dtype=np.uint8)

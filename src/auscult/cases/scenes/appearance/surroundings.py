@@ -14,8 +14,14 @@ Field = NDArray[np.float32]
 Pixels = NDArray[np.uint8]
 
 _TILE_PX: Final = 96
+_CELL_PX: Final = 16
+_BRIGHTER: Final = 0.7
 _FINENESS: Final = (0.005, 1.0)
 _LUMA: Final = np.array([0.299, 0.587, 0.114], np.float32)
+YCC: Final = np.array([_LUMA, [0.5, -0.418688, -0.081312], [-0.168736, -0.331264, 0.5]], np.float32)
+"""RGB to luma and two colours, red and blue, that are 0 for grey (JPEG File Interchange Format 1.02)."""
+RGB: Final = np.linalg.inv(YCC.astype(np.float64)).astype(np.float32)
+"""The way back."""
 # What a blur costs of the fineness, as a negative logarithm: measured on cut-outs at 110 pixels.
 _BLURS: Final = (0.0, 0.4, 0.6, 0.8, 1.0, 1.3, 1.7)
 _LOSSES: Final = (0.0, 0.21, 1.0, 1.68, 2.18, 2.81, 3.5)
@@ -44,30 +50,27 @@ class Tones:
     Attributes:
         mean: Mean colour, (3,).
         light: Mean luma.
-        spread: Standard deviation of luma.
         colour: Mean of largest minus smallest channel.
-        dark: Luma of its darkest places.
-        bright: Luma of its brightest places.
+        bright: Largest channel of its brighter places.
     """
 
     mean: Field
     light: float
-    spread: float
     colour: float
-    dark: float
     bright: float
 
 
 def tones_of(pixels: NDArray[Any]) -> Tones:
     """Measure (n, 3) pixels; n may be 0, which is read as mid grey."""
     if len(pixels) == 0:
-        return Tones(np.full(3, 128, np.float32), 128.0, 50.0, 20.0, 20.0, 235.0)
-    colours = pixels.astype(np.float32)
-    luma = colours @ _LUMA
-    low, high = np.percentile(luma, (3, 97))
-    red, green, blue = colours.T
-    colour = float((np.maximum(np.maximum(red, green), blue) - np.minimum(np.minimum(red, green), blue)).mean())
-    return Tones(colours.mean(axis=0), float(luma.mean()), float(luma.std()), colour, float(low), float(high))
+        return Tones(np.full(3, 128, np.float32), 128.0, 20.0, 128.0)
+    red, green, blue = np.asarray(pixels.T, np.float32, order="C")
+    luma = red * _LUMA[0] + green * _LUMA[1] + blue * _LUMA[2]
+    value = np.maximum(np.maximum(red, green), blue)
+    colour = float((value - np.minimum(np.minimum(red, green), blue)).mean())
+    mean = np.array([red.mean(), green.mean(), blue.mean()], np.float32)
+    brighter = int(_BRIGHTER * (len(value) - 1))
+    return Tones(mean, float(luma.mean()), colour, float(np.partition(value, brighter)[brighter]))
 
 
 def luma_of(pixels: NDArray[Any]) -> Field:
@@ -98,6 +101,44 @@ def _tiles(photograph: Pixels) -> list[Pixels]:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sharpness:
+    """How sharp a photograph is from place to place.
+
+    Attributes:
+        fine: Mean size of its finest detail in each cell of 16 pixels, float32 (rows, columns).
+        coarse: Mean gradient in each cell.
+    """
+
+    fine: Field
+    coarse: Field
+
+    @classmethod
+    def of(cls, photograph: Pixels) -> Sharpness:
+        """Measure a photograph, uint8 RGB (H, W, 3); cells that are cut off at the right and bottom are left out."""
+        luma = luma_of(photograph)
+        rows, columns = luma.shape[0] // _CELL_PX, luma.shape[1] // _CELL_PX
+        if rows == 0 or columns == 0:
+            return cls(np.zeros((0, 0), np.float32), np.zeros((0, 0), np.float32))
+        whole = (slice(0, rows * _CELL_PX), slice(0, columns * _CELL_PX))
+        fine, coarse = (
+            cv2.resize(field[whole], (columns, rows), interpolation=cv2.INTER_AREA)
+            for field in (np.abs(cv2.filter2D(luma, -1, _DETAIL)), _gradient(luma))
+        )
+        return cls(np.asarray(fine, np.float32), np.asarray(coarse, np.float32))
+
+    def around(self, there: tuple[slice, slice]) -> float | None:
+        """Fineness of a region as ``fineness_of`` measures it, by whole cells; None in pictures without a cell."""
+        if self.fine.size == 0:
+            return None
+        rows, columns = (
+            slice(min(side.start // _CELL_PX, cells - 1), min(-(-side.stop // _CELL_PX), cells))
+            for side, cells in zip(there, self.fine.shape, strict=True)
+        )
+        fine, coarse = float(self.fine[rows, columns].sum()), float(self.coarse[rows, columns].sum())
+        return float(np.clip(fine / coarse, *_FINENESS)) if coarse > 0 else _FINENESS[0]
+
+
 def fineness_of(*regions: Field) -> float:
     """How much finest detail there is against coarser detail: a picture's sharpness, whatever it shows.
 
@@ -124,7 +165,7 @@ def blur_between(own: float, wanted: float) -> float:
 def _gradient(luma: Field) -> Field:
     dx = cv2.Sobel(luma, cv2.CV_32F, 1, 0, scale=0.125)
     dy = cv2.Sobel(luma, cv2.CV_32F, 0, 1, scale=0.125)
-    return np.asarray(cv2.magnitude(dx, dy), dtype=np.float32)
+    return np.asarray(np.sqrt(dx * dx + dy * dy), dtype=np.float32)  # cv2.magnitude varies with memory alignment
 
 
 def fine_detail(luma: Field) -> Field:

@@ -2,7 +2,8 @@
 
 A sound's label is the name of the sub-folder it lies in; directly in ``sounds/`` it is the ``name`` of its row in
 ``sounds/names.csv`` (columns ``file,name``). Noun and verb come from ``sounds/verbs.csv`` (columns
-``label,noun,verb``), else from a short list of common sounds. Every file that cannot be used is an ``ErrorRecord``.
+``label,noun,verb``), else from a short list of common sounds. Every file that cannot be used, or that repeats an
+earlier one, is an ``ErrorRecord``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from auscult.cases.named_files import Contents
 from auscult.cases.scenes.sound import listing
 from auscult.cases.scenes.sound.clips import LIMITS, fitted, read_clip
 from auscult.cases.scenes.sound.generated import sample_count
@@ -104,8 +106,8 @@ def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple
         limits: On each file.
 
     Returns:
-        The set, which may be empty, and an error for each file that was left out: broken, silent, too short, without a
-        name, or too large.
+        The set, which may be empty, and an error for each file that was left out (broken, silent, too short, without a
+        name, too large, or the same as an earlier one) and for each row of a list that is of no use.
 
     Raises:
         UsageError: There is no folder ``sounds/``, or it holds files that need the extra `video`, which is not
@@ -116,12 +118,14 @@ def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple
     words, word_errors = listing.words(tree)
     errors = [*tree.errors, *name_errors, *word_errors]
     files: dict[str, dict[str, Path]] = {}
+    contents = Contents()
     for one in named:
         try:
-            read_clip(one.path, limits=limits)
+            clip = read_clip(one.path, limits=limits)
+            contents.add(clip.samples, one, rate_hz=clip.rate_hz)
         except InputError as error:
             errors.append(ErrorRecord.of(error, "read"))
             continue
-        files.setdefault(one.label, {})[one.name] = one.path
+        files.setdefault(one.name, {})[one.file] = one.path
     name = Path(root).resolve().name
     return FolderSounds(name=name, files=files, words=words, limits=limits), tuple(errors)

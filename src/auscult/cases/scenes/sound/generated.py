@@ -19,6 +19,7 @@ RATES_HZ = (8_000, 192_000)
 MAX_SECONDS = 600.0
 
 _MAX_SEED = 2**31
+_STROKES = frozenset({"beats_hz", "glide_hz"})  # numbers of a kind whose strokes can be counted within one span
 
 
 class GeneratedSounds:
@@ -56,6 +57,7 @@ class GeneratedSounds:
             instance=instance,
             noun=kind.noun,
             verb=kind.verb,
+            countable=_STROKES.isdisjoint(kind.ranges),
             params={**numbers, "seed": int(rng.integers(_MAX_SEED))},
         )
 

@@ -22,6 +22,8 @@ class Source:
         instance: Name of this one sound within its set; scenes of different splits share none.
         noun: What is heard, as a noun: ``siren``, ``bark``.
         verb: What its maker does, third person: ``wails``, ``barks``.
+        countable: One span of it is heard as one sound. False where strokes within a span can be counted, as of a bell,
+            and where nobody knows, as of a recording.
         params: What else is needed to make it again; JSON values.
     """
 
@@ -29,6 +31,7 @@ class Source:
     instance: str
     noun: str
     verb: str
+    countable: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -1,7 +1,8 @@
 """What common sounds are called: the noun for what is heard, the verb for what its maker does.
 
-For a label that is not listed the noun is the label, and the verb says that its maker makes such a sound: a verb that
-fits every sound, such as ``sounds``, would not tell one thing from another. A user's ``verbs.csv`` goes before both.
+For a label that is not listed the noun is the label, and the verb says that its maker makes such sounds: a verb that
+fits every sound, such as ``sounds``, would not tell one thing from another. It needs no article, whose form would hang
+on how the label is spoken (``MP3 player``). A user's ``verbs.csv`` goes before both.
 """
 
 from __future__ import annotations
@@ -91,19 +92,16 @@ _EVENTS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-_VOWELS: Final = frozenset("aeiou")
-
-
 def default_words(label: str) -> tuple[str, str]:
     """Noun and verb of a label: its own row, else that of its last word (``brown dog``), else words made of the label.
 
     Example:
         >>> default_words("brown dog"), default_words("kettle")
-        (('bark', 'barks'), ('kettle', 'makes a kettle sound'))
+        (('bark', 'barks'), ('kettle', 'makes kettle sounds'))
     """
     plain = label.lower()
     for key in (plain, plain.split()[-1] if plain.split() else ""):
         words = _EVENTS.get(key) or _MAKERS.get(key)
         if words:
             return words
-    return label, f"makes {'an' if plain[:1] in _VOWELS else 'a'} {label} sound"
+    return label, f"makes {label} sounds"

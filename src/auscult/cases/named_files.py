@@ -1,0 +1,257 @@
+"""What the files of a folder show or play: the name of the sub-folder, else a row of ``names.csv``; and which repeat.
+
+A file that repeats an earlier one is refused: under two names the same picture or sound could come into training and
+into tests.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.ids import shown
+from auscult.cases.walk import Tree
+from auscult.errors import ErrorRecord, InputError
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
+
+NAMES: Final = "names.csv"
+COLUMNS: Final = ("file", "name")
+_LIMITS: Final = Limits(max_bytes=16_777_216)
+_LONGEST: Final = 60
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+_GENERIC: Final = frozenset({"thing", "object", "item", "one", "something", "anything", "everything", "nothing"})
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file with a name for what is in it.
+
+    Attributes:
+        file: Relative to the folder, with ``/``.
+        path: The file.
+        name: As ``noun`` gives it.
+    """
+
+    file: str
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table.
+
+    Attributes:
+        cells: Stripped texts, one for each column asked for; the first is not empty.
+        line: Its (last) line in the file, from 1.
+    """
+
+    cells: tuple[str, ...]
+    line: int
+
+
+def named_files(tree: Tree, suffixes: frozenset[str], *, what: str) -> tuple[list[NamedFile], list[ErrorRecord]]:
+    """Name the files of a folder by the sub-folder each lies in, else by its row in ``names.csv``.
+
+    Args:
+        tree: The folder's files.
+        suffixes: Endings of the files that need a name.
+        what: What such a file is, for messages: ``cut-out``.
+
+    Returns:
+        The named files in natural order, and an error for each file without a usable name and for each row that names
+        no file or one that has a row already.
+    """
+    listed, errors = listed_rows(tree)
+    rows, again = first_rows(listed, path=tree.folder / NAMES)
+    home = tree.folder.name
+    unnamed = InputError(
+        f"the {what} has no name",
+        expected=f"a sub-folder of {home}/ that says what it is, or a row in {home}/{NAMES} ({','.join(COLUMNS)})",
+    )
+    errors = [*errors, *again]
+    found = []
+    for file, path in tree.with_suffix(suffixes).items():
+        given = PurePosixPath(file).parent.name or (rows[file].cells[1] if file in rows else "")
+        if not given.strip():
+            errors.append(replace(ErrorRecord.of(unnamed, "read"), path=str(path)))
+            continue
+        try:
+            found.append(NamedFile(file, path, noun(given, f"the {what}'s name", path=path)))
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    return found, errors
+
+
+def first_rows(rows: Iterable[Row], *, path: Path) -> tuple[dict[str, Row], list[ErrorRecord]]:
+    """The first row of each first cell, and an error for each further one."""
+    found: dict[str, Row] = {}
+    errors = []
+    for row in rows:
+        if found.setdefault(row.cells[0], row) is not row:
+            error = InputError(
+                f"{shown(row.cells[0])} has a row already, in line {found[row.cells[0]].line}",
+                expected="one row for each",
+                hint="remove one of the two; the first is used",
+                path=path,
+                line=row.line,
+            )
+            errors.append(ErrorRecord.of(error, "read"))
+    return found, errors
+
+
+def listed_rows(tree: Tree) -> tuple[list[Row], list[ErrorRecord]]:
+    """The rows of ``names.csv`` whose file is there, and an error for each other one."""
+    rows, errors = table(tree, NAMES, columns=COLUMNS)
+    for row in rows:
+        if row.cells[0] not in tree.files:
+            error = InputError(
+                f"the row names the file {shown(row.cells[0])}, which is not in the folder",
+                expected=f"the name of a file, relative to {tree.folder.name}/, with / between its parts",
+                hint="correct or remove the row",
+                path=tree.files[NAMES],
+                line=row.line,
+            )
+            errors.append(ErrorRecord.of(error, "read"))
+    return [row for row in rows if row.cells[0] in tree.files], errors
+
+
+def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[Row], list[ErrorRecord]]:
+    """Read a table that a folder may hold.
+
+    Args:
+        tree: The folder's files.
+        name: The table's file.
+        columns: Columns it must have; others are passed over.
+
+    Returns:
+        Its rows, none where the file is absent, and an error where it cannot be read, or for a row whose first cell is
+        empty.
+    """
+    path = tree.files.get(name)
+    if path is None:
+        return [], []
+    expected = f"a CSV file in UTF-8 with the columns {','.join(columns)}"
+    rows: list[Row] = []
+    errors: list[ErrorRecord] = []
+    try:
+        rows = list(_parsed(read_bytes(path, limits=_LIMITS).decode("utf-8-sig"), columns, path=path))
+    except UnicodeDecodeError:
+        errors.append(_unread(path, "the list is not UTF-8", expected))
+    except csv.Error as broken:
+        errors.append(_unread(path, f"the list cannot be read: {broken}", expected))
+    except InputError as error:
+        errors.append(ErrorRecord.of(error, "read"))
+    for row in rows:
+        if not row.cells[0]:
+            empty = InputError(f"the row has no {columns[0]}", expected=expected, path=path, line=row.line)
+            errors.append(ErrorRecord.of(empty, "read"))
+    return [row for row in rows if row.cells[0]], errors
+
+
+def _parsed(text: str, columns: tuple[str, ...], *, path: Path) -> Iterator[Row]:
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    if not set(columns) <= set(reader.fieldnames or ()):
+        raise InputError(
+            "the list has other columns",
+            expected=f"a CSV file in UTF-8 with the columns {','.join(columns)}",
+            path=path,
+            line=1,
+        )
+    for row in reader:
+        yield Row(tuple((row[column] or "").strip() for column in columns), reader.line_num)
+
+
+def _unread(path: Path, problem: str, expected: str) -> ErrorRecord:
+    return ErrorRecord.of(InputError(problem, expected=expected, path=path), "read")
+
+
+def plain(text: str, what: str, *, path: Path, line: int | None = None) -> str:
+    """A word or words of a user's file or folder: underscores are spaces, and spaces are single.
+
+    Args:
+        text: As it was found.
+        what: What it is, for messages: ``the noun of 'dog'``.
+        path: Where it was found.
+        line: The same.
+
+    Raises:
+        InputError: It is empty, longer than 60 characters, or not printable.
+    """
+    words = " ".join(text.replace("_", " ").split())
+    if not words or len(words) > _LONGEST or not words.isprintable():
+        problem = f"is {words[:_LONGEST]!a}" if words else "is missing"
+        raise InputError(f"{what} {problem}", expected=f"1 to {_LONGEST} printable characters", path=path, line=line)
+    return words
+
+
+def noun(text: str, what: str, *, path: Path, line: int | None = None) -> str:
+    """A countable noun that "the" can be put before; upper and lower case are one.
+
+    Raises:
+        InputError: As ``plain``; or it begins with an article, or is a word for everything, such as ``thing``, which
+            would tell no object from another.
+
+    Example:
+        >>> noun("Fire_Engine", "the name", path=Path("a.png"))
+        'fire engine'
+    """
+    # One spelling for a letter with an accent, too: file systems differ in that.
+    name = plain(unicodedata.normalize("NFC", text.casefold()), what, path=path, line=line)
+    first, last = name.split()[0], name.split()[-1]
+    if first in _ARTICLES:
+        raise InputError(
+            f"{what} {name!r} begins with an article",
+            expected="a noun without article: dog, fire engine",
+            hint=f"leave out {first!r}",
+            path=path,
+            line=line,
+        )
+    if last.removesuffix("s") in _GENERIC:
+        raise InputError(
+            f"{what} {name!r} fits everything",
+            expected="a noun that tells it from other things: dog, fire engine",
+            hint="rename the sub-folder or correct the row",
+            path=path,
+            line=line,
+        )
+    return name
+
+
+class Contents:
+    """What the files of a folder hold, so that one that repeats an earlier one is found."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, str] = {}
+
+    def add(self, content: NDArray[Any], file: NamedFile, *, rate_hz: int = 0) -> None:
+        """Take note of a file.
+
+        Args:
+            content: Its pixels or samples, decoded: so a copy in another lossless format is found as well.
+            file: The file.
+            rate_hz: Sample rate of a sound.
+
+        Raises:
+            InputError: An earlier file holds the same.
+        """
+        digest = hashlib.blake2b(repr((content.shape, content.dtype.str, rate_hz)).encode(), digest_size=32)
+        digest.update(np.ascontiguousarray(content).data)
+        earlier = self._first.setdefault(digest.digest(), file.file)
+        if earlier != file.file:
+            raise InputError(
+                f"{shown(file.file)} has the same content as {shown(earlier)}",
+                expected="files that differ, so that none is in training and in tests under two names",
+                hint="remove one of the two; the other one is used",
+                path=file.path,
+            )

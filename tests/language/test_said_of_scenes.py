@@ -1,0 +1,35 @@
+"""What is said of scenes that were made: the facts are those that were drawn."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from test_grammar import superlatives
+
+from auscult.cases.scenes.choose import SceneOptions
+from auscult.cases.scenes.facts import facts_from_json
+from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.language.grammar import describe, nulls
+from auscult.language.proof import Proof
+from auscult.rng import generator
+
+SMALL = SceneOptions(size=(96, 170), seconds=6.0, rate_hz=8000, objects=(2, 6))
+
+
+@pytest.mark.slow
+def test_a_superlative_has_several_to_choose_from_in_made_scenes(tmp_path):
+    out = tmp_path / "scenes"
+    make_scenes(MakeOptions(out=out, count=40, seed=77, scene=SMALL, workers=0))
+    checked = 0
+    for number, line in enumerate((out / "scenes.jsonl").read_text(encoding="utf-8").splitlines()):
+        facts = facts_from_json(json.loads(line)["facts"])
+        rng = generator(number, "tests", "made")
+        for one in (*describe(rng, facts, most=20), *nulls(rng, facts, most=20)):
+            for part in superlatives(one.form):
+                assert Proof(facts).values(part["of"]).count(True) > 1, one.text
+                checked += 1
+            if re.match(r"(among|of|out of) the ", one.text):
+                assert one.form["op"] == "most", one.text
+    assert checked > 100
