@@ -76,7 +76,7 @@ BAD = [
     Bad("backgrounds/broken.jpg", lambda path: text(path, b"none"), "no picture"),
     Bad("backgrounds/dot.png", lambda path: Image.new("RGB", (1, 1)).save(path), "pixels"),
     Bad("backgrounds/names.csv", lambda path: text(path, b"picture,thing\na.jpg,cup\n"), "columns"),
-    Bad("sounds/bell/broken.wav", lambda path: text(path, b"RIFFxxxx"), ""),
+    Bad("sounds/bell/broken.wav", lambda path: text(path, b"no sound"), ""),
     Bad("sounds/bell/silent.wav", lambda path: sound(path, level=0.0), "silent"),
     Bad("sounds/bell/short.wav", lambda path: sound(path, seconds=0.01), ""),
     Bad("sounds/unnamed.wav", sound, "no name"),

@@ -17,6 +17,10 @@ SOUND_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".
 """Endings that a folder of sounds is searched for; a file named alone may have any."""
 
 _BLOCK = 1 << 16
+_BEGINNINGS = (
+    *(b"OggS", b"fLaC", b"ID3", b"FORM", b".snd", b"RIFF", b"RIFX", b"RF64", b"caff", b"riff", b"wvpk"),
+    *(bytes((0xFF, second)) for second in range(0xE0, 0x100)),  # an MPEG frame
+)
 _EXPECTED = "a whole sound file: WAV, FLAC, Ogg or MP3"
 
 
@@ -58,7 +62,12 @@ def _soundfile() -> Any:
 
 
 def _decoded(data: bytes, *, path: Path, limits: Limits) -> Sound:
-    soundfile = _soundfile()
+    try:
+        soundfile = _soundfile()
+    except UsageError:
+        if data.startswith(_BEGINNINGS):
+            raise
+        raise InputError("the file is no sound that is known", expected=_EXPECTED, path=path) from None
     try:
         # From memory: of a file with a name libsndfile would look at the ending.
         with soundfile.SoundFile(io.BytesIO(data)) as file:
