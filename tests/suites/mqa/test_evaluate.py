@@ -193,8 +193,8 @@ def test_tables_have_a_row_per_judge_and_the_counts():
     assert answered["two"] == ("two", "156", "0", "156", "0", "0", "0", "0")
     assert all(len(row) == len(table.header) for table in results.all_tables.values() for row in table.rows)
     ablation = results.all_tables["image_ablation_rmse"]
-    assert ablation.header[13:] == ("Avg.", "95 %", "n", "failed", "undefined", "unparsed")
-    assert ablation.rows[1][-4:] == ("0", "104", "0", "0")
+    assert ablation.header[13:] == ("Avg.", "95 %", "n", "left out")
+    assert ablation.rows[1][-2:] == ("0", "104 failed")
     assert results.all_tables["video_seen_consistency"].rows[0][0] == "one"
 
 
@@ -333,7 +333,10 @@ def test_the_headline_says_what_is_not_in_it():
     said = {"a": right(ones[0]), "b": Answer(defect="erode"), "c": Answer(iou=0.5)}
     table = results_of(ones, {"judge": said}).all_tables["image_all_overall"]
     row = dict(zip(table.header, table.rows[0], strict=True))
-    assert [row[name] for name in ("n", "failed", "undefined", "unparsed")] == ["2", "1", "1", "1 / 1 / 2"]
+    assert [row[name] for name in ("n", "left out")] == ["2", "1 failed, 1 undefined, 1/1/2 unparsed"]
+    whole = {one.id: right(one) for one in (ones[0], ones[1])}
+    table = results_of(ones[:2], {"judge": whole}).all_tables["image_all_overall"]
+    assert table.rows[0][-2:] == ("2", "0")
 
 
 @pytest.mark.parametrize(("protocol", "words"), [("image", "counts as 0;"), ("video", "leaves the mean of its track")])

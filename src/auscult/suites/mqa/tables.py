@@ -138,17 +138,17 @@ def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequen
             *(number_text(cell.outcome, metric) for cell in row),
             _span_text(row[-1].outcome, metric),
             str(sum(cell.n for cell in row[:-1])),
-            *(str(getattr(row[-1], name)) for name in _COUNTS),
+            _left_words({name: str(getattr(row[-1], name)) for name in _COUNTS}),
         )
         for judge, row in cells.items()
     )
     return Table(
         title=f"Image protocol: {TITLES[metric]} (form of Table 4)",
-        header=("judge", *titles, "Avg.", "95 %", "n", *_COUNTS),
+        header=("judge", *titles, "Avg.", "95 %", "n", "left out"),
         rows=rows,
         note=f"{_BETTER[metric]}. Hard and medium are averaged first; Avg. is the plain mean of the "
-        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}. n: masks of all columns; unparsed: replies "
-        "without this answer",
+        f"{len(titles)} columns{'; S: seen, U: unseen' if prefix else ''}. n: masks of all columns; left out: failed, "
+        "undefined, and unparsed replies (without this answer)",
     )
 
 
@@ -174,20 +174,27 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, Cell]]) -> Tabl
     equation, over = ("Eq. 10", "masks") if block.protocol == "image" else ("Eq. 12: over tracks", "tracks")
     return Table(
         title=f"{_title(block)}: all masks",
-        header=("judge", *header.values(), "n", *_COUNTS),
+        header=("judge", *header.values(), "n", "left out"),
         rows=rows,
         note=f"In brackets: 95 % intervals by bootstrap over clips. RMSE ({equation}): lower is better. F2 in percent: "
         "F2-tables is the average of the nine columns and sees no false alarm, F2-confusion (Eq. 11) does. Spearman: "
         "order of estimated and true IoU. Coverage: share of true IoUs inside the judge's own 90 % intervals; best is "
-        f"0.900. n: {over} of the RMSE; failed and undefined: masks that are in none; unparsed: replies without IoU / "
-        "type / action.",
+        f"0.900. n: {over} of the RMSE; left out: failed and undefined masks, which are in no number, and replies "
+        "unparsed (without IoU/type/action).",
     )
 
 
-def _counted(row: Mapping[str, Cell]) -> tuple[str, ...]:
+def _counted(row: Mapping[str, Cell]) -> tuple[str, str]:
     whole = row["rmse"]
-    silent = (row[metric].unparsed for metric in ("rmse", "f2_confusion_m", "f2_confusion_a"))
-    return str(whole.n), str(whole.failed), str(whole.undefined), " / ".join(map(str, silent))
+    silent = [row[metric].unparsed for metric in ("rmse", "f2_confusion_m", "f2_confusion_a")]
+    unparsed = "/".join(map(str, silent)) if any(silent) else "0"
+    counts = {"failed": str(whole.failed), "undefined": str(whole.undefined), "unparsed": unparsed}
+    return str(whole.n), _left_words(counts)
+
+
+def _left_words(counts: Mapping[str, str]) -> str:
+    """What is not in a row, or only by a rule: ``0`` where that is nothing, so that the row stays narrow."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count != "0") or "0"
 
 
 def answers_table(block: Block, judges: Mapping[str, Mapping[str, int]]) -> Table:
