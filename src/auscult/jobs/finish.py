@@ -75,8 +75,8 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         ok=len(verdicts),
         failed=len(read.failed),
         undefined=0,
-        by_action=_counted([verdict.action or "" for verdict in verdicts], ACTIONS),
-        by_defect=_counted([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+        by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
+        by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
         metrics={**_estimated(verdicts), **metrics},
     )
 
@@ -90,7 +90,8 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     return {"estimated_iou": mean}
 
 
-def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+    """How often each name occurs, in a fixed order, for a summary; names that are not in the order are left out."""
     counts = Counter(values)
     return {name: counts[name] for name in order}
 

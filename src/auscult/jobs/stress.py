@@ -15,6 +15,7 @@ from auscult import registry
 from auscult.cases.listing import list_items
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.errors import ErrorLog
+from auscult.jobs.finish import counted_by
 from auscult.jobs.groups import Crew, each_frame
 from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.progress import Progress, Silent
@@ -152,8 +153,8 @@ def _finish(run: RunFolder) -> tuple[Summary, list[Table]]:
         ok=len(items),
         failed=len(failed),
         undefined=len(undefined),
-        by_action=_counted([truth["action"] for truth in truths], ACTIONS),
-        by_defect=_counted([truth["defect"] for truth in truths], DEFECTS),
+        by_action=counted_by([truth["action"] for truth in truths], ACTIONS),
+        by_defect=counted_by([truth["defect"] for truth in truths], DEFECTS),
         metrics={},
     )
     tables = [_made_table(items, undefined), *_undefined_table(undefined)]
@@ -162,11 +163,6 @@ def _finish(run: RunFolder) -> tuple[Summary, list[Table]]:
     run.write_json("summary.json", summary.as_json())
     run.finish()
     return summary, tables
-
-
-def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
-    counts = Counter(values)
-    return {name: counts[name] for name in order}
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:

@@ -29,6 +29,7 @@ _SECRET_WORDS = frozenset(
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
 _GIT_LIMIT_S = 3.0
+_DIGEST = re.compile(r"[0-9a-f]{32,128}")  # two of them tell a person nothing but that they differ
 
 
 def build(
@@ -122,7 +123,9 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozens
             before, after = old_values.get(name), new_values.get(name)
             if name not in ignore and before != after:
                 shown = words.format(name.replace("_", "-") if words.startswith("--") else name)
-                yield f"{shown} was {_shown(before)}, now {_shown(after)}"
+                digests = all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in (before, after))
+                told = "has changed" if digests else f"was {_shown(before)}, now {_shown(after)}"
+                yield f"{shown} {told}"
 
 
 def _unasked(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,10 +16,10 @@ from auscult.stress.masks import tracks, variants
 from auscult.stress.masks.making import Variant
 from auscult.suites.mqa.key_frame import load_proposer
 from auscult.suites.mqa.moments import OpenedMoment, digest_of, failed_row, open_moment
-from auscult.suites.mqa.options import OWN, Protocol
+from auscult.suites.mqa.options import OWN
+from auscult.suites.mqa.rows import RANKS, Protocol
 from auscult.types import Instance, Mask, Stressed
 
-RANKS: Mapping[str | None, int] = {"hard": 1, "medium": 2}
 NUMBERED = frozenset({"merge", "full_neg"})
 NO_TRACKS = "proposer_has_no_tracks"
 """Reason: a proposer's regions of two frames are not known to be one object."""
@@ -140,7 +140,7 @@ class Builder:
         places = {id(v[3]): place for place, v in enumerate(hardest)}
         for kind, difficulty, number, outcome in made:
             index = places.get(id(outcome), number)
-            rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty, 1)
+            rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty or "", 1)
             if isinstance(outcome, Scored):
                 name = f"{kind}_{rank}" if kind in NUMBERED else f"{kind}_{difficulty}" if difficulty else kind
                 negative = self._named(order, outcome.value.params.get("other"))

@@ -21,14 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.suites.mqa.rows import Candidate, Protocol
+from auscult.suites.mqa.rows import RANKS, Candidate, Protocol
 from auscult.types import DEFECTS
 
 GRADED = ("cutout", "dilate", "erode")
 NO_ITEMS = "no masks of this column"
 
 _SHORT = {"cutout": "Cut", "dilate": "Dil", "erode": "Ero"}
-_RANK_OF = {"hard": 1, "medium": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ class Column:
             return False
         if self.difficulty is not None:
             told = candidate.difficulty
-            return told == self.difficulty if told is not None else candidate.rank == _RANK_OF[self.difficulty]
+            return told == self.difficulty if told is not None else candidate.rank == RANKS[self.difficulty]
         return self.rank is None or candidate.rank in {None, self.rank}
 
 
@@ -63,7 +62,7 @@ def _columns(rank: int | None) -> tuple[Column, ...]:
     graded = (
         Column(key=f"{name}_{grade}", title=f"{_SHORT[name]} {grade[0].upper()}", defect=name, difficulty=grade)
         for name in GRADED
-        for grade in _RANK_OF
+        for grade in ("hard", "medium")
     )
     whole = (Column(key=name, title=name.capitalize(), defect=name, rank=rank) for name in ("merge", "full_neg"))
     return (Column(key="perfect", title="Perfect", defect="perfect"), *graded, *whole)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from auscult.jobs.finish import counted_by
 from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary
@@ -62,8 +62,8 @@ def finish(
         ok=len(items),
         failed=len(failed),
         undefined=undefined,
-        by_action=_counted([row["truth"]["action"] for row in items], ACTIONS),
-        by_defect=_counted([row["truth"]["defect"] for row in items], DEFECTS),
+        by_action=counted_by([row["truth"]["action"] for row in items], ACTIONS),
+        by_defect=counted_by([row["truth"]["defect"] for row in items], DEFECTS),
         metrics={},
     )
     run.write_json("summary.json", summary.as_json())
@@ -122,8 +122,3 @@ def _without_video(sample: Sample, options: BuildOptions) -> list[str]:
 def _with_remarks(table: Table, remarks: Sequence[str]) -> Table:
     note = "; ".join([table.note, *remarks])
     return Table(title=table.title, header=table.header, rows=table.rows, note=note)
-
-
-def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
-    counts = Counter(values)
-    return {name: counts[name] for name in order}

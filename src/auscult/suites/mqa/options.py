@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from auscult.errors import UsageError
 from auscult.jobs.manifests import InputOptions
 from auscult.models.proposals import MaskProposer
+from auscult.suites.mqa.rows import PROTOCOLS
 from auscult.types import Frame
 
-Protocol: TypeAlias = Literal["image", "video"]
-
-PROTOCOLS: Final[tuple[Protocol, ...]] = ("image", "video")
 OWN: Final = "own"
 ANNOTATED: Final = "annotated"
 WITHOUT_SPLITS: Final = "test"

@@ -13,7 +13,7 @@ from pathlib import Path
 from auscult.cases.grouping import natural_key
 from auscult.media.paths import safe_name
 from auscult.suites.mqa.building import Order
-from auscult.suites.mqa.options import Protocol
+from auscult.suites.mqa.rows import Protocol
 from auscult.suites.mqa.sample import Sample, split_of
 from auscult.types import Instance, Moment
 

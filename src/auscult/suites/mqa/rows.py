@@ -21,7 +21,7 @@ PROTOCOLS: tuple[Protocol, ...] = ("image", "video")
 KEY = "mqa"
 
 _NUMBERED = re.compile(r"_([0-9]{1,3})$")
-_RANKS = {"hard": 1, "medium": 2, "easy": 3}
+RANKS: Mapping[str, int] = {"hard": 1, "medium": 2, "easy": 3}
 _SHOULD = '"mqa": {"uid", "vid", "split", "protocol": "image" or "video", "frame", "rank", "track", "category", "area"}'
 
 
@@ -175,7 +175,7 @@ def _unplaced(item: Item, known: Candidate) -> Candidate:
     target = stress.get("target") if isinstance(stress, Mapping) else None
     uid = target if isinstance(target, str) else known.uid
     numbered = _NUMBERED.search(item.id)
-    rank = _RANKS.get(known.difficulty or "")
+    rank = RANKS.get(known.difficulty or "")
     if known.defect in {"merge", "full_neg"}:
         rank = int(numbered[1]) if numbered else None
     return replace(known, uid=uid, rank=rank, track=f"{uid}/{_track_name(known, rank)}")

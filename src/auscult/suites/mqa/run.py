@@ -17,7 +17,6 @@ cannot be loaded, or that crashes, costs its own cells.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -30,6 +29,7 @@ from auscult.cases.listing import ListOptions
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.errors import ErrorLog
+from auscult.jobs.finish import counted_by
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
@@ -243,8 +243,8 @@ def _outcome(
     rows = {**judged.answers, **baseline_answers(exact, constant, policy)}
     verdicts = [verdict for run in judged.runs.values() for verdict, _ in run.verdicts]
     counted = {
-        "by_action": _counted([verdict.action or "" for verdict in verdicts], ACTIONS),
-        "by_defect": _counted([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+        "by_action": counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
+        "by_defect": counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
     }
     return Outcome(
         command=COMMAND,
@@ -255,8 +255,3 @@ def _outcome(
         by_action=counted["by_action"],
         by_defect=counted["by_defect"],
     )
-
-
-def _counted(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
-    counts = Counter(values)
-    return {name: counts[name] for name in order}

@@ -12,7 +12,8 @@ from statistics import median
 from typing import Any, Final, TypeAlias
 
 from auscult.report.tables import Table
-from auscult.suites.mqa.options import PROTOCOLS, TARGETS, BuildOptions
+from auscult.suites.mqa.options import TARGETS, BuildOptions
+from auscult.suites.mqa.rows import PROTOCOLS
 from auscult.suites.mqa.sample import Sample
 from auscult.types import DEFECTS
 
