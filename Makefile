@@ -29,7 +29,7 @@ $(VENV)/.demo: $(VENV)/.core Makefile
 	@touch $@
 
 $(VENV)/.peers: $(VENV)/.demo Makefile
-	$(PIP) -e '.[dev,demo,train,video]' tqdm
+	$(PIP) -e '.[dev,demo,train,video,clip]' tqdm
 	$(PIP) --no-deps vos-benchmark
 	@touch $@
 
@@ -37,7 +37,7 @@ demo: $(VENV)/.demo
 	$(VENV)/bin/auscult demo --overwrite
 
 test: $(VENV)/.core
-	$(PY) -m pytest -n auto -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video"
+	$(PY) -m pytest -n auto -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip"
 
 test-all: $(VENV)/.peers
 	$(PY) tools/test_extras.py

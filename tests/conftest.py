@@ -15,6 +15,7 @@ ALLOWED_SKIPS = (
     "the extra `train` is not installed",
     "the extra `docs` is not installed",
     "the extra `video` is not installed",
+    "the extra `clip` is not installed",
     "vos-benchmark is not installed",
 )
 

@@ -20,6 +20,7 @@ KINDS: dict[str, str] = {
     "stressor": "auscult.stressors",
     "score": "auscult.scores",
     "judge": "auscult.judges",
+    "identity": "auscult.identities",
     "model": "auscult.models",
     "dataset": "auscult.datasets",
     "suite": "auscult.suites",

@@ -90,6 +90,7 @@ class Item:
         query: What was asked for.
         clip: The clip the frame belongs to, or None.
         time_s: The frame's time in that clip.
+        audio: The clip's sound file, or None.
         truth: What is known to be right, or None.
         others: Masks of other objects that the data set itself draws on this frame.
         extra: Keys of the input line that auscult does not know; written back as they are.
@@ -103,6 +104,7 @@ class Item:
     query: Query = Query()
     clip: str | None = None
     time_s: float | None = None
+    audio: Path | None = None
     truth: Truth | None = None
     others: tuple[MaskRef, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -171,12 +173,18 @@ class Case:
         frame: uint8 RGB (H, W, 3).
         query: What was asked for.
         others: Other objects' masks on the same frame, each bool (H, W); may be empty.
+        sound: The clip's sound, float32 (samples,) or (channels, samples), or None.
+        rate_hz: Its sample rate; None without sound.
+        time_s: The frame's time in the clip, or None.
     """
 
     id: str
     frame: Frame
     query: Query = Query()
     others: tuple[Mask, ...] = ()
+    sound: Samples | None = None
+    rate_hz: int | None = None
+    time_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +202,21 @@ class Evidence:
     boundary: bool = False
     identity: bool = False
     sound: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorMap:
+    """Where a mask is likely wrong, on a square grid over part of its frame; `arrays.error_map` reads and makes it.
+
+    Attributes:
+        box: What the grid covers, in pixels of the frame; square, and it may reach beyond the frame.
+        side: Cells along each side of the grid.
+        levels: One signed byte a cell, row by row: 7 is surely missing from the mask, -7 surely too much, 0 right.
+    """
+
+    box: Box
+    side: int
+    levels: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +238,7 @@ class Verdict:
         distractor: A short phrase for what was segmented instead, where the judge knows it.
         rationale: One plain sentence, with place and amount.
         region: Box of the worst place, for a picture; None when there is none.
+        error_map: Where it is likely wrong, from judges that look for it; None from others.
         judge: The judge's full name.
         seconds: Wall time the judge took.
     """
@@ -234,7 +258,32 @@ class Verdict:
     target: str | None = None
     distractor: str | None = None
     region: Box | None = None
+    error_map: ErrorMap | None = None
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What an identity check says: is this mask on the object that was asked for?
+
+    Attributes:
+        match: Probability that it is, 0..1.
+        exists: Whether the object asked for is in the frame at all.
+        target: A short phrase for what was meant, or None.
+        distractor: A short phrase for what was segmented instead, or None.
+        kept: Share of the mask that lies on the object asked for, 0..1, where the check can tell; None otherwise. A
+            merge has a share between: part of it is the object.
+        sound: Whether sound was listened to.
+        note: One plain sentence on what was found.
+    """
+
+    match: float
+    exists: Existence = "unchecked"
+    target: str | None = None
+    distractor: str | None = None
+    kept: float | None = None
+    sound: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +344,18 @@ class MaskJudge(Protocol):
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
         """Judge one candidate; ``action`` is left to the policy."""
+        ...
+
+
+@runtime_checkable
+class IdentityCheck(Protocol):
+    """Tells whether a mask is on the object that was asked for; evidence beside a judge's, without truth."""
+
+    name: str
+    meta: Metadata
+
+    def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
+        """Check one candidate; None where it cannot tell: no text, or words outside its vocabulary."""
         ...
 
 

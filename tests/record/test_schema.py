@@ -37,7 +37,7 @@ def test_a_row_has_exactly_the_documented_keys() -> None:
     row = schema.verdict_to_json(verdict())
     documented = (
         "id iou iou_low iou_high defect defect_probs action evidence novelty target_exists target distractor "
-        "rationale judge seconds region"
+        "rationale judge seconds region error_map"
     )
     assert set(row) == set(documented.split())
     assert row["evidence"] == {"shape": True, "boundary": True, "identity": False, "sound": False}

@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast, get_args
 
-from auscult.errors import ErrorRecord, RecordError
+from auscult.arrays import error_map
+from auscult.errors import ErrorRecord, InputError, RecordError
 from auscult.outcome import Failed, Outcome, Scored, Undefined
-from auscult.types import ACTIONS, DEFECTS, Action, Box, Defect, Evidence, Existence, Verdict
+from auscult.types import ACTIONS, DEFECTS, Action, Box, Defect, ErrorMap, Evidence, Existence, Verdict
 
 SCHEMA = 1
 
 VERDICT_KEYS = (
     "id", "iou", "iou_low", "iou_high", "defect", "defect_probs", "action", "evidence", "novelty",
-    "target_exists", "target", "distractor", "rationale", "region", "judge", "seconds",
+    "target_exists", "target", "distractor", "rationale", "region", "error_map",
+    "judge", "seconds",
 )  # fmt: skip
 
 _DECIMALS = 6
@@ -69,6 +71,7 @@ def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
     row: dict[str, Any] = {key: _rounded(getattr(verdict, key)) for key in VERDICT_KEYS if key != "evidence"}
     row["evidence"] = asdict(verdict.evidence)
     row["region"] = None if verdict.region is None else [int(edge) for edge in verdict.region]
+    row["error_map"] = None if verdict.error_map is None else error_map.to_json(verdict.error_map)
     return {**{key: row[key] for key in VERDICT_KEYS}, **{k: v for k, v in extra.items() if k not in row}}
 
 
@@ -98,6 +101,7 @@ def verdict_from_json(row: Mapping[str, Any]) -> Verdict:
         target=_text_or_none(row, "target"),
         distractor=_text_or_none(row, "distractor"),
         region=_region(row),
+        error_map=_error_map(row),
         seconds=_number_or_none(row, "seconds") or 0.0,
     )
 
@@ -215,3 +219,15 @@ def _region(row: Mapping[str, Any]) -> Box | None:
     if not whole or len(value) != 4:
         raise _wrong("region", value, "[x0, y0, x1, y1] or null")
     return value[0], value[1], value[2], value[3]
+
+
+def _error_map(row: Mapping[str, Any]) -> ErrorMap | None:
+    value = row.get("error_map")
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise _wrong("error_map", value, "an object or null")
+    try:
+        return error_map.from_json(value)
+    except InputError as error:
+        raise RecordError(error.message, expected=error.expected) from error

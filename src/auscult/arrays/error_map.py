@@ -1,0 +1,106 @@
+"""Error maps: signed levels on a grid over part of a frame, as arrays, as JSON, and painted at the frame's size."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.types import Box, ErrorMap
+
+LEVELS: Final = 7
+"""Steps on each side of 0."""
+
+_MOST_SIDE: Final = 512
+_FARTHEST: Final = 1 << 24
+
+Signed = NDArray[np.float32]
+
+
+def error_map_of(values: Signed, box: Box) -> ErrorMap:
+    """Make an error map.
+
+    Args:
+        values: (n, n), in [-1, 1]: above 0 the probability that a cell is missing from the mask, below 0, negated,
+            that it is too much.
+        box: What the grid covers, in pixels of the frame; it may reach beyond it.
+    """
+    levels = np.clip(np.rint(values * LEVELS), -LEVELS, LEVELS).astype(np.int8)
+    return ErrorMap(box=box, side=int(values.shape[0]), levels=levels.tobytes())
+
+
+def values_of(found: ErrorMap) -> Signed:
+    """The grid's values, float32 (n, n) in [-1, 1]."""
+    levels = np.frombuffer(found.levels, dtype=np.int8).reshape(found.side, found.side)
+    return (levels / np.float32(LEVELS)).astype(np.float32)
+
+
+def painted(found: ErrorMap, size: tuple[int, int]) -> Signed:
+    """The map at the size of its frame, 0 outside the grid.
+
+    Args:
+        found: The map.
+        size: (height, width) of the frame in pixels.
+
+    Returns:
+        float32 (H, W) in [-1, 1]: above 0 likely missing, below 0 likely too much.
+    """
+    import cv2  # reading a record needs no pictures
+
+    height, width = size
+    x0, y0, x1, y1 = found.box
+    scale_x, scale_y = (x1 - x0) / found.side, (y1 - y0) / found.side
+    matrix = np.array(
+        [[scale_x, 0.0, x0 + scale_x / 2 - 0.5], [0.0, scale_y, y0 + scale_y / 2 - 0.5]], dtype=np.float64
+    )
+    return np.asarray(
+        cv2.warpAffine(values_of(found), matrix, (width, height), flags=cv2.INTER_LINEAR), dtype=np.float32
+    )
+
+
+def to_json(found: ErrorMap) -> dict[str, Any]:
+    """The map as JSON values, some hundred bytes."""
+    packed = base64.b64encode(zlib.compress(found.levels, 6)).decode("ascii")
+    return {"box": list(found.box), "side": found.side, "levels": packed}
+
+
+def from_json(value: Mapping[str, Any]) -> ErrorMap:
+    """Read what ``to_json`` wrote; a stranger's record may hold anything.
+
+    Raises:
+        InputError: A part is missing, of another type or size, or unpacks to more than the grid.
+    """
+    box, side, packed = value.get("box"), value.get("side"), value.get("levels")
+    if type(side) is not int or not 0 < side <= _MOST_SIDE:
+        raise _wrong("side", side)
+    if not isinstance(box, list) or len(box) != 4 or not all(type(e) is int and abs(e) < _FARTHEST for e in box):
+        raise _wrong("box", box)
+    if box[0] >= box[2] or box[1] >= box[3]:
+        raise _wrong("box", box)
+    return ErrorMap(box=(box[0], box[1], box[2], box[3]), side=side, levels=_unpacked(packed, side * side))
+
+
+def _unpacked(packed: object, count: int) -> bytes:
+    if not isinstance(packed, str) or len(packed) > 2 * count + 64:
+        raise _wrong("levels", str(packed)[:40])
+    reader = zlib.decompressobj()
+    try:
+        levels = reader.decompress(base64.b64decode(packed, validate=True), count + 1)
+    except (zlib.error, binascii.Error, ValueError) as error:
+        raise _wrong("levels", packed[:40]) from error
+    if len(levels) != count or np.abs(np.frombuffer(levels, dtype=np.int8).astype(np.int16)).max() > LEVELS:
+        raise _wrong("levels", packed[:40])
+    return levels
+
+
+def _wrong(key: str, value: object) -> InputError:
+    return InputError(
+        f"an error map has {key} {str(value)[:80]!r}",
+        expected='{"box": [x0, y0, x1, y1], "side": cells, "levels": packed signed bytes}',
+    )
