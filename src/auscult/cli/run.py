@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auscult.cli import options, show
+from auscult.judge import DEFAULT_JUDGE
+
+if TYPE_CHECKING:
+    from auscult.suites.registered import SuiteRun
 
 Suite = Annotated[str, typer.Argument(metavar="SUITE", help="A suite of `auscult list suite`, for example mqa.")]
 Data = Annotated[
@@ -21,7 +25,7 @@ Data = Annotated[
 Judges = Annotated[
     list[str] | None,
     typer.Option(
-        "--judge", help="A judge of `auscult list judge`; repeat it for several.", show_default="masks.cues.v1"
+        "--judge", help="A judge of `auscult list judge`; repeat it for several.", show_default=DEFAULT_JUDGE
     ),
 ]
 Count = Annotated[int, typer.Option("--count", min=1, help="How many scenes, with --data scenes.")]
@@ -34,6 +38,23 @@ Split = Annotated[
 ]
 Negatives = Annotated[
     str, typer.Option("--negatives", help="Other objects: own (the data set's), or a proposer of regions.")
+]
+Generator = Annotated[
+    str,
+    typer.Option("--generator", help="Who makes the defects: standard, or freehand (same kinds, other shapes)."),
+]
+Take = Annotated[
+    str, typer.Option("--take", help="Frames of the image protocol: key (one an object), all, or every:N of them.")
+]
+Objects = Annotated[str, typer.Option("--objects", help="Objects of the source: sample (the suite's numbers), or all.")]
+LeastPx = Annotated[int, typer.Option("--least-px", min=0, help="Leave out objects with fewer pixels.")]
+SplitsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--splits-file",
+        parser=options.input_path,
+        help="JSON of split to names of photographs or sequences, where the source has no splits of its own.",
+    ),
 ]
 
 
@@ -50,8 +71,15 @@ def run(
     protocol: Protocol = "image,video",
     split: Split = "",
     negatives: Negatives = "own",
+    generator: Generator = "standard",
+    take: Take = "key",
+    objects: Objects = "sample",
+    least_px: LeastPx = 0,
+    splits_file: SplitsFile = None,
     images: options.Images = None,
     policy: options.Policy = "default",
+    identity: options.Identity = None,
+    identity_weights: options.IdentityWeights = None,
     workers: options.Workers = None,
     timeout: options.Timeout = 120.0,
     overwrite: options.Overwrite = False,
@@ -72,8 +100,15 @@ def run(
         protocols=options.names(protocol),
         splits=options.names(split),
         negatives=negatives,
+        generator=generator,
+        take=take,
+        objects=objects,
+        least_px=least_px,
+        splits_file=splits_file,
         images=images,
         policy=policy,
+        identity=identity,
+        identity_weights=identity_weights,
         workers=workers,
         timeout_s=timeout,
         overwrite=overwrite,
@@ -82,9 +117,14 @@ def run(
     found = load_suite(suite)
     with show.progress_bar(quiet=quiet) as progress:
         done = found.run(job, progress)
+    _tell(done, out, json=json)
+    show.exit_code(done.summary, max_failed=max_failed, record=out)
+
+
+def _tell(done: SuiteRun, out: Path, *, json: bool) -> None:
+    """Print the summary as JSON, or the tables that fit a console."""
     if json:
         show.as_json(done.summary.as_json())
-    else:
-        show.tables(done.shown)
-        show.say(f"report: {out / 'report.html'}")
-    show.exit_code(done.summary, max_failed=max_failed, record=out)
+        return
+    show.tables(done.shown)
+    show.say(f"report: {out / 'report.html'}")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from auscult.report.tables import Table
 
 _OF_MASKS = frozenset({"kind", "difficulty"})
-_OF_SUITE = frozenset({"protocol", "split", "count", "negatives", "key_frame"})
+_MAKING = ("count", "negatives", "key_frame", "generator", "take", "objects", "least_px", "splits_file")
+_OF_SUITE = frozenset({"protocol", "split", *_MAKING})
+_WANTED = ("protocols", "splits", *_MAKING)
 
 Source = Annotated[
     Path,
@@ -52,6 +54,25 @@ KeyFrame = Annotated[
     str,
     typer.Option("--key-frame", help="With --suite: objects are counted as annotated, or by a model that proposes."),
 ]
+Generator = Annotated[
+    str,
+    typer.Option("--generator", help="With --suite: who makes the defects, standard or freehand (other shapes)."),
+]
+Take = Annotated[
+    str, typer.Option("--take", help="With --suite: frames of the image protocol: key, all, or every:N of them.")
+]
+Objects = Annotated[
+    str, typer.Option("--objects", help="With --suite: sample (the numbers of MQ-RAVSBench), or all of INPUT.")
+]
+LeastPx = Annotated[int, typer.Option("--least-px", min=0, help="With --suite: leave out objects with fewer pixels.")]
+SplitsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--splits-file",
+        parser=options.input_path,
+        help="With --suite: JSON of split to names of photographs or sequences, for an INPUT without splits.",
+    ),
+]
 
 app = typer.Typer(help="Make controlled test material: what can go wrong, on purpose.", no_args_is_help=True)
 
@@ -76,6 +97,11 @@ def stress_masks_command(
     count: Count = None,
     negatives: Negatives = "own",
     key_frame: KeyFrame = "annotated",
+    generator: Generator = "standard",
+    take: Take = "key",
+    objects: Objects = "sample",
+    least_px: LeastPx = 0,
+    splits_file: SplitsFile = None,
     text: options.Text = None,
     texts: options.Texts = None,
     frames: options.Frames = None,
@@ -107,18 +133,23 @@ def stress_masks_command(
         if suite is None:
             summary, shown = _stress_masks(shared, kind=kind, difficulty=difficulty, progress=progress)
         else:
-            wanted: dict[str, Any] = {"count": count, "negatives": negatives, "key_frame": key_frame}
-            wanted |= {"protocols": options.names(protocol), "splits": options.names(split)}
+            names = options.names(protocol), options.names(split)
+            given = count, negatives, key_frame, generator, take, objects, least_px, splits_file
+            wanted = dict(zip(_WANTED, (*names, *given), strict=True))
             summary, shown = _build(suite, shared | wanted, progress)
     if json:
         show.as_json(summary.as_json())
     else:
         show.tables(shown)
-        if summary.ok and suite is None:  # the others of a frame are variants of one object: together they give it away
-            show.say(f"next: auscult audit {out} --alone --out {out}-audit")
-        elif summary.ok:
-            show.say(f"next: auscult run mqa --data {out} --out {out}-run")
+        if summary.ok:
+            show.say(f"next: {_next(suite, out)}")
     show.exit_code(summary, max_failed=max_failed, record=out)
+
+
+def _next(suite: str | None, out: Path) -> str:
+    if suite is None:  # the others of a frame are variants of one object: together they give it away
+        return f"auscult audit {out} --alone --out {out}-audit"
+    return f"auscult run mqa --data {out} --out {out}-run"
 
 
 def _refuse_mixed(suite: str | None, given: frozenset[str]) -> None:

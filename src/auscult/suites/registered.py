@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.jobs.progress import Progress
+from auscult.judge import DEFAULT_JUDGE
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.types import Metadata
@@ -17,7 +18,7 @@ from auscult.work.pool import default_workers
 
 SCENES = "scenes"
 DEFAULT_COUNT = 50
-DEFAULT_JUDGES = ("masks.cues.v1",)
+DEFAULT_JUDGES = (DEFAULT_JUDGE,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,14 @@ class SuiteOptions:
         splits: Splits of the source to use; those that the suite asks for where empty.
         negatives: Where wrong objects come from, a word of the suite.
         images: Folder of the pictures, where ``data`` names them without their folder.
+        generator: Who makes the defects: ``standard``, or ``freehand``, the same kinds in other shapes.
+        take: Frames of the image protocol: ``key``, ``all``, or ``every:N``.
+        objects: ``sample`` for the suite's numbers, ``all`` for every object of the source.
+        least_px: Objects with fewer pixels are left out.
+        splits_file: A JSON file that says which photograph or sequence is in which split.
         policy: Name of a shipped policy, or a policy file.
+        identity: Name of a registered identity check that is asked beside every judge; None for none.
+        identity_weights: Folder of weights for a check whose weights the user brings.
         workers: Worker processes; None for one per processor, 0 for this process.
         timeout_s: Limit for the masks of one frame together.
         overwrite: Start anew over an earlier record.
@@ -52,7 +60,14 @@ class SuiteOptions:
     splits: tuple[str, ...] = ()
     negatives: str = "own"
     images: Path | None = None
+    generator: str = "standard"
+    take: str = "key"
+    objects: str = "sample"
+    least_px: int = 0
+    splits_file: Path | None = None
     policy: str = "default"
+    identity: str | None = None
+    identity_weights: Path | None = None
     workers: int | None = None
     timeout_s: float = 120.0
     overwrite: bool = False
@@ -125,7 +140,14 @@ def run(
     splits: Sequence[str] = (),
     negatives: str = "own",
     images: Path | str | None = None,
+    generator: str = "standard",
+    take: str = "key",
+    objects: str = "sample",
+    least_px: int = 0,
+    splits_file: Path | str | None = None,
     policy: str = "default",
+    identity: str | None = None,
+    identity_weights: Path | str | None = None,
     workers: int | None = None,
     timeout_s: float = 120.0,
     overwrite: bool = False,
@@ -145,7 +167,14 @@ def run(
         splits: Splits of the source to use; those that the suite asks for where empty.
         negatives: Where wrong objects come from: ``own`` for the data set, else a proposer of regions.
         images: Folder of the pictures, where ``data`` names them without their folder.
+        generator: Who makes the defects: ``standard``, or ``freehand``, the same kinds in other shapes.
+        take: Frames of the image protocol: ``key``, ``all``, or ``every:N``.
+        objects: ``sample`` for the suite's numbers, ``all`` for every object of the source.
+        least_px: Objects with fewer pixels are left out.
+        splits_file: A JSON file that says which photograph or sequence is in which split.
         policy: Name of a shipped policy, or a policy file.
+        identity: Name of a registered identity check that is asked beside every judge; None for none.
+        identity_weights: Folder of weights for a check whose weights the user brings.
         workers: Worker processes; None for one per processor, 0 for this process.
         timeout_s: Limit for the masks of one frame together.
         overwrite: Start anew over an earlier record.
@@ -155,7 +184,7 @@ def run(
         Summary and tables; the whole record lies in ``out``.
 
     Raises:
-        UnknownName: There is no such suite or judge.
+        UnknownName: There is no such suite, judge or identity check.
         UsageError: An option is wrong, or ``data`` holds nothing to judge.
         RecordError: The folder is in use, or was made with other arguments.
     """
@@ -170,7 +199,14 @@ def run(
         splits=tuple(splits),
         negatives=negatives,
         images=None if images is None else Path(images),
+        generator=generator,
+        take=take,
+        objects=objects,
+        least_px=least_px,
+        splits_file=None if splits_file is None else Path(splits_file),
         policy=policy,
+        identity=identity,
+        identity_weights=None if identity_weights is None else Path(identity_weights),
         workers=workers,
         timeout_s=timeout_s,
         overwrite=overwrite,

@@ -58,8 +58,26 @@ def benchmark_of(options: SuiteOptions, progress: Progress) -> Benchmark:
         )
     listing = _listed(source, options)
     if listing is not None and any(_stands(item) for item in listing.items):
+        _refuse_making(options, source)
         return Benchmark(source=source, listing=listing, made=False)
     return _built(source, options, progress)
+
+
+def _refuse_making(options: SuiteOptions, source: Path) -> None:
+    """Refuse to say how masks are made where they are made already.
+
+    Raises:
+        UsageError: An option asks for another benchmark than ``source`` holds.
+    """
+    plain = SuiteOptions(data=options.data, out=options.out)
+    for name in ("generator", "take", "objects", "least_px", "splits_file"):
+        if getattr(options, name) != getattr(plain, name):
+            raise UsageError(
+                f"--{name.replace('_', '-')} says how a benchmark is made, and this one is made already",
+                path=source,
+                expected="a source with true masks",
+                hint="leave the option out, or name the source that the benchmark was made from",
+            )
 
 
 def _listed(source: Path, options: SuiteOptions) -> Listing | None:
@@ -89,6 +107,11 @@ def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark
             protocols=options.protocols,
             splits=options.splits,
             negatives=options.negatives,
+            generator=options.generator,
+            take=options.take,
+            objects=options.objects,
+            least_px=options.least_px,
+            splits_file=options.splits_file,
         ),
         progress,
     )

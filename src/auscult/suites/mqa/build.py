@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,13 +34,15 @@ from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.suites.mqa.building import Order, make_builder
+from auscult.suites.mqa.building import Built, Order, make_builder
 from auscult.suites.mqa.finishing import SURVEY, finish
 from auscult.suites.mqa.keeping import Keeper
 from auscult.suites.mqa.key_frame import UNREADABLE, Looked, make_finder
 from auscult.suites.mqa.moments import digest_of
 from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.orders import media_of, orders_of
+from auscult.suites.mqa.orders import media_of, orders_of, taken_of
+from auscult.suites.mqa.parts import read_parts, splits_digest, with_parts
+from auscult.suites.mqa.rows import KEY
 from auscult.suites.mqa.sample import Sample, choose, split_of, split_remarks, splits_in, with_photographs
 from auscult.suites.mqa.statistics import REASON_WORDS
 from auscult.types import Instance
@@ -48,6 +50,8 @@ from auscult.work.pool import Task, TaskResult, run_tasks
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+_SHORT = 12
 
 # The sample follows from the whole listing: a source that has gained an instance would give another benchmark.
 _SAME_BENCHMARK = SAME_RESULT - {"items", "listed"}
@@ -71,20 +75,25 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
     options.check()
     make_finder(options.key_frame)  # here a name that nobody registered stops it, before anything is written
     make_builder(options.negatives, seed=options.seed)
+    parts = None if options.splits_file is None else read_parts(options.splits_file)
     listener = progress or Silent()
     listing = list_instances(options.source, options.listing)
     loose = listing.layout == "datasets.folder.v1"  # any other layout says itself what is a clip
     instances = with_photographs(listing.instances) if loose else listing.instances
+    if parts is not None:
+        instances = with_parts(instances, parts)
     _refuse_nothing(instances, options, broken=bool(listing.errors))
-    with open_run(options.out, _manifest(options, listing), overwrite=options.overwrite, ignore=_SAME_BENCHMARK) as run:
+    with open_run(
+        options.out, _manifest(options, listing, instances), overwrite=options.overwrite, ignore=_SAME_BENCHMARK
+    ) as run:
         run.remove("errors.jsonl")  # whatever failed before is tried again now
         errors = ErrorLog(run)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         job = _Job(run, errors, options=options, progress=listener)
         sample, looked = job.sample(instances)
         media = media_of(sample.instances)
-        key_frames = {name: found.frame for name, found in looked.items() if found.frame is not None}
-        orders = orders_of(sample, key_frames, protocols=options.protocols, media=media)
+        taken = {name: taken_of(found, options) for name, found in looked.items() if found.frame is not None}
+        orders = orders_of(sample, taken, options=options, media=media)
         job.make(orders, Keeper(run, errors, media))
         remarks = (*listing.notes, *split_remarks(instances))
         return finish(run, orders, sample=sample, options=options, remarks=remarks)
@@ -141,7 +150,9 @@ class _Job:
     def _look(self, instances: Sequence[Instance]) -> Iterator[Looked]:
         self._progress.stage("opening masks", len(instances))
         tasks = (Task(instance.id, instance) for instance in instances)
-        for result in self._each(partial(make_finder, self._options.key_frame), tasks, stage="read"):
+        for result in self._each(
+            partial(make_finder, self._options.key_frame, least_px=self._options.least_px), tasks, stage="read"
+        ):
             found = result.outcome
             if isinstance(found, Failed):
                 row = error_to_json(result.key, found.error)
@@ -157,13 +168,15 @@ class _Job:
         self._progress.stage("making masks", len(orders))
         self._progress.step(len(orders) - len(wanted))
         by_key = {order.key: order for order in wanted}
-        make = partial(make_builder, self._options.negatives, seed=self._options.seed)
+        options = self._options
+        making = _making(options)
+        make = partial(make_builder, options.negatives, seed=options.seed, generator=options.generator)
         for result in self._each(make, (Task(order.key, order) for order in wanted), stage="stress"):
             instance = by_key[result.key].instance
             if isinstance(result.outcome, Failed):
                 self._errors.keep([error_to_json(instance.id, result.outcome.error)])
             else:
-                keep(instance, result.outcome)
+                keep(instance, _signed(result.outcome, making))
 
     def _each(
         self, make: Callable[[], Callable[[P], R]], tasks: Iterable[Task[P]], *, stage: str
@@ -172,6 +185,17 @@ class _Job:
         for result in run_tasks(make, tasks, workers=options.crew_size, timeout_s=options.timeout_s, stage=stage):
             yield result
             self._progress.step()
+
+
+def _making(options: BuildOptions) -> dict[str, str]:
+    """What a score over these masks depends on, for their lines: how instances and frames were chosen."""
+    division = splits_digest(options.splits_file)
+    return options.making | ({} if division is None else {"splits_file": division[:_SHORT]})
+
+
+def _signed(built: Built, making: Mapping[str, str]) -> Built:
+    """What was built, its lines saying how it was chosen."""
+    return replace(built, items=[{**row, KEY: {**row[KEY], **making}} for row in built.items])
 
 
 def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
@@ -199,7 +223,7 @@ def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
             )
 
 
-def _manifest(options: BuildOptions, listing: InstanceListing) -> dict[str, Any]:
+def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
     everything = {
         "source": str(options.source.resolve()),
         "out": str(options.out),
@@ -209,6 +233,11 @@ def _manifest(options: BuildOptions, listing: InstanceListing) -> dict[str, Any]
         "count": options.count,
         "negatives": _name_of(options.negatives),
         "keyframe": _name_of(options.key_frame),  # a manifest masks what is called a key
+        "generator": options.generator,
+        "take": options.take,
+        "objects": options.objects,
+        "least_px": options.least_px,
+        "splits_file": splits_digest(options.splits_file),
         "seed": options.seed,
         "workers": options.crew_size,
         "timeout": options.timeout_s,
@@ -222,8 +251,8 @@ def _manifest(options: BuildOptions, listing: InstanceListing) -> dict[str, Any]
         seeds={"seed": options.seed},
         inputs={
             "layout": listing.layout,
-            "items": len(listing.instances),
-            "listed": digest_json([_listed(instance) for instance in listing.instances]),
+            "items": len(instances),
+            "listed": digest_json([_listed(instance) for instance in instances]),
             "notes": list(listing.notes),
         },
     )

@@ -16,7 +16,7 @@ from auscult.stress.masks import tracks, variants
 from auscult.stress.masks.making import Variant
 from auscult.suites.mqa.key_frame import load_proposer
 from auscult.suites.mqa.moments import OpenedMoment, digest_of, failed_row, open_moment
-from auscult.suites.mqa.options import OWN
+from auscult.suites.mqa.options import GENERATORS, OWN, STANDARD
 from auscult.suites.mqa.rows import RANKS, Protocol
 from auscult.types import Instance, Mask, Stressed
 
@@ -37,6 +37,7 @@ class Order:
         numbers: Number of each of those frames in its clip.
         frames: Name of each of those frames in the output folder.
         sound: Name of the clip's sound there.
+        several: One of several frames of an instance in the image protocol, each an order of its own.
     """
 
     instance: Instance
@@ -46,11 +47,17 @@ class Order:
     numbers: tuple[int, ...]
     frames: tuple[str, ...]
     sound: str | None = None
+    several: bool = False
+
+    @property
+    def made_for(self) -> str:
+        """What the masks are drawn for: another frame has other masks."""
+        return f"{self.instance.id}/{self.numbers[0]:05d}" if self.several else self.instance.id
 
     @property
     def key(self) -> str:
         """Unique among the orders."""
-        return f"{self.protocol}/{self.instance.id}"
+        return f"{self.protocol}/{self.made_for}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +85,7 @@ class Candidate:
 
     Attributes:
         name: Unique within the instance and moment: ``erode_hard``, ``merge_1``.
-        kind: The defect.
+        kind: The stressor's bare name; the defect, of the standard generator.
         rank: 1 is the hardest of its kind.
         place: Its moment's place in the order.
         made: The mask and its truth.
@@ -100,10 +107,12 @@ class Builder:
     Attributes:
         seed: The run's seed.
         proposer: Where other objects come from; None for the data set's own.
+        generator: Who makes the defects, a key of ``GENERATORS``.
     """
 
     seed: int
     proposer: MaskProposer | None = None
+    generator: str = STANDARD
 
     def __call__(self, order: Order) -> Built:
         """Make an order; an instance that cannot be read costs itself."""
@@ -117,7 +126,7 @@ class Builder:
         items = []
         for candidate in made:
             files[_mask_name(order, candidate)] = encode_mask(candidate.made.output)
-            items.append(_line(order, candidate, opened[candidate.place]))
+            items.append(_line(order, candidate, opened[candidate.place], generator=self.generator))
         target = {
             "id": order.key,
             "uid": order.instance.id,
@@ -135,18 +144,25 @@ class Builder:
         mask = _target(opened)
         target = tracks.target_of(mask, self._others(order, opened))
         candidates, undefined = [], []
-        made = list(variants(target, seed=self.seed, key=order.instance.id))
+        made = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
         hardest = sorted((v for v in made if v[0] == "merge" and isinstance(v[3], Scored)), key=_easier)
         places = {id(v[3]): place for place, v in enumerate(hardest)}
         for kind, difficulty, number, outcome in made:
             index = places.get(id(outcome), number)
             rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty or "", 1)
             if isinstance(outcome, Scored):
-                name = f"{kind}_{rank}" if kind in NUMBERED else f"{kind}_{difficulty}" if difficulty else kind
+                defect = outcome.value.truth.defect or kind
+                name = f"{defect}_{rank}" if kind in NUMBERED else f"{defect}_{difficulty}" if difficulty else defect
                 negative = self._named(order, outcome.value.params.get("other"))
                 candidates.append(Candidate(name, kind, rank, 0, outcome.value, negative))
             elif isinstance(outcome, Undefined):
-                undefined.append({"kind": kind, "difficulty": difficulty, "reason": outcome.reason})
+                undefined.append(
+                    {
+                        "kind": kind.removeprefix(f"{self.generator}_"),
+                        "difficulty": difficulty,
+                        "reason": outcome.reason,
+                    }
+                )
         return candidates, undefined
 
     def _others(self, order: Order, opened: OpenedMoment) -> Sequence[Mask | None]:
@@ -183,19 +199,21 @@ class Builder:
         return NO_TRACKS if self.proposer is not None and reason == "no_other_object" else reason
 
 
-def make_builder(negatives: str | MaskProposer, *, seed: int) -> Builder:
+def make_builder(negatives: str | MaskProposer, *, seed: int, generator: str = STANDARD) -> Builder:
     """Make the worker's function; module-level, so that a child process can be told to call it.
 
     Args:
         negatives: As ``BuildOptions.negatives``.
         seed: The run's seed.
+        generator: As ``BuildOptions.generator``.
 
     Raises:
         UnknownName: No such proposer.
     """
     if not isinstance(negatives, str):
-        return Builder(seed=seed, proposer=negatives)
-    return Builder(seed=seed, proposer=None if negatives == OWN else load_proposer(negatives))
+        return Builder(seed=seed, proposer=negatives, generator=generator)
+    proposer = None if negatives == OWN else load_proposer(negatives)
+    return Builder(seed=seed, proposer=proposer, generator=generator)
 
 
 def _easier(variant: Variant) -> float:
@@ -222,7 +240,7 @@ def _mask_name(order: Order, candidate: Candidate) -> str:
     return f"masks/{_folder(order)}/{order.protocol}/{candidate.name}/{order.numbers[candidate.place]:05d}.png"
 
 
-def _line(order: Order, candidate: Candidate, opened: OpenedMoment) -> dict[str, Any]:
+def _line(order: Order, candidate: Candidate, opened: OpenedMoment, *, generator: str) -> dict[str, Any]:
     """One line of ``items.jsonl``."""
     instance, frame = order.instance, order.numbers[candidate.place]
     moment, truth = instance.moments[order.moments[candidate.place]], candidate.made.truth
@@ -252,4 +270,6 @@ def _line(order: Order, candidate: Candidate, opened: OpenedMoment) -> dict[str,
     }
     if candidate.negative:
         row["mqa"]["negative"] = candidate.negative
+    if generator != STANDARD:
+        row["mqa"]["generator"] = generator
     return row

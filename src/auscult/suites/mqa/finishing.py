@@ -53,8 +53,9 @@ def finish(
     for name, table in tables.items():
         run.write_json(f"tables/{name}.json", asdict(table))
     run.write_text(FIGURE, iou_figure(items))
-    for file, data in layout_files(items, orders, key_frames=_key_frames(run, orders)).items():
-        run.write_bytes(file, data, durable=False)
+    if not options.step:  # the release has one frame an instance in its image protocol
+        for file, data in layout_files(items, orders, key_frames=_key_frames(run, orders)).items():
+            run.write_bytes(file, data, durable=False)
     undefined = sum(entry.get("count", 1) for row in targets for entry in row["undefined"])
     summary = Summary(
         command="stress masks",
@@ -104,7 +105,8 @@ def _key_frames(run: RunFolder, orders: Sequence[Order]) -> dict[str, int]:
 
 
 def _key_of(row: Mapping[str, Any]) -> str:
-    return f"{row['mqa']['protocol']}/{row['mqa']['uid']}"
+    """The order of a row: its id without the mask's name and, in the video protocol, the frame's number."""
+    return str(row["id"]).rsplit("/", 1 if row["mqa"]["protocol"] == "image" else 2)[0]
 
 
 def _without_video(sample: Sample, options: BuildOptions) -> list[str]:

@@ -40,22 +40,25 @@ def line_of(item: Item, folder: Path) -> dict[str, Any]:
     home = folder.resolve()
     row: dict[str, Any] = {"id": item.id, "frame": _name(item.frame, home), "mask": _mask(item.mask, home)}
     row |= asked(item)
+    if item.audio is not None:
+        row["audio"] = _name(item.audio, home)
     if item.truth is not None:
         row["truth"] = _truth(item.truth, home)
     return row | {key: _kept(item, key, home) for key in item.extra if key not in row}
 
 
 def _kept(item: Item, key: str, home: Path) -> Any:
-    """A further key of the line; paths of sound and video are told from the new folder."""
+    """A further key of the line; the path of a video is told from the new folder."""
     value = item.extra[key]
-    if key in {"audio", "video"} and isinstance(value, str) and item.source is not None and "\0" not in value:
+    if key == "video" and isinstance(value, str) and item.source is not None and "\0" not in value:
         return _name(item.source.parent / value, home)
     return value
 
 
 def _paths(item: Item) -> list[Path]:
     masks = (item.mask, None if item.truth is None else item.truth.mask)
-    return [item.frame, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
+    sound = () if item.audio is None else (item.audio,)
+    return [item.frame, *sound, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
 
 
 def _name(path: Path, home: Path) -> str:

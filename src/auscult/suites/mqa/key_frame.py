@@ -101,9 +101,11 @@ class Finder:
 
     Attributes:
         detector: Counts the objects of a frame; None to count the annotated ones.
+        least_px: A target with fewer pixels does not show.
     """
 
     detector: Detector | None = None
+    least_px: int = 0
 
     def __call__(self, instance: Instance) -> Looked:
         """Open every moment of an instance; one that cannot be opened costs the instance."""
@@ -120,13 +122,13 @@ class Finder:
             return Looked(
                 id=instance.id, frame=None, reason=UNREADABLE, errors=(*remarks, failed_row(instance, error, "read"))
             )
-        frame = key_frame(objects, areas)
+        frame = key_frame(objects, [area if area >= self.least_px else 0 for area in areas])
         return Looked(
             id=instance.id,
             frame=frame,
             objects=tuple(objects),
             areas=tuple(areas),
-            reason="target_empty" if frame is None else "",
+            reason="" if frame is not None else "too_small" if any(areas) else "target_empty",
             errors=tuple(remarks),
         )
 
@@ -136,18 +138,19 @@ class Finder:
         return self.detector(read_frame(moment.frame))
 
 
-def make_finder(key_frame: str | Detector) -> Finder:
+def make_finder(key_frame: str | Detector, *, least_px: int = 0) -> Finder:
     """Make the worker's function; module-level, so that a child process can be told to call it.
 
     Args:
         key_frame: As ``BuildOptions.key_frame``.
+        least_px: As ``BuildOptions.least_px``.
 
     Raises:
         UnknownName: No such proposer.
     """
     if not isinstance(key_frame, str):
-        return Finder(key_frame)
-    return Finder(None if key_frame == ANNOTATED else count_objects(load_proposer(key_frame)))
+        return Finder(key_frame, least_px)
+    return Finder(None if key_frame == ANNOTATED else count_objects(load_proposer(key_frame)), least_px)
 
 
 def load_proposer(name: str) -> MaskProposer:

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Undefined
 from auscult.score.stats import F2Macro, coverage, f2_confusion, f2_tables, f2_video, rmse, rmse_video
 from auscult.score.stats.resample import Floats, FromSums
@@ -130,15 +131,16 @@ def _track_means(pairs: Sequence[Pair], unparsed: Unparsed) -> list[tuple[str, f
     tracks: dict[str, list[Pair]] = {}
     for one, answer in pairs:
         tracks.setdefault(one.track, []).append((one, answer))
-    found = []
-    for group in tracks.values():
+    frames: list[tuple[tuple[str, str], float, float]] = []
+    for track, group in tracks.items():
         told = [(answer.iou, one.iou or 0.0) for one, answer in group if answer.iou is not None]
         if not told and unparsed == "wrong":
             told = [(0.0, one.iou or 0.0) for one, _ in group]
-        if told:
-            means = np.mean(told, axis=0)
-            found.append((group[0][0].clip, float(means[0]), float(means[1])))
-    return found
+        frames += [((track, group[0][0].clip), *pair) for pair in told]
+    of_track = [frame[0] for frame in frames]
+    names, estimates = group_means([frame[1] for frame in frames], of_track)
+    _, truths = group_means([frame[2] for frame in frames], of_track)
+    return [(name[1], float(told), float(true)) for name, told, true in zip(names, estimates, truths, strict=True)]
 
 
 def _by_track(

@@ -1,24 +1,43 @@
-"""What the building of the benchmark asks for: targets, protocols, key frames and negatives."""
+"""What the building of the benchmark asks for: targets, protocols, key frames, negatives and makers of defects."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from auscult.errors import UsageError
 from auscult.jobs.manifests import InputOptions
 from auscult.models.proposals import MaskProposer
 from auscult.suites.mqa.rows import PROTOCOLS
-from auscult.types import Frame
+from auscult.types import DEFECTS, Frame
 
 OWN: Final = "own"
 ANNOTATED: Final = "annotated"
 WITHOUT_SPLITS: Final = "test"
 """The split of instances whose source has none."""
 
-LEFT_OUT: Final = frozenset({"val", "test_n"})
-"""Splits that are taken only when they are asked for: held back for choosing models, and null expressions."""
+UNLISTED: Final = "in no split"
+"""The split of instances that a file of splits does not name."""
+
+LEFT_OUT: Final = frozenset({"val", "test_n", UNLISTED})
+"""Splits that are taken only when they are asked for: held back for choosing models, null expressions, unnamed."""
+
+STANDARD: Final = "standard"
+FREEHAND: Final = "freehand"
+GENERATORS: Final[Mapping[str, tuple[str, ...]]] = {
+    STANDARD: DEFECTS,
+    FREEHAND: tuple(f"freehand_{kind}" if kind in {"cutout", "dilate", "erode"} else kind for kind in DEFECTS),
+}
+"""Makers of defects: name to its stressors, in the order of the taxonomy."""
+
+SAMPLE: Final = "sample"
+EVERYTHING: Final = "all"
+KEY: Final = "key"
+_STEP: Final = "every:"
+_DIGITS: Final = 9
+_MOST: Final = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +68,10 @@ class Target:
         )
 
 
+ALL_THERE: Final = Target(clips=_MOST, instances=_MOST, videos=_MOST)
+"""Whatever the source has."""
+
+
 TARGETS: Final[Mapping[str, Target]] = {
     "train": Target(clips=1306, instances=1306, doubled=False),
     "test_s": Target(clips=269, instances=437, videos=60),
@@ -74,6 +97,13 @@ class BuildOptions(InputOptions):
         key_frame: ``annotated`` to count the annotated objects, the name of a registered proposer to count regions, or
             a function that counts the objects of a frame. What is passed itself goes to worker processes: it must be
             picklable.
+        generator: Who makes the defects: ``standard`` (``auscult.stress.masks``), or ``freehand``, the same taxonomy
+            and windows in other shapes; image protocol only.
+        take: Frames of the image protocol: ``key`` for one an instance, ``all``, or ``every:N`` for each n-th one that
+            shows the target.
+        objects: ``sample`` for the numbers of MQ-RAVSBench, at most two a clip; ``all`` for every instance.
+        least_px: Frames whose target has fewer pixels are left out; image protocol only.
+        splits_file: Tells the splits of a source that has none; see ``parts``.
     """
 
     seed: int = 0
@@ -82,10 +112,27 @@ class BuildOptions(InputOptions):
     count: int | None = None
     negatives: str | MaskProposer = OWN
     key_frame: str | Callable[[Frame], int] = ANNOTATED
+    generator: str = STANDARD
+    take: str = KEY
+    objects: str = SAMPLE
+    least_px: int = 0
+    splits_file: Path | None = None
+
+    @property
+    def step(self) -> int:
+        """Each how many frames one is taken; 0 for the key frame alone."""
+        return 0 if self.take == KEY else 1 if self.take == EVERYTHING else int(self.take.removeprefix(_STEP))
+
+    @property
+    def making(self) -> dict[str, str]:
+        """What was asked for beside the paper's own way of choosing instances and frames."""
+        plain = {"take": KEY, "objects": SAMPLE, "least_px": 0}
+        return {name: str(getattr(self, name)) for name, value in plain.items() if getattr(self, name) != value}
 
     def target(self, split: str) -> Target:
         """How much of a split is wanted."""
-        return TARGETS.get(split, OTHER_TARGET).at_most(self.count)
+        wanted = ALL_THERE if self.objects == EVERYTHING else TARGETS.get(split, OTHER_TARGET)
+        return wanted.at_most(self.count)
 
     def check(self) -> None:
         """Refuse what cannot be built.
@@ -100,3 +147,31 @@ class BuildOptions(InputOptions):
             raise UsageError("no protocol was chosen", expected="image, video, or both")
         if self.count is not None and self.count < 1:
             raise UsageError(f"{self.count} instances are nothing", expected="a count of 1 or more")
+        self._check_making()
+
+    def _check_making(self) -> None:
+        if self.generator not in GENERATORS:
+            raise UsageError(f"there is no generator {self.generator!r}", expected=f"one of: {', '.join(GENERATORS)}")
+        if self.generator != STANDARD and "video" in self.protocols:
+            raise UsageError(
+                f"the generator {self.generator} makes no tracks, which the video protocol needs",
+                expected="the image protocol alone",
+                hint="add --protocol image",
+            )
+        number = self.take.removeprefix(_STEP)
+        digits = number.isascii() and number.isdigit() and len(number) <= _DIGITS
+        counted = self.take.startswith(_STEP) and digits and int(number) > 0
+        if self.take not in {KEY, EVERYTHING} and not counted:
+            raise UsageError(
+                f"{self.take[:40]!r} says nothing about frames", expected="key, all, or every:N such as every:4"
+            )
+        if self.objects not in {SAMPLE, EVERYTHING}:
+            raise UsageError(f"there is no choice of objects {self.objects!r}", expected="sample or all")
+        if self.least_px < 0:
+            raise UsageError(f"an object has no {self.least_px} pixels", expected="0 or more")
+        if self.least_px and "video" in self.protocols:
+            raise UsageError(
+                "the video protocol has every frame of a clip, however few pixels its target has there",
+                expected="the image protocol alone where least_px is given",
+                hint="add --protocol image, or leave --least-px out",
+            )

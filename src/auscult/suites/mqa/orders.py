@@ -13,6 +13,8 @@ from pathlib import Path
 from auscult.cases.grouping import natural_key
 from auscult.media.paths import safe_name
 from auscult.suites.mqa.building import Order
+from auscult.suites.mqa.key_frame import Looked
+from auscult.suites.mqa.options import BuildOptions
 from auscult.suites.mqa.rows import Protocol
 from auscult.suites.mqa.sample import Sample, split_of
 from auscult.types import Instance, Moment
@@ -61,24 +63,34 @@ def media_of(instances: Sequence[Instance]) -> dict[str, Media]:
     return media
 
 
+def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
+    """Moments of the image protocol: the key frame, or each n-th of those that show the target."""
+    if not options.step:
+        return () if looked.frame is None else (looked.frame,)
+    showing = [place for place, area in enumerate(looked.areas) if area >= max(1, options.least_px)]
+    return tuple(showing[:: options.step])
+
+
 def orders_of(
-    sample: Sample, key_frames: Mapping[str, int], *, protocols: Sequence[str], media: Mapping[str, Media]
+    sample: Sample, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
 ) -> list[Order]:
     """What is to be made: the image protocol first, each in the order of the sample.
 
     Args:
         sample: The chosen instances.
-        key_frames: Id to index of the key frame.
-        protocols: Protocols to make.
+        taken: Id to indices of the frames of the image protocol.
+        options: Protocols to make.
         media: Where the clips' files go.
     """
     orders: list[Order] = []
-    if "image" in protocols:
+    several = options.step > 0
+    if "image" in options.protocols:
         orders += [
-            _order(instance, media[instance.clip], protocol="image", moments=[key_frames[instance.id]])
+            _order(instance, media[instance.clip], protocol="image", moments=[place], several=several)
             for instance in sample.instances
+            for place in taken[instance.id]
         ]
-    if "video" in protocols:
+    if "video" in options.protocols:
         orders += [
             _order(instance, media[instance.clip], protocol="video", moments=_annotated(instance))
             for chosen in sample.video.values()
@@ -87,7 +99,9 @@ def orders_of(
     return orders
 
 
-def _order(instance: Instance, media: Media, *, protocol: Protocol, moments: Sequence[int]) -> Order:
+def _order(
+    instance: Instance, media: Media, *, protocol: Protocol, moments: Sequence[int], several: bool = False
+) -> Order:
     places = [media.frames[instance.moments[index].frame] for index in moments]
     return Order(
         instance=instance,
@@ -97,6 +111,7 @@ def _order(instance: Instance, media: Media, *, protocol: Protocol, moments: Seq
         numbers=tuple(number for number, _ in places),
         frames=tuple(name for _, name in places),
         sound=media.sound[1] if media.sound else None,
+        several=several,
     )
 
 

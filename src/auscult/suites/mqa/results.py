@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from auscult.outcome import Scored, Signature
 from auscult.report.tables import Table
 from auscult.suites.mqa.calibration import Bin, calibration_error, pairs_of, rank_cell, reliability, size_cells
 from auscult.suites.mqa.consistency import consistency_cells
 from auscult.suites.mqa.evaluate import METRICS, Block, Cell, ablation_cells, block_cells, blocks_of
-from auscult.suites.mqa.rows import Answers, Candidate
+from auscult.suites.mqa.rows import MAKING, Answers, Candidate
 from auscult.suites.mqa.tables import (
     ablation_table,
     answers_table,
@@ -80,7 +81,25 @@ def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers]) -
             rows = {judge: _ablation(images, judge, metric) for judge in judges}
             tables[f"image_ablation_{metric}"] = ablation_table(metric, [one.block.part for one in images], rows)
             cells += [cell for row in rows.values() for cell in row]
-    return Results(blocks=blocks, tables=tables, cells=tuple(cells))
+    making = _making(candidates)
+    return Results(blocks=blocks, tables=tables, cells=tuple(_signed(cell, making) for cell in cells))
+
+
+def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
+    """Who made the defects and how instances and frames were chosen, where not in the paper's way."""
+    found: dict[str, set[str]] = {"generator": {one.generator for one in candidates} - {""}}
+    for one in candidates:
+        for name, value in one.making:
+            found.setdefault(name, set()).add(value)
+    return tuple((name, ",".join(sorted(found[name]))) for name in ("generator", *MAKING) if found.get(name))
+
+
+def _signed(cell: Cell, making: tuple[tuple[str, str], ...]) -> Cell:
+    """The cell with how its masks were made in its signature."""
+    if not making or not isinstance(cell.outcome, Scored):
+        return cell
+    signature = Signature((*cell.outcome.signature.fields, *making))
+    return replace(cell, outcome=replace(cell.outcome, signature=signature))
 
 
 def summary_metrics(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ Lines without that key, as ``auscult stress masks`` writes them, are candidates 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, cast
 
@@ -19,6 +19,7 @@ Protocol: TypeAlias = Literal["image", "video"]
 
 PROTOCOLS: tuple[Protocol, ...] = ("image", "video")
 KEY = "mqa"
+MAKING = ("take", "objects", "least_px", "splits_file")
 
 _NUMBERED = re.compile(r"_([0-9]{1,3})$")
 RANKS: Mapping[str, int] = {"hard": 1, "medium": 2, "easy": 3}
@@ -44,6 +45,8 @@ class Candidate:
         defect: True defect; ``empty`` where nothing is segmented, which is in no score.
         difficulty: How visible the defect is.
         action: The right action.
+        generator: Who made the mask; empty for the standard generator, and where it is not known.
+        making: How instances and frames were chosen, where not in the paper's way: names of ``MAKING`` and values.
     """
 
     id: str
@@ -60,6 +63,8 @@ class Candidate:
     defect: Defect = "perfect"
     difficulty: Difficulty | None = None
     action: Action | None = None
+    generator: str = ""
+    making: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +89,14 @@ class Answer:
 Answers: TypeAlias = Mapping[str, Answer]
 
 
-def candidates_of(items: Iterable[Item]) -> tuple[list[Candidate], list[tuple[str, ErrorRecord]]]:
+def candidates_of(
+    items: Iterable[Item], *, films: Collection[str] | None = None
+) -> tuple[list[Candidate], list[tuple[str, ErrorRecord]]]:
     """The candidates among items, and those that say they are and are none.
 
     Args:
         items: The benchmark's items.
+        films: Ids of items that are frames of a video, from ``clip_tracks.filmed``.
 
     Returns:
         Candidates in the order of the items; (id, error) of each item without a usable place or truth.
@@ -96,7 +104,7 @@ def candidates_of(items: Iterable[Item]) -> tuple[list[Candidate], list[tuple[st
     found: list[Candidate] = []
     errors: list[tuple[str, ErrorRecord]] = []
     known = list(items)
-    clusters = clusters_of(known)
+    clusters = clusters_of(known, films=films)
     for item in known:
         try:
             found.append(candidate_of(item, cluster=str(clusters[item.id])))
@@ -148,6 +156,8 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
         track=f"{uid}/{_text(item, place, 'track') or _track_name(known, rank)}",
         category=_text(item, place, "category"),
         area=_share(item, place, "area"),
+        generator=_text(item, place, "generator"),
+        making=tuple((name, _text(item, place, name)) for name in MAKING if place.get(name)),
     )
 
 

@@ -28,8 +28,10 @@ from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import ListOptions
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import counted_by
+from auscult.jobs.identities import identity_arguments
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
@@ -46,6 +48,7 @@ from auscult.suites.mqa.benchmark import Benchmark, benchmark_of
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import Outcome, write_results
 from auscult.suites.mqa.judged import FILE, line_of, root_of
+from auscult.suites.mqa.parts import splits_digest
 from auscult.suites.mqa.rows import PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
 from auscult.suites.registered import SuiteOptions, SuiteRun
 from auscult.types import ACTIONS, DEFECTS, Item
@@ -80,7 +83,7 @@ def run_mqa(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun
         Summary and tables; the record lies in ``options.out``.
 
     Raises:
-        UnknownName: There is no such judge.
+        UnknownName: There is no such judge or identity check.
         UsageError: An option is unknown, or no judge was named.
         NothingToDo: The source holds nothing to judge.
         RecordError: The folder is in use, or was made with other arguments.
@@ -96,7 +99,7 @@ def run_mqa(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun
         errors = ErrorLog(run)
         benchmark = benchmark_of(options, listener)
         errors.keep(error_to_json(name, error) for name, error in benchmark.listing.errors)
-        candidates, broken = candidates_of(benchmark.listing.items)
+        candidates, broken = candidates_of(benchmark.listing.items, films=filmed(benchmark.listing))
         errors.keep(error_to_json(name, error) for name, error in broken)
         tested = _tested(candidates, options, benchmark)
         items = _write_items(run, benchmark, tested)
@@ -133,9 +136,15 @@ def _manifest(options: SuiteOptions, judges: Mapping[str, registry.Entry], polic
         "split": list(options.splits),
         "negatives": options.negatives,
         "images": None if options.images is None else str(options.images.resolve()),
+        "generator": options.generator,
+        "take": options.take,
+        "objects": options.objects,
+        "least_px": options.least_px,
+        "splits_file": splits_digest(options.splits_file),
         "policy": asdict(policy),
         "workers": options.crew_size,
         "timeout": options.timeout_s,
+        **identity_arguments(options.identity, options.identity_weights),
     }
     spelled = options.given | {"data", "out"}
     return build_manifest(
@@ -194,6 +203,8 @@ def _judge_all(
             out=run.path / JUDGES / name,
             judge=name,
             policy=options.policy,
+            identity=options.identity,
+            identity_weights=options.identity_weights,
             listing=ListOptions(root=root),
             workers=options.workers,
             timeout_s=options.timeout_s,

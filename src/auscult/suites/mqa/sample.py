@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from auscult import rng as randomness
-from auscult.suites.mqa.options import LEFT_OUT, TARGETS, WITHOUT_SPLITS, BuildOptions, Target
+from auscult.suites.mqa.options import EVERYTHING, LEFT_OUT, TARGETS, WITHOUT_SPLITS, BuildOptions, Target
 from auscult.types import Instance
 
 Cell: TypeAlias = tuple[str, str]
@@ -86,7 +86,11 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
     for split in splits:
         target = options.target(split)
         ranks = _ranks(pools[split], options.seed)
-        image[split] = _with_seconds(pools[split], target, ranks)
+        image[split] = (
+            _each(pools[split], target.instances, ranks)
+            if options.objects == EVERYTHING
+            else _with_seconds(pools[split], target, ranks)
+        )
         if target.videos:
             clips = [instance for instance in image[split] if is_clip(instance)]
             video[split] = _in_order(image[split], _greedy(clips, most=target.videos, ranks=ranks))
@@ -128,6 +132,11 @@ def with_photographs(instances: Sequence[Instance]) -> tuple[Instance, ...]:
 def is_clip(instance: Instance) -> bool:
     """Whether the target is annotated in more than one frame."""
     return sum(moment.target is not None for moment in instance.moments) >= LEAST_MOMENTS
+
+
+def _each(pool: Sequence[Instance], most: int, ranks: Mapping[str, float]) -> tuple[Instance, ...]:
+    """Every instance, however many a clip has; of more than ``most`` those whose draws come first."""
+    return _in_order(pool, sorted(pool, key=lambda instance: (ranks[instance.id], instance.id))[:most])
 
 
 def _with_seconds(pool: Sequence[Instance], target: Target, ranks: Mapping[str, float]) -> tuple[Instance, ...]:

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, Final, TypeAlias
 
 from auscult.report.tables import Table
-from auscult.suites.mqa.options import TARGETS, BuildOptions
+from auscult.suites.mqa.options import ALL_THERE, TARGETS, BuildOptions
 from auscult.suites.mqa.rows import PROTOCOLS
 from auscult.suites.mqa.sample import Sample
 from auscult.types import DEFECTS
@@ -28,6 +28,7 @@ REASON_WORDS: Final[Mapping[str, str]] = {
     "null_expression": "refers to nothing (null expression)",
     "target_missing": "the data set has no mask of the target",
     "target_empty": "the target's mask is empty in every frame",
+    "too_small": "the target has too few pixels in every frame",
     "unreadable": "a file is missing or broken: see errors.jsonl",
     "split_not_taken": "split not taken",
 }
@@ -163,11 +164,11 @@ def sample_table(sample: Sample, options: BuildOptions) -> Table:
         target = options.target(split)
         clips, videos = {instance.clip for instance in chosen}, sample.video.get(split, ())
         rows += [
-            (split_words(split), "videos or photographs", str(target.clips), str(len(clips))),
-            (split_words(split), "instances", str(target.instances), str(len(chosen))),
+            (split_words(split), "videos or photographs", _wanted(target.clips), str(len(clips))),
+            (split_words(split), "instances", _wanted(target.instances), str(len(chosen))),
         ]
         if target.videos and "video" in options.protocols:
-            rows.append((split_words(split), "videos of the video protocol", str(target.videos), str(len(videos))))
+            rows.append((split_words(split), "videos of the video protocol", _wanted(target.videos), str(len(videos))))
     for split, reasons in sorted(sample.left_out.items()):
         rows += [
             (split_words(split), f"left out: {REASON_WORDS.get(reason, reason)}", "", str(count))
@@ -179,6 +180,10 @@ def sample_table(sample: Sample, options: BuildOptions) -> Table:
         rows=tuple(rows),
         note="only files of instances that were about to be taken are opened: other broken ones are not counted",
     )
+
+
+def _wanted(count: int) -> str:
+    return "all" if count == ALL_THERE.instances else str(count)
 
 
 def split_words(split: str) -> str:

@@ -1,0 +1,86 @@
+"""The commands that measure a judge on a part of the committed split are commands, and the data has the part."""
+
+from __future__ import annotations
+
+import shlex
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from auscult.cli.main import app as auscult
+from auscult.cli.run import run
+from auscult.suites.mqa.parts import read_parts
+from auscult.train.split import FILE, PARTS, committed
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    spec = util.spec_from_file_location("judge_parts", ROOT / "tools" / "judge_parts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def parsed(line: str) -> dict[str, object]:
+    """The options of an ``auscult run`` command line."""
+    app = typer.Typer()
+    app.command()(run)
+    command = typer.main.get_command(app)
+    return dict(command.make_context("run", shlex.split(line)[2:]).params)
+
+
+def test_the_commands_ask_for_one_part_and_every_object(
+    tool: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert tool.main(["--data", str(tmp_path), "--part", "calibration", "--judge", "masks.compact.v1"]) == 0
+    coco, davis = (parsed(line) for line in capsys.readouterr().out.splitlines())
+    for given in (coco, davis):
+        assert given["splits_file"] == FILE
+        assert given["split"] == "calibration"
+        assert given["protocol"] == "image"
+        assert given["objects"] == "all"
+        assert given["least_px"] == 32 * 32
+        assert given["generator"] == "freehand"
+        assert given["judge"] == ["masks.compact.v1"]
+    assert (coco["take"], davis["take"]) == ("key", "all")
+
+
+def test_the_committed_split_is_read_as_it_stands() -> None:
+    parts = read_parts(FILE)
+    assert parts == {name: part for source in committed().values() for part in PARTS for name in source[part]}
+
+
+def test_the_data_has_every_name_of_the_test_part(
+    tool: ModuleType, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tool.main(["--data", str(data), "--check"]) == 0
+    assert "crowd regions left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("stress masks . --out out --generator freehand", "--generator needs --suite"),
+        ("stress masks . --out out --suite mqa --generator freehand", "makes no tracks"),
+        ("stress masks . --out out --suite mqa --take some", "says nothing about frames"),
+        ("stress masks . --out out --suite mqa --splits-file missing.json", "missing.json"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "frames").mkdir()
+    result = CliRunner().invoke(auscult, shlex.split(words))
+    told = f"{result.output} {result.exception}"
+    assert message in told
+    assert result.exit_code != 0
+    assert not (tmp_path / "out").exists()
