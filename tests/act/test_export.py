@@ -46,6 +46,19 @@ def test_columns_and_plain_values() -> None:
     assert text == f"{','.join(COLUMNS)}\r\nv1/f3,accept,,0.5,,,1.0,,,,,,\r\n"
 
 
+def test_amounts_follow_where_a_row_has_them_and_the_error_map_never_does() -> None:
+    rows = [{"id": "a", "missing_share": 0.14, "error_map": {"levels": "x"}}, {"id": "b"}]
+    text = verdicts_csv(rows)
+    assert text.splitlines()[0] == ",".join((*COLUMNS, "missing_share"))
+    assert "levels" not in text
+    first, second = read_verdicts_csv(text)
+    assert (first["missing_share"], second["missing_share"]) == (0.14, None)
+    both = verdicts_csv([{"id": "a", "missing_share": 0.0, "extra_share": 0.5}])
+    assert read_verdicts_csv(both)[0]["extra_share"] == 0.5
+    with pytest.raises(InputError):
+        read_verdicts_csv(both.replace("missing_share,extra_share", "extra_share,missing_share"))
+
+
 @pytest.mark.parametrize("change", ["id,x\n", "", ("0.5", "half"), (",,,\r", ",,,,\r"), ("0.5", '"0.5')])
 def test_a_csv_of_another_kind_is_refused(change: str | tuple[str, str]) -> None:
     good = verdicts_csv([{"id": "a", "iou": 0.5}])

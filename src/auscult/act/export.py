@@ -31,7 +31,10 @@ COLUMNS = (
     "rationale",
     "judge",
 )
-_NUMBERS = frozenset({"iou", "iou_low", "iou_high", "novelty"})
+OPTIONAL_COLUMNS = ("missing_share", "extra_share")
+"""Columns that follow where a row has them, as from judges with an error map; the map itself stays in the record."""
+
+_NUMBERS = frozenset({"iou", "iou_low", "iou_high", "novelty", *OPTIONAL_COLUMNS})
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 _KEPT = ("defect", "action", "rationale", "text")
 
@@ -44,13 +47,16 @@ def verdicts_csv(rows: Iterable[Row]) -> str:
     empty cell, and so is an empty text. Lines end in ``\r\n`` (RFC 4180); write the text without translating them.
 
     Args:
-        rows: Lines of ``verdicts.jsonl``; keys that are not in ``COLUMNS`` are left out.
+        rows: Lines of ``verdicts.jsonl``; keys that are neither in ``COLUMNS`` nor in ``OPTIONAL_COLUMNS`` are left
+            out.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for row in rows:
-        writer.writerow([_cell(row.get(column)) for column in COLUMNS])
+    kept = list(rows)
+    columns = (*COLUMNS, *(name for name in OPTIONAL_COLUMNS if any(row.get(name) is not None for row in kept)))
+    writer.writerow(columns)
+    for row in kept:
+        writer.writerow([_cell(row.get(column)) for column in columns])
     return out.getvalue()
 
 
@@ -64,9 +70,11 @@ def read_verdicts_csv(text: str) -> list[dict[str, Any]]:
         lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
     except csv.Error as error:
         raise InputError(f"broken CSV: {error}", expected=_EXPECTED) from error
-    if not lines or tuple(lines[0]) != COLUMNS:
+    columns = tuple(lines[0]) if lines else ()
+    further = columns[len(COLUMNS) :]
+    if columns[: len(COLUMNS)] != COLUMNS or further != tuple(name for name in OPTIONAL_COLUMNS if name in further):
         raise InputError("the first row has other columns", expected=_EXPECTED)
-    return [_row(cells, number) for number, cells in enumerate(lines[1:], start=2) if cells]
+    return [_row(cells, number, columns=columns) for number, cells in enumerate(lines[1:], start=2) if cells]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +118,7 @@ def coco(candidates: Iterable[Candidate]) -> dict[str, Any]:
     }
 
 
-_EXPECTED = f"the columns {','.join(COLUMNS)}"
+_EXPECTED = f"the columns {','.join(COLUMNS)}, and perhaps {','.join(OPTIONAL_COLUMNS)}"
 
 
 def _cell(value: object) -> str:
@@ -121,11 +129,11 @@ def _cell(value: object) -> str:
     return repr(float(value)) if isinstance(value, int | float) else _cell(str(value))
 
 
-def _row(cells: list[str], line: int) -> dict[str, Any]:
-    if len(cells) != len(COLUMNS):
+def _row(cells: list[str], line: int, *, columns: tuple[str, ...]) -> dict[str, Any]:
+    if len(cells) != len(columns):
         raise InputError(f"a row has {len(cells)} cells", expected=_EXPECTED, line=line)
     row: dict[str, Any] = {}
-    for column, cell in zip(COLUMNS, cells, strict=True):
+    for column, cell in zip(columns, cells, strict=True):
         try:
             row[column] = _read(cell, number=column in _NUMBERS)
         except ValueError as error:

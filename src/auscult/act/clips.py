@@ -1,0 +1,134 @@
+"""From the verdicts of a clip's frames to one verdict of the clip.
+
+The estimated IoU is the mean over the frames (MQA-RefAVS Eq. 12). So is each end of its interval: as wide as if the
+judge erred alike in all frames, since frames of one clip are much alike and their errors do not average out. The defect
+is the one with the highest mean probability; a clip of which more than half of the frames are empty is ``empty``.
+
+A frame on which nothing is segmented has no estimate. Where it is known that the target is there, its IoU is 0, and 1
+where it is known that it is not. Where neither is known it is left out of the mean and has the interval 0 to 1.
+
+The action is the policy's for the clip's defect and IoU. One rule is added: a clip is accepted only where none of its
+frames is rejected and none failed, since accepting it accepts each of its masks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from auscult.act.policy import action_of
+from auscult.act.thresholds import Policy
+from auscult.arrays.averages import group_means
+from auscult.outcome import Signature
+from auscult.types import DEFECTS, Action, Defect, Existence, Verdict
+
+HELD_BACK = "Not accepted as a whole: of its frames {rejected} are rejected and {failed} failed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipVerdict:
+    """What the verdicts of the frames come to.
+
+    Attributes:
+        iou: Mean estimated IoU, 0..1; None where no frame has one.
+        iou_low: Mean of the lower ends of the frames' 90 % intervals; None where no frame has one.
+        iou_high: Mean of the upper ends.
+        defect: The most probable defect.
+        defect_probs: Mean probabilities of the six defects; empty where all frames are.
+        action: What to do with the clip.
+        note: Why the action is not the policy's alone; empty where it is.
+        actions: Frames by action.
+        empty: Frames on which nothing is segmented.
+        signature: How the IoU was made.
+    """
+
+    iou: float | None
+    iou_low: float | None
+    iou_high: float | None
+    defect: Defect
+    defect_probs: Mapping[str, float]
+    action: Action
+    note: str
+    actions: Mapping[str, int]
+    empty: int
+    signature: Signature
+
+
+def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0) -> ClipVerdict:
+    """Aggregate the verdicts of a track.
+
+    Args:
+        verdicts: Of the frames that have one, at least one.
+        policy: What decides.
+        failed: How many further frames should have a verdict and have none.
+
+    Raises:
+        ValueError: There is no verdict.
+
+    Source: MQA-RefAVS Eq. 12.
+    """
+    if not verdicts:
+        raise ValueError("a clip needs the verdict of at least one frame")
+    rows = [row for row in map(_estimate, verdicts) if row is not None]
+    known = [value for value, _, _ in rows if value is not None]
+    defect, probs = _defect(verdicts)
+    iou = _mean(known)
+    action, note = action_of(
+        policy,
+        defect=defect,
+        iou=iou,
+        target_exists=_exists(verdicts),
+        identity=all(verdict.evidence.identity for verdict in verdicts),
+    )
+    actions = Counter(verdict.action for verdict in verdicts if verdict.action is not None)
+    if action == "accept" and (actions["reject"] or failed):
+        action, note = "minor_revision", HELD_BACK.format(rejected=actions["reject"], failed=failed)
+    return ClipVerdict(
+        iou=iou,
+        iou_low=_mean([low for _, low, _ in rows]),
+        iou_high=_mean([high for _, _, high in rows]),
+        defect=defect,
+        defect_probs=probs,
+        action=action,
+        note=note,
+        actions={str(name): count for name, count in actions.items()},
+        empty=sum(verdict.defect == "empty" for verdict in verdicts),
+        signature=Signature.of(metric="mean estimated IoU", over="frames", frames=len(known), judge=verdicts[0].judge),
+    )
+
+
+def _estimate(verdict: Verdict) -> tuple[float | None, float, float] | None:
+    """IoU with the ends of its interval; None where the judge gave neither and the mask is not empty."""
+    if verdict.defect == "empty":
+        if verdict.target_exists == "unchecked":
+            return None, 0.0, 1.0
+        value = 1.0 if verdict.target_exists == "no" else 0.0
+        return value, value, value
+    if verdict.iou is None:
+        return None
+    low = verdict.iou if verdict.iou_low is None else verdict.iou_low
+    high = verdict.iou if verdict.iou_high is None else verdict.iou_high
+    return verdict.iou, low, high
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    means = group_means(values, [0] * len(values))[1]
+    return float(means[0]) if means.size else None
+
+
+def _defect(verdicts: Sequence[Verdict]) -> tuple[Defect, dict[str, float]]:
+    told = [verdict for verdict in verdicts if verdict.defect != "empty"]
+    sums: dict[str, float] = {name: sum(verdict.defect_probs.get(name, 0.0) for verdict in told) for name in DEFECTS}
+    total = sum(sums.values())
+    probs = {name: value / total for name, value in sums.items()} if total > 0 else {}
+    if 2 * len(told) < len(verdicts):
+        return "empty", probs
+    if not probs:
+        return Counter(verdict.defect for verdict in told).most_common(1)[0][0], {}
+    return max(DEFECTS, key=lambda name: sums[name]), probs
+
+
+def _exists(verdicts: Sequence[Verdict]) -> Existence:
+    said = {verdict.target_exists for verdict in verdicts}
+    return "yes" if "yes" in said else "no" if said == {"no"} else "unchecked"

@@ -1,0 +1,257 @@
+"""Find the lowest score from which masks may be accepted unseen, from masks whose truth is known.
+
+Thresholds are tried from the strictest down (fixed-sequence testing: A. Angelopoulos and others, "Learn then Test:
+Calibrating Predictive Algorithms to Achieve Risk Control", Annals of Applied Statistics 19, 2025, Sec. 4). Each is a
+test of "the share of bad masks from here up is above what may be accepted"; the first one that cannot be ruled out ends
+the search. So there is one chance to accept too much, at the first threshold that truly is too low, and its
+probability is at most 1 - confidence.
+
+Which thresholds there are, where the search begins, and which mask of a photograph speaks for it, follow from scores,
+names and counts. None of it looks at a true IoU, or the bound would not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import UsageError
+from auscult.rng import generator
+
+Clusters: TypeAlias = Literal["one", "bound"]
+Counts: TypeAlias = NDArray[np.int64]
+
+GRID: Final = tuple(step / 200 for step in range(200, -1, -1))
+# The search begins where this share of the photographs is left. At a handful of masks a single bad one would end it,
+# and at all of them there would be nothing to search; measured on five curves of bad masks over scores.
+_BEGIN: Final = 0.25
+_SEED: Final = 0
+_NEVER: Final = frozenset({"full_neg", "empty"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A mask whose truth is known.
+
+    Attributes:
+        id: Its name.
+        score: What the threshold is put on, 0..1; None for a mask that no threshold accepts.
+        bad: Whether its true IoU is below what counts as good.
+        cluster: Its photograph or clip; masks of one cluster may resemble one another.
+    """
+
+    id: str
+    score: float | None
+    bad: bool
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """How sure a count is.
+
+    Attributes:
+        upper: From accepted and bad masks of each cluster, both (n,), to the highest credible share of bad ones.
+        fewest: From the accepted masks of each cluster to how many clusters are needed where no mask is bad.
+    """
+
+    upper: Callable[[Counts, Counts], float]
+    fewest: Callable[[Counts], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One threshold.
+
+    Attributes:
+        threshold: Masks of this score or more are accepted.
+        clusters: Photographs or clips with such a mask.
+        tested: Masks that the bound is on: one a cluster, or all.
+        tested_bad: Bad ones among them.
+        masks: All masks from here up.
+        masks_bad: Bad ones among them.
+        bound: Highest credible share of bad ones.
+        passed: The threshold was tried, and bad shares above the wanted one are ruled out.
+        tried: The search came to it.
+    """
+
+    threshold: float
+    clusters: int
+    tested: int
+    tested_bad: int
+    masks: int
+    masks_bad: int
+    bound: float
+    passed: bool = False
+    tried: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What was found.
+
+    Attributes:
+        steps: Every threshold that reaches further masks, the strictest first.
+        chosen: The last one that passed; None where none did.
+        usable: Clusters that have a mask with a score.
+        needed: How many are needed where no mask is bad; 0 where no mask has a score.
+    """
+
+    steps: tuple[Step, ...]
+    chosen: Step | None
+    usable: int
+    needed: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether any threshold could have passed, had no mask been bad."""
+        return any(step.tried for step in self.steps)
+
+
+def score_of(row: Any, by: str) -> float | None:
+    """What a line of ``verdicts.jsonl`` is accepted by; None for what is never accepted.
+
+    Never accepted are masks called ``full_neg`` or ``empty``, those whose target is said not to be in the frame, and
+    those without an estimate.
+    """
+    value = row.get(by)
+    never = row.get("defect") in _NEVER or row.get("target_exists") == "no"
+    return None if never or value is None else float(value)
+
+
+def search(known: Sequence[Known], *, accept_error: float, clusters: Clusters, bound: Bound) -> Search:
+    """Try the thresholds of ``GRID``.
+
+    Args:
+        known: The calibration set.
+        accept_error: The share of bad masks that may be accepted, both ends excluded.
+        clusters: ``one`` lets one mask a cluster speak, drawn by name among those that reach the threshold; ``bound``
+            counts all and needs a bound that allows for clusters.
+        bound: The bound.
+
+    Raises:
+        UsageError: ``accept_error`` is out of range.
+    """
+    if not 0 < accept_error < 1:
+        raise UsageError(f"the accepted error is {accept_error:g}", expected="a number between 0 and 1, such as 0.05")
+    counted = _counted(known, one=clusters == "one")
+    if not counted:
+        return Search(steps=(), chosen=None, usable=0, needed=0)
+    steps = [_step(one, bound) for one in counted]
+    begin = _begin(counted, accept_error, bound)
+    tried = _walked(steps, begin, accept_error)
+    passed = [step for step in tried if step.passed]
+    last = counted[-1]
+    return Search(
+        steps=(*steps[:begin], *tried, *steps[begin + len(tried) :]),
+        chosen=passed[-1] if passed else None,
+        usable=last.accepted.size,
+        needed=bound.fewest(last.accepted),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Counted:
+    """The masks from a threshold up: those tested, by cluster, and how many there are in all."""
+
+    threshold: float
+    accepted: Counts
+    bad: Counts
+    masks: int
+    masks_bad: int
+
+
+class _Table:
+    """The masks with a score, cluster by cluster, within a cluster in an order that was drawn by name."""
+
+    def __init__(self, known: Sequence[Known]) -> None:
+        kept = sorted((one for one in known if one.score is not None), key=lambda one: (one.cluster, one.id))
+        numbers: dict[str, int] = {}
+        cluster = np.array([numbers.setdefault(one.cluster, len(numbers)) for one in kept], dtype=np.int64)
+        sizes = np.bincount(cluster)
+        drawn = [_drawn(kept[end - size].cluster, size) for size, end in _ends(sizes)]
+        order = np.lexsort((np.concatenate(drawn) if drawn else np.zeros(0), cluster))
+        self._cluster = cluster[order]
+        self._score = np.array([one.score for one in kept], dtype=np.float64)[order]
+        self._bad = np.array([one.bad for one in kept], dtype=np.int64)[order]
+
+    def above(self, threshold: float, *, one: bool) -> _Counted | None:
+        """Counts from a threshold up; None where there is no mask."""
+        reached = self._score >= threshold
+        if not reached.any():
+            return None
+        cluster, bad = self._cluster[reached], self._bad[reached]
+        first = np.flatnonzero(np.concatenate(([True], cluster[1:] != cluster[:-1])))
+        sizes = np.diff(first, append=cluster.size)
+        return _Counted(
+            threshold=threshold,
+            accepted=np.ones_like(sizes) if one else sizes,
+            bad=bad[first] if one else np.add.reduceat(bad, first),
+            masks=int(bad.size),
+            masks_bad=int(bad.sum()),
+        )
+
+
+def _counted(known: Sequence[Known], *, one: bool) -> list[_Counted]:
+    """Counts at each threshold that reaches further masks: below the lowest score seen, nothing is known."""
+    table = _Table(known)
+    found: list[_Counted] = []
+    for threshold in GRID:
+        counted = table.above(threshold, one=one)
+        if counted is not None and (not found or counted.masks > found[-1].masks):
+            found.append(counted)
+    return found
+
+
+def _drawn(cluster: str, size: int) -> Counts:
+    """An order of the masks of a photograph; of one mask there is none to draw."""
+    return generator(_SEED, "gate", cluster).permutation(size) if size > 1 else np.zeros(1, dtype=np.int64)
+
+
+def _ends(sizes: Counts) -> list[tuple[int, int]]:
+    return list(zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True))
+
+
+def _step(counted: _Counted, bound: Bound) -> Step:
+    return Step(
+        threshold=counted.threshold,
+        clusters=counted.accepted.size,
+        tested=int(counted.accepted.sum()),
+        tested_bad=int(counted.bad.sum()),
+        masks=counted.masks,
+        masks_bad=counted.masks_bad,
+        bound=bound.upper(counted.accepted, counted.bad),
+    )
+
+
+def _begin(counted: Sequence[_Counted], accept_error: float, bound: Bound) -> int:
+    """Where the search begins: enough clusters to pass where no mask is bad, and a share of all of them."""
+    least = _BEGIN * counted[-1].accepted.size
+    for number, one in enumerate(counted):
+        if one.accepted.size >= least and bound.upper(one.accepted, np.zeros_like(one.bad)) <= accept_error:
+            return number
+    return len(counted)
+
+
+def _walked(steps: Sequence[Step], begin: int, accept_error: float) -> list[Step]:
+    """The steps that were tried, the first failure last.
+
+    A step must also hold over all its masks as they were counted. That promises nothing by itself, but where crowded
+    photographs are the worse ones it keeps one mask a photograph from telling too good a story.
+    """
+    tried: list[Step] = []
+    for step in steps[begin:]:
+        passed = step.bound <= accept_error and step.masks_bad <= accept_error * step.masks
+        values = {**step.as_json(), "passed": passed, "tried": True}
+        tried.append(Step(**values))
+        if not passed:
+            break
+    return tried

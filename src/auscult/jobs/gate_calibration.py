@@ -1,0 +1,265 @@
+"""The calibration set of ``auscult act gate``: a record of an audit with truth, or a table of scores and true IoUs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.act.gate import Known, score_of
+from auscult.cases.ids import check_id, shown
+from auscult.cases.strict_json import BOM, parse
+from auscult.errors import InputError, RecordError, UsageError
+from auscult.jobs.rows import known
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
+from auscult.record.manifest import argument
+from auscult.record.reader import read_run
+from auscult.types import DEFECTS
+
+MAX_BYTES: Final = 64 << 20
+MAX_ROWS: Final = 1_000_000
+_LONGEST: Final = 1_000
+_NUMBERS: Final = ("iou", "iou_low", "true_iou", "novelty")
+_TEXTS: Final = ("id", "cluster", "defect", "target_exists", "judge")
+_EXPECTED: Final = (
+    "columns id, iou, true_iou, and if known cluster, iou_low, defect, target_exists, novelty, judge; as CSV with a "
+    "first row of names, or JSON lines, in UTF-8; IoUs from 0 to 1"
+)
+_SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Masks whose truth is known, and who judged them.
+
+    Attributes:
+        masks: Those with a true IoU.
+        untold: How many have none, and were left out.
+        novelty: Novelty of ``masks``; empty where the file does not say.
+        judges: Names of the judges; empty where the file does not say.
+        settings: What else the estimates depend on, by name; None where the file does not say.
+        digests: What was judged, as hashes; empty where the file does not say.
+        grouped: Whether photographs are known.
+        version: The version of auscult that judged; empty where the file does not say.
+    """
+
+    masks: tuple[Known, ...]
+    untold: int
+    novelty: tuple[float, ...] = ()
+    judges: frozenset[str] = frozenset()
+    settings: Mapping[str, Any] | None = None
+    digests: frozenset[str] = frozenset()
+    grouped: bool = True
+    version: str = ""
+
+
+def read_calibration(path: Path, *, by: str, bad_below: float) -> Calibration:
+    """Read a calibration set.
+
+    Args:
+        path: The folder of an audit of masks with truth, or a table: JSON lines where the name ends in ``.jsonl``, else
+            CSV.
+        by: What masks are accepted by: ``iou`` or ``iou_low``.
+        bad_below: A mask is bad if its true IoU is below.
+
+    Raises:
+        RecordError: The folder is no record, or no truth stands in it.
+        UsageError: The table cannot be used; the message names the line.
+    """
+    if path.is_dir():
+        return _of_record(path, by=by, bad_below=bad_below)
+    try:
+        content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
+        rows = _json_rows(content, path) if path.suffix.lower() in {".jsonl", ".ndjson"} else _csv_rows(content, path)
+        return _of_rows(rows, path, by=by, bad_below=bad_below)
+    except InputError as error:
+        raise UsageError(
+            f"--calibration: {error.message}",
+            expected=error.expected if error.line is not None else _EXPECTED,
+            hint=error.hint,
+            path=error.path or path,
+            line=error.line,
+        ) from error
+
+
+def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the estimates of an audit depend on besides its judge.
+
+    That is who checked identity, the hashes of the weights it did so with, and what the judge was shown.
+    """
+    return {
+        "identity": argument(manifest, "identity"),
+        "identity_weights": argument(manifest, "identity_weights"),
+        "alone": bool(argument(manifest, "alone")),
+    }
+
+
+def version_of(manifest: Mapping[str, Any]) -> str:
+    """The version of auscult that made a record; empty where it does not say."""
+    versions = manifest.get("versions")
+    return str(versions.get("auscult") or "") if isinstance(versions, Mapping) else ""
+
+
+def _of_record(folder: Path, *, by: str, bad_below: float) -> Calibration:
+    run = read_run(folder)
+    truths = {row["id"]: row for row in known(run.lines("truth.jsonl"), path=folder / "truth.jsonl")}
+    told = {row["id"]: row for _, row in run.verdicts if truths.get(row["id"], {}).get("iou") is not None}
+    if not told:
+        raise RecordError(
+            "the record holds no mask with a true IoU",
+            expected="a record of `auscult audit` on masks with truth, or a table",
+            hint="give INPUT true masks and run the same `auscult audit` again: it compares without judging anew",
+            path=folder,
+        )
+    return Calibration(
+        masks=tuple(
+            Known(
+                id=name,
+                score=score_of(row, by),
+                bad=truths[name]["iou"] < bad_below,
+                cluster=str(truths[name].get("cluster") or row.get("frame") or name),
+            )
+            for name, row in told.items()
+        ),
+        untold=len(run.verdicts) - len(told),
+        novelty=tuple(float(row.get("novelty") or 0.0) for row in told.values()),
+        judges=frozenset(str(row["judge"]) for row in told.values()),
+        settings=settings_of(run.manifest),
+        digests=frozenset(str(row["input"]) for row in told.values() if row.get("input")),
+        version=version_of(run.manifest),
+    )
+
+
+def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str, bad_below: float) -> Calibration:
+    masks: list[Known] = []
+    novelty: list[float | None] = []
+    judges: set[str] = set()
+    seen: dict[str, int] = {}
+    untold, grouped = 0, True
+    for line, row in rows:
+        name = row["id"]
+        if name in seen:
+            raise _wrong(f"the id {shown(name)} stands in line {seen[name]} already", path, line)
+        if by not in row:
+            raise _wrong(f"there is no {by!r}, which --by asks for", path, line)
+        seen[name] = line
+        judges |= {row["judge"]} if row.get("judge") else set()
+        if row["true_iou"] is None:
+            untold += 1
+            continue
+        grouped = grouped and bool(row.get("cluster"))
+        # a row without cluster is named after its line, so that it can never fall together with a named one
+        cluster = f"cluster {row['cluster']}" if row.get("cluster") else f"line {line}"
+        masks.append(Known(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
+        novelty.append(row.get("novelty"))
+    told = tuple(one for one in novelty if one is not None)
+    return Calibration(
+        masks=tuple(masks),
+        untold=untold,
+        novelty=told if len(told) == len(masks) else (),
+        judges=frozenset(judges),
+        grouped=grouped,
+    )
+
+
+def _csv_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start + 1} is not UTF-8", path=path) from error
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    names: list[str] = []
+    line = 1
+    try:
+        for cells in reader:
+            if cells and not names:
+                names = _header(cells, path, line)
+            elif cells:
+                if len(cells) != len(names):
+                    raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line)
+                yield line, _row(dict(zip(names, cells, strict=True)), path, line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _wrong(f"broken CSV: {error}", path, line) from error
+
+
+def _header(cells: list[str], path: Path, line: int) -> list[str]:
+    names = [cell.strip().lower() for cell in cells]
+    missing = [name for name in ("id", "iou", "true_iou") if name not in names]
+    twice = [name for name in (*_NUMBERS, *_TEXTS) if names.count(name) > 1]
+    if missing:
+        others = [words for sign, words in _SEPARATORS.items() if sign in ",".join(cells)]
+        hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
+        message = f"the first row has no column {' and no '.join(missing)}: {shown(','.join(cells))}"
+        raise InputError(message, expected=_EXPECTED, hint=hint, path=path, line=line)
+    if twice:
+        raise _wrong(f"the first row names {twice[0]} twice", path, line)
+    return names
+
+
+def _json_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, text in enumerate(content.split(b"\n"), start=1):
+        if text.strip():
+            row = parse(text, path=path, line=line)
+            if not isinstance(row, dict):
+                raise _wrong("the line holds no object", path, line)
+            missing = [name for name in ("id", "iou", "true_iou") if name not in row]
+            if missing:
+                raise _wrong(f"there is no {missing[0]!r}", path, line)
+            yield line, _row(row, path, line)
+
+
+def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:
+    """The columns that count, read."""
+    if line > MAX_ROWS:
+        raise _wrong("there are too many rows", path, line, expected=f"at most {MAX_ROWS:,} lines")
+    row: dict[str, Any] = {}
+    try:
+        for name in _NUMBERS:
+            if name in values:
+                row[name] = _number(name, values[name])
+        for name in _TEXTS:
+            if name in values:
+                row[name] = _text(name, values[name])
+        check_id(row["id"])
+        _one_of(row, "defect", (*DEFECTS, "empty", ""))
+        _one_of(row, "target_exists", ("yes", "no", "unchecked", ""))
+    except InputError as error:
+        raise InputError(
+            error.message, expected=error.expected or _EXPECTED, hint="correct or drop the row", path=path, line=line
+        ) from error
+    return row
+
+
+def _number(name: str, value: Any) -> float | None:
+    """A share, from a cell of CSV or a JSON value; None for an empty cell or null."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else -1.0
+    except (ValueError, OverflowError):
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise InputError(f"{name!r} is {shown(str(value))}", expected="a number from 0 to 1, or nothing")
+    return number
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or len(value) > _LONGEST or "\x00" in value:
+        raise InputError(f"{name!r} is {shown(str(value))}", expected=f"text of at most {_LONGEST} characters")
+    return value.strip() if name != "id" else value
+
+
+def _one_of(row: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> None:
+    if row.get(name, "") not in allowed:
+        raise InputError(f"{name!r} is {shown(row[name])}", expected=f"one of {', '.join(filter(None, allowed))}")
+
+
+def _wrong(message: str, path: Path, line: int, *, expected: str = _EXPECTED) -> InputError:
+    return InputError(message, expected=expected, hint="correct or drop the row", path=path, line=line)

@@ -1,0 +1,278 @@
+"""The search for a threshold: what it may look at, where it begins and ends, and that its promise holds."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult.act.gate import Bound, Clusters, Counts, Known, Search, score_of, search
+from auscult.errors import UsageError
+from auscult.rng import generator
+from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters
+from auscult.score.stats.binomial import fewest_trials, upper_bound
+
+
+def _binomial(accepted: Counts, bad: Counts) -> float:
+    return upper_bound(int(bad.sum()), int(accepted.sum()))
+
+
+def _search(known: list[Known], *, accept_error: float = 0.05, clusters: Clusters = "one") -> Search:
+    bound = Bound(upper=_binomial, fewest=lambda _: fewest_trials(accept_error))
+    if clusters == "bound":
+        bound = Bound(
+            upper=partial(cluster_upper_bound, aim=accept_error), fewest=partial(fewest_clusters, rate=accept_error)
+        )
+    return search(known, accept_error=accept_error, clusters=clusters, bound=bound)
+
+
+def _known(scores: list[float | None], bad: list[bool], clusters: list[int] | None = None) -> list[Known]:
+    names = clusters or list(range(len(scores)))
+    return [
+        Known(id=f"m{at}", score=score, bad=wrong, cluster=f"p{name}")
+        for at, (score, wrong, name) in enumerate(zip(scores, bad, names, strict=True))
+    ]
+
+
+def _clear(good: int, wrong: int) -> list[Known]:
+    """So many good masks with scores above 0.8, so many bad ones below 0.6."""
+    high = [0.8 + 0.2 * at / good for at in range(good)]
+    return _known([*high, *(0.6 * at / wrong for at in range(wrong))], [False] * good + [True] * wrong)
+
+
+def test_it_separates_what_is_separate() -> None:
+    found = _search(_clear(200, 100))
+    assert found.chosen is not None
+    assert 0.55 <= found.chosen.threshold <= 0.8
+    assert found.chosen.bound <= 0.05
+    assert found.chosen.masks >= 200
+    assert found.enough
+
+
+def test_fifty_nine_good_photographs_are_enough_and_fifty_eight_are_not() -> None:
+    enough, few = _search(_clear(59, 1)), _search(_known([0.9] * 58, [False] * 58))
+    assert enough.chosen is not None
+    assert enough.chosen.tested == 59
+    assert not few.enough
+    assert (few.chosen, few.usable, few.needed) == (None, 58, 59)
+
+
+def test_many_masks_of_few_photographs_are_few() -> None:
+    for clusters in ("one", "bound"):
+        found = _search(_known([0.9] * 1000, [False] * 1000, [at % 20 for at in range(1000)]), clusters=clusters)
+        assert not found.enough
+        assert (found.usable, found.needed) == (20, 59)
+
+
+def test_it_ends_at_the_first_threshold_that_cannot_be_ruled_out() -> None:
+    """From 0.7 to 0.5 all are bad; below, so many are good that the lowest threshold would pass if it were tried."""
+    scores = [*np.linspace(0.71, 1, 120), *np.linspace(0.5, 0.7, 12), *np.linspace(0.01, 0.49, 340)]
+    found = _search(_known(scores, [False] * 120 + [True] * 12 + [False] * 340))
+    tried = [step.passed for step in found.steps if step.tried]
+    assert tried == [True] * (len(tried) - 1) + [False]
+    assert found.chosen is not None
+    assert 0.65 < found.chosen.threshold < 0.72
+    assert found.steps[-1].bound <= 0.05
+    assert not found.steps[-1].tried
+
+
+def test_no_threshold_lies_below_the_lowest_score_seen() -> None:
+    found = _search(_known([0.805] * 100, [False] * 100))
+    assert [step.threshold for step in found.steps] == [0.805]
+
+
+def test_nothing_but_bounds_and_passing_depends_on_truth() -> None:
+    known = _random(1)
+    turned = [replace(one, bad=not one.bad) for one in known]
+    for clusters in ("one", "bound"):
+        one, other = _search(known, clusters=clusters), _search(turned, clusters=clusters)
+        assert [(s.threshold, s.clusters, s.tested, s.masks) for s in one.steps] == [
+            (s.threshold, s.clusters, s.tested, s.masks) for s in other.steps
+        ]
+        first = [next(step.threshold for step in found.steps if step.tried) for found in (one, other)]
+        assert first[0] == first[1]
+        assert all(a.tested_bad + b.tested_bad == a.tested for a, b in zip(one.steps, other.steps, strict=True))
+
+
+def test_one_mask_a_photograph_speaks_and_its_bad_ones_are_not_hidden() -> None:
+    known = _random(2)
+    for step in _search(known).steps:
+        assert step.tested == step.clusters
+        reached = [one for one in known if one.score is not None and one.score >= step.threshold]
+        assert step.masks == len(reached)
+        assert step.masks_bad == sum(one.bad for one in reached)
+        wholly = {one.cluster for one in reached} - {one.cluster for one in reached if not one.bad}
+        touched = {one.cluster for one in reached if one.bad}
+        assert len(wholly) <= step.tested_bad <= len(touched)
+
+
+def test_where_crowded_photographs_are_worse_one_mask_each_does_not_hide_it() -> None:
+    """2 % of the photographs hold most masks, half of them bad."""
+    single = _known([0.9] * 490, [False] * 490)
+    crowd = [Known(id=f"c{at}", score=0.9, bad=at % 2 == 0, cluster=f"c{at // 60}") for at in range(600)]
+    found = _search([*single, *crowd])
+    assert found.chosen is None
+    assert found.steps[-1].bound <= 0.05  # one a photograph
+    assert found.steps[-1].masks_bad == 300
+
+
+def test_one_long_name_does_not_cost_its_length_for_every_mask() -> None:
+    known = [*_clear(300, 100), Known(id="long", score=0.9, bad=False, cluster="x" * 60_000)]
+    tracemalloc.start()
+    try:
+        found = _search(known)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.usable == 401
+    assert peak < 8 << 20
+
+
+def test_masks_without_a_score_are_never_accepted_and_never_counted() -> None:
+    known = [*_clear(80, 40), *(Known(id=f"n{at}", score=None, bad=True, cluster=f"n{at}") for at in range(500))]
+    assert _search(known) == _search(_clear(80, 40))
+    assert not _search([Known(id="n", score=None, bad=False, cluster="n")]).enough
+    assert not _search([]).enough
+
+
+@pytest.mark.parametrize(
+    ("row", "score"),
+    [
+        ({"defect": "perfect", "iou": 0.9, "iou_low": 0.7}, 0.9),
+        ({"defect": "erode", "iou": 1, "target_exists": "unchecked"}, 1.0),
+        ({"defect": "full_neg", "iou": 0.99}, None),
+        ({"defect": "empty", "iou": None}, None),
+        ({"defect": "empty", "iou": 1.0}, None),
+        ({"defect": "perfect", "iou": None}, None),
+        ({"defect": "perfect", "iou": 0.9, "target_exists": "no"}, None),
+    ],
+)
+def test_what_can_be_accepted(row: dict[str, object], score: float | None) -> None:
+    assert score_of(row, "iou") == score
+    assert score_of({**row, "iou_low": 0.5}, "iou_low") in (None, 0.5)
+
+
+masks = st.lists(
+    st.tuples(st.one_of(st.none(), st.floats(0, 1)), st.booleans(), st.integers(0, 90)), min_size=0, max_size=250
+)
+
+
+@given(masks, st.sampled_from((0.1, 0.3)), st.sampled_from(("one", "bound")))
+@settings(max_examples=15, deadline=None)
+def test_what_is_chosen_passed_and_everything_before_it_did(
+    drawn: list[tuple[float | None, bool, int]], accept_error: float, clusters: Clusters
+) -> None:
+    known = _known([s for s, _, _ in drawn], [b for _, b, _ in drawn], [c for _, _, c in drawn])
+    found = _search(known, accept_error=accept_error, clusters=clusters)
+    thresholds = [step.threshold for step in found.steps]
+    assert thresholds == sorted(thresholds, reverse=True)
+    tried = [step for step in found.steps if step.tried]
+    assert all(step.passed for step in tried[:-1])
+    assert found.chosen == next((step for step in reversed(tried) if step.passed), None)
+    for step in tried:
+        assert not step.passed or max(step.bound, step.masks_bad / step.masks) <= accept_error
+    assert search_again(known, accept_error, clusters) == found
+
+
+def search_again(known: list[Known], accept_error: float, clusters: Clusters) -> Search:
+    """The same masks in another order."""
+    return _search(known[::-1], accept_error=accept_error, clusters=clusters)
+
+
+@pytest.mark.parametrize("accept_error", [0.0, 1.0, -0.1])
+def test_an_error_that_is_no_share_is_refused(accept_error: float) -> None:
+    with pytest.raises(UsageError):
+        search(
+            _clear(5, 5), accept_error=accept_error, clusters="one", bound=Bound(upper=_binomial, fewest=lambda _: 1)
+        )
+
+
+def _random(seed: int) -> list[Known]:
+    rng = generator(seed, "gate test")
+    return [
+        Known(id=f"{p}/{m}", score=float(rng.random()), bad=bool(rng.random() < 0.3), cluster=f"{p}")
+        for p in range(150)
+        for m in range(int(rng.integers(1, 6)))
+    ]
+
+
+def _population(kind: str) -> dict[str, list[Known]]:
+    """4,000 photographs, most of 1 to 9 masks. Where a photograph is hard, all its masks above a score of 0.6 are bad.
+
+    ``level``: 5.2 % are bad at every score above 0.6, so that accepting anything there is one error too many.
+    ``slope``: the share of bad ones rises as the score falls, through 5 % at about 0.8. ``crowded``: as ``level``, but
+    hard photographs have more masks. ``many``: as ``level``, with 20 masks a photograph. Hard
+    photographs are counted out, not drawn: a share drawn just above 5 % may come out below.
+    """
+    rng = generator(3, "population", kind)
+    photographs: dict[str, list[Known]] = {}
+    for number in range(4_000):
+        luck = number % 1000 / 1000
+        size = int(rng.integers(5, 10)) if kind == "crowded" and luck < 0.026 else int(rng.integers(1, 6))
+        size = 20 if kind == "many" else size
+        scores = 1 - 0.4 * rng.random(size) if kind != "slope" else 1 - 0.6 * rng.random(size) ** 1.5
+        share = {"level": 0.052, "many": 0.052, "crowded": 0.026}.get(kind, 0.0)
+        limits = np.where(scores > 0.8, 0.03, 0.3) if kind == "slope" else np.full(size, share)
+        photographs[f"p{number}"] = [
+            Known(id=f"p{number}/{at}", score=float(score), bad=bool(luck < limit), cluster=f"p{number}")
+            for at, (score, limit) in enumerate(zip(scores, limits, strict=True))
+        ]
+    return photographs
+
+
+def _over(kind: str, clusters: Clusters | None, *, splits: int = 200, size: int = 250) -> tuple[int, float]:
+    """In how many splits more than 5 % of the accepted masks of the other photographs are bad; mean share accepted."""
+    photographs = _population(kind)
+    names = list(photographs)
+    every = [(at, mask) for at, name in enumerate(names) for mask in photographs[name]]
+    owner = np.array([at for at, _ in every])
+    scores = np.array([mask.score for _, mask in every], dtype=np.float64)
+    bad = np.array([mask.bad for _, mask in every])
+    over, accepted = 0, 0.0
+    for number in range(splits):
+        order = generator(number, "split", kind).permutation(len(names))
+        known = [mask for at in order[:size] for mask in photographs[names[at]]]
+        if clusters is None:  # each mask for itself
+            known = [replace(mask, cluster=mask.id) for mask in known]
+        found = _search(known, clusters=clusters or "one")
+        others = ~np.isin(owner, order[:size])
+        least = 2.0 if found.chosen is None else found.chosen.threshold
+        taken = others & (scores >= least)
+        over += bool(taken.any()) and float(bad[taken].mean()) > 0.05
+        accepted += float(taken.sum() / others.sum()) / splits
+    return over, accepted
+
+
+# In 200 splits at most 10 may be over on average; a procedure that keeps its promise exactly stays at or below 20 in
+# all but one of a thousand runs (binomial, 200 at 5 %).
+MOST = 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["level", "slope"])
+@pytest.mark.parametrize("clusters", ["one", "bound"])
+def test_over_two_hundred_splits_by_photograph_the_promise_holds(kind: str, clusters: Clusters) -> None:
+    over, accepted = _over(kind, clusters)
+    assert over <= MOST
+    if kind == "slope":
+        assert accepted > (0.01 if clusters == "one" else 0.001)  # and it is not kept by accepting nothing
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_where_crowded_photographs_are_worse_the_cluster_bound_holds() -> None:
+    assert _over("crowded", "bound")[0] <= MOST
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_masks_of_a_photograph_counted_each_for_itself_would_break_the_promise() -> None:
+    """That the test above can fail: the same procedure, told that every mask is a photograph of its own."""
+    assert _over("many", None)[0] > MOST
+    assert _over("many", "one")[0] <= MOST
