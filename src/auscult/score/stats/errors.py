@@ -21,6 +21,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import numbers, same_length
 
@@ -70,10 +71,7 @@ def rmse_video(predictions: ArrayLike, truths: ArrayLike, *, videos: Sequence[Ha
     same_length(predictions=predicted, videos=videos)
     if predicted.size == 0:
         return Undefined("no items")
-    order = {video: number for number, video in enumerate(dict.fromkeys(videos))}
-    member = np.array([order[video] for video in videos])
-    frames = np.bincount(member)
-    means = [np.bincount(member, weights=values) / frames for values in (predicted, true)]
+    means = [group_means(values, videos)[1] for values in (predicted, true)]
     return Scored(_rmse(means[0], means[1]), Signature.of(metric="rmse", over="videos"))
 
 

@@ -202,7 +202,7 @@ def f2_tables(
         signature=_signature("f2_tables", "labels true in the column", unparsed),
         columns=found,
         n={name: group.total() for name, group in members.items()},
-        unparsed=_count_unparsed(pairs),
+        unparsed=_count_unparsed(Counter(pairs)),
     )
 
 
@@ -230,7 +230,8 @@ def f2_confusion(
     Source: MQA-RefAVS Eq. 11.
     """
     pairs = _pairs(predicted, true, classes)
-    kept = Counter({pair: amount for pair, amount in Counter(pairs).items() if _enters(pair, unparsed)})
+    tally = Counter(pairs)
+    kept = Counter({pair: amount for pair, amount in tally.items() if _enters(pair, unparsed)})
     parts: dict[Hashable, Scored[float] | Undefined] = {label: _of_class(kept, label) for label in classes}
     value = _mean_defined(parts.values())
     if value is None:
@@ -240,7 +241,7 @@ def f2_confusion(
         signature=_signature("f2_confusion", "classes that occur or are predicted", unparsed),
         parts=parts,
         n=kept.total(),
-        unparsed=_count_unparsed(pairs),
+        unparsed=_count_unparsed(tally),
     )
 
 
@@ -285,7 +286,7 @@ def f2_video(
         signature=_signature("f2_video", "labels true in the video", unparsed),
         parts=parts,
         n=sum(group.total() for group in members.values()),
-        unparsed=_count_unparsed(pairs),
+        unparsed=_count_unparsed(Counter(pairs)),
     )
 
 
@@ -312,8 +313,8 @@ def _enters(pair: _Pair, unparsed: Unparsed) -> bool:
     return pair[0] is not None or unparsed == "wrong"
 
 
-def _count_unparsed(pairs: Iterable[_Pair]) -> int:
-    return sum(guess is None for guess, _ in pairs)
+def _count_unparsed(tally: _Tally) -> int:
+    return sum(amount for (guess, _), amount in tally.items() if guess is None)
 
 
 def _of_class(tally: _Tally, label: str) -> Scored[float] | Undefined:

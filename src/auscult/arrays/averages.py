@@ -1,0 +1,38 @@
+"""Averages over groups: how the numbers of frames become one number of their video."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Group = TypeVar("Group", bound=Hashable)
+
+
+def group_means(values: ArrayLike, groups: Sequence[Group]) -> tuple[tuple[Group, ...], NDArray[np.float64]]:
+    """The mean of each group.
+
+    Args:
+        values: (n,).
+        groups: What each value belongs to, (n,): the video of a frame.
+
+    Returns:
+        The groups in the order of their first value, and their means, float64; none of no values.
+
+    Raises:
+        ValueError: There are not as many groups as values.
+
+    Example:
+        >>> group_means([0.5, 1.0, 0.2], ["a", "a", "b"])
+        (('a', 'b'), array([0.75, 0.2 ]))
+
+    Source: MQA-RefAVS Eq. 12, the means over the frames of a video.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (len(groups),):
+        raise ValueError(f"{len(groups)} groups for values of shape {numbers.shape}; there must be one of each")
+    order = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    member = np.array([order[group] for group in groups], dtype=np.intp)
+    return tuple(order), np.bincount(member, weights=numbers) / np.bincount(member)

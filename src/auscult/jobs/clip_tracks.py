@@ -1,0 +1,213 @@
+"""Which items are one object over the frames of a video: the tracks of an INPUT.
+
+A clip is a video where something says so: the layout (DAVIS, Ref-AVSBench), a line of ``items.jsonl`` that names
+``clip``, ``video`` or ``time_s``, or a folder ``frames/<clip>/``. Pictures that merely stand in one folder are
+photographs, and have no tracks.
+
+Within a clip, items belong to one track when they agree in the first of these that they have: the key ``track`` of the
+line; the benchmark's own track (``mqa``); the object's index in its mask file; the id without the part that counts the
+frames. Where a clip has one item a frame, they are one track. Two items of one track on one frame are candidates of
+the same moment, and that track is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from auscult.cases.grouping import natural_key
+from auscult.cases.listing import Listing
+from auscult.jobs.clip_names import naming_lines
+from auscult.types import Item
+
+LEAST_FRAMES = 2
+
+_VIDEO_LAYOUTS = frozenset({"datasets.davis.v1", "datasets.refavs.v1"})
+_PHOTO_LAYOUTS = frozenset({"datasets.coco.v1", "datasets.refcoco.v1"})
+_LINES = "datasets.items.v1"
+_FOLDER = "datasets.folder.v1"
+_DIGITS = re.compile(r"([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """One object over the frames of a video.
+
+    Attributes:
+        clip: The video.
+        name: What tells it from the clip's other tracks; empty where it is the only one.
+        places: Its items by the number of the frame in ``ClipTracks.frames``.
+    """
+
+    clip: str
+    name: str
+    places: Mapping[int, Item]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipTracks:
+    """A video with its tracks.
+
+    Attributes:
+        clip: Its name.
+        frames: All its frames that have an item, in order of time.
+        times_s: Their times, or empty where not all are known.
+        tracks: In natural order of their names.
+    """
+
+    clip: str
+    frames: tuple[Path, ...]
+    times_s: tuple[float, ...]
+    tracks: tuple[Track, ...]
+
+
+def tracks_of(listing: Listing) -> list[ClipTracks]:
+    """Find the videos of an INPUT and the tracks in them.
+
+    Args:
+        listing: What INPUT holds.
+
+    Returns:
+        The videos that have a track of at least ``LEAST_FRAMES`` frames, in the order of their first item.
+    """
+    named = _named(listing)
+    clips: dict[str, list[Item]] = {}
+    for item in listing.items:
+        if item.clip is not None and _is_video(item, listing.layout, named=named):
+            clips.setdefault(item.clip, []).append(item)
+    found = [_clip(name, items) for name, items in clips.items()]
+    return [clip for clip in found if clip.tracks]
+
+
+def filmed(listing: Listing) -> frozenset[str]:
+    """Ids of the items that are of a film or of a clip of a benchmark: those of one clip resemble one another.
+
+    In the image protocol of a benchmark a clip gives single frames. They have no tracks, and are of one clip all the
+    same.
+    """
+    named = _named(listing)
+    return frozenset(
+        item.id
+        for item in listing.items
+        if item.clip is not None
+        and (isinstance(item.extra.get("mqa"), Mapping) or _is_video(item, listing.layout, named=named))
+    )
+
+
+def _named(listing: Listing) -> Collection[tuple[Path | None, int | None]]:
+    return naming_lines(listing.items) if listing.layout == _LINES else frozenset()
+
+
+def _is_video(item: Item, layout: str, *, named: Collection[tuple[Path | None, int | None]]) -> bool:
+    place = item.extra.get("mqa")
+    if isinstance(place, Mapping) and place.get("protocol") != "video":
+        return False
+    if layout in _VIDEO_LAYOUTS or item.time_s is not None or place is not None:
+        return True
+    if layout == _LINES:
+        return (item.source, item.line) in named
+    if layout == _FOLDER:
+        # the id holds the folder below frames/; pictures that stand in frames/ itself have INPUT's own name for a clip
+        return item.frame.parent.as_posix().endswith(f"/{item.clip}") and item.id.startswith(f"{item.clip}/")
+    return layout not in _PHOTO_LAYOUTS  # a plug-in's layout names clips on purpose
+
+
+def _clip(name: str, items: Sequence[Item]) -> ClipTracks:
+    first: dict[Path, Item] = {}
+    for item in items:
+        first.setdefault(item.frame, item)
+    times = {frame: item.time_s for frame, item in first.items()}
+    told = {time for time in times.values() if time is not None}
+    timed = len(told) == len(times)
+    keys = {frame: natural_key(frame.as_posix()) for frame in times}
+    frames = sorted(times, key=lambda frame: ((times[frame] or 0.0) if timed else 0.0, keys[frame]))
+    number = {frame: place for place, frame in enumerate(frames)}
+    grouped = _grouped(items)
+    tracks = []
+    for key in sorted(grouped, key=natural_key):
+        places = {number[item.frame]: item for item in grouped[key]}
+        if LEAST_FRAMES <= len(places) == len(grouped[key]):  # else several candidates of one moment
+            tracks.append(Track(clip=name, name=key, places=dict(sorted(places.items()))))
+    return ClipTracks(
+        clip=name,
+        frames=tuple(frames),
+        times_s=tuple(times[frame] or 0.0 for frame in frames) if timed else (),
+        tracks=tuple(tracks),
+    )
+
+
+def _grouped(items: Sequence[Item]) -> dict[str, list[Item]]:
+    grouped: dict[str, list[Item]] = {}
+    patterns = _patterns(items)
+    for item in items:
+        grouped.setdefault(_name(item, patterns), []).append(item)
+    alone = len({item.frame for item in items}) == len(items)
+    numbered = {name for name, group in grouped.items() if group[0].mask.index is not None}
+    bare = [item for name, group in grouped.items() if name not in numbered for item in group]
+    untold = len(grouped) == len(items) and not _told_apart(items)
+    if alone and (len(grouped) == 1 or untold or (len(numbered) == 1 and not _told_apart(bare))):
+        return {"": list(items)}  # a palette on which nothing is drawn belongs to the one object of its clip
+    return grouped
+
+
+def _told_apart(items: Iterable[Item]) -> bool:
+    return any("track" in item.extra or "mqa" in item.extra for item in items)
+
+
+def _name(item: Item, patterns: Mapping[str, str]) -> str:
+    told = item.extra.get("track")
+    if isinstance(told, str | int) and not isinstance(told, bool):
+        return str(told)
+    benchmark = _of_benchmark(item.extra.get("mqa"))
+    if benchmark:
+        return benchmark
+    if item.mask.index is not None:
+        return f"#{item.mask.index}"
+    return patterns[item.id]
+
+
+def _of_benchmark(place: Any) -> str:
+    parts = [place.get(key) for key in ("uid", "track")] if isinstance(place, Mapping) else [None]
+    return "/".join(str(part) for part in parts) if all(isinstance(part, str) and part for part in parts) else ""
+
+
+def _patterns(items: Iterable[Item]) -> dict[str, str]:
+    """Ids with a star for what counts the frames.
+
+    That is the stem of the frame where the id holds it. Where it does not, or where the stem is a number, which may
+    stand in the id for other things too, it is among ids that differ in numbers only the place whose number always is
+    the last one in the name of the frame.
+    """
+    found: dict[str, str] = {}
+    shapes: dict[str, list[Item]] = {}
+    for item in items:
+        stem = item.frame.stem
+        if stem in item.id and not stem.isdecimal():
+            before, _, after = item.id.rpartition(stem)
+            found[item.id] = f"{before}*{after}"
+        else:
+            shapes.setdefault(_DIGITS.sub("0", item.id), []).append(item)
+    for alike in shapes.values():
+        place = _counting_place(alike)
+        for item in alike:
+            parts = _DIGITS.split(item.id)
+            if place is not None:
+                parts[place] = "*"
+            found[item.id] = "".join(parts)
+    return found
+
+
+def _counting_place(items: Sequence[Item]) -> int | None:
+    hits: Counter[int] = Counter()
+    for item in items:
+        numbers = _DIGITS.findall(item.frame.stem)
+        if numbers:
+            last = numbers[-1].lstrip("0")
+            parts = _DIGITS.split(item.id)
+            hits.update(place for place in range(1, len(parts), 2) if parts[place].lstrip("0") == last)
+    best = max(hits.values(), default=0)
+    return min(place for place in hits if hits[place] == best) if best == len(items) else None

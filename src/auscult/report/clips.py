@@ -1,0 +1,201 @@
+"""The clips of a record as the page shows them: one row each, with a timeline of the estimated IoU.
+
+The timeline is inline SVG like the other charts: a band for the 90 % interval, a line for the estimate, an upright bar
+where the mask switched to something else, a ring where a frame differs from its neighbours, a tick at the foot where
+there is no mask. Every mark leads to its item and says in words what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from markupsafe import Markup
+
+from auscult.record.clip_rows import ClipRow, Mark, clip_row_from_json
+from auscult.record.reader import Run
+from auscult.report.order import RANK, UNDECIDED
+from auscult.report.words import ACTION_WORDS, interval, number
+from auscult.types import Verdict
+
+LISTED = 300
+MARKS_SHOWN = 40
+
+_WIDTH, _LEFT, _HIGH, _TOP = 520.0, 30.0, 74.0, 6.0
+_BASE = _TOP + _HIGH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipView:
+    """One row of the section.
+
+    Attributes:
+        name: Clip and track.
+        action: What the policy decides for it.
+        facts: Label and text, in the order of the page.
+        marks: Kind, time or number, sentence and link of each frame that stands out; at most ``MARKS_SHOWN``.
+        more: How many marks are left out.
+        note: Why the action is not the policy's alone, or why a number is missing; may be empty.
+        timeline: Inline SVG.
+    """
+
+    name: str
+    action: str
+    facts: tuple[tuple[str, str], ...]
+    marks: tuple[tuple[str, str, str, str], ...]
+    more: int
+    note: str
+    timeline: Markup
+
+
+def clip_views(run: Run, *, links: Mapping[str, str]) -> tuple[ClipView, ...]:
+    """Lay out the clips of a record, worst first; at most ``LISTED``.
+
+    Args:
+        run: The record.
+        links: Item id to where a mark of it leads; an item without one has no link.
+
+    Raises:
+        RecordError: A row of ``clips.jsonl`` is damaged.
+    """
+    rows = sorted((clip_row_from_json(row) for row in run.clips), key=_worst_first)[:LISTED]
+    verdicts = {verdict.id: verdict for verdict, _ in run.verdicts} if rows else {}
+    return tuple(_view(row, verdicts, links) for row in rows)
+
+
+def _worst_first(row: ClipRow) -> tuple[int, float, str]:
+    return RANK[_action(row)], 1.0 if row.iou is None else row.iou, f"{row.clip} {row.track}"
+
+
+def _action(row: ClipRow) -> str:
+    return row.action if row.action in ACTION_WORDS else UNDECIDED
+
+
+def _view(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> ClipView:
+    marks = (*row.switches, *row.odd)
+    counts = ((row.failed, "failed"), (row.empty, "empty"), (row.missing, "without mask"))
+    frames = ", ".join([str(row.n), *(f"{count} {words}" for count, words in counts if count)])
+    drift = f"{row.drift:+.2f} {interval(row.drift_low, row.drift_high)}" if row.drift is not None else "–"
+    reasons = [f"No {name}: {why}." for name, why in row.undefined.items()]
+    return ClipView(
+        name=f"{row.clip} {row.track}".strip(),
+        action=_action(row),
+        facts=(
+            ("Frames", frames),
+            ("Mean estimated IoU", f"{number(row.iou)} {interval(row.iou_low, row.iou_high)}".strip()),
+            ("Defect", row.defect),
+            ("Flicker", number(row.flicker)),
+            ("Drift", drift),
+            ("Switches", str(len(row.switches))),
+            ("Odd frames", str(len(row.odd))),
+        ),
+        marks=tuple((one.kind, _when(one), one.why, links.get(one.id or "", "")) for one in marks[:MARKS_SHOWN]),
+        more=max(0, len(marks) - MARKS_SHOWN),
+        note=" ".join([row.note, *reasons]).strip(),
+        timeline=timeline(row, verdicts, links),
+    )
+
+
+def _when(mark: Mark) -> str:
+    return f"{mark.frame} at {mark.time_s:g} s" if mark.time_s is not None else mark.frame
+
+
+def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> Markup:
+    """Estimated IoU over the frames of a clip, with its interval and the frames that stand out.
+
+    Args:
+        row: The clip.
+        verdicts: Item id to verdict.
+        links: Item id to where its mark leads.
+    """
+    shown = [None if name is None else verdicts.get(name) for name in row.frames]
+    parts = [_axis(len(shown))]
+    told = [(place, one) for place, one in enumerate(shown) if one is not None and one.iou is not None]
+    for stretch in _stretches([place for place, _ in told]):
+        parts += _drawn([one for one in told if stretch[0] <= one[0] <= stretch[-1]], len(shown))
+    places = {name: place for place, name in enumerate(row.frames) if name is not None}
+    for mark in (*row.switches, *row.odd):
+        place = places.get(mark.id or "")
+        if place is not None:
+            parts.append(_mark(mark, (_x(place, len(shown)), _iou_of(shown[place])), links))
+    parts += [_gap(_x(place, len(shown))) for place, one in enumerate(shown) if one is None or one.defect == "empty"]
+    words = f"Estimated IoU of {row.clip} over {len(shown)} frames: mean {number(row.iou)}, "
+    words += f"{len(row.switches)} switches, {len(row.odd)} odd frames, {ACTION_WORDS[_action(row)]}"
+    return Markup('<svg class="chart timeline" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        _short(_WIDTH), _short(_BASE + 18), words, Markup("").join(parts)
+    )
+
+
+def _stretches(places: Sequence[int]) -> list[list[int]]:
+    """Runs of neighbouring places: no line is drawn over a frame without an estimate."""
+    numbered = enumerate(places)
+    return [[place for _, place in group] for _, group in groupby(numbered, key=lambda pair: pair[1] - pair[0])]
+
+
+def _drawn(told: Sequence[tuple[int, Verdict]], count: int) -> list[Markup]:
+    upper = [(_x(place, count), _y(one.iou if one.iou_high is None else one.iou_high)) for place, one in told]
+    lower = [(_x(place, count), _y(one.iou if one.iou_low is None else one.iou_low)) for place, one in told]
+    line = [(_x(place, count), _y(one.iou)) for place, one in told]
+    if len(line) == 1:  # a line needs two ends
+        (x, y), (_, top), (_, foot) = line[0], upper[0], lower[0]
+        upper, lower, line = [(x - 1, top), (x + 1, top)], [(x - 1, foot), (x + 1, foot)], [(x - 1, y), (x + 1, y)]
+    return [
+        Markup('<polygon points="{}" class="band"/>').format(_points([*upper, *reversed(lower)])),
+        Markup('<polyline points="{}" class="estimate"/>').format(_points(line)),
+    ]
+
+
+def _mark(mark: Mark, at: tuple[float, float], links: Mapping[str, str]) -> Markup:
+    words = f"{_when(mark)}: {mark.why}"
+    if mark.kind == "switch":
+        shape = Markup('<line x1="{0}" y1="{1}" x2="{0}" y2="{2}" class="switch"><title>{3}</title></line>').format(
+            _short(at[0]), _short(_TOP), _short(_BASE), words
+        )
+    else:
+        shape = Markup('<circle cx="{}" cy="{}" r="4.5" class="odd"><title>{}</title></circle>').format(
+            _short(at[0]), _short(at[1]), words
+        )
+    link = links.get(mark.id or "")
+    return Markup('<a href="{}" tabindex="-1">{}</a>').format(link, shape) if link else shape
+
+
+def _gap(x: float) -> Markup:
+    return Markup('<line x1="{0}" y1="{1}" x2="{0}" y2="{2}" class="gap"/>').format(
+        _short(x), _short(_BASE - 5), _short(_BASE)
+    )
+
+
+def _axis(count: int) -> Markup:
+    rows = Markup("").join(
+        Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="grid"/>').format(
+            _short(_LEFT), _short(_y(value)), _short(_WIDTH - 4), _short(_y(value))
+        )
+        + Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+            _short(_LEFT - 6), _short(_y(value) + 4), f"{value:.1f}".removesuffix(".0")
+        )
+        for value in (0.0, 0.5, 1.0)
+    )
+    ends = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
+    first = ends.format(_short(_LEFT), _short(_BASE + 15), "start", "first frame")
+    return rows + first + ends.format(_short(_WIDTH - 4), _short(_BASE + 15), "end", f"frame {count}")
+
+
+def _x(place: int, count: int) -> float:
+    return _LEFT + 6 + (_WIDTH - _LEFT - 16) * (place / max(1, count - 1))
+
+
+def _y(value: float | None) -> float:
+    return _BASE - _HIGH * min(1.0, max(0.0, value or 0.0))
+
+
+def _iou_of(verdict: Verdict | None) -> float:
+    return _y(None if verdict is None else verdict.iou)
+
+
+def _points(places: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{_short(x)},{_short(y)}" for x, y in places)
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,112 @@
+"""Does a series rise or fall? A slope that single bad values do not move, with its uncertainty.
+
+Conventions: values in order of time, one number per moment. The change is the slope times the time from the first to
+the last value, so that it has the unit of the values: -0.2 is a series that ends .2 below where it began.
+
+Metric: ``theil_sen``, the median of the slopes of all pairs. Its interval takes the order statistics of these slopes
+that Kendall's S allows (Sen 1968). Neighbouring frames of a video are alike, so that the variance of S is widened by
+(1 + r) / (1 - r) with r the first autocorrelation of what the line leaves over, where that is above 0 (the effective
+number of values of Bayley and Hammersley 1946).
+
+References: Theil 1950; P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", 1968.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auscult.outcome import Signature, Undefined
+from auscult.score.stats.inputs import numbers
+
+LEAST = 5
+MOST = 1_000
+
+_Z90 = 1.6448536269514722
+_MOST_AUTOCORRELATION = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """A change over a series.
+
+    Attributes:
+        change: Slope times the time from first to last value.
+        low: Lower end of its 90 % interval.
+        high: Upper end.
+        n: Values it is from.
+        signature: How it was made.
+    """
+
+    change: float
+    low: float
+    high: float
+    n: int
+    signature: Signature
+
+
+def theil_sen(values: ArrayLike, times: ArrayLike) -> Trend | Undefined:
+    """The robust change of a series from its first to its last moment.
+
+    Args:
+        values: (n,).
+        times: Moment of each, (n,), strictly increasing; of any unit. Of more than ``MOST`` values as many evenly
+            spaced ones are taken.
+
+    Returns:
+        The change with its 90 % interval. Undefined for fewer than ``LEAST`` values, or times that do not increase.
+
+    Raises:
+        InputError: Unequal lengths, or a number that is not finite.
+
+    Example:
+        >>> theil_sen([0.9, 0.8, 0.7, 0.1, 0.5], [0, 1, 2, 3, 4]).change
+        -0.4
+
+    Source: Sen 1968.
+    """
+    told, moments = numbers(values=values, times=times)
+    if told.size < LEAST:
+        return Undefined(f"fewer than {LEAST} values")
+    if (np.diff(moments) <= 0).any():
+        return Undefined("the times do not increase")
+    if told.size > MOST:
+        chosen = np.linspace(0, told.size - 1, MOST).round().astype(np.intp)
+        told, moments = told[chosen], moments[chosen]
+    first, second = np.triu_indices(told.size, 1)
+    slopes = np.sort((told[second] - told[first]) / (moments[second] - moments[first]))
+    slope = float(np.median(slopes))
+    low, high = _interval(slopes, told, left=told - slope * moments)
+    span = float(moments[-1] - moments[0])
+    return Trend(
+        change=slope * span,
+        low=low * span,
+        high=high * span,
+        n=int(told.size),
+        signature=Signature.of(metric="theil_sen", interval="sen, 90 %, effective n"),
+    )
+
+
+def _interval(
+    slopes: NDArray[np.float64], values: NDArray[np.float64], *, left: NDArray[np.float64]
+) -> tuple[float, float]:
+    """The slopes at the ranks that Kendall's S allows."""
+    n = values.size
+    ties = np.unique(values, return_counts=True)[1]
+    variance = (n * (n - 1) * (2 * n + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
+    reach = _Z90 * math.sqrt(max(0.0, variance) * _widening(left))
+    low = math.floor((slopes.size - reach) / 2)
+    high = math.ceil((slopes.size + reach) / 2)
+    return float(slopes[max(0, low)]), float(slopes[min(slopes.size - 1, high)])
+
+
+def _widening(left: NDArray[np.float64]) -> float:
+    """How much more the sum of a series varies when each value is like the one before."""
+    around = left - left.mean()
+    total = float(around @ around)
+    again = float(around[1:] @ around[:-1]) / total if total > 0 else 0.0
+    kept = min(max(again, 0.0), _MOST_AUTOCORRELATION)
+    return (1 + kept) / (1 - kept)
