@@ -46,7 +46,8 @@ def test_every_known_key_is_read(make: Any) -> None:
     assert found.mask.path == make.root / "masks/v1_3_m2.png"
     assert found.query.text == "the dog barking on the left"
     assert (found.clip, found.time_s, found.line, found.source) == ("v1", 3.0, 1, source)
-    assert found.extra == {"video": "v1.mp4", "audio": "v1.wav", "score": [1, {"of": "mine"}]}
+    assert found.audio == make.root / "v1.wav"
+    assert found.extra == {"video": "v1.mp4", "score": [1, {"of": "mine"}]}
     truth = found.truth
     assert truth is not None
     assert truth.mask is not None
@@ -140,6 +141,9 @@ BAD = {
     "truth type": ({"id": "x", "frame": "f", "mask": "m", "truth": 1}, "'truth' is a number"),
     "truth iou": ({"id": "x", "frame": "f", "mask": "m", "truth": {"iou": 87}}, "in 'truth', 'iou'"),
     "truth word": ({"id": "x", "frame": "f", "mask": "m", "truth": {"defect": "eroded"}}, "'defect'"),
+    "audio up": ({"id": "x", "frame": "f", "mask": "m", "audio": "../a.wav"}, "leaves the folder"),
+    "audio root": ({"id": "x", "frame": "f", "mask": "m", "audio": "/etc/passwd"}, "absolute path"),
+    "audio kind": ({"id": "x", "frame": "f", "mask": "m", "audio": 5}, "'audio' is a number"),
     "truth out": ({"id": "x", "frame": "f", "mask": "m", "truth": {"mask": "../t.png"}}, "leaves the folder"),
 }
 

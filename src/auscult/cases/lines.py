@@ -15,7 +15,7 @@ from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, Ma
 
 MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
 
-_KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "truth"})
+_KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "truth"})
 _DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
 _MAX_INDEX = 65_535
 
@@ -67,6 +67,7 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
     frame = home.path(fields.required(row, "frame"))
     known = fields.text(row, "clip") or fields.text(row, "video")
     words = fields.text(row, "text")
+    sound = fields.text(row, "audio")
     return Item(
         id=name,
         frame=frame,
@@ -74,6 +75,7 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
         query=Query(words if words and words.strip() else None),
         clip=known or _parent(frame, home),
         time_s=fields.number(row, "time_s"),
+        audio=None if sound is None else home.path(sound),
         truth=_truth(row, home),
         extra={key: value for key, value in row.items() if key not in _KNOWN},
         source=home.file,

@@ -1,8 +1,8 @@
 """JSON lines: one item a line, in ``items.jsonl`` or any file that ends in ``.jsonl``.
 
-A line names ``id``, ``frame`` and ``mask``, and may name ``text``, ``clip``, ``time_s`` and ``truth``; other keys are
-kept. Paths are relative to the file and stay inside its folder unless ``root`` widens it. A line that cannot be used
-costs itself: its error names file and line.
+A line names ``id``, ``frame`` and ``mask``, and may name ``text``, ``clip``, ``time_s``, ``audio`` and ``truth``; other
+keys are kept. Paths are relative to the file and stay inside its folder unless ``root`` widens it. A line that cannot
+be used costs itself: its error names file and line.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ItemsDataset:
 
     name = "datasets.items.v1"
     meta = Metadata(
-        summary="items.jsonl: one JSON object a line with id, frame, mask and optionally text, clip, time_s, truth",
+        summary="items.jsonl: one JSON object a line with id, frame, mask, and maybe text, clip, time_s, audio, truth",
         goal="lists anything, with what is known about it; what `auscult stress` and `auscult make` write",
         modality="mask",
         source="auscult's own layout",

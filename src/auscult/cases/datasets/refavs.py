@@ -146,6 +146,7 @@ def _items(bench: _Bench, folder: str) -> Iterator[Item]:
     for one in bench.by_folder[folder]:
         first.setdefault(one.row.fid, one)
     objects = bench.objects(folder)
+    sound = bench.clips.sound(folder, vid=folder, absent=False)
     for number, frame in clip.frames.items():
         refs = {fid: ref for fid in objects if (ref := clip.ref(fid, number)) is not None}
         for fid, ref in refs.items():
@@ -157,6 +158,7 @@ def _items(bench: _Bench, folder: str) -> Iterator[Item]:
                 query=Query(None if row is None else row.exp),
                 clip=folder,
                 time_s=float(number),
+                audio=sound,
                 others=tuple(other for one, other in refs.items() if one != fid),
                 extra={"fid": fid}
                 if row is None

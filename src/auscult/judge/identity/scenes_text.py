@@ -1,0 +1,304 @@
+"""A sentence to a logical form: what our own grammar says, backwards, and plain ways in which people say the same.
+
+What one frame cannot show (sounds, motion) becomes a form whose proof from sight is unclear, and so do words that fit
+nothing: they are reported, and a run of them where a noun must stand is the name of an unknown kind of thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from auscult.judge.identity.scenes_words import (
+    FILLERS,
+    GENERIC,
+    ORDER_ENDS,
+    ORDER_STARTS,
+    SUPERLATIVES,
+    TWO,
+    UNHEARD,
+    Tokens,
+    Vocabulary,
+    nouns,
+    plain_patterns,
+    relation_patterns,
+    tokens,
+)
+from auscult.language.atoms import both, most, no, relation
+from auscult.language.forms import MOST_NESTING, SIGHT_QUALITIES, SIGHT_RELATIONS, Form
+from auscult.language.morphology import of_many
+
+MOST_TOKENS: Final = 60
+_SHOWN: Final = frozenset(SIGHT_RELATIONS) - {"same_motion", "in_front_of", "behind"}
+_AMONG: Final = ({"of"}, {"among"}, {"out"})
+_OTHER_THAN: Final = (("something", "other", "than"), ("anything", "but"), ("not", "a"), ("not", "an"), ("not",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a sentence was taken to say.
+
+    Attributes:
+        form: Its logical form.
+        unknown: Words that fit nothing, in order.
+        strange: Names of unknown kinds of things. The form says nothing of them: any thing may be called so.
+    """
+
+    form: Form
+    unknown: tuple[str, ...] = ()
+    strange: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """What does not fit, and how much deeper phrases may nest; phrases in phrases write into the same lists."""
+
+    unknown: list[str] = field(default_factory=list)
+    strange: set[str] = field(default_factory=set)
+    depth: int = MOST_NESTING
+
+    def deeper(self) -> _Notes:
+        return replace(self, depth=self.depth - 1)
+
+
+class Reader:
+    """Reads sentences; made once for a vocabulary.
+
+    Args:
+        words: What is known.
+    """
+
+    def __init__(self, words: Vocabulary) -> None:
+        self._nouns = nouns(words)
+        self._plain = _by_first(plain_patterns(words))
+        self._colours = frozenset(words.colours)
+        self._relations = sorted(
+            relation_patterns().items(), key=lambda pair: (-len(pair[0][0]), -len(pair[0][1]), pair[0])
+        )
+        self._superlatives = _superlatives()
+        self._ends = frozenset(tokens(text) for text in ORDER_ENDS)
+
+    def read(self, text: str) -> Reading | None:
+        """Read a sentence; None for one that is empty or too long."""
+        said = tokens(text)
+        if not said or len(said) > MOST_TOKENS:
+            return None
+        notes = _Notes()
+        form = self._phrase(said, notes)
+        return Reading(form=form, unknown=tuple(notes.unknown), strange=frozenset(notes.strange))
+
+    def _phrase(self, said: Tokens, notes: _Notes) -> Form:
+        """A noun phrase with everything that hangs on it."""
+        said = _without_article(said)
+        if notes.depth <= 1 or not said:
+            return UNHEARD
+        among = self._among(said, notes)
+        if among is not None:
+            return among
+        quality, length = self._leading(said)
+        if quality:
+            return self._most(quality, said[length:], notes)
+        split = self._relation(said)
+        if split is not None:
+            return self._related(said, split, notes)
+        return self._described(said, notes)
+
+    def _among(self, said: Tokens, notes: _Notes) -> Form | None:
+        """A choice among a group, said first: "among the bells, the one that is the largest"."""
+        if {said[0]} not in _AMONG or "," not in said:
+            return None
+        comma = said.index(",")
+        group = said[1:comma] if said[0] != "out" else said[2:comma]
+        quality = next((found for at in range(comma, len(said)) if (found := self._clause(said[at:])) is not None), "")
+        return self._of(quality or "loud", self._phrase(group, notes.deeper()))
+
+    def _clause(self, rest: Tokens) -> str | None:
+        return self._superlatives.get(rest)
+
+    def _leading(self, said: Tokens) -> tuple[str, int]:
+        """A superlative that a phrase begins with, and how many words it takes; else nothing."""
+        for length in (2, 1):
+            quality = self._superlatives.get(said[:length])
+            if quality is not None:
+                return quality, length
+        if said[0] in TWO and len(said) > 1 and (self._noun(said, 1) or said[1] in GENERIC | {"of", "among"}):
+            return TWO[said[0]], 1
+        if said[0] in ORDER_STARTS and any(said[-len(end) :] == end for end in self._ends):
+            return "early", 1
+        return "", 0
+
+    def _most(self, quality: str, rest: Tokens, notes: _Notes) -> Form:
+        if rest and rest[0] in {"of", "among"}:
+            rest = rest[1:]
+            rest = rest[1:] if rest and rest[0] == "all" else rest
+        for end in self._ends:
+            if rest[-len(end) :] == end:
+                rest = rest[: -len(end)]
+        return self._of(quality, self._phrase(rest, notes.deeper()) if rest else {"op": "anything"})
+
+    def _of(self, quality: str, group: Form) -> Form:
+        """The one that has most of a quality; of what is heard it is only known that it is one of the group."""
+        return most(quality, group) if quality in SIGHT_QUALITIES else both(group, UNHEARD)
+
+    def _relation(self, said: Tokens) -> tuple[int, Tokens, Tokens, Form | None] | None:
+        """The first words that stand before what a relation goes to, the longest that fit there."""
+        ahead = 0  # where a longer pattern ends that is complete in itself: "with something in front of it"
+        for at in range(len(said)):
+            plain = self._pattern(said, at)
+            for (before, after), form in self._relations:
+                end = at + len(before)
+                fits = before and said[at:end] == before and ahead < end < len(said)
+                if fits and (plain is None or plain[0] <= len(before)) and said[len(said) - len(after) :] == after:
+                    return at, before, after, form
+            ahead = max(ahead, at + plain[0]) if plain is not None else ahead
+        return None
+
+    def _related(self, said: Tokens, split: tuple[int, Tokens, Tokens, Form | None], notes: _Notes) -> Form:
+        at, before, after, form = split
+        base = self._described(said[:at], notes) if said[:at] else {"op": "anything"}
+        goal = said[at + len(before) : len(said) - len(after)]
+        if form is None:
+            return both(base, UNHEARD)
+        before_it = len(notes.unknown)
+        goes_to = self._phrase(goal, notes.deeper())
+        if len(notes.unknown) > before_it:
+            return both(base, UNHEARD)  # what is not known may be none of the things that were found
+        inner = form["of"] if form["op"] == "not" else form
+        stands = relation(inner["how"], goes_to)
+        return both(base, no(stands) if form["op"] == "not" else stands)
+
+    def _described(self, said: Tokens, notes: _Notes) -> Form:
+        """A noun with what is said of it by itself, in any order."""
+        found: list[Form] = []
+        run: list[str] = []
+        strays: list[tuple[str, ...]] = []
+        quality, at = "", 0
+        while at < len(said):
+            length, form, word = self._next(said, at)
+            if length == 0:
+                run.append(said[at])
+                at += 1
+                continue
+            if run:
+                strays.append(tuple(run))
+                run = []
+            quality = word or quality
+            found += [form] if form is not None and form not in found else []
+            at += length
+        strays += [tuple(run)] if run else []
+        found += self._stray(strays, found, notes)
+        joined = both(*found[: MOST_NESTING - 2])
+        return self._of(quality, joined) if quality and notes.depth > 2 else joined
+
+    def _next(self, said: Tokens, at: int) -> tuple[int, Form | None, str]:
+        """What begins at a word: how many words it takes, its form or superlative; 0 words for nothing known."""
+        for other in _OTHER_THAN:
+            end = at + len(other)
+            noun = self._noun(said, end + (said[end : end + 1] in {("a",), ("an",)})) if said[at:end] == other else None
+            if noun:
+                extra = int(said[end : end + 1] in {("a",), ("an",)})
+                return len(other) + extra + noun[0], no({"op": "category", "word": noun[1]}), ""
+        for length in range(min(8, len(said) - at), 1, -1):
+            quality = self._superlatives.get(said[at : at + length])
+            if quality is not None:
+                return length, None, quality
+        noun = self._head(said, at)
+        pattern = self._pattern(said, at)
+        longest = 0 if pattern is None else pattern[0]
+        if noun and (noun[0] > longest or (noun[0] == longest and not self._is_colour(said, at))):
+            return noun[0], {"op": "category", "word": noun[1]}, ""
+        if pattern is not None:
+            return pattern[0], pattern[1], ""
+        return (1, None, "") if said[at] in FILLERS or said[at] == "," else (0, None, "")
+
+    def _head(self, said: Tokens, at: int) -> tuple[int, str] | None:
+        """A noun, unless a word that fits nothing follows at once: a dog house is no dog."""
+        noun = self._noun(said, at)
+        follows = len(said) if noun is None else at + noun[0]
+        return noun if follows >= len(said) or self._next(said, follows)[0] else None
+
+    def _is_colour(self, said: Tokens, at: int) -> bool:
+        """Whether "orange" is said of a thing that is named besides."""
+        if said[at] not in self._colours:
+            return False
+        before = at > 0 and said[at - 1] in {"is", "are", "not"}
+        return before or (at + 1 < len(said) and (self._noun(said, at + 1) is not None or said[at + 1] in GENERIC))
+
+    def _noun(self, said: Tokens, at: int) -> tuple[int, str] | None:
+        for length in (3, 2, 1):
+            name = self._nouns.get(said[at : at + length]) if at + length <= len(said) else None
+            if name is not None:
+                return length, name
+        return None
+
+    def _pattern(self, said: Tokens, at: int) -> tuple[int, Form] | None:
+        for length, pattern, form in self._plain.get(said[at], ()):
+            if said[at : at + length] == pattern:
+                return length, form
+        return None
+
+    def _stray(self, strays: Sequence[tuple[str, ...]], found: Sequence[Form], notes: _Notes) -> list[Form]:
+        """What to make of words that fit nothing: something unclear, and a strange noun where none is known."""
+        notes.unknown.extend(word for run in strays for word in run)
+        if not strays:
+            return []
+        if all(form["op"] != "category" for form in found):
+            notes.strange.add(" ".join(strays[0])[:60])
+        return [UNHEARD]  # a puppy may well be what is known as a dog
+
+
+def _without_article(said: Tokens) -> Tokens:
+    while said and said[0] in {"the", "a", "an", "find", "segment", ","}:
+        said = said[1:]
+    return said
+
+
+def _by_first(patterns: Mapping[Tokens, Form]) -> dict[str, list[tuple[int, Tokens, Form]]]:
+    """Patterns by their first word, the longest first."""
+    found: dict[str, list[tuple[int, Tokens, Form]]] = {}
+    for pattern, form in sorted(patterns.items(), key=lambda pair: (-len(pair[0]), pair[0])):
+        if pattern:
+            found.setdefault(pattern[0], []).append((len(pattern), pattern, form))
+    return found
+
+
+def _superlatives() -> dict[Tokens, str]:
+    found: dict[Tokens, str] = {}
+    for quality, texts in SUPERLATIVES.items():
+        for text in texts:
+            found[tokens(text)] = quality
+            if text.startswith(("is ", "lies ", "sounds ", "starts ", "goes ", "falls ")):
+                found[tokens(of_many(text))] = quality
+    return found
+
+
+def form_words(form: Form) -> frozenset[str]:
+    """The categories that a form speaks of."""
+    own: set[str] = {str(form["word"])} if form["op"] == "category" else set()
+    return frozenset(own).union(*map(form_words, _inside(form)))
+
+
+def is_seen(form: Form) -> bool:
+    """Whether any part of a form is of what one frame can show."""
+    own = form["op"] in {"category", "colour", "texture", "place", "relation", "most"}
+    return own or any(map(is_seen, _inside(form)))
+
+
+def is_whole(form: Form) -> bool:
+    """Whether one frame shows everything that a form says: no sound, no motion, and nothing that hides a thing."""
+    name = form["op"]
+    if name in {"and", "not"}:
+        own = True
+    elif name == "most":
+        own = form["by"] in SIGHT_QUALITIES
+    elif name == "relation":
+        own = form["how"] in _SHOWN
+    else:
+        own = name in {"anything", "category", "colour", "texture", "place"}
+    return own and all(map(is_whole, _inside(form)))
+
+
+def _inside(form: Form) -> Sequence[Form]:
+    inner: Any = form.get("of", form.get("to", ()))
+    return inner if isinstance(inner, list | tuple) else (inner,)

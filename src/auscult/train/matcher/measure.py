@@ -1,0 +1,197 @@
+"""How often the check is right: against the truth of scenes that it never saw, and against a guess without words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.judge.identity.scenes_words import Vocabulary
+from auscult.outcome import Scored
+from auscult.score.stats.labels import f_beta
+from auscult.train.matcher.pairs import Pair
+from auscult.types import Case, Identity, IdentityCheck, Prediction, Query
+
+_DIGITS: Final = 4
+_STEPS: Final = 60
+_HALVINGS: Final = 20
+_FLATTEST: Final = 0.05
+_PULL: Final = 1.0  # towards slope 1 and offset 0, as much as one pair weighs
+_EDGE: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the check said of a pair, beside what is true.
+
+    Attributes:
+        pair: Number of the pair's scene, family and kind, and whether a thing of the same category is there too.
+        truth: The named thing is in the mask.
+        match: What the check said; None where it could not tell.
+        kept: Share of the mask on the named thing, said and true, where it was said.
+    """
+
+    scene: int
+    family: str
+    kind: str
+    alike: bool
+    null: bool
+    truth: bool
+    match: float | None
+    kept: tuple[float, float] | None = None
+
+
+def answers(check: IdentityCheck, pairs: Iterable[Pair]) -> list[Answer]:
+    """Ask the check about every pair; the candidate is shown alone."""
+    return [_answer(pair, check(_case(pair), Prediction(mask=pair.mask))) for pair in pairs]
+
+
+def _case(pair: Pair) -> Case:
+    return Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
+
+
+def _answer(pair: Pair, found: Identity | None) -> Answer:
+    return Answer(
+        scene=pair.scene,
+        family=pair.family,
+        kind=pair.kind,
+        alike=pair.alike,
+        null=pair.null,
+        truth=pair.matches,
+        match=None if found is None else found.match,
+        kept=None if found is None or found.kept is None else (found.kept, pair.kept),
+    )
+
+
+def numbers(said: Sequence[Answer]) -> dict[str, Any]:
+    """The numbers of a set: how many were answered, and of those how many rightly.
+
+    Returns:
+        ``n``; ``answered``, their share; ``auc``: chance that a right mask gets a higher match than a wrong one;
+        ``right``: share called rightly at one half, with ``merge`` counted as right masks; ``wrong_found``: share of
+        wrong masks called wrong; ``right_kept``: share of right masks called right; ``f2_wrong``: F2 of calling a mask
+        wrong; ``f2_blind``: the same for who calls every mask wrong, the best that can be done without words where
+        right and wrong masks look alike. None where there is no such mask.
+    """
+    told = [one for one in said if one.match is not None]
+    match = np.array([one.match for one in told], np.float64)
+    truth = np.array([one.truth for one in told], bool)
+    called = match >= 0.5
+    return {
+        "n": len(said),
+        "answered": _rounded(len(told) / len(said) if said else None),
+        "auc": _rounded(auc(match, truth)),
+        "right": _rounded(_mean(called == truth)),
+        "wrong_found": _rounded(_mean(~called[~truth])),
+        "right_kept": _rounded(_mean(called[truth])),
+        "f2_wrong": _rounded(_f2(~called, ~truth)),
+        "f2_blind": _rounded(_f2(np.ones(len(told), bool), ~truth)),
+    }
+
+
+def tables(said: Sequence[Answer]) -> dict[str, dict[str, Any]]:
+    """Numbers of the whole set, of what one frame can decide, with and without a thing alike, by family and defect."""
+    named = [one for one in said if not one.null]
+    found = {
+        "all": numbers(said),
+        "decidable": numbers([one for one in named if one.family in DECIDABLE]),
+        "decidable, alike": numbers([one for one in named if one.family in DECIDABLE and one.alike]),
+        "nulls": numbers([one for one in said if one.null]),
+    }
+    for name in sorted({one.family for one in named}):
+        found[f"family {name}"] = numbers([one for one in named if one.family == name])
+    for kind in sorted({one.kind for one in named}):
+        found[f"kind {kind}"] = numbers([one for one in named if one.kind == kind and one.family in DECIDABLE])
+    return found
+
+
+DECIDABLE: Final = frozenset({"category", "colour", "texture", "size", "position", "relation"})
+"""Families that one frame decides, as far as its things are known: what is left needs time or sound."""
+
+
+def auc(match: NDArray[np.float64], truth: NDArray[np.bool_]) -> float | None:
+    """Area under the curve; None where one of the two kinds is missing."""
+    right, wrong = match[truth], match[~truth]
+    if not len(right) or not len(wrong):
+        return None
+    higher = (right[:, None] > wrong[None]).mean() + 0.5 * (right[:, None] == wrong[None]).mean()
+    return float(higher)
+
+
+def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float, float, float]:
+    """Slope and offset of a logistic curve on the logit of what was proven, by Newton's method.
+
+    Returns:
+        Slope, at least 0.05, offset, and the mean logarithmic loss.
+    """
+    inside = np.clip(raw, _EDGE, 1 - _EDGE)
+    logit = np.log(inside / (1 - inside))
+    inputs = np.stack([logit, np.ones_like(logit)], axis=1)
+    weights = _descended(inputs, truth, np.array([1.0, 0.0]))
+    if weights[0] < _FLATTEST:
+        weights = np.array([_FLATTEST, 0.0])  # what was proven says nothing, or the contrary
+    return float(weights[0]), float(weights[1]), _loss(inputs, truth, weights) / max(1, len(truth))
+
+
+def _descended(
+    inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Newton's method, with steps that are halved until they help."""
+    prior = weights
+    for _ in range(_STEPS):
+        said = 1 / (1 + np.exp(-inputs @ weights))
+        slope = inputs.T @ (said - truth) + _PULL * (weights - prior)
+        bend = (inputs * (said * (1 - said))[:, None]).T @ inputs + _PULL * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        here = _loss(inputs, truth, weights) + _PULL / 2 * float(((weights - prior) ** 2).sum())
+        for _ in range(_HALVINGS):
+            there = weights - step
+            if _loss(inputs, truth, there) + _PULL / 2 * float(((there - prior) ** 2).sum()) <= here:
+                break
+            step = step / 2
+        weights = weights - step
+    return weights
+
+
+def _loss(inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
+    """Logarithmic loss of all pairs together."""
+    value = inputs @ weights
+    return float(np.logaddexp(0.0, np.where(truth, -value, value)).sum())
+
+
+def calibrated_words(
+    words: Vocabulary, pairs: Sequence[Pair], make: Callable[[Vocabulary], IdentityCheck]
+) -> Vocabulary:
+    """The sharpness, slope and offset that describe some pairs best.
+
+    Args:
+        words: The vocabulary.
+        pairs: Of the calibration part.
+        make: Makes a check with other numbers in its vocabulary.
+    """
+    best: tuple[float, Vocabulary] | None = None
+    for sharpness in (0.6, 0.8, 1.0, 1.25, 1.6):
+        plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)
+        told = [one for one in answers(make(plain), pairs) if one.match is not None]
+        raw = np.array([one.match for one in told], np.float64)
+        slope, offset, loss = fit_curve(raw, np.array([one.truth for one in told], bool))
+        if best is None or loss < best[0]:
+            best = loss, replace(plain, slope=round(slope, 4), offset=round(offset, 4))
+    return words if best is None else best[1]
+
+
+def _f2(called: NDArray[np.bool_], true: NDArray[np.bool_]) -> float | None:
+    hits = int((called & true).sum())
+    found = f_beta(hits, int((called & ~true).sum()), int((~called & true).sum()))
+    return found.value if isinstance(found, Scored) else None
+
+
+def _mean(values: NDArray[np.bool_]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

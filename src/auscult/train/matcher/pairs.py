@@ -1,0 +1,134 @@
+"""Pairs of a sentence and a candidate mask, with the truth: what the check is calibrated on, and measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from auscult.cases.scenes.choose import SceneOptions, choose
+from auscult.cases.scenes.draw import Shot, Stage
+from auscult.cases.scenes.facts import TARGET_SHARE, facts_of, targets_of
+from auscult.cases.scenes.plan import ScenePlan
+from auscult.cases.scenes.say import Wish, say
+from auscult.language.expression import Expression
+from auscult.outcome import Undefined
+from auscult.rng import generator
+from auscult.stress.masks import cutout, dilate, erode, merge
+from auscult.train.matcher.assets import Source
+from auscult.types import Difficulty, Frame, Mask, MaskTarget
+
+Kind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]
+
+_DEFECTS: Final = {"cutout": cutout, "dilate": dilate, "erode": erode, "merge": merge}
+_SAID: Final = 3
+_DIFFICULTIES: Final[tuple[Difficulty, ...]] = ("hard", "medium")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pair:
+    """A sentence and a candidate on one frame.
+
+    Attributes:
+        scene: The scene's number; pairs of one scene are one cluster.
+        frame: uint8 RGB (H, W, 3).
+        mask: The candidate, bool (H, W).
+        text: The sentence.
+        family: Its family.
+        kind: What the candidate is: a defect of the named thing, or another thing.
+        alike: A thing of the named one's category is in the frame besides.
+        kept: Share of the candidate that lies on the named thing.
+        null: The sentence names nothing in the scene.
+    """
+
+    scene: int
+    frame: Frame
+    mask: Mask
+    text: str
+    family: str
+    kind: Kind
+    alike: bool
+    kept: float
+    null: bool = False
+
+    @property
+    def matches(self) -> bool:
+        """Whether the named thing is in the mask."""
+        return self.kind != "other"
+
+
+def pairs_of(source: Source, scene: int, *, seed: int, options: SceneOptions, nulls: int = 1) -> Iterator[Pair]:
+    """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing.
+
+    Args:
+        source: What the scene is made of.
+        scene: Its number.
+        seed: The recipe's seed.
+        options: Size and number of things.
+        nulls: Most null expressions.
+    """
+    assets, shelf = source
+    plan = choose(seed, scene, assets=assets, shelves={"train": shelf}, options=options)
+    shots = Stage(plan, assets.looks).key_shots()
+    facts = facts_of(plan, shots)
+    targets = frozenset(
+        one.id for one in plan.objects if one.id in targets_of(plan, shots) and one.look.category in shelf.targets
+    )
+    rng = generator(seed, "pairs", scene)
+    for one in say(rng, facts, Wish(targets=targets, most=_SAID, nulls=nulls)):
+        shown = [shot for shot in shots if _shows(plan, shot, one.target)]
+        if shown:
+            yield from _candidates(rng, plan, shown[int(rng.integers(len(shown)))], said=one, scene=scene)
+
+
+def _shows(plan: ScenePlan, shot: Shot, target: str | None) -> bool:
+    seen = [one.id for one, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)]
+    return bool(seen) if target is None else target in seen
+
+
+def _enough(mask: Mask) -> bool:
+    return bool(np.count_nonzero(mask) >= TARGET_SHARE * mask.size)
+
+
+def _candidates(
+    rng: np.random.Generator, plan: ScenePlan, shot: Shot, *, said: Expression, scene: int
+) -> Iterator[Pair]:
+    things = {one.id: mask for one, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)}
+    names = {one.id: one.look.category for one in plan.objects}
+    others = [name for name in things if name != said.target]
+    alike = [name for name in others if said.target is not None and names[name] == names[said.target]]
+    drawn: list[tuple[Kind, Mask]] = []
+    if others:
+        pool = alike if alike and rng.random() < 0.7 else others
+        drawn.append(("other", things[pool[int(rng.integers(len(pool)))]]))
+    if said.target is not None:
+        target = things[said.target]
+        drawn += [("perfect", target), *_defect(rng, target, tuple(things[name] for name in others))]
+    for kind, mask in drawn:
+        on = 0.0 if said.target is None else np.count_nonzero(mask & things[said.target]) / np.count_nonzero(mask)
+        yield Pair(
+            scene=scene,
+            frame=shot.frame,
+            mask=mask,
+            text=said.text,
+            family=said.family,
+            kind=kind,
+            alike=bool(alike),
+            kept=float(on),
+            null=said.target is None,
+        )
+
+
+def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) -> Iterator[tuple[Kind, Mask]]:
+    """One defect of the target, of those that it allows."""
+    kinds: tuple[Kind, ...] = ("cutout", "dilate", "erode", "merge")
+    stressor = _DEFECTS[kind := kinds[int(rng.integers(len(kinds)))]].STRESSOR
+    difficulty = _DIFFICULTIES[int(rng.integers(2))]
+    asked = MaskTarget(mask=target, others=others)
+    params = stressor.choose(rng, asked, difficulty=difficulty)
+    if not isinstance(params, Undefined):
+        mask = stressor.render(asked, params)
+        if mask.any():
+            yield kind, mask

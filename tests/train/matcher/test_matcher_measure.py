@@ -1,0 +1,123 @@
+"""Pairs of sentence and candidate, and the numbers that are made of the answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from auscult.cases.scenes.choose import SceneOptions
+from auscult.rng import generator
+from auscult.train.matcher.assets import painted, vocabulary
+from auscult.train.matcher.measure import Answer, answers, auc, calibrated_words, fit_curve, numbers, tables
+from auscult.train.matcher.pairs import Pair, pairs_of
+from auscult.types import Case, Identity, Metadata, Prediction
+
+Told = dict[tuple[str, bytes], float | None]
+OPTIONS = SceneOptions(size=(96, 170), seconds=4.0)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[Pair]:
+    source = painted("train")
+    return [pair for scene in range(3) for pair in pairs_of(source, scene, seed=4, options=OPTIONS)]
+
+
+class Knows:
+    """A check that says what it is told, by the candidate and the words."""
+
+    name = "identity.knows.v1"
+    meta = Metadata(summary="", goal="", modality="image", source="")
+
+    def __init__(self, said: Told) -> None:
+        self.said = said
+
+    def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
+        match = self.said[str(case.query.text), prediction.mask.tobytes()]
+        return None if match is None else Identity(match=match)
+
+
+def test_a_pair_says_what_is_true_of_it(pairs: list[Pair]) -> None:
+    assert {pair.kind for pair in pairs} >= {"perfect", "other"}
+    for pair in pairs:
+        assert pair.mask.any()
+        assert pair.mask.shape == pair.frame.shape[:2] == (96, 170)
+        if pair.kind == "perfect":
+            assert pair.kept == 1.0
+        if pair.kind == "other":
+            assert pair.kept == 0.0
+        if pair.kind == "merge":
+            assert 0 < pair.kept < 1
+        assert pair.matches == (pair.kind != "other")
+        assert not (pair.null and pair.matches)
+
+
+def test_pairs_follow_from_the_seed(pairs: list[Pair]) -> None:
+    again = list(pairs_of(painted("train"), 0, seed=4, options=OPTIONS))
+    first = [pair for pair in pairs if pair.scene == 0]
+    assert [pair.text for pair in again] == [pair.text for pair in first]
+    assert all(np.array_equal(one.mask, two.mask) for one, two in zip(again, first, strict=True))
+
+
+def test_a_check_that_knows_is_right_everywhere(pairs: list[Pair]) -> None:
+    told: Told = {(pair.text, pair.mask.tobytes()): 0.9 if pair.matches else 0.1 for pair in pairs}
+    found = numbers(answers(Knows(told), pairs))
+    assert found["answered"] == found["auc"] == found["right"] == found["f2_wrong"] == 1.0
+    assert 0 < found["f2_blind"] < 1
+
+
+def test_what_was_not_answered_is_counted_and_enters_nothing_else(pairs: list[Pair]) -> None:
+    told: Told = {(pair.text, pair.mask.tobytes()): None if pair.matches else 0.1 for pair in pairs}
+    found = numbers(answers(Knows(told), pairs))
+    assert 0 < found["answered"] < 1
+    assert found["auc"] is None
+    assert found["right_kept"] is None
+    assert found["wrong_found"] == 1.0
+
+
+def test_tables_part_what_one_frame_decides_from_the_rest() -> None:
+    def one(family: str, *, alike: bool, match: float, truth: bool) -> Answer:
+        kind = "perfect" if truth else "other"
+        return Answer(scene=0, family=family, kind=kind, alike=alike, null=False, truth=truth, match=match)
+
+    rows = [
+        one("position", alike=True, match=0.8, truth=True),
+        one("position", alike=True, match=0.7, truth=False),
+        one("sounding", alike=False, match=0.9, truth=True),
+    ]
+    found = tables(rows)
+    assert found["all"]["n"] == 3
+    assert found["decidable"]["n"] == found["decidable, alike"]["n"] == 2
+    assert found["family sounding"]["right"] == 1.0
+    assert found["kind other"]["right"] == 0.0
+
+
+def test_area_under_the_curve_counts_ties_half() -> None:
+    assert auc(np.array([0.9, 0.1]), np.array([True, False])) == 1.0
+    assert auc(np.array([0.5, 0.5]), np.array([True, False])) == 0.5
+    assert auc(np.array([0.5]), np.array([True])) is None
+
+
+def test_the_fitted_curve_finds_the_one_that_made_the_answers() -> None:
+    rng = generator(0, "curve")
+    raw = rng.uniform(0.02, 0.98, 4000)
+    logit = np.log(raw / (1 - raw))
+    truth = rng.random(4000) < 1 / (1 + np.exp(-(0.6 * logit + 0.4)))
+    slope, offset, loss = fit_curve(raw, truth)
+    assert slope == pytest.approx(0.6, abs=0.08)
+    assert offset == pytest.approx(0.4, abs=0.1)
+    assert loss < 0.69
+
+
+def test_calibration_turns_a_check_that_always_says_the_contrary_down(pairs: list[Pair]) -> None:
+    words = vocabulary([painted("train")])
+    wrong: Told = {(pair.text, pair.mask.tobytes()): 0.1 if pair.matches else 0.9 for pair in pairs}
+    found = calibrated_words(words, pairs, lambda _: Knows(wrong))
+    assert found.slope == 0.05
+
+
+def test_the_vocabulary_is_of_what_is_trained_on() -> None:
+    words = vocabulary([painted("train")])
+    assert "bell" in words.categories
+    assert "cat" not in words.categories  # unseen
+    assert all(not maker for _, _, maker in words.voices)
+    assert words.parts == (len(words.categories), len(words.categories) + 11)
