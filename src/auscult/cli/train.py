@@ -11,19 +11,39 @@ from auscult.cli import options, show
 
 
 def train(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to train: cues.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to train: cues, compact-mask, scenes-identity.")],
     *,
-    data: Annotated[Path, typer.Option("--data", help="Folder of real material, laid out as DATA.md says.")],
     out: options.Out,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder of real material, laid out as DATA.md says.")
+    ] = None,
+    pack: Annotated[
+        Path | None, typer.Option("--pack", help="A training pack made before; with it no --data is needed.")
+    ] = None,
     seed: options.Seed = 0,
+    samples: Annotated[int | None, typer.Option("--samples", min=1, help="Samples to train on in all.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", min=0.0, help="Stop after this long; the same command goes on.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of the network's arithmetic.")] = 2,
+    workers: Annotated[int, typer.Option("--workers", min=0, help="Processes that make batches.")] = 1,
     quiet: options.Quiet = False,
 ) -> None:
-    """Fit a judge and measure its card."""
-    from auscult.errors import UnknownName
+    """Train a judge, calibrate it, and measure its card."""
     from auscult.train import recipes
 
-    if name not in recipes.NAMES:
-        raise UnknownName(f"there is no recipe {name!r}", expected=f"one of: {', '.join(recipes.NAMES)}")
+    job = recipes.RecipeOptions(
+        out=out,
+        data=data,
+        pack=pack,
+        seed=seed,
+        samples=samples,
+        minutes=minutes,
+        device=device,
+        threads=threads,
+        workers=workers,
+    )
     with show.progress_bar(quiet=quiet) as progress:
-        for path in recipes.run(name, data=data, out=out, seed=seed, progress=progress):
+        for path in recipes.run(name, job, progress):
             print(path)

@@ -34,8 +34,8 @@ class Sample:
     """One candidate mask with its truth.
 
     Attributes:
-        source: ``coco``, ``davis``, ``real`` or ``drawn``.
-        cluster: The photograph, sequence or drawn picture.
+        source: ``coco``, ``davis``, ``real``, ``drawn`` or ``scenes``.
+        cluster: The photograph, sequence, drawn picture or scene.
         frame: uint8 RGB (H, W, 3).
         mask: The candidate, bool (H, W).
         others: What the judge is shown of the frame's other objects.
@@ -43,9 +43,11 @@ class Sample:
             for a real mask, whose defect nobody named.
         difficulty: How visible, where the defect has that.
         iou: Exact IoU with the true mask.
+        truth: The true mask, bool (H, W), where it is kept.
+        name: Which object of which picture, for lists.
     """
 
-    source: Literal["coco", "davis", "real", "drawn"]
+    source: Literal["coco", "davis", "real", "drawn", "scenes"]
     cluster: str
     frame: Frame
     mask: Mask
@@ -53,9 +55,13 @@ class Sample:
     defect: str
     difficulty: Difficulty | None
     iou: float
+    truth: Mask | None = None
+    name: str = ""
 
 
-def coco(data: Path, names: Sequence[str], *, seed: int, alone: bool, key: str = "") -> Iterator[Sample]:
+def coco(
+    data: Path, names: Sequence[str], *, seed: int, alone: bool, key: str = "", kinds: Sequence[str] = DEFECTS
+) -> Iterator[Sample]:
     """Defects of every object of at least 32 x 32 pixels, crowds left out.
 
     Args:
@@ -64,11 +70,12 @@ def coco(data: Path, names: Sequence[str], *, seed: int, alone: bool, key: str =
         seed: Seed of the defects.
         alone: Show the judge no other object of the frame; else all annotated ones.
         key: Another key makes other defects.
+        kinds: The stressors that make them.
 
     Raises:
         InputError: A file is missing or broken.
     """
-    objects = _instances(data / "images/coco/instances.json")
+    objects = instances(data / "images/coco/instances.json")
     for name in names:
         frame = read_frame(data / "images/coco/images" / name)
         masks = [decode(rle) for rle in objects.get(name, ())]
@@ -78,7 +85,8 @@ def coco(data: Path, names: Sequence[str], *, seed: int, alone: bool, key: str =
             others = tuple(other for at, other in enumerate(masks) if at != index)
             target = MaskTarget(mask=mask, others=others)
             shown = () if alone else others
-            yield from _made(target, frame, shown, name=("coco", name, f"{name}/{index}{key}"), seed=seed)
+            named = ("coco", name, f"{name}/{index}{key}")
+            yield from made(target, frame, shown, name=named, seed=seed, kinds=kinds)
 
 
 def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[Sample]:
@@ -95,10 +103,12 @@ def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[Samp
             others = tuple(other for at, other in enumerate(masks) if at != index)
             target = MaskTarget(mask=mask, others=others)
             name = ("drawn", f"drawn-{number}", f"drawn/{number}/{index}")
-            yield from _made(target, frame, () if alone else others, name=name, seed=seed)
+            yield from made(target, frame, () if alone else others, name=name, seed=seed)
 
 
-def davis(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Iterator[Sample]:
+def davis(
+    data: Path, names: Sequence[str], *, seed: int, every: int = 1, kinds: Sequence[str] = DEFECTS
+) -> Iterator[Sample]:
     """Defects of the one object of each frame.
 
     Args:
@@ -106,6 +116,7 @@ def davis(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Ite
         names: Sequences.
         seed: Seed of the defects.
         every: Take each n-th frame.
+        kinds: The stressors that make them.
 
     Raises:
         InputError: A file is missing or broken.
@@ -113,7 +124,7 @@ def davis(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Ite
     for name, stem, frame, truth in _davis_frames(data, names, every):
         if np.count_nonzero(truth) >= LEAST_PX:
             target = MaskTarget(mask=truth)
-            yield from _made(target, frame, (), name=("davis", name, f"{name}/{stem}"), seed=seed)
+            yield from made(target, frame, (), name=("davis", name, f"{name}/{stem}"), seed=seed, kinds=kinds)
 
 
 def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[Sample]:
@@ -128,7 +139,7 @@ def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "")
     Raises:
         InputError: A file is missing or broken.
     """
-    objects = _instances(data / "images/coco/instances.json")
+    objects = instances(data / "images/coco/instances.json")
     for name in names:
         frame = read_frame(data / "images/coco/images" / name)
         masks = [decode(rle) for rle in objects.get(name, ())]
@@ -149,7 +160,7 @@ def coco_small(data: Path, names: Sequence[str]) -> Iterator[Sample]:
     Raises:
         InputError: A file is missing or broken.
     """
-    objects = _instances(data / "images/coco/instances.json")
+    objects = instances(data / "images/coco/instances.json")
     for name in names:
         frame = read_frame(data / "images/coco/images" / name)
         for mask in (decode(rle) for rle in objects.get(name, ())):
@@ -163,6 +174,8 @@ def coco_small(data: Path, names: Sequence[str]) -> Iterator[Sample]:
                     defect="perfect",
                     difficulty=None,
                     iou=1.0,
+                    truth=mask,
+                    name=name,
                 )
 
 
@@ -208,6 +221,8 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Sample
                     defect=model,
                     difficulty=None,
                     iou=iou(mask, truth),
+                    truth=truth,
+                    name=f"{name}/{stem}",
                 )
 
 
@@ -223,14 +238,32 @@ def _nonsense(target: MaskTarget, frame: Frame, *, name: tuple[Any, str, str], s
             defect="arbitrary",
             difficulty=None,
             iou=0.0,
+            truth=target.mask,
+            name=key,
         )
 
 
-def _made(
-    target: MaskTarget, frame: Frame, shown: tuple[Mask, ...], *, name: tuple[Any, str, str], seed: int
+def made(
+    target: MaskTarget,
+    frame: Frame,
+    shown: tuple[Mask, ...],
+    *,
+    name: tuple[Any, str, str],
+    seed: int,
+    kinds: Sequence[str] = DEFECTS,
 ) -> Iterator[Sample]:
+    """The defects of one object.
+
+    Args:
+        target: The object, and the other objects of the frame.
+        frame: uint8 RGB (H, W, 3).
+        shown: What the judge is shown of the other objects.
+        name: Source, cluster, and the object's own name.
+        seed: Seed of the defects.
+        kinds: The stressors that make them.
+    """
     source, cluster, key = name
-    for defect, difficulty, _, outcome in variants(target, seed=seed, key=key, kinds=DEFECTS):
+    for defect, difficulty, _, outcome in variants(target, seed=seed, key=key, kinds=kinds):
         if isinstance(outcome, Scored) and outcome.value.truth.iou is not None:
             yield Sample(
                 source=source,
@@ -238,13 +271,15 @@ def _made(
                 frame=frame,
                 mask=outcome.value.output,
                 others=shown,
-                defect=defect,
+                defect=outcome.value.truth.defect or defect,
                 difficulty=difficulty,
                 iou=outcome.value.truth.iou,
+                truth=target.mask,
+                name=key,
             )
 
 
-def _instances(path: Path) -> dict[str, list[Mapping[str, Any]]]:
+def instances(path: Path) -> dict[str, list[Mapping[str, Any]]]:
     """RLE masks of each photograph's objects, without crowds."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

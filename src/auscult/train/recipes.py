@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from auscult.errors import UnknownName
+from auscult.errors import UnknownName, UsageError
 from auscult.jobs.progress import Progress, Silent
 
-NAMES: Final[tuple[str, ...]] = ("cues",)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeOptions:
+    """What every recipe may be told; a recipe leaves aside what it has no use for.
+
+    Attributes:
+        out: Folder for all it makes; made if missing. What is there already is continued where the recipe can.
+        data: Folder of real material: COCO photographs, DAVIS sequences, stamps.
+        pack: A training pack made before, instead of ``data``.
+        seed: Seed of everything that is drawn.
+        samples: How many samples training sees in all; None for the recipe's own number.
+        minutes: After this long training stops, to be continued by the same command; None for the recipe's own bound.
+        device: ``cpu`` or ``cuda``.
+        threads: Threads of the network's arithmetic.
+        workers: Processes that make batches.
+    """
+
+    out: Path
+    data: Path | None = None
+    pack: Path | None = None
+    seed: int = 0
+    samples: int | None = None
+    minutes: float | None = None
+    device: str = "cpu"
+    threads: int = 2
+    workers: int = 1
+
+    def material(self) -> Path:
+        """The data folder.
+
+        Raises:
+            UsageError: None was named.
+        """
+        if self.data is None:
+            raise UsageError("this recipe needs real material", hint="name its folder: --data DIR")
+        return self.data
 
 
-def run(name: str, *, data: Path, out: Path, seed: int = 0, progress: Progress | None = None) -> Iterator[Path]:
+def run(name: str, options: RecipeOptions, progress: Progress | None = None) -> Iterator[Path]:
     """Run a recipe.
 
     Args:
         name: One of ``NAMES``.
-        data: Folder of real material: COCO photographs and DAVIS sequences.
-        out: Folder for coefficients, card and page; made if missing.
-        seed: Seed of everything that is drawn.
+        options: What it is told.
         progress: Hears how far it is.
 
     Yields:
@@ -27,12 +62,66 @@ def run(name: str, *, data: Path, out: Path, seed: int = 0, progress: Progress |
 
     Raises:
         UnknownName: There is no such recipe.
-        UsageError: The extra ``train`` is not installed.
+        UsageError: The extra ``train`` is not installed, or an option is missing.
         InputError: The data is missing or broken.
         OutputError: A file cannot be written.
     """
-    if name not in NAMES:
+    if name not in RECIPES:
         raise UnknownName(f"there is no recipe {name!r}", expected=f"one of: {', '.join(NAMES)}")
+    try:
+        yield from RECIPES[name](options, progress or Silent())
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in _OF_THE_EXTRA:
+            raise
+        raise UsageError(
+            f"this recipe needs the extra `train`: {error.name} is missing", hint="pip install 'auscult[train]'"
+        ) from error
+
+
+_OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn"})
+
+
+def _cues(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
     from auscult.train.cues import fit
 
-    yield from fit(data, out=out, seed=seed, progress=progress or Silent())
+    yield from fit(options.material(), out=options.out, seed=options.seed, progress=progress)
+
+
+def _compact_mask(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.compact.loop import Plan
+    from auscult.train.compact.recipe import MINUTES, CompactOptions, compact_mask
+
+    plan = Plan(seed=options.seed) if options.samples is None else Plan(seed=options.seed, samples=options.samples)
+    job = CompactOptions(
+        out=options.out,
+        data=options.data,
+        pack=options.pack,
+        plan=plan,
+        minutes=options.minutes or MINUTES,
+        device=options.device,
+        threads=options.threads,
+        workers=options.workers,
+    )
+    yield from compact_mask(job, progress)
+
+
+def _scenes_identity(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.matcher.batches import FRAMES
+    from auscult.train.matcher.recipe import MINUTES, STEPS, MatcherOptions, scenes_identity
+
+    job = MatcherOptions(
+        data=options.material(),
+        out=options.out,
+        seed=options.seed,
+        steps=STEPS if options.samples is None else max(1, options.samples // FRAMES),
+        minutes=options.minutes or MINUTES,
+        threads=options.threads,
+    )
+    yield from scenes_identity(job, progress)
+
+
+Recipe = Callable[[RecipeOptions, Progress], Iterator[Path]]
+RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
+    {"cues": _cues, "compact-mask": _compact_mask, "scenes-identity": _scenes_identity}
+)
+NAMES: Final[tuple[str, ...]] = tuple(RECIPES)

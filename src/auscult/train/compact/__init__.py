@@ -1,0 +1,1 @@
+"""The recipe of `masks.compact.v1`: pack, batches, training, export, calibration."""

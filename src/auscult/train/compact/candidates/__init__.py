@@ -1,0 +1,10 @@
+"""Candidate masks with exact truth to train a judge on: clean defects of one type, and the errors of real models.
+
+``candidates`` draws from ``mixture``; one generator is one kind, the kinds of one family are one file.
+"""
+
+from auscult.train.compact.candidates.base import Candidate, CandidateScene
+from auscult.train.compact.candidates.making import candidates, of_mask
+from auscult.train.compact.candidates.mixture import mixture
+
+__all__ = ["Candidate", "CandidateScene", "candidates", "mixture", "of_mask"]
