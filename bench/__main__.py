@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-MODULES = ("stress_masks", "stress_tracks", "j_and_f", "main_job", "make_scenes", "guessing", "seams", "proposals")
+MODULES = (
+    "stress_masks",
+    "stress_tracks",
+    "j_and_f",
+    "main_job",
+    "memory",
+    "make_scenes",
+    "guessing",
+    "seams",
+    "proposals",
+)
 
 
 def main(names: list[str]) -> None:

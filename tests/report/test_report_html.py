@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 import pytest
 
+from auscult.arrays.error_map import error_map_of
 from auscult.errors import InputError
 from auscult.report.html import render
 from auscult.report.overlay import crop, thumbnail
@@ -233,6 +234,55 @@ def test_metrics_come_from_the_summary_with_interval_and_signature(verdict: Make
     assert "rmse 0.0712 [0.05, 0.09] 40 metric:rmse|version:1" in page.words
 
 
+def test_likely_errors_have_a_legend_and_words(verdict: Make, a_run: Make) -> None:
+    rows = {"a": {"missing_share": 0.142, "extra_share": 0.004}, "b": {"missing_share": 0.0, "extra_share": 0.0}}
+    run = a_run([verdict("a"), verdict("b", iou=0.9)], rows=rows)
+    page = Page(_html(run, thumbnails={"a": b"t", "b": b"u"}, crops={"a": b"c"}))
+    told = [image["alt"] or "" for image in page.all("img")]
+    for alt in (told[0], "Mask a" + told[0][6:]):
+        assert "likely missing, blue with stripes: 14\u00a0% of the object" in alt
+        assert "likely too much, yellow with dots: < 1\u00a0% of the mask" in alt
+    assert told[-1] == "Mask b on its frame"
+    assert len(page.all("p", "marks")) == 1
+    assert len(page.all("p", "wrong")) == 1
+    assert "missing 14 %" in page.words
+    odd = {"a": {"missing_share": "much", "extra_share": 7}}
+    for rows in ({}, odd):
+        plain = Page(_html(a_run([verdict("a")], rows=rows)))
+        assert plain.all("p", "marks") == plain.all("p", "wrong") == []
+
+
+def test_what_was_meant_and_whether_that_was_checked_stands_on_the_card(verdict: Make, a_run: Make) -> None:
+    known = verdict("a", evidence=Evidence(identity=True), target="the dog", distractor="the cat")
+    page = Page(_html(a_run([known, verdict("b", iou=0.9)])))
+    assert [text for tag, text in page.texts if text.startswith("identity ")] == [
+        "identity checked",
+        "identity not checked",
+    ]
+    assert "meant: the dog segmented instead: the cat" in page.words
+    assert len(page.all("p", "named")) == 1
+
+
+def _unlike(share: object, n: object = 500) -> dict[str, Any]:
+    return {"metrics": {"unlike_share": {"value": share, "low": None, "high": None, "n": n, "signature": "s"}}}
+
+
+def test_a_judge_out_of_its_depth_is_said_loudly_with_what_to_do(verdict: Make, a_run: Make) -> None:
+    page = Page(_html(a_run([verdict("a")], summary=_unlike(0.38))))
+    assert len(page.all("aside", "unlike")) == 1
+    assert "38 % of your items look unlike what this judge knows" in page.words
+    for words in ("190 of 500 judged masks", "Widen.", "Calibrate.", "auscult act gate", "Compare.", "auscult compare"):
+        assert words in page.words
+
+
+def test_few_unlike_items_are_said_quietly_and_none_not_at_all(verdict: Make, a_run: Make) -> None:
+    few = Page(_html(a_run([verdict("a")], summary=_unlike(0.1))))
+    assert few.all("aside") == []
+    assert "10 % of the items (50 of 500) look unlike what this judge knows" in few.words
+    for share, n in ((0, 500), (None, 500), ("x", 500), (0.5, "many"), (7, 500)):
+        assert "look unlike" not in Page(_html(a_run([verdict("a")], summary=_unlike(share, n)))).words
+
+
 def test_a_broken_table_is_refused(verdict: Make, a_run: Make) -> None:
     with pytest.raises(InputError):
         page_from_run(a_run([verdict("a")]), thumbnails={}, crops={}, tables={"truth_1": {"rows": 3}})
@@ -258,18 +308,23 @@ def test_a_thousand_photographs_stay_under_twelve_megabytes(verdict: Make, a_run
     frame = (frame + rng.normal(0, 9, frame.shape)).clip(0, 255).astype(np.uint8)
     mask = np.zeros((480, 854), bool)
     mask[120:380, 260:560] = True
-    small = cv2.imencode(".jpg", thumbnail(frame, mask), [cv2.IMWRITE_JPEG_QUALITY, 72])[1].tobytes()
-    large = cv2.imencode(".jpg", crop(frame, mask, (260, 120, 330, 200)), [cv2.IMWRITE_JPEG_QUALITY, 78])[1].tobytes()
+    values = np.zeros((64, 64), np.float32)
+    values[8:32, 48:56], values[40:48, 12:40] = 1, -1
+    wrong = error_map_of(values, (200, 60, 620, 480))
+    small = cv2.imencode(".jpg", thumbnail(frame, mask, errors=wrong), [cv2.IMWRITE_JPEG_QUALITY, 64])[1].tobytes()
+    shown = crop(frame, mask, (260, 120, 330, 200), errors=wrong)
+    large = cv2.imencode(".jpg", shown, [cv2.IMWRITE_JPEG_QUALITY, 72])[1].tobytes()
     verdicts = [verdict(f"clip_{index:04}/object/1", iou=index / 1000) for index in range(1000)]
-    rows = {each.id: {"text": "the dog that barks on the left", "frame": f"{each.id}.jpg"} for each in verdicts}
+    rows: dict[str, Any] = {each.id: {"text": "the dog that barks on the left"} for each in verdicts}
+    rows = {name: {**row, "frame": name, "missing_share": 0.14, "extra_share": 0.03} for name, row in rows.items()}
     thumbnails, crops = {each.id: small for each in verdicts}, {each.id: large for each in verdicts}
     html = _html(a_run(verdicts, rows=rows), thumbnails=thumbnails, crops=crops)
     assert len(html.encode()) <= 12_000_000
     assert html.count("<img ") >= 950
     huge = _html(a_run(verdicts, rows=rows), thumbnails=dict.fromkeys(thumbnails, bytes(40_000)), crops=crops)
     assert len(huge.encode()) <= 12_000_000
-    shown = [card.count("<img ") for card in huge.split('<li class="card')[1:]]
-    assert shown == sorted(shown, reverse=True)
+    counts = [card.count("<img ") for card in huge.split('<li class="card')[1:]]
+    assert counts == sorted(counts, reverse=True)
 
 
 def test_real_frames_stay_in_the_budget(data: Path, verdict: Make, a_run: Make) -> None:

@@ -17,20 +17,22 @@ from auscult.record.folder import RunFolder
 from auscult.record.schema import verdict_from_json
 from auscult.report.order import worst_first
 from auscult.report.overlay import crop
-from auscult.types import Box, Item
+from auscult.types import Box, ErrorMap, Item, Verdict
 from auscult.work.pool import Task, run_tasks
 
 WORST = 100
 MOST_BYTES = 4 << 20
+_QUICK_BYTES = 24 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class CropGroup:
-    """Items of one frame, the place to show of each, and those to show whole as well."""
+    """Items of one frame, the place to show of each, those to show whole as well, and where each is likely wrong."""
 
     items: tuple[Item, ...]
     regions: Mapping[str, Box | None]
     whole: frozenset[str]
+    errors: Mapping[str, ErrorMap | None]
 
 
 def picture_name(item_id: str) -> str:
@@ -41,19 +43,35 @@ def picture_name(item_id: str) -> str:
 def draw_worst(run: RunFolder, items: Sequence[Item], *, workers: int, progress: Progress) -> None:
     """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
     verdicts = [verdict_from_json(row) for row in run.lines("verdicts.jsonl")]
-    worst = {verdict.id: verdict.region for verdict in worst_first(verdicts)[:WORST]}
+    worst = {verdict.id: verdict for verdict in worst_first(verdicts)[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
-    whole = frozenset(verdict.id for verdict in verdicts if verdict.defect == "merge")
-    groups = [
-        CropGroup(tuple(group), {item.id: worst[item.id] for item in group}, whole) for group in group_by_frame(missing)
-    ]
+    groups = [_group([(item, worst[item.id]) for item in group]) for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
+    if sum(_bytes(group.items[0].frame) for group in groups) <= _QUICK_BYTES:
+        workers = 0  # drawn sooner than worker processes are started
     tasks = (Task(group.items[0].id, group) for group in groups)
     for result in run_tasks(partial(_drawer), tasks, workers=workers, timeout_s=60.0, stage="draw"):
         if isinstance(result.outcome, dict):
             for name, jpeg in result.outcome.items():
                 run.write_bytes(picture_name(name), jpeg)
             progress.step(len(result.outcome))
+
+
+def _bytes(path: Path) -> int:
+    """Size of a file that was read before; 0 where it has gone since, which reading it will tell."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _group(pairs: Sequence[tuple[Item, Verdict]]) -> CropGroup:
+    return CropGroup(
+        items=tuple(item for item, _ in pairs),
+        regions={item.id: verdict.region for item, verdict in pairs},
+        whole=frozenset(item.id for item, verdict in pairs if verdict.defect == "merge"),
+        errors={item.id: verdict.error_map for item, verdict in pairs},
+    )
 
 
 def _drawer() -> _Drawer:
@@ -69,9 +87,9 @@ class _Drawer:
                 mask = read_mask(item.mask, size=(frame.shape[0], frame.shape[1])).mask
             except AuscultError:
                 continue
-            drawn[item.id] = encode_jpeg(
-                crop(frame, mask, group.regions[item.id], whole=item.id in group.whole), quality=78
-            )
+            whole, errors = item.id in group.whole, group.errors[item.id]
+            picture = crop(frame, mask, group.regions[item.id], whole=whole, errors=errors)
+            drawn[item.id] = encode_jpeg(picture, quality=78 if errors is None else 72)
         return drawn
 
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from auscult.record.manifest import argument
 from auscult.record.reader import Run
 from auscult.report.words import interval, number
 from auscult.types import Verdict
+
+UNLIKE: Final = 0.5
+"""Novelty from which an item counts as unlike what the judge was calibrated on; each judge scales its novelty so."""
+
+UNLIKE_SHARE: Final = "unlike_share"
+"""Name of the metric of ``summary.json`` that holds the share of such items."""
+
+_MANY: Final = 0.1
 
 _MEANING = {
     "shape": "these verdicts do not say whether the outline is plausible",
@@ -16,6 +25,38 @@ _MEANING = {
     "identity": "these verdicts do not say whether the right object was segmented",
     "sound": "these verdicts do not say whether the object makes the sound that was meant",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlike:
+    """How many items look unlike what the judge knows, as the summary says.
+
+    Attributes:
+        share: Of the judged items, 0..1.
+        n: Judged items.
+    """
+
+    share: float
+    n: int
+
+    @property
+    def count(self) -> int:
+        """How many items that are."""
+        return round(self.share * self.n)
+
+    @property
+    def many(self) -> bool:
+        """Whether that is worth a warning, not only a mention."""
+        return self.share > _MANY
+
+
+def unlike_of(summary: Mapping[str, Any]) -> Unlike | None:
+    """The share that the summary holds; None where there is none, and where it is 0."""
+    metric = _mapping(_mapping(summary.get("metrics")).get(UNLIKE_SHARE))
+    share, n = metric.get("value"), metric.get("n")
+    if not isinstance(share, int | float) or not isinstance(n, int) or not 0 < share <= 1:
+        return None
+    return Unlike(share=float(share), n=n)
 
 
 def title_of(run: Run) -> str:

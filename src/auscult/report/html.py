@@ -14,11 +14,12 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from auscult.report.facts import UNLIKE
 from auscult.report.order import RANK, UNDECIDED, action_key
 from auscult.report.page import IOU_BINS, LARGE, PICTURED, ReportPage, Row
 from auscult.report.svg import Stack, bars, histogram
 from auscult.report.truth import truth_scatter
-from auscult.report.words import ACTION_MEANING, ACTION_WORDS, DEFECT_MEANING, interval, number
+from auscult.report.words import ACTION_MEANING, ACTION_WORDS, DEFECT_MEANING, interval, number, percent
 from auscult.types import ACTIONS, DEFECTS, Evidence
 
 _TEMPLATES = resources.files("auscult.report") / "templates"
@@ -73,6 +74,9 @@ def _environment() -> Environment:
         defect_meaning=DEFECT_MEANING,
         number=number,
         interval=interval,
+        percent=percent,
+        unlike_from=UNLIKE,
+        wrong=_wrong,
         action_key=action_key,
         jpeg=_jpeg,
         evidence=_evidence,
@@ -98,6 +102,16 @@ def _evidence(evidence: Evidence) -> dict[str, list[str]]:
     """The senses that were used and those that were not."""
     used = [sense for sense in _SENSES if getattr(evidence, sense)]
     return {"checked": used, "unchecked": [sense for sense in _SENSES if sense not in used]}
+
+
+def _wrong(row: Row) -> str:
+    """What the marks on a picture say, in words for who cannot see them; empty where nothing is marked."""
+    said = []
+    if row.missing:
+        said.append(f"likely missing, blue with stripes: {percent(row.missing)} of the object")
+    if row.extra:
+        said.append(f"likely too much, yellow with dots: {percent(row.extra)} of the mask")
+    return "; ".join(said)
 
 
 def _likely(row: Row) -> str:

@@ -1,20 +1,23 @@
 """Masks drawn on their frames, so that a person can see at a glance what was segmented.
 
 A mask is a tint that keeps the picture readable, and a light line with a dark one outside it, which together
-stand out from any background. Arrays in, arrays out; nothing is read, written or encoded here.
+stand out from any background. Where a judge says which places are likely wrong, those are marked instead of the tint.
+Arrays in, arrays out; nothing is read, written or encoded here.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Self, TypeAlias
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, grown, union_box, window
-from auscult.types import Box, Frame, Mask
+from auscult.report import error_map
+from auscult.types import Box, ErrorMap, Frame, Mask
 
 Colour: TypeAlias = tuple[int, int, int]
 
@@ -22,8 +25,11 @@ MASK_COLOUR: Colour = (232, 60, 190)
 """The tint of a candidate mask, RGB: a hue that photographs seldom hold and no action of the report uses."""
 
 _TINT = 0.42
+_TINT_BESIDE_ERRORS = 0.16
 _LIGHT = 255
 _DARK = 12
+THUMBNAIL_PX = 160
+
 _ASPECT = 4 / 3
 _CONTEXT = 1.7
 _LEAST_SHARE = 0.35
@@ -49,26 +55,51 @@ def overlay(frame: Frame, mask: Mask, *, colour: Colour = MASK_COLOUR, outline: 
     return _drawn(frame, mask, colour, line_px=_line_px(frame) if outline else 0)
 
 
-def thumbnail(frame: Frame, mask: Mask, *, width_px: int = 160) -> Frame:
+def thumbnail(frame: Frame, mask: Mask, *, width_px: int = THUMBNAIL_PX, errors: ErrorMap | None = None) -> Frame:
     """A small overlay of the whole frame; a mask too thin for that size is still shown.
 
     Args:
         frame: uint8 RGB (H, W, 3).
         mask: bool (H, W).
         width_px: Width of the result; never wider than the frame, never taller than twice this.
+        errors: Where the mask is likely wrong, marked as well.
 
     Raises:
         ValueError: Frame and mask differ in size.
     """
     _check(frame, mask)
-    height, width = mask.shape
+    return small_overlay(shrunk(frame, width_px=width_px), mask, errors=errors)
+
+
+def shrunk(frame: Frame, *, width_px: int = THUMBNAIL_PX) -> Frame:
+    """The frame at the size of a thumbnail, once for all its masks; see ``thumbnail``."""
+    height, width = frame.shape[:2]
     scale = min(1.0, width_px / width, 2 * width_px / height)
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    small = _resized(frame, size)
-    return _drawn(small, _small_mask(mask, size), MASK_COLOUR, line_px=1)
+    return _resized(frame, (max(1, round(width * scale)), max(1, round(height * scale))))
 
 
-def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480, whole: bool = False) -> Frame:
+def small_overlay(small: Frame, mask: Mask, *, errors: ErrorMap | None = None) -> Frame:
+    """``thumbnail`` for a frame that ``shrunk`` made small already.
+
+    Args:
+        small: uint8 RGB (h, w, 3); not changed.
+        mask: bool (H, W), at the size of the whole frame.
+        errors: Where the mask is likely wrong, in pixels of the whole frame.
+    """
+    shape = _small_mask(mask, (small.shape[1], small.shape[0]))
+    whole = 0, 0, mask.shape[1], mask.shape[0]
+    return _drawn(small, shape, MASK_COLOUR, line_px=1, errors=_Errors.of(errors, shape, whole, period_px=4))
+
+
+def crop(
+    frame: Frame,
+    mask: Mask,
+    region: Box | None,
+    *,
+    size_px: int = 480,
+    whole: bool = False,
+    errors: ErrorMap | None = None,
+) -> Frame:
     """A large view of the place that matters, with its surroundings.
 
     The view is centred on ``region`` where there is one, else on the mask, else it is the whole frame. It is 4:3
@@ -80,6 +111,7 @@ def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480, wh
         region: Box of the defect, xyxy in pixels, half-open; parts outside the frame are ignored.
         size_px: The longer side of the result; a smaller view is enlarged to it.
         whole: Show the whole mask too, not only the region: of two objects in one mask both must be seen.
+        errors: Where the mask is likely wrong, marked as well.
 
     Raises:
         ValueError: Frame and mask differ in size.
@@ -94,10 +126,29 @@ def crop(frame: Frame, mask: Mask, region: Box | None, *, size_px: int = 480, wh
     rows, columns = window(view)
     picture = _resized(np.ascontiguousarray(frame[rows, columns]), size)
     shape = cv2.resize(_bytes(mask[rows, columns]), size, interpolation=cv2.INTER_NEAREST) > 0
-    drawn = _drawn(picture, shape, MASK_COLOUR, line_px=2 if size_px >= 320 else 1)
+    marks = _Errors.of(errors, shape, view, period_px=10)
+    drawn = _drawn(picture, shape, MASK_COLOUR, line_px=2 if size_px >= 320 else 1, errors=marks)
     if marked is not None:
         _brackets(drawn, _scaled(marked, view, scale))
     return drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Errors:
+    """What is likely wrong with a mask, in pixels of one picture."""
+
+    missing: Mask
+    extra: Mask
+    period_px: int
+
+    @classmethod
+    def of(cls, found: ErrorMap | None, mask: Mask, view: Box, *, period_px: int) -> Self | None:
+        """Project a map; None where there is none."""
+        return None if found is None else cls(*error_map.parts(found, mask, view), period_px)
+
+    def any(self) -> Mask:
+        """What is likely wrong either way."""
+        return np.asarray(self.missing | self.extra, dtype=np.bool_)
 
 
 def _check(frame: Frame, mask: Mask) -> None:
@@ -152,25 +203,45 @@ def _small_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     return some
 
 
-def _drawn(frame: Frame, mask: Mask, colour: Colour, *, line_px: int) -> Frame:
+def _drawn(frame: Frame, mask: Mask, colour: Colour, *, line_px: int, errors: _Errors | None = None) -> Frame:
     painted: Frame = frame.copy()
+    if errors is not None:
+        error_map.draw(painted, errors.missing, errors.extra, period_px=errors.period_px)
     box = box_of(mask)
     if box is None:
         return painted
     rows, columns = window(grown(box, line_px + 1, (mask.shape[0], mask.shape[1])))
     part = np.ascontiguousarray(painted[rows, columns])
     shape = _bytes(mask[rows, columns])
-    ramp = np.arange(256, dtype=np.float32)[:, None] * (1 - _TINT)
-    table = (ramp + np.array(colour, np.float32) * _TINT).astype(np.uint8)[None]
-    cv2.copyTo(cv2.LUT(part, table), shape, part)
+    if errors is None:
+        cv2.copyTo(_tinted(part, colour, _TINT), shape, part)
+    else:
+        cv2.copyTo(_tinted(part, colour, _TINT_BESIDE_ERRORS), _bytes(mask & ~errors.extra)[rows, columns], part)
     if line_px:
-        constant = cv2.BORDER_CONSTANT  # a mask that reaches the edge of the frame has its line there
-        inner = cv2.erode(shape, _CROSS, iterations=line_px, borderType=constant, borderValue=(0,))
-        outer = cv2.dilate(shape, _CROSS, iterations=line_px)
-        part[outer > shape] = _DARK
-        part[shape > inner] = _LIGHT
+        _line(part, shape, line_px, spared=None if errors is None or line_px > 1 else errors.any()[rows, columns])
     painted[rows, columns] = part
     return painted
+
+
+def _tinted(part: Frame, colour: Colour, share: float) -> Frame:
+    ramp = np.arange(256, dtype=np.float32)[:, None] * (1 - share)
+    table = (ramp + np.array(colour, np.float32) * share).astype(np.uint8)[None]
+    return np.asarray(cv2.LUT(part, table), dtype=np.uint8)
+
+
+def _line(part: Frame, shape: NDArray[np.uint8], line_px: int, *, spared: Mask | None) -> None:
+    """Draw the line round a mask, light inside, dark outside; not over pixels that are ``spared``.
+
+    In a small picture a place that is likely wrong may be as thin as the line.
+    """
+    constant = cv2.BORDER_CONSTANT  # a mask that reaches the edge of the frame has its line there
+    inner = cv2.erode(shape, _CROSS, iterations=line_px, borderType=constant, borderValue=(0,))
+    outer = cv2.dilate(shape, _CROSS, iterations=line_px)
+    dark, light = outer > shape, shape > inner
+    if spared is not None:
+        dark, light = dark & ~spared, light & ~spared
+    part[dark] = _DARK
+    part[light] = _LIGHT
 
 
 def _inside(box: Box, shape: tuple[int, ...]) -> Box | None:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from auscult.record.reader import Run
-from auscult.report.facts import facts_of, metrics_of, policy_of, title_of, unchecked_of
+from auscult.report.clips import ClipView, clip_views
+from auscult.report.facts import Unlike, facts_of, metrics_of, policy_of, title_of, unchecked_of, unlike_of
 from auscult.report.order import action_key, worst_first
 from auscult.report.svg import Point
 from auscult.report.tables import Table, counts_of, read_table
@@ -38,6 +39,8 @@ class Row:
         reading: How the mask was read: as an index, soft with a threshold, and the like.
         thumbnail: JPEG bytes, or None.
         crop: JPEG bytes of the large view, or None.
+        missing: Likely missing part of the object, 0..1; None where the record does not say.
+        extra: Likely superfluous part of the mask, 0..1; None where the record does not say.
     """
 
     verdict: Verdict
@@ -46,6 +49,8 @@ class Row:
     reading: str = ""
     thumbnail: bytes | None = None
     crop: bytes | None = None
+    missing: float | None = None
+    extra: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +91,15 @@ class ReportPage:
         iou_bins: Action to the counts of estimated IoU in ``IOU_BINS`` equal bins over 0..1, of the whole record.
         defect_actions: Defect to action to count, of the whole record.
         unchecked: Plain sentences about what no judge looked at.
+        unlike: How many items look unlike what the judge knows; None where none does or it was not counted.
         rows: Worst first; at most ``LISTED``.
         judged: How many verdicts the record has.
         tables: Further finished tables of the record.
         errors: At most ``ERRORS_LISTED``.
         error_total: How many errors the record has.
         truth: Judge against truth, or None where INPUT had no truth.
+        clips: Videos, worst first.
+        clip_total: How many the record has.
     """
 
     title: str
@@ -106,12 +114,15 @@ class ReportPage:
     iou_bins: Mapping[str, tuple[int, ...]]
     defect_actions: Mapping[str, Mapping[str, int]]
     unchecked: tuple[str, ...] = ()
+    unlike: Unlike | None = None
     rows: tuple[Row, ...] = ()
     judged: int = 0
     tables: tuple[Table, ...] = ()
     errors: tuple[ErrorRow, ...] = ()
     error_total: int = 0
     truth: TruthPage | None = None
+    clips: tuple[ClipView, ...] = ()
+    clip_total: int = 0
 
 
 def page_from_run(
@@ -153,12 +164,15 @@ def page_from_run(
         iou_bins={action: _bins(verdicts, action) for action in actions},
         defect_actions=_defect_actions(verdicts),
         unchecked=unchecked_of(verdicts),
+        unlike=unlike_of(run.summary or {}),
         rows=_pictured([_row(verdict, found[verdict.id]) for verdict in verdicts[:LISTED]], thumbnails, crops=crops),
         judged=len(verdicts),
         tables=tuple(read_table(name, tables[name]) for name in sorted(tables) if not name.startswith("truth")),
         errors=tuple(_error(row) for row in failed[:ERRORS_LISTED]),
         error_total=len(failed),
         truth=_truth(run, verdicts, tables),
+        clips=clip_views(run, links={one.id: f"#i{place}" for place, one in enumerate(verdicts[:LISTED], start=1)}),
+        clip_total=len(run.clips),
     )
 
 
@@ -184,7 +198,14 @@ def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:
         text=str(row.get("text") or ""),
         frame=str(row.get("frame") or ""),
         reading=str(row.get("reading") or ""),
+        missing=_share(row.get("missing_share")),
+        extra=_share(row.get("extra_share")),
     )
+
+
+def _share(value: object) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return float(value) if known else None  # type: ignore[arg-type]
 
 
 def _pictured(rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes]) -> tuple[Row, ...]:

@@ -38,6 +38,12 @@ def number(value: float | None, digits: int = 2) -> str:
     return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
 
 
+def percent(share: float) -> str:
+    """A share as text, ``14 %``; above nothing never ``0 %``."""
+    whole = round(100 * share)
+    return "< 1\u00a0%" if share > 0 and not whole else f"{whole}\u00a0%"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """An interval as text, ``[0.76, 0.90]``; empty where there is none."""
     return "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
