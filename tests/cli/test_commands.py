@@ -430,7 +430,7 @@ def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Pat
     [
         ("stressor", ["masks.cutout.v1", "masks.dilate.v1", "masks.erode.v1", "masks.full_neg.v1", "masks.merge.v1"]),
         ("score", ["masks.boundary_f.v1", "masks.iou.v1", "masks.j_and_f.v1"]),
-        ("judge", ["masks.cues.v1"]),
+        ("judge", ["masks.compact.v1", "masks.cues.v1"]),
         ("model", ["classical.grabcut.v1"]),
         ("dataset", ["datasets.coco.v1", "datasets.davis.v1", "datasets.folder.v1", "datasets.items.v1"]),
         ("suite", []),

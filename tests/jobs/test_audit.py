@@ -56,7 +56,7 @@ def test_audit_mask_gives_a_decided_verdict() -> None:
     assert verdict.action in ACTIONS
     assert 0 <= verdict.iou_low <= verdict.iou <= verdict.iou_high <= 1
     assert verdict.seconds > 0
-    assert verdict.judge == auscult.load_judge().name == "masks.cues.v1"
+    assert verdict.judge == auscult.load_judge().name == "masks.compact.v1"
     assert not verdict.evidence.identity
     empty = auscult.audit_mask(picture(), np.zeros(SIZE, bool))
     assert (empty.defect, empty.iou, empty.action) == ("empty", None, "reject")
@@ -226,8 +226,9 @@ def test_a_judge_never_sees_the_truth(tmp_path: Path, plugged: str, monkeypatch:
     assert len(rows(tmp_path / "told" / "truth.jsonl")) == 2, "the truth is there, and opened later"
     shown = json.dumps(seen["told"])
     assert "0.123456" not in shown
+    fields = ["frame", "id", "others", "query", "rate_hz", "sound", "time_s"]
     for one in seen["told"]:
-        assert (one["case"], one["prediction"]) == (["frame", "id", "others", "query"], ["mask"])
+        assert (one["case"], one["prediction"]) == (fields, ["mask"])
         assert one["others"] == 1
         assert len(one["arrays"]) == 3
     assert [one["text"] for one in seen["told"]] == ["the red blob", None]

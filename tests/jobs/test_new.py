@@ -33,12 +33,14 @@ def test_a_skeleton_installs_is_found_and_keeps_the_contract(kind: str, tmp_path
         _run(sys.executable, str(folder / "measure.py"), site=site, cwd=tmp_path)
     listed = _run(sys.executable, "-m", "auscult.cli", "list", kind, "--json", site=site, cwd=tmp_path)
     found = {row["name"]: row for row in json.loads(listed.stdout)}
-    assert found["masks.wobble.v1"]["package"] in {"auscult-wobble", "auscult_wobble"}
-    assert found["masks.wobble.v1"]["loads"]
+    name = "identity.wobble.v1" if kind == "identity" else "masks.wobble.v1"
+    assert found[name]["package"] in {"auscult-wobble", "auscult_wobble"}
+    assert found[name]["loads"]
     quick = ("-q", "-p", "no:cacheprovider", "-n", "0")
     own = _run(sys.executable, "-m", "pytest", *quick, str(folder), site=site, cwd=folder)
     assert " passed" in own.stdout
-    contract = ROOT / "tests" / "contracts" / f"test_{'mask_stressors' if kind == 'stressor' else 'judges'}.py"
+    file = {"stressor": "test_mask_stressors.py", "judge": "test_judges.py", "identity": "test_identities.py"}[kind]
+    contract = ROOT / "tests" / "contracts" / file
     ours = _run(sys.executable, "-m", "pytest", *quick, "-k", "wobble", str(contract), site=site, cwd=ROOT)
     assert " passed" in ours.stdout
 

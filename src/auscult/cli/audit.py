@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from auscult.cli import options, show
+from auscult.judge import DEFAULT_JUDGE
 
 if TYPE_CHECKING:
     from auscult.record.reader import Run
@@ -25,8 +26,10 @@ def audit(
     ],
     *,
     out: options.Out,
-    judge: Annotated[str, typer.Option("--judge", help="A judge of `auscult list judge`.")] = "masks.cues.v1",
+    judge: Annotated[str, typer.Option("--judge", help="A judge of `auscult list judge`.")] = DEFAULT_JUDGE,
     policy: options.Policy = "default",
+    identity: options.Identity = None,
+    identity_weights: options.IdentityWeights = None,
     alone: Annotated[
         bool,
         typer.Option(
@@ -57,6 +60,8 @@ def audit(
         out=out,
         judge=judge,
         policy=policy,
+        identity=identity,
+        identity_weights=identity_weights,
         alone=alone,
         listing=options.listing(ctx),
         workers=workers,
@@ -85,7 +90,18 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None
     for note in run.manifest.get("inputs", {}).get("notes", ()):
         show.say(f"note: {note}")
     _say_remarks(run)
+    _say_unlike(run)
     show.say(f"report: {folder / 'report.html'}")
+
+
+def _say_unlike(run: Run) -> None:
+    from auscult.report.facts import unlike_of
+    from auscult.report.words import percent
+
+    found = unlike_of(run.summary or {})
+    if found is not None and found.many:
+        share = percent(found.share)
+        show.say(f"note: {share} of your items look unlike what this judge knows; the report says what to do")
 
 
 def _say_remarks(run: Run) -> None:

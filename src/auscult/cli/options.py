@@ -24,6 +24,20 @@ Workers = Annotated[
 Timeout = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds for the masks of one frame together.")]
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same material.")]
 Policy = Annotated[str, typer.Option("--policy", help="Name of a shipped policy, or a policy file.")]
+Identity = Annotated[
+    str | None,
+    typer.Option(
+        "--identity",
+        help="A check of `auscult list identity`: is the mask on the object that the text names?",
+        show_default="none",
+    ),
+]
+IdentityWeights = Annotated[
+    Path | None,
+    typer.Option(
+        "--identity-weights", help="Folder of CLIP weights, for --identity clip.", show_default="$AUSCULT_CLIP"
+    ),
+]
 Frames = Annotated[Path | None, typer.Option("--frames", help="Folder of the frames, when not INPUT/frames.")]
 Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the masks, when not INPUT/masks.")]
 Images = Annotated[Path | None, typer.Option("--images", help="Folder of the pictures of a COCO json.")]

@@ -11,7 +11,9 @@ from auscult.cli import options, show
 
 
 def list_registered(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor, score, judge, model, dataset or suite.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="stressor, score, judge, identity, model, dataset or suite.")
+    ],
     *,
     json: options.Json = False,
 ) -> None:
@@ -52,7 +54,7 @@ def doctor(*, json: options.Json = False) -> None:
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor or judge.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor, judge or identity.")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, for example `shear`.")],
     *,
     out: Annotated[

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import os
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from auscult.arrays.overlap import iou
+from auscult.cases.listing import Listing
 from auscult.errors import AuscultError
+from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.errors import ErrorLog, failed_row
 from auscult.jobs.groups import Crew, FrameGroup, each_frame
 from auscult.jobs.progress import Progress
-from auscult.media.masks import read_mask
+from auscult.media.masks import LoadedMask, read_mask
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.schema import score_to_json
-from auscult.types import Item
+from auscult.types import Item, MaskRef
 
 FILE = "truth.jsonl"
 
@@ -30,14 +34,14 @@ class Known:
     error: Mapping[str, Any] | None = None
 
 
-def collect_truth(run: RunFolder, items: Sequence[Item], *, workers: int, errors: ErrorLog, progress: Progress) -> None:
+def collect_truth(run: RunFolder, listing: Listing, *, workers: int, errors: ErrorLog, progress: Progress) -> None:
     """Write a row of truth for each judged item that has some, and its score; earlier ones are replaced.
 
     Truth may be corrected between two runs without judging again, so that it is compared anew each time.
 
     Args:
         run: The record; its verdicts are all written.
-        items: The INPUT.
+        listing: What INPUT holds.
         workers: Worker processes.
         errors: Where an unreadable truth is noted.
         progress: Who listens.
@@ -45,11 +49,11 @@ def collect_truth(run: RunFolder, items: Sequence[Item], *, workers: int, errors
     run.remove(FILE)
     run.remove("scores.jsonl")
     judged = {row["id"] for row in run.lines("verdicts.jsonl")}
-    known = [item for item in items if item.truth is not None and item.id in judged]
+    known = [item for item in listing.items if item.truth is not None and item.id in judged]
     if not known:
         return
     progress.stage("comparing with truth", len(known))
-    clusters = clusters_of(items)
+    clusters = clusters_of(listing.items, films=filmed(listing))
 
     def keep(found: Sequence[Known]) -> None:
         rows = [{**entry.row, "cluster": clusters[entry.row["id"]]} for entry in found if entry.row is not None]
@@ -63,30 +67,49 @@ def collect_truth(run: RunFolder, items: Sequence[Item], *, workers: int, errors
     )
 
 
-def clusters_of(items: Sequence[Item]) -> dict[str, Hashable]:
-    """What each item is clustered by: its clip where there are several clips, else its photograph."""
+def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) -> dict[str, Hashable]:
+    """What each item is clustered by: its film, or its photograph, named from the deepest folder that holds them all.
+
+    Args:
+        items: The items.
+        films: Ids of those that are of a film; None for all where every item names a clip and there are several.
+    """
     clips = {item.clip for item in items}
-    if len(clips) > 1 and None not in clips:
-        return {item.id: item.clip for item in items}
-    return {item.id: str(item.frame.name) for item in items}
+    if films is None:
+        films = {item.id for item in items} if len(clips) > 1 and None not in clips else ()
+    root = Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
+    return {
+        item.id: f"clip {item.clip}" if item.id in films else f"frame {item.frame.relative_to(root).as_posix()}"
+        for item in items
+    }
 
 
 def _comparer() -> _Comparer:
     return _Comparer()
 
 
+def _opened(ref: MaskRef, truths: dict[MaskRef, LoadedMask]) -> LoadedMask:
+    """Read a truth, one that several items of a frame share only once; what is written inline is not kept."""
+    if ref.segmentation is not None:
+        return read_mask(ref)
+    if ref not in truths:
+        truths[ref] = read_mask(ref)
+    return truths[ref]
+
+
 class _Comparer:
     def __call__(self, group: FrameGroup) -> list[Known]:
-        return [self._one(item) for item in group.items if item.id in group.wanted]
+        truths: dict[MaskRef, LoadedMask] = {}
+        return [self._one(item, truths) for item in group.items if item.id in group.wanted]
 
-    def _one(self, item: Item) -> Known:
+    def _one(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> Known:
         truth = item.truth
         if truth is None:
             return Known()
         value, signature = truth.iou, Signature.of(metric="iou", source="given by the input")
         if truth.mask is not None:
             try:
-                true = read_mask(truth.mask)
+                true = _opened(truth.mask, truths)
                 told = read_mask(item.mask, size=(true.mask.shape[0], true.mask.shape[1]))
             except AuscultError as error:
                 return Known(error=failed_row(item, error, "truth"))

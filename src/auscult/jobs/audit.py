@@ -18,14 +18,17 @@ from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import NothingToDo
 from auscult.jobs.against_truth import collect_truth
+from auscult.jobs.clips import write_clips
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import finish_run
 from auscult.jobs.groups import Crew, each_frame
+from auscult.jobs.identities import identity_arguments
 from auscult.jobs.judging import Judged, make_auditor
 from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.pictures import draw_worst
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
+from auscult.judge import DEFAULT_JUDGE
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.schema import Summary, error_to_json
 from auscult.types import Item
@@ -40,11 +43,15 @@ class AuditOptions(InputOptions):
         policy: Name of a shipped policy, or a policy file.
         alone: Show the judge one candidate at a time. The candidates of a benchmark are of one object, and not one
             another's other objects: shown together they would give the defect away.
+        identity: Name of a registered identity check; None for none, and every verdict then says so.
+        identity_weights: Folder of weights for a check whose weights the user brings.
     """
 
-    judge: str = "masks.cues.v1"
+    judge: str = DEFAULT_JUDGE
     policy: str = "default"
     alone: bool = False
+    identity: str | None = None
+    identity_weights: Path | None = None
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -60,7 +67,8 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
     Raises:
         NothingToDo: INPUT holds no item and no broken item.
         RecordError: The output folder is in use, or was made with other arguments or input.
-        UnknownName: There is no such judge.
+        UnknownName: There is no such judge or identity check.
+        UsageError: The identity check lacks its weights or an extra.
     """
     listener = progress or Silent()
     judge = registry.find("judge", options.judge)
@@ -78,14 +86,23 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         errors = ErrorLog(run)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         crew = Crew(
-            partial(make_auditor, judge.name, policy, _root(listing.items), alone=options.alone),
+            partial(
+                make_auditor,
+                judge.name,
+                policy,
+                _root(listing.items),
+                alone=options.alone,
+                identity=options.identity,
+                weights=options.identity_weights,
+            ),
             options.crew_size,
             options.timeout_s,
             "judge",
         )
         _judge_all(run, listing.items, crew, errors=errors, progress=listener)
         draw_worst(run, listing.items, workers=options.crew_size, progress=listener)
-        collect_truth(run, listing.items, workers=options.crew_size, errors=errors, progress=listener)
+        write_clips(run, listing, policy=policy, workers=options.crew_size, errors=errors, progress=listener)
+        collect_truth(run, listing, workers=options.crew_size, errors=errors, progress=listener)
         return finish_run(run, command="audit")
 
 
@@ -93,6 +110,7 @@ def _manifest(options: AuditOptions, judge: registry.Entry, *, policy: Policy, l
     arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
     if options.alone:
         arguments["alone"] = True
+    arguments |= identity_arguments(options.identity, options.identity_weights)
     return input_manifest("audit", options, arguments=arguments, listing=listing, seeds={})
 
 

@@ -22,7 +22,8 @@ State = Literal["ok", "missing", "broken"]
 # Packages that each extra brings, by import name; `missing` is no fault, the extra was not asked for.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "demo": ("skimage",),
-    "train": ("sklearn",),
+    "train": ("sklearn", "torch", "onnx"),
+    "clip": ("torch", "transformers"),
     "docs": ("zensical",),
     "video": ("av", "soundfile"),
 }
@@ -33,6 +34,7 @@ CORE: tuple[tuple[str, str], ...] = (
     ("typer", "typer"),
     ("rich", "rich"),
     ("jinja2", "jinja2"),
+    ("onnxruntime", "onnxruntime"),
 )
 LOW_DISK_BYTES = 200 * 1024**2
 

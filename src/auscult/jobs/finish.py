@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import fmean
 from typing import Any
 
@@ -14,12 +14,14 @@ from auscult.jobs.pairs import pairs_of
 from auscult.jobs.pictures import crops
 from auscult.jobs.rows import column, in_order, known, pictures
 from auscult.jobs.truth_tables import against_truth
+from auscult.jobs.unlike import unlike_share
 from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import Summary
 from auscult.report.html import render
-from auscult.report.page import page_from_run
+from auscult.report.order import worst_first
+from auscult.report.page import LARGE, PICTURED, page_from_run
 from auscult.types import ACTIONS, DEFECTS, Verdict
 
 HANDOVERS: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +57,7 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
         chosen = [row for row in rows if row["action"] in actions]
         run.write_json(name, coco_of(chosen, masks))
     tables = {name: asdict(table) for name, table in compared.tables.items()}
-    run.write_text("report.html", _page(read_run(run.path), tables))
+    run.write_text("report.html", _page(replace(read, summary=summary.as_json()), tables))
     run.finish()
     return summary
 
@@ -77,7 +79,7 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         undefined=0,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
         by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
-        metrics={**_estimated(verdicts), **metrics},
+        metrics={**_estimated(verdicts), **unlike_share(verdicts), **metrics},
     )
 
 
@@ -97,6 +99,9 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
 
 
 def _page(read: Run, tables: Mapping[str, Any]) -> str:
-    thumbnails = pictures(read.thumbnails(), path=read.path / "thumbnails.jsonl")
-    names = [verdict.id for verdict, _ in read.verdicts]
-    return render(page_from_run(read, thumbnails=thumbnails, crops=crops(read.path, names), tables=tables))
+    worst = worst_first(verdict for verdict, _ in read.verdicts)[:PICTURED]
+    shown = {verdict.id for verdict in worst}
+    rows = (row for row in read.thumbnails() if row.get("id") in shown or not isinstance(row.get("id"), str))
+    thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
+    large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
+    return render(page_from_run(read, thumbnails=thumbnails, crops=large, tables=tables))

@@ -17,6 +17,7 @@ from auscult.act.policy import Policy, decide
 from auscult.errors import AuscultError
 from auscult.jobs.errors import failed_row
 from auscult.jobs.groups import FrameGroup
+from auscult.jobs.identities import Checker, load_identity
 from auscult.jobs.items import asked
 from auscult.jobs.resume import input_digest
 from auscult.media.frames import encode_jpeg, read_frame
@@ -25,8 +26,9 @@ from auscult.media.masks import LoadedMask, read_mask
 from auscult.media.rle import encode
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import verdict_to_json
-from auscult.report.overlay import thumbnail
-from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction
+from auscult.report.error_map import shares
+from auscult.report.overlay import shrunk, small_overlay
+from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,23 @@ class Judged:
     error: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Opened:
+    """What the items of one frame share: decoded, made small and hashed once.
+
+    Attributes:
+        frame: uint8 RGB (H, W, 3).
+        small: The frame at the size of a thumbnail.
+        digest: Hash of the frame's file.
+        masks: The mask of each item, or why it cannot be read.
+    """
+
+    frame: Frame
+    small: Frame
+    digest: str
+    masks: Mapping[str, LoadedMask | AuscultError]
+
+
 @dataclass(frozen=True, slots=True)
 class Auditor:
     """Judges the items of one frame; made once in each worker process.
@@ -58,6 +77,7 @@ class Auditor:
         root: The folder that frame names on record are relative to.
         limits: Bounds on what is opened.
         alone: Show the judge no other candidate of the frame.
+        checker: The identity check that is asked besides; None for none.
     """
 
     judge: MaskJudge
@@ -65,6 +85,7 @@ class Auditor:
     root: Path = field(default=Path())
     limits: Limits = field(default=DEFAULT_LIMITS)
     alone: bool = False
+    checker: Checker | None = None
 
     def __call__(self, group: FrameGroup) -> list[Judged]:
         """Judge the wanted items of one frame, in their order."""
@@ -75,7 +96,8 @@ class Auditor:
         except AuscultError as error:
             return [Judged(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
         masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else group.items)}
-        return [self._one(item, frame, masks=masks, frame_digest=frame_digest) for item in wanted]
+        opened = _Opened(frame, shrunk(frame), frame_digest, masks)
+        return [self._one(item, opened) for item in wanted]
 
     def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
         try:
@@ -83,43 +105,50 @@ class Auditor:
         except AuscultError as error:
             return error
 
-    def _one(
-        self,
-        item: Item,
-        frame: Frame,
-        *,
-        masks: Mapping[str, LoadedMask | AuscultError],
-        frame_digest: str,
-    ) -> Judged:
-        loaded = masks[item.id]
+    def _one(self, item: Item, opened: _Opened) -> Judged:
+        loaded = opened.masks[item.id]
         if isinstance(loaded, AuscultError):
             return Judged(id=item.id, error=failed_row(item, loaded, "read"))
-        shown = {} if self.alone else masks
+        shown = {} if self.alone else opened.masks
         others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
-        case = Case(id=digest_json(item.id), frame=frame, query=item.query, others=others)
+        case = Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others)
+        prediction = Prediction(loaded.mask)
         try:
             begun = time.perf_counter()
-            verdict = self.judge(case, Prediction(loaded.mask))
+            verdict = self.judge(case, prediction)
+            if self.checker is not None:
+                verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
             verdict = decide(replace(verdict, id=item.id, seconds=time.perf_counter() - begun), self.policy)
         except AuscultError as error:
             return Judged(id=item.id, error=failed_row(item, error, "judge"))
         row = verdict_to_json(
             verdict,
             **_origin(item, loaded, self.root),
-            input=input_digest(item, frame_digest),
+            **_amounts(verdict, loaded.mask),
+            input=input_digest(item, opened.digest, sound=self.checker is not None),
         )
-        segmentation = encode(loaded.mask)
+        quality = 72 if verdict.error_map is None else 64  # stripes and dots cost bytes, and are seen at less
+        drawn = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
         return Judged(
             id=item.id,
             verdict=row,
-            mask={"id": item.id, "segmentation": segmentation},
-            picture={"id": item.id, "jpeg": picture_text(frame, loaded.mask)},
+            mask={"id": item.id, "segmentation": encode(loaded.mask)},
+            picture={"id": item.id, "jpeg": b64encode(encode_jpeg(drawn, quality=quality)).decode("ascii")},
         )
 
 
-def make_auditor(judge: str, policy: Policy, root: Path, *, alone: bool = False) -> Auditor:
+def make_auditor(
+    judge: str,
+    policy: Policy,
+    root: Path,
+    *,
+    alone: bool = False,
+    identity: str | None = None,
+    weights: Path | None = None,
+) -> Auditor:
     """Load the judge and make the worker's function; module-level, so that a child process can be told to call it."""
-    return Auditor(load_judge(judge), policy, root, alone=alone)
+    checker = None if identity is None else Checker(load_identity(identity, weights))
+    return Auditor(load_judge(judge), policy, root, alone=alone, checker=checker)
 
 
 def load_judge(name: str) -> MaskJudge:
@@ -137,9 +166,12 @@ def load_judge(name: str) -> MaskJudge:
     return judge
 
 
-def picture_text(frame: Frame, mask: Mask) -> str:
-    """A thumbnail as base64 of a JPEG."""
-    return b64encode(encode_jpeg(thumbnail(frame, mask), quality=72)).decode("ascii")
+def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
+    """How much of a mask its error map says is wrong, for the row; nothing where there is no map."""
+    if verdict.error_map is None:
+        return {}
+    found = shares(verdict.error_map, mask)
+    return {"missing_share": round(found.missing, 4), "extra_share": round(found.extra, 4)}
 
 
 def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from string import Template
 from auscult import registry
 from auscult.errors import OutputError, UsageError
 
-SKELETONS = ("stressor", "judge")
+SKELETONS = ("stressor", "judge", "identity")
 _NAME = re.compile(r"^[a-z][a-z0-9_]{1,40}$")
 
 
@@ -20,7 +20,7 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
     """Write a plug-in package.
 
     Args:
-        kind: ``stressor`` or ``judge``.
+        kind: ``stressor``, ``judge`` or ``identity``.
         name: Lower-case letters, digits and underscores: the name it will have in the registry.
         folder: The folder to create.
 

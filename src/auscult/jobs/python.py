@@ -14,13 +14,14 @@ from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.ids import unique
 from auscult.errors import InputError
 from auscult.jobs.groups import Crew, frames_of
+from auscult.jobs.identities import Checker, load_identity
 from auscult.jobs.judging import Judged, make_auditor
 from auscult.jobs.judging import load_judge as _load_judge
+from auscult.judge import DEFAULT_JUDGE
+from auscult.media.wav import Sound
 from auscult.outcome import Failed
 from auscult.record.schema import error_from_json, verdict_from_json
-from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Query, Verdict
-
-DEFAULT_JUDGE = "masks.cues.v1"
+from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Query, Verdict
 
 
 def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
@@ -44,6 +45,9 @@ def audit_mask(
     others: Sequence[Mask] = (),
     judge: MaskJudge | str = DEFAULT_JUDGE,
     policy: Policy | str = "default",
+    identity: IdentityCheck | str | None = None,
+    sound: Sound | None = None,
+    time_s: float | None = None,
 ) -> Verdict:
     """Judge one candidate mask without truth.
 
@@ -54,6 +58,9 @@ def audit_mask(
         others: Masks of other objects of the frame, each bool (H, W).
         judge: A judge or its name.
         policy: A policy, its name, or a policy file.
+        identity: An identity check or its name; None for none.
+        sound: The clip's sound, for a check that listens; ``auscult.media.sound.read_sound`` reads a file.
+        time_s: The frame's time in the clip.
 
     Returns:
         The verdict, with the policy's action.
@@ -76,8 +83,18 @@ def audit_mask(
         _check(frame, other)
     used = _load_judge(judge) if isinstance(judge, str) else judge
     rules = load_policy(policy) if isinstance(policy, str) else policy
+    checker = None if identity is None else Checker(load_identity(identity) if isinstance(identity, str) else identity)
+    case, prediction = Case(id="mask", frame=frame, query=Query(text), others=tuple(others)), Prediction(mask)
     begun = time.perf_counter()
-    verdict = used(Case(id="mask", frame=frame, query=Query(text), others=tuple(others)), Prediction(mask))
+    verdict = used(case, prediction)
+    if checker is not None:
+        heard = replace(
+            case,
+            time_s=time_s,
+            sound=None if sound is None else sound.samples,
+            rate_hz=None if sound is None else sound.rate_hz,
+        )
+        verdict = checker.joined(verdict, heard, prediction=prediction)
     return decide(replace(verdict, seconds=time.perf_counter() - begun), rules)
 
 
@@ -86,6 +103,7 @@ def audit(
     *,
     judge: str = DEFAULT_JUDGE,
     policy: Policy | str = "default",
+    identity: str | None = None,
     workers: int = 0,
 ) -> Iterator[Verdict | Failed]:
     """Judge many items, frame by frame.
@@ -94,6 +112,7 @@ def audit(
         items: What to judge, for example ``auscult.cases.listing.list_items(path).items``.
         judge: Name of a registered judge.
         policy: A policy, its name, or a policy file.
+        identity: Name of a registered identity check; None for none.
         workers: Worker processes; 0 judges in this process.
 
     Yields:
@@ -107,7 +126,8 @@ def audit(
             raise InputError(f"an item is of type {type(item).__name__}", expected="auscult.Item")
     once, twice = unique(given)
     yield from (Failed(replace(error, id=name)) for name, error in twice)
-    crew = Crew(partial(make_auditor, judge, rules, Path()), workers, None, "judge")
+    made = partial(make_auditor, judge, rules, Path(), identity=identity)
+    crew = Crew(made, workers, None, "judge")
     for wanted, outcome in frames_of(crew, once):
         if isinstance(outcome, Failed):
             yield from (Failed(replace(outcome.error, id=name)) for name in sorted(wanted))

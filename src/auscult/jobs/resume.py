@@ -16,11 +16,25 @@ from auscult.types import Item
 HINT = "use --overwrite to begin anew, or another --out"
 
 
-def input_digest(item: Item, frame_digest: str) -> str:
-    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
+def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
+    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression.
+
+    Args:
+        item: The item.
+        frame_digest: Hash of its frame's file.
+        sound: Add its sound and time, where it has a sound and something listened to it. A sound that cannot be read
+            counts as one, since that is what the verdict says.
+    """
     ref = item.mask
     mask = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
-    return digest_json([frame_digest, mask, ref.index, ref.labels, item.query.text])
+    seen = [frame_digest, mask, ref.index, ref.labels, item.query.text]
+    if not sound or item.audio is None:
+        return digest_json(seen)
+    try:
+        heard = digest_file(item.audio)
+    except AuscultError:
+        heard = ""
+    return digest_json([*seen, heard, item.time_s])
 
 
 def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
@@ -42,16 +56,17 @@ def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
         try:
             if item.frame not in frames:
                 frames[item.frame] = digest_file(item.frame)
-            now = input_digest(item, frames[item.frame])
+            ways = (False, True) if item.audio is not None else (False,)
+            same = any(input_digest(item, frames[item.frame], sound=sound) == before for sound in ways)
         except AuscultError as error:
             raise Mismatch(
                 f"{name} has a result in the folder, and its files can no longer be read: {error.message}",
                 path=error.path,
                 hint=f"restore the file, or {HINT}",
             ) from error
-        if now != before:
+        if not same:
             raise Mismatch(
-                f"{name} has a result in the folder, and its frame, mask or text has changed since",
+                f"{name} has a result in the folder, and its frame, mask, text or sound has changed since",
                 path=item.mask.path or item.frame,
                 expected="the same input as when the folder was begun",
                 hint=HINT,

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 from auscult import registry
-from auscult.cases.listing import list_items
+from auscult.cases.listing import Listing, list_items
 from auscult.errors import NothingToDo, UsageError
+from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import counted_by
 from auscult.jobs.groups import Crew, each_frame
@@ -26,7 +27,7 @@ from auscult.record.folder import RunFolder, open_run
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.types import ACTIONS, DEFECTS
+from auscult.types import ACTIONS, DEFECTS, Item
 
 DIFFICULTIES = ("hard", "medium")
 
@@ -80,13 +81,19 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
         listener.stage("stressing", len(listing.items))
         each_frame(
             Crew(make, options.crew_size, options.timeout_s, "stress"),
-            listing.items,
+            _loose(listing),
             done=done,
             keep=Keeper(run, errors),
             errors=errors,
             progress=listener,
         )
         return _finish(run)
+
+
+def _loose(listing: Listing) -> list[Item]:
+    """The items, loose pictures without a clip: what is written names its clip, and would be taken for a video."""
+    films = filmed(listing)
+    return [item if item.id in films else replace(item, clip=None) for item in listing.items]
 
 
 class Keeper:

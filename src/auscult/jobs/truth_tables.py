@@ -54,11 +54,13 @@ def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> T
     same_object = [pair for pair in pairs if pair.defect != "full_neg"]
     if 0 < len(same_object) < len(pairs):
         groups[", full_neg apart"] = same_object
-    rows = [row for words, group in groups.items() for row in _iou_rows(group, words)]
+    rows: list[tuple[str, ...]] = []
     for words, group in groups.items():
         name = words.replace(", full_neg apart", "_without_full_neg")
+        order = bootstrapped(_spearman, group)
+        rows += _iou_rows(group, words, order)
         keep(metrics, f"rmse{name}", bootstrapped_rmse(group), n=len(group))
-        keep(metrics, f"spearman{name}", bootstrapped(_spearman, group), n=len(group))
+        keep(metrics, f"spearman{name}", order, n=len(group))
         held = sum(pair.verdict.iou_low is not None for pair in group)
         keep(metrics, f"coverage{name}", _coverage(group), n=held)
     return Table(
@@ -73,7 +75,7 @@ def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> T
     )
 
 
-def _iou_rows(pairs: Sequence[Pair], words: str) -> list[tuple[str, ...]]:
+def _iou_rows(pairs: Sequence[Pair], words: str, order: Scored[float] | Undefined) -> list[tuple[str, ...]]:
     mean = fmean(pair.iou or 0.0 for pair in pairs)
     judge = pairs[0].verdict.judge
     rivals = {judge: None, "always perfect": 1.0, "constant (mean of this truth)": mean}
@@ -82,7 +84,7 @@ def _iou_rows(pairs: Sequence[Pair], words: str) -> list[tuple[str, ...]]:
         row = (f"{name}{words}", str(len(pairs)), cell(bootstrapped_rmse(pairs, told=told)))
         own = ("", "", "")
         if told is None:
-            own = (cell(bootstrapped(_spearman, pairs)), cell(_coverage(pairs)), _width(pairs))
+            own = (cell(order), cell(_coverage(pairs)), _width(pairs))
         rows.append((*row, *own))
     return rows
 
@@ -92,7 +94,8 @@ def _spearman(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
 
 
 def _columns(pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
-    values = [pair.values for pair in pairs if pair.values is not None]
+    both = [(pair.verdict.iou, pair.iou) for pair in pairs]
+    values = [(told, true) for told, true in both if told is not None and true is not None]
     return [told for told, _ in values], [true for _, true in values]
 
 

@@ -56,13 +56,11 @@ class Mixing:
     """How the histograms of the kinds are mixed.
 
     Attributes:
-        temperature: Divides the logits of the kinds.
-        mixed: Added to that of ``mixed``.
+        mixed: Added to the logit of ``mixed``.
         kept: How much of its own histogram each kind keeps, (6,), 0..1; the rest is the usual one of that kind.
         usual: The usual histogram of each kind, (6, 40), each summing to 1.
     """
 
-    temperature: float
     mixed: float
     kept: tuple[float, ...]
     usual: tuple[tuple[float, ...], ...]
@@ -198,7 +196,7 @@ class CompactNet(nn.Module):
         self.kinds = nn.Linear(FEATURES, len(KINDS))
         self.arbitrary = nn.Linear(FEATURES, 1)
         self.experts = nn.Linear(FEATURES, len(KINDS) * BINS)
-        self.register_buffer("mixing", torch.tensor([1.0, 0.0]), persistent=False)
+        self.register_buffer("mixing", torch.tensor(0.0), persistent=False)
         self.register_buffer("kept", torch.ones(len(KINDS)), persistent=False)
         self.register_buffer("usual", torch.full((len(KINDS), BINS), 1 / BINS), persistent=False)
 
@@ -249,13 +247,12 @@ class CompactNet(nn.Module):
 
     def mix(self, mixing: Mixing) -> None:
         """Set how the kinds' histograms are mixed when it judges; training leaves them as they are."""
-        self.mixing.copy_(torch.tensor([mixing.temperature, mixing.mixed]))
+        self.mixing.copy_(torch.tensor(mixing.mixed))
         self.kept.copy_(torch.tensor(mixing.kept))
         self.usual.copy_(torch.tensor(mixing.usual))
 
     def _shares(self, kinds: Tensor) -> Tensor:
-        plain = kinds[:, : len(KINDS) - 1] / self.mixing[0]
-        return torch.cat([plain, kinds[:, len(KINDS) - 1 :] / self.mixing[0] + self.mixing[1]], 1)
+        return torch.cat([kinds[:, : len(KINDS) - 1], kinds[:, len(KINDS) - 1 :] + self.mixing], 1)
 
     def _seen(self, crop: Tensor) -> Tensor:
         last = 5 if self.design.distance else 4

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
 
 from auscult.judge.cards.card import Card, Result
 
@@ -12,9 +12,20 @@ _READING: Final = (
     "these it says little. n counts masks."
 )
 
+Layout: TypeAlias = Callable[[Sequence[Result]], Sequence[str]]
+"""Lays out the results of one set as Markdown parts."""
 
-def page(card: Card) -> str:
+
+def page(
+    card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = (), layout: Layout | None = None
+) -> str:
     """Lay out a card; everything on the page is in the card.
+
+    Args:
+        card: The card.
+        made_by: The command that wrote it.
+        before: Markdown parts to stand before the results set by set, such as a summary and charts.
+        layout: Lays out the results of one set; one table of all by default.
 
     Returns:
         Markdown. Scores are 0..1, intervals are in brackets.
@@ -22,7 +33,7 @@ def page(card: Card) -> str:
     parts = [
         f"# Quality card: {card.judge}",
         card.summary,
-        "Generated from the card's JSON by `auscult train cues`; do not edit.",
+        f"Generated from the card's JSON by `{made_by}`; do not edit.",
         "## What it must not be used for",
         _listed(card.not_for),
         "## Data and licences",
@@ -32,12 +43,13 @@ def page(card: Card) -> str:
         f"Seed {card.seed}.",
         "## Metrics",
         _listed(f"`{name}`: {meaning}" for name, meaning in card.metrics.items()),
+        *before,
         "## Results",
         _READING,
     ]
     for name, meaning in card.sets.items():
         results = [result for result in card.results if result.set == name]
-        parts += [f"### {name}", meaning, _table(results)]
+        parts += [f"### {name}", meaning, *(layout(results) if layout else [table(results)])]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -45,23 +57,26 @@ def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _table(results: Sequence[Result]) -> str:
+def table(results: Sequence[Result]) -> str:
+    """Results as a Markdown table: a line a metric, a column a row of the card."""
     rows = list(dict.fromkeys(result.row for result in results))
     metrics = list(dict.fromkeys(result.metric for result in results))
     found = {(result.metric, result.row): result for result in results}
-    lines = [_line(["metric", "n", "clusters", *rows]), _line(["---"] * (3 + len(rows)))]
+    lines = []
     for metric in metrics:
         here = [found.get((metric, row)) for row in rows]
         first = next(result for result in here if result is not None)
-        lines.append(_line([f"`{metric}`", str(first.n), str(first.clusters), *(_cell(result) for result in here)]))
-    return "\n".join(lines)
+        lines.append([f"`{metric}`", str(first.n), str(first.clusters), *(cell(result) for result in here)])
+    return markdown(["metric", "n", "clusters", *rows], lines)
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
 
 
-def _cell(result: Result | None) -> str:
+def cell(result: Result | None) -> str:
+    """A number with its interval as text; empty where it was not measured, the reason where it is undefined."""
     if result is None:
         return ""
     if result.value is None:

@@ -24,6 +24,7 @@ RELIABILITY: Final = "compact-reliability.svg"
 WIDTHS: Final = "compact-widths.svg"
 FAILURES: Final = "compact-failures.jpg"
 
+_QUALITY: Final = 66  # a page of the documentation shows nothing over 300 kB
 _FAILURES: Final = (
     f"The masks of drawn scenes that it was most wrong about, of each type a few: {', '.join(COLUMNS)} (missing is "
     "blue, too much orange). Pictures of the photographs may not be passed on; the command that measures this card "
@@ -83,7 +84,7 @@ def files_of(found: Study, *, worst: Sequence[Failure], drawn: Sequence[Failure]
     }
     files = {name: text.encode() for name, text in texts.items()}
     files[GALLERY] = gallery(worst, title=title).encode()
-    return files | ({FAILURES: encode_jpeg(sheet(drawn))} if drawn else {})
+    return files | ({FAILURES: encode_jpeg(sheet(drawn), quality=_QUALITY)} if drawn else {})
 
 
 def _write(path: Path, content: bytes) -> Path:

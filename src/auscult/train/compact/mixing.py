@@ -1,8 +1,11 @@
 """How the histograms of the kinds of defects are mixed, fitted on masks that no weight was trained on.
 
 A network trained on few objects is surer than it should be on others: of the kind, and of the IoU within a kind,
-which for merges may be anything. So each kind's histogram is drawn towards that kind's usual one, and the kinds'
-logits get a temperature, and that of ``mixed`` an offset: each by the least squared error of the mean.
+which for merges may be anything. So each kind's histogram is drawn towards that kind's usual one, and the logit of
+``mixed`` gets an offset: each by the least squared error of the mean.
+
+The kinds' logits get no temperature here: for less than .01 of RMSE that would bring every estimate below .95, where
+policies begin to accept.
 """
 
 from __future__ import annotations
@@ -21,7 +24,6 @@ from auscult.nets.compact import KINDS, CompactNet, Mixing
 from auscult.train.compact.objective import mean_of
 from auscult.train.material import Sample
 
-TEMPERATURES: Final = tuple(0.75 * 1.15**step for step in range(11))
 OFFSETS: Final = tuple(-0.5 * step for step in range(13))
 _BATCH: Final = 32
 _LEAST_MASKS: Final = 20
@@ -49,7 +51,7 @@ class Said:
 
 
 def fit_mixing(net: CompactNet, samples: Sequence[Sample]) -> Mixing:
-    """Fit everything; every photograph or sequence has the same weight.
+    """Fit everything; every source has the same weight, and within it every photograph or sequence.
 
     Args:
         net: The trained network, as it shall judge.
@@ -69,10 +71,8 @@ def fitted(found: Said) -> Mixing:
             continue
         usual[kind], kept[kind], middle = _blend(found, own, kind)
         means[:, kind] = kept[kind] * means[:, kind] + (1 - kept[kind]) * middle
-    temperature, mixed = least(found.kinds, means, truth=found.truth, weights=found.weights)
     return Mixing(
-        temperature=temperature,
-        mixed=mixed,
+        mixed=least(found.kinds, means, truth=found.truth, weights=found.weights),
         kept=tuple(float(value) for value in kept),
         usual=tuple(tuple(float(value) for value in row) for row in usual),
     )
@@ -89,8 +89,8 @@ def _blend(found: Said, own: NDArray[np.bool_], kind: int) -> tuple[Floats, floa
     return np.asarray(usual / usual.sum()), float(np.clip(share, 0.0, 1.0)), middle
 
 
-def least(kinds: Floats, means: Floats, *, truth: Floats, weights: Floats) -> tuple[float, float]:
-    """Temperature and offset of least weighted squared error.
+def least(kinds: Floats, means: Floats, *, truth: Floats, weights: Floats) -> float:
+    """The offset of ``mixed`` of least weighted squared error.
 
     Args:
         kinds: Logits of ``KINDS``, (n, 6).
@@ -99,14 +99,14 @@ def least(kinds: Floats, means: Floats, *, truth: Floats, weights: Floats) -> tu
         weights: Of each mask, (n,).
     """
 
-    def error(pair: tuple[float, float]) -> float:
-        scores = kinds / pair[0]
-        scores[:, -1] += pair[1]
+    def error(offset: float) -> float:
+        scores = kinds.copy()
+        scores[:, -1] += offset
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         found = (shares * means).sum(axis=1) / shares.sum(axis=1)
         return float((weights * (found - truth) ** 2).sum() / weights.sum())
 
-    return min(((warm, less) for warm in TEMPERATURES for less in OFFSETS), key=error)
+    return min(OFFSETS, key=error)
 
 
 def said(net: CompactNet, samples: Sequence[Sample]) -> Said:
@@ -121,12 +121,21 @@ def said(net: CompactNet, samples: Sequence[Sample]) -> Said:
         kinds.append(found["kinds"].double().numpy())
         flat = found["experts"].reshape(-1, found["experts"].shape[-1])
         means.append(mean_of(flat).double().numpy().reshape(-1, len(KINDS)))
-    _, member, sizes = np.unique([sample.cluster for sample in samples], return_inverse=True, return_counts=True)
     named = [KINDS.index(sample.defect) if sample.defect in KINDS else len(KINDS) - 1 for sample in samples]
     return Said(
         kinds=np.concatenate(kinds),
         means=np.concatenate(means),
         truth=np.array([sample.iou for sample in samples]),
         kind=np.array(named),
-        weights=1.0 / sizes[member],
+        weights=_even(samples),
     )
+
+
+def _even(samples: Sequence[Sample]) -> Floats:
+    """A weight for each mask, so that sources weigh the same, and within a source its photographs or sequences."""
+    _, member, sizes = np.unique(
+        [f"{sample.source}/{sample.cluster}" for sample in samples], return_inverse=True, return_counts=True
+    )
+    sources = [sample.source for sample in samples]
+    clusters = {source: len({one.cluster for one in samples if one.source == source}) for source in set(sources)}
+    return np.asarray(1.0 / sizes[member] / np.array([clusters[source] for source in sources]), dtype=np.float64)

@@ -1,0 +1,118 @@
+"""`masks.compact.v1`: judges a mask with a small network that looks at the picture along its outline.
+
+It estimates the true mask, the kind of defect and the IoU with an interval, and says where and how much is wrong. It
+does not know what was asked for, so identity is never checked, and its IoU is that of a mask on the right object; an
+identity check adds that (``judge/identity``). Runs on ONNX Runtime on one core. Measured in
+``docs/cards/masks.compact.v1.md``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from auscult.errors import InputError, UsageError
+from auscult.types import Case, Evidence, Metadata, Prediction, Verdict
+
+if TYPE_CHECKING:
+    from auscult.judge.masks.compact.calibration import Calibration
+    from auscult.judge.masks.compact.network import Network
+
+
+class CompactJudge:
+    """Judges masks with the shipped network, or with another one of the same form.
+
+    Args:
+        network: What to run; the shipped weights by default, opened at the first mask.
+        calibration: What its numbers mean; the shipped one by default. Give both or neither.
+    """
+
+    name = "masks.compact.v1"
+    meta = Metadata(
+        summary="IoU with an interval, defect and error map from a small network that looks along the outline",
+        goal="masks that miss a piece, are too large or too small, or hold a second object",
+        modality="mask",
+        source="own network; the task of MQ-RAVSBench, Sec. 2, Eq. 1, without the sentence and the sound",
+        truth="none is read",
+    )
+
+    def __init__(self, *, network: Network | None = None, calibration: Calibration | None = None) -> None:
+        if (network is None) != (calibration is None):
+            raise UsageError(
+                "a network and a calibration belong together", expected="both, or neither for the shipped ones"
+            )
+        self._network = network
+        self._calibration = calibration
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+        """Judge one candidate mask.
+
+        Args:
+            case: The frame, uint8 RGB (H, W, 3).
+            prediction: The candidate, bool (H, W).
+
+        Returns:
+            The verdict, without an action. An empty mask is ``empty`` by rule, with no IoU.
+
+        Raises:
+            InputError: Frame and mask are not arrays of one size and of the right type.
+            UsageError: The files of weights or calibration are missing or broken, or do not belong together.
+        """
+        from auscult.judge.masks.compact.verdict import verdict_of
+        from auscult.judge.masks.compact.view import inputs, look
+
+        _check(case, prediction)
+        network, calibration = self._parts()
+        if not prediction.mask.any():
+            return _empty(case.id, self.name)
+        view = look(case.frame, prediction.mask)
+        found = network(inputs([view]))
+        return verdict_of(case, prediction.mask, view=view, found=found, calibration=calibration, judge=self.name)
+
+    def _parts(self) -> tuple[Network, Calibration]:
+        if self._network is not None and self._calibration is not None:
+            return self._network, self._calibration
+        from auscult.judge.masks.compact.calibration import load_calibration
+        from auscult.judge.masks.compact.network import load_network
+
+        network, calibration = load_network(), load_calibration()
+        if network.digest != calibration.weights:
+            raise UsageError(
+                f"the calibration is for weights {calibration.weights[:12]}, these are {network.digest[:12]}",
+                expected="weights.onnx and calibration.json of one run of `auscult train compact-mask`",
+                hint="install auscult again",
+                path=network.path,
+            )
+        return network, calibration
+
+
+def _check(case: Case, prediction: Prediction) -> None:
+    frame, mask = case.frame, prediction.mask
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
+        raise InputError(
+            f"the frame has shape {frame.shape} and dtype {frame.dtype}", expected="uint8 RGB (height, width, 3)"
+        )
+    if mask.dtype != np.bool_ or mask.shape != frame.shape[:2]:
+        raise InputError(
+            f"the mask has shape {mask.shape} and dtype {mask.dtype}",
+            expected=f"bool of the frame's size {frame.shape[:2]}",
+            hint="a mask is never resized here; make it at the size of its frame",
+        )
+
+
+def _empty(item: str, judge: str) -> Verdict:
+    return Verdict(
+        id=item,
+        iou=None,
+        iou_low=None,
+        iou_high=None,
+        defect="empty",
+        defect_probs={},
+        evidence=Evidence(shape=True),
+        rationale="Nothing is segmented; whether the target is in the frame was not checked.",
+        judge=judge,
+    )
+
+
+JUDGE = CompactJudge()

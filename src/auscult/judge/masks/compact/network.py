@@ -1,0 +1,174 @@
+"""The network as a function of arrays: `weights.onnx` run by ONNX Runtime on one core.
+
+Processes share the work, so a session has one thread. It keeps no arena: with one, the first large batch would stay
+allocated for good; without, memory is the same after ten masks and after ten thousand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import UsageError
+
+FILE: Final = Path(__file__).with_name("weights.onnx")
+MOST_BYTES: Final = 12_000_000
+INPUTS: Final[Mapping[str, tuple[int, ...]]] = {"crop": (5, 128, 128), "context": (4, 64, 64), "strip": (5, 24, 256)}
+"""What a network may take, float32, batch first; it takes one of these or more."""
+OUTPUTS: Final[Mapping[str, tuple[int, ...]]] = {
+    "types": (6,),
+    "ious": (40,),
+    "truth": (1, 64, 64),
+    "features": (64,),
+}
+"""What it gives, float32, batch first: logits but for the features."""
+
+Floats: TypeAlias = NDArray[np.float32]
+Network: TypeAlias = Callable[[Mapping[str, Floats]], dict[str, Floats]]
+"""From inputs to outputs, by name. It may be called from several threads."""
+
+_HINT: Final = "install auscult again; a new file comes from `auscult train compact-mask`"
+_LOCK: Final = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnnxNetwork:
+    """A loaded network; call it with inputs by name.
+
+    Attributes:
+        path: The file it came from.
+        takes: The inputs it uses; others are left aside.
+        digest: SHA-256 of the file, in hex.
+        session: The session of ONNX Runtime.
+    """
+
+    path: Path
+    takes: tuple[str, ...]
+    digest: str
+    session: Any
+
+    def __call__(self, inputs: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Run a batch.
+
+        Args:
+            inputs: float32 arrays of ``INPUTS``, batch first, all of one length.
+
+        Returns:
+            float32 arrays of ``OUTPUTS``, batch first.
+
+        Raises:
+            UsageError: The file gives other shapes than a judge's network, or numbers that are not finite.
+        """
+        names = list(OUTPUTS)
+        found = self.session.run(names, {name: inputs[name] for name in self.takes})
+        count = len(inputs[self.takes[0]])
+        for name, value in zip(names, found, strict=True):
+            if value.shape != (count, *OUTPUTS[name]) or not np.isfinite(value).all():
+                raise UsageError(
+                    f"output {name!r} has shape {value.shape}, or numbers that are not finite",
+                    expected=f"finite numbers of shape {(count, *OUTPUTS[name])}",
+                    hint=_HINT,
+                    path=self.path,
+                )
+        return dict(zip(names, found, strict=True))
+
+
+def load_network(path: Path = FILE) -> OnnxNetwork:
+    """Open a network; the same file is opened once per process, whichever thread asks first.
+
+    Raises:
+        UsageError: The file is missing, too large or broken, or has other inputs or outputs.
+    """
+    with _LOCK:
+        return _opened(path)
+
+
+@cache
+def _opened(path: Path) -> OnnxNetwork:
+    content = _bytes(path)
+    session = _session(content, path)
+    takes = tuple(one.name for one in session.get_inputs())
+    _check("input", session.get_inputs(), path)
+    _check("output", session.get_outputs(), path)
+    missing = [name for name in OUTPUTS if name not in {one.name for one in session.get_outputs()}]
+    if missing or not takes:
+        raise UsageError(
+            f"the network lacks {', '.join(missing) or 'any input'}",
+            expected=f"inputs out of {', '.join(INPUTS)}; outputs {', '.join(OUTPUTS)}",
+            hint=_HINT,
+            path=path,
+        )
+    return OnnxNetwork(path=path, takes=takes, digest=hashlib.sha256(content).hexdigest(), session=session)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise UsageError(
+                f"the network has {size} bytes", expected=f"at most {MOST_BYTES} bytes", hint=_HINT, path=path
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"the network cannot be read: {error.strerror}", expected="an ONNX file", hint=_HINT, path=path
+        ) from error
+
+
+def _session(content: bytes, path: Path) -> Any:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise UsageError(
+            f"ONNX Runtime cannot be loaded: {error}",
+            expected="the package onnxruntime",
+            hint="pip install onnxruntime",
+        ) from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = False
+    options.log_severity_level = 4  # what goes wrong comes as an exception; nothing is printed beside it
+    try:
+        return onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])
+    except _raised_by_runtime() as error:
+        raise UsageError(
+            f"the network cannot be opened: {str(error).splitlines()[0][:200]}",
+            expected="a whole ONNX file",
+            hint=_HINT,
+            path=path,
+        ) from error
+
+
+def _raised_by_runtime() -> tuple[type[Exception], ...]:
+    """What ONNX Runtime raises; its exceptions share no base of their own."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoModel", "NotImplemented")
+    return (*(getattr(state, name) for name in (*names, "RuntimeException") if hasattr(state, name)), RuntimeError)
+
+
+def _check(what: str, found: Sequence[Any], path: Path) -> None:
+    """Refuse inputs or outputs of an unknown name, type or shape; the batch may be of any length."""
+    known = INPUTS if what == "input" else OUTPUTS
+    for one in found:
+        wanted = known.get(one.name)
+        if wanted is None and what == "output":
+            continue
+        if wanted is None or one.type != "tensor(float)" or tuple(one.shape[1:]) != wanted or one.shape[0] == 0:
+            raise UsageError(
+                f"{what} {one.name!r} is {one.type} of shape {list(one.shape)}",
+                expected=f"tensor(float), batch first: {', '.join(f'{name} {size}' for name, size in known.items())}",
+                hint=_HINT,
+                path=path,
+            )

@@ -1,0 +1,77 @@
+"""What a worker makes of one frame: decoded once for all its masks, likely errors drawn and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.act.policy import load_policy
+from auscult.arrays.error_map import error_map_of
+from auscult.jobs import judging
+from auscult.jobs.groups import FrameGroup
+from auscult.jobs.judging import Auditor
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
+from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
+
+
+class _Judge:
+    """Says that the right quarter of its map is missing, if it is to say anything."""
+
+    name = "masks.told.v1"
+    meta = Metadata(summary="a test's judge", goal="none", modality="mask", source="none")
+
+    def __init__(self, *, maps: bool) -> None:
+        self.maps = maps
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:  # noqa: ARG002 - a judge looks at both
+        values = np.zeros((16, 16), np.float32)
+        values[:, 12:] = 1
+        return Verdict(
+            id=case.id,
+            iou=0.7,
+            iou_low=0.6,
+            iou_high=0.8,
+            defect="erode",
+            defect_probs={"erode": 1.0},
+            evidence=Evidence(shape=True),
+            rationale="A quarter is missing.",
+            judge=self.name,
+            error_map=error_map_of(values, (8, 8, 40, 40)) if self.maps else None,
+        )
+
+
+def _group(folder: Path) -> FrameGroup:
+    frame = np.full((48, 64, 3), 120, np.uint8)
+    write_frame(folder / "f.png", frame)
+    items = []
+    for number in range(3):
+        mask = np.zeros((48, 64), bool)
+        mask[8:40, 8 : 32 - number] = True
+        write_mask(folder / f"{number}.png", mask)
+        items.append(Item(id=f"m{number}", frame=folder / "f.png", mask=MaskRef(path=folder / f"{number}.png")))
+    return FrameGroup(tuple(items), frozenset(item.id for item in items))
+
+
+def test_a_frame_is_decoded_once_for_all_its_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    read = judging.read_frame
+    monkeypatch.setattr(judging, "read_frame", lambda path, **given: (opened.append(path), read(path, **given))[1])
+    found = Auditor(_Judge(maps=False), load_policy("default"), tmp_path)(_group(tmp_path))
+    assert [entry.id for entry in found] == ["m0", "m1", "m2"]
+    assert opened == [tmp_path / "f.png"]
+
+
+def test_amounts_are_on_record_where_there_is_a_map_and_only_there(tmp_path: Path) -> None:
+    group, policy = _group(tmp_path), load_policy("default")
+    told = Auditor(_Judge(maps=True), policy, tmp_path)(group)
+    silent = Auditor(_Judge(maps=False), policy, tmp_path)(group)
+    row = told[0].verdict
+    assert row is not None
+    assert row["missing_share"] == pytest.approx(0.25, abs=0.03)
+    assert row["extra_share"] == 0
+    assert told[0].picture != silent[0].picture
+    assert silent[0].verdict is not None
+    assert "missing_share" not in silent[0].verdict
