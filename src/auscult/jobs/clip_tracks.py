@@ -28,6 +28,9 @@ LEAST_FRAMES = 2
 
 _VIDEO_LAYOUTS = frozenset({"datasets.davis.v1", "datasets.refavs.v1"})
 _PHOTO_LAYOUTS = frozenset({"datasets.coco.v1", "datasets.refcoco.v1"})
+LOOSE = "loose"
+"""The key, within `stress`, of an item that was made of a picture of no video."""
+
 _LINES = "datasets.items.v1"
 _FOLDER = "datasets.folder.v1"
 _DIGITS = re.compile(r"([0-9]+)")
@@ -103,6 +106,9 @@ def _named(listing: Listing) -> Collection[tuple[Path | None, int | None]]:
 
 
 def _is_video(item: Item, layout: str, *, named: Collection[tuple[Path | None, int | None]]) -> bool:
+    made = item.extra.get("stress")
+    if isinstance(made, Mapping) and made.get(LOOSE) is True:
+        return False
     place = item.extra.get("mqa")
     if isinstance(place, Mapping) and place.get("protocol") != "video":
         return False

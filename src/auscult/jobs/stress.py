@@ -14,7 +14,7 @@ from typing import Any
 from auscult import registry
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import NothingToDo, UsageError
-from auscult.jobs.clip_tracks import filmed
+from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import counted_by
 from auscult.jobs.groups import Crew, each_frame
@@ -91,9 +91,9 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
 
 
 def _loose(listing: Listing) -> list[Item]:
-    """The items, loose pictures without a clip: what is written names its clip, and would be taken for a video."""
+    """The items, loose pictures marked: what is written names its clip, and would be taken for a video."""
     films = filmed(listing)
-    return [item if item.id in films else replace(item, clip=None) for item in listing.items]
+    return [item if item.id in films else replace(item, extra={**item.extra, LOOSE: True}) for item in listing.items]
 
 
 class Keeper:

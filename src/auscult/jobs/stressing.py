@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from auscult.errors import AuscultError, InputError
+from auscult.jobs.clip_tracks import LOOSE
 from auscult.jobs.errors import failed_row
 from auscult.jobs.groups import FrameGroup
 from auscult.jobs.items import asked
@@ -152,6 +153,8 @@ def stressed_line(item: Item, name: str, stressed: Stressed, *, names: tuple[str
         "action": truth.action,
     }
     row["stress"] = {"target": item.id, "params": dict(stressed.params)}
+    if item.extra.get(LOOSE) is True:
+        row["stress"][LOOSE] = True
     return row
 
 
