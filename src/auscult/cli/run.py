@@ -24,9 +24,7 @@ Data = Annotated[
 ]
 Judges = Annotated[
     list[str] | None,
-    typer.Option(
-        "--judge", help="A judge of `auscult list judge`; repeat it for several.", show_default=DEFAULT_JUDGE
-    ),
+    typer.Option("--judge", help="A judge of `auscult list judge`; repeat it for several.", show_default=DEFAULT_JUDGE),
 ]
 Count = Annotated[int, typer.Option("--count", min=1, help="How many scenes, with --data scenes.")]
 Assets = Annotated[
