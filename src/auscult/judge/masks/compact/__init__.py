@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from auscult.errors import InputError, UsageError
-from auscult.types import Case, Evidence, Metadata, Prediction, Verdict
+from auscult.errors import UsageError
+from auscult.judge.masks.shared import check, nothing_segmented
+from auscult.types import Case, Metadata, Prediction, Verdict
 
 if TYPE_CHECKING:
     from auscult.judge.masks.compact.calibration import Calibration
@@ -62,10 +61,10 @@ class CompactJudge:
         from auscult.judge.masks.compact.verdict import verdict_of
         from auscult.judge.masks.compact.view import inputs, look
 
-        _check(case, prediction)
+        check(case, prediction)
         network, calibration = self._parts()
         if not prediction.mask.any():
-            return _empty(case.id, self.name)
+            return nothing_segmented(case.id, self.name)
         view = look(case.frame, prediction.mask)
         found = network(inputs([view]))
         return verdict_of(case, prediction.mask, view=view, found=found, calibration=calibration, judge=self.name)
@@ -85,34 +84,6 @@ class CompactJudge:
                 path=network.path,
             )
         return network, calibration
-
-
-def _check(case: Case, prediction: Prediction) -> None:
-    frame, mask = case.frame, prediction.mask
-    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
-        raise InputError(
-            f"the frame has shape {frame.shape} and dtype {frame.dtype}", expected="uint8 RGB (height, width, 3)"
-        )
-    if mask.dtype != np.bool_ or mask.shape != frame.shape[:2]:
-        raise InputError(
-            f"the mask has shape {mask.shape} and dtype {mask.dtype}",
-            expected=f"bool of the frame's size {frame.shape[:2]}",
-            hint="a mask is never resized here; make it at the size of its frame",
-        )
-
-
-def _empty(item: str, judge: str) -> Verdict:
-    return Verdict(
-        id=item,
-        iou=None,
-        iou_low=None,
-        iou_high=None,
-        defect="empty",
-        defect_probs={},
-        evidence=Evidence(shape=True),
-        rationale="Nothing is segmented; whether the target is in the frame was not checked.",
-        judge=judge,
-    )
 
 
 JUDGE = CompactJudge()

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.judge.masks.compact.error_map import OF_NOTE
+from auscult.judge.masks.shared import MIDDLE, ninth
 from auscult.types import Box, Mask
 
-MIDDLE: Final = "in the middle"
 ALL_ROUND: Final = "all round"
 
 _COUNTED: Final = 0.15  # smaller values are the doubt that lies over the whole grid
@@ -179,10 +179,4 @@ def _centre_of(amount: Floats, grid: _Grid) -> str:
     rows, columns = np.flatnonzero(grid.inside.any(axis=1)), np.flatnonzero(grid.inside.any(axis=0))
     across = (x - columns[0]) / max(int(columns[-1] - columns[0]), 1)
     down = (y - rows[0]) / max(int(rows[-1] - rows[0]), 1)
-    level = "upper" if down < 0.38 else "lower" if down > 0.62 else ""
-    hand = "left" if across < 0.38 else "right" if across > 0.62 else ""
-    if level and hand:
-        return f"at the {level} {hand}"
-    if hand:
-        return f"on the {hand}"
-    return {"upper": "at the top", "lower": "at the bottom", "": MIDDLE}[level]
+    return ninth(across, down)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
-from auscult.judge.masks.compact.places import ALL_ROUND, MIDDLE, Patch, Places, Side
+from auscult.judge.masks.compact.places import ALL_ROUND, Patch, Places, Side
 from auscult.judge.masks.compact.sight import Sight
+from auscult.judge.masks.shared import MIDDLE
 from auscult.types import Box, Defect
 
 UNCHECKED: Final = "identity not checked"

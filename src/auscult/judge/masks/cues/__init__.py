@@ -7,9 +7,7 @@ says so and claims nothing about the boundary. Measured in ``docs/cards/masks.cu
 
 from __future__ import annotations
 
-import numpy as np
-
-from auscult.errors import InputError
+from auscult.judge.masks.shared import check, nothing_segmented
 from auscult.types import Case, Evidence, Metadata, Prediction, Verdict
 
 
@@ -44,10 +42,10 @@ class CuesJudge:
         from auscult.judge.masks.cues.sight import BLIND
         from auscult.judge.masks.cues.words import say
 
-        _check(case, prediction)
+        check(case, prediction)
         findings = measure(case.frame, prediction.mask, others=case.others)
         if findings is None:
-            return _empty(case.id, self.name)
+            return nothing_segmented(case.id, self.name)
         found = estimate(findings.vector(), load_coefficients())
         sentence, region = say(findings, found)
         return Verdict(
@@ -63,35 +61,6 @@ class CuesJudge:
             novelty=found.novelty,
             region=region,
         )
-
-
-def _check(case: Case, prediction: Prediction) -> None:
-    frame = case.frame
-    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
-        raise InputError(
-            f"the frame has shape {frame.shape} and dtype {frame.dtype}", expected="uint8 RGB (height, width, 3)"
-        )
-    for what, mask in (("mask", prediction.mask), *(("other mask", other) for other in case.others)):
-        if mask.dtype != np.bool_ or mask.shape != frame.shape[:2]:
-            raise InputError(
-                f"the {what} has shape {mask.shape} and dtype {mask.dtype}",
-                expected=f"bool of the frame's size {frame.shape[:2]}",
-                hint="a mask is never resized here; make it at the size of its frame",
-            )
-
-
-def _empty(item: str, judge: str) -> Verdict:
-    return Verdict(
-        id=item,
-        iou=None,
-        iou_low=None,
-        iou_high=None,
-        defect="empty",
-        defect_probs={},
-        evidence=Evidence(shape=True),
-        rationale="Nothing is segmented; whether the target is in the frame was not checked.",
-        judge=judge,
-    )
 
 
 JUDGE = CuesJudge()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from auscult.judge.masks.cues.measure import Findings
 from auscult.judge.masks.cues.model import Estimate
 from auscult.judge.masks.cues.sight import Sight
+from auscult.judge.masks.shared import MIDDLE, ninth
 from auscult.types import Box, Defect
 
 Remark: TypeAlias = tuple[str, Box | None]
@@ -26,7 +27,6 @@ _NOTHING_SEEN: Final[dict[Sight, str]] = {
     "full": "the mask fills the frame, so there is no outline to check",
     "flat": "the picture shows nothing along the outline to check it by",
 }
-_MIDDLE: Final = "in the middle"
 
 
 def say(findings: Findings, estimate: Estimate) -> tuple[str, Box | None]:
@@ -165,7 +165,7 @@ def _shifted(findings: Findings, *, sign: int) -> Remark | None:
     amount = f"about {distance_px:.0f} px" if distance_px >= 1.5 else "about 1 px"
     share = float(off.sum()) / max(int(np.count_nonzero(~ribbon.inner)), 1)
     place = _side(points, findings)
-    mostly = "in several places" if place == _MIDDLE else f"mostly {place}"
+    mostly = "in several places" if place == MIDDLE else f"mostly {place}"
     where = "all round" if share > 0.7 else f"on {_percent(share)} of its length, {mostly}"
     return f"the edges of the picture run {amount} {side} the outline, {where}", _box(findings, box)
 
@@ -206,13 +206,7 @@ def _where(x: float, y: float, findings: Findings) -> str:
     rows, columns = np.nonzero(findings.view.mask)
     across = (x - columns.min()) / max(columns.max() - columns.min(), 1)
     down = (y - rows.min()) / max(rows.max() - rows.min(), 1)
-    level = "upper" if down < 0.38 else "lower" if down > 0.62 else ""
-    hand = "left" if across < 0.38 else "right" if across > 0.62 else ""
-    if level and hand:
-        return f"at the {level} {hand}"
-    if hand:
-        return f"on the {hand}"
-    return {"upper": "at the top", "lower": "at the bottom", "": _MIDDLE}[level]
+    return ninth(across, down)
 
 
 def _percent(share: float) -> str:
