@@ -1,10 +1,11 @@
 """Compare designs of the compact judge's network: same batches, two seeds, intervals over photographs and sequences.
 
-    python tools/compare_designs.py PACK DATA OUT [--samples N] [--seeds 2] [--only NAME,NAME]
+    python tools/compare_designs.py PACK DATA OUT [--samples N] [--seeds 2]
 
 Every design sees the same batches in the same order; a second seed draws other first weights and other batches. They
-are measured on the calibration part of the committed split, never on the test part. OUT gets one JSON file per
-network; those that are there are not trained again. The table is printed as Markdown.
+are measured on the calibration part of the committed split, never on the test part. A row of several members is the
+answer of those already trained, together. OUT gets one JSON file per seed and row; a seed that is there is not trained
+again. The table is printed as Markdown.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from auscult.judge.masks.compact.view import inputs, look
-from auscult.nets.compact import TYPES, CompactNet, Design
+from auscult.judge.masks.compact.view import View, inputs, look
+from auscult.nets.compact import TYPES, CompactNet, Design, Seen
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.stats import bootstrap_interval, f2_confusion, f2_tables, rmse, spearman
@@ -33,15 +35,26 @@ from auscult.train.material import Sample
 from auscult.train.split import committed
 
 DESIGNS: Mapping[str, Design] = {
-    "mask only": Design(picture=False, strip=False),
-    "crop, no truth head": Design(dense=False, strip=False, context=False),
-    "crop": Design(strip=False, context=False),
-    "crop, no distance": Design(strip=False, context=False, distance=False),
-    "crop + context": Design(strip=False),
-    "crop + strip": Design(context=False),
-    "crop + context + strip": Design(),
-    "derived from estimated truth": Design(derived=True),
+    "mask alone": Design(picture=False, strip=False),
+    "crop, no distance channel": Design(strip=False, distance=False),
+    "crop": Design(strip=False),
+    "answer derived from the estimated truth": Design(derived=True),
+    "strip": Design(crop=False),
+    "strip, likeness": Design(crop=False, likeness=True),
+    "crop + strip": Design(),
+    "crop + strip, likeness": Design(likeness=True),
+    "cues": Design(crop=False, strip=False, cues=True),
+    "crop + strip + cues, likeness": Design(likeness=True, cues=True),
 }
+TOGETHER: Mapping[str, Mapping[str, float]] = {
+    "what ships: crop + strip, likeness (.3); cues (.7)": {"crop + strip, likeness": 0.3, "cues": 0.7},
+    "crop + strip (.2); the same with likeness (.2); cues (.6)": {
+        "crop + strip": 0.2,
+        "crop + strip, likeness": 0.2,
+        "cues": 0.6,
+    },
+}
+ROWS: Mapping[str, Mapping[str, float]] = {**{name: {name: 1.0} for name in DESIGNS}, **TOGETHER}
 SEED = 5
 FIVE = TYPES[:5]
 
@@ -64,53 +77,48 @@ def main() -> None:
     parser.add_argument("pack", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--samples", type=int, default=24_000)
+    parser.add_argument("--samples", type=int, default=36_000)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--only", default="")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    names = [name.strip() for name in given.only.split(",") if name.strip()] or list(DESIGNS)
     given.out.mkdir(parents=True, exist_ok=True)
     for seed in range(given.seeds):
-        wanted = [name for name in names if not place(given.out, name, seed=seed, samples=given.samples).exists()]
-        if wanted:
-            train_all(wanted, given, seed)
-    table(given.out, names, seeds=given.seeds, samples=given.samples)
+        if not all(place(given.out, name, seed=seed, samples=given.samples).exists() for name in ROWS):
+            train_all(given, seed)
+    table(given.out, seeds=given.seeds, samples=given.samples)
 
 
 def place(out: Path, name: str, *, seed: int, samples: int) -> Path:
-    """The file of one network's rows."""
-    return out / f"{name.replace(' ', '_').replace(',', '')}.{seed}.{samples}.json"
+    """The file of one row and seed."""
+    letters = "".join(letter if letter.isalnum() else "_" for letter in name)
+    return out / f"{letters}.{seed}.{samples}.json"
 
 
-def train_all(names: Sequence[str], given: argparse.Namespace, seed: int) -> None:
-    """Train several designs side by side on one stream of batches."""
-    plans = {name: Plan(design=DESIGNS[name], seed=seed, samples=given.samples) for name in names}
-    trainers = {name: Trainer(plan) for name, plan in plans.items()}
-    spent = dict.fromkeys(names, 0.0)
-    plan = next(iter(plans.values()))
-    with batches(given.pack, seed=seed, size=plan.size) as stream:
+def train_all(given: argparse.Namespace, seed: int) -> None:
+    """Train every design on one stream of batches and measure each row."""
+    plan = Plan(designs=tuple(DESIGNS.values()), seed=seed, samples=given.samples)
+    trainer = Trainer(plan)
+    with batches(given.pack, seed=seed, size=plan.size, echo=plan.echo) as stream:
         for step in range(plan.steps):
-            batch = next(stream)
-            for name, trainer in trainers.items():
-                begun = time.process_time()
-                trainer.learn(batch)
-                spent[name] += time.process_time() - begun
+            trainer.learn(next(stream))
             if step % 50 == 0:
                 print(f"seed {seed}: step {step} of {plan.steps}", flush=True)
+    trained = dict(zip(DESIGNS, trainer.averaged().members, strict=True))
     shown = list(seen(given.data))
-    for name, trainer in trainers.items():
-        net = trainer.averaged()
-        rows = rows_of(net, shown)
+    for name, parts in ROWS.items():
+        net = CompactNet([replace(DESIGNS[part], share=share) for part, share in parts.items()])
+        net.members = nn.ModuleList([trained[part] for part in parts])
+        begun = time.process_time()
+        rows = rows_of(net.eval(), shown)
         said = {
             "rows": [asdict(row) for row in rows],
             "parameters": sum(value.numel() for value in net.parameters()),
-            "cpu_s": round(spent[name], 1),
+            "cpu_ms": round(1000 * (time.process_time() - begun) / len(rows), 2),
         }
         place(given.out, name, seed=seed, samples=given.samples).write_text(json.dumps(said))
 
 
-def seen(data: Path) -> list[tuple[Sample, Any]]:
+def seen(data: Path) -> list[tuple[Sample, View]]:
     """The masks to measure on, with what a network sees of them."""
     names = committed()
     found = [
@@ -121,14 +129,14 @@ def seen(data: Path) -> list[tuple[Sample, Any]]:
     return [(one, look(one.frame, one.mask)) for one in found if one.defect != "full_neg"]
 
 
-def rows_of(net: CompactNet, shown: Sequence[tuple[Sample, Any]]) -> list[Row]:
+def rows_of(net: CompactNet, shown: Sequence[tuple[Sample, View]]) -> list[Row]:
     """Judge by a network."""
     rows: list[Row] = []
     for start in range(0, len(shown), 32):
         part = shown[start : start + 32]
         given = inputs([view for _, view in part])
         with torch.no_grad():
-            said = net(*(torch.from_numpy(value) for value in given.values()))
+            said = net(Seen(**{name: torch.from_numpy(value) for name, value in given.items()}))
         best = said["types"][:, : len(FIVE)].argmax(1).numpy()
         estimate = mean_of(said["ious"]).numpy()
         rows += [
@@ -176,19 +184,17 @@ COLUMNS: tuple[tuple[str, str, Statistic, Callable[[Row], bool]], ...] = (
 )
 
 
-def table(out: Path, names: Sequence[str], *, seeds: int, samples: int) -> None:
+def table(out: Path, *, seeds: int, samples: int) -> None:
     """Print the table: the mean over seeds, with the interval over clusters of all seeds' rows together."""
-    print("| design | parameters | CPU s | " + " | ".join(name for name, *_ in COLUMNS) + " |")
+    print("| members look at | parameters | CPU ms a mask | " + " | ".join(name for name, *_ in COLUMNS) + " |")
     print("|---" * (len(COLUMNS) + 3) + "|")
-    for name in names:
+    for name in ROWS:
         files = [place(out, name, seed=seed, samples=samples) for seed in range(seeds)]
-        told = [json.loads(path.read_text()) for path in files if path.exists()]
-        if not told:
-            continue
+        told = [json.loads(path.read_text()) for path in files]
         rows = [[Row(**row) for row in one["rows"]] for one in told]
         cells = [cell(rows, column) for column in COLUMNS]
-        cpu = np.mean([one["cpu_s"] for one in told])
-        print(f"| {name} | {told[0]['parameters'] / 1e6:.2f} M | {cpu:.0f} | " + " | ".join(cells) + " |")
+        cpu = np.mean([one["cpu_ms"] for one in told])
+        print(f"| {name} | {told[0]['parameters'] / 1e6:.2f} M | {cpu:.1f} | " + " | ".join(cells) + " |")
 
 
 def cell(runs: Sequence[Sequence[Row]], column: tuple[str, str, Statistic, Callable[[Row], bool]]) -> str:

@@ -74,7 +74,7 @@ def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran])
     assert set(verdicts) == {"a", "b", "c"}
     for row in verdicts.values():
         assert row.keys() >= VERDICT_KEYS
-        assert row["judge"] == "masks.cues.v1"
+        assert row["judge"] == "masks.compact.v1"
         assert row["evidence"]["identity"] is False
         assert row["rationale"]
     for name in ("a", "b"):
@@ -88,10 +88,10 @@ def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran])
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["command"] == "audit"
     assert manifest["arguments"]["given"].keys() >= {"source", "out", "workers"}
-    assert manifest["arguments"]["defaulted"]["judge"] == "masks.cues.v1"
+    assert manifest["arguments"]["defaulted"]["judge"] == "masks.compact.v1"
     assert manifest["finished"]
     page = (out / "report.html").read_text()
-    assert all(name in page for name in ("data:image/jpeg;base64", "masks.cues.v1"))
+    assert all(name in page for name in ("data:image/jpeg;base64", "masks.compact.v1"))
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", page), "the page must need no network"
     with (out / "verdicts.csv").open(newline="") as file:
         assert {row["id"]: row["action"] for row in csv.DictReader(file)} == {

@@ -38,14 +38,19 @@ def test_what_is_called_weak_and_strong_still_is() -> None:
     other = "coco_test_freehand"
     assert value("f2_tables", other) > cues("f2_tables", other)
     assert value("f2_tables.cutout", other) > cues("f2_tables.cutout", other)
-    assert value("f2_tables") < cues("f2_tables")
-    assert value("f2_tables", "davis_test") < cues("f2_tables", "davis_test")
+    for where in ("coco_test", "davis_test", "davis_test_freehand"):
+        assert value("f2_tables", where) > cues("f2_tables", where)
+        assert value("f2_confusion", where) > cues("f2_confusion", where)
+    for kind in ("perfect", "dilate", "erode", "merge"):
+        assert value(f"f2_tables.{kind}", other) > value("f2_tables.cutout", other)
     for judge in (NAME, BESIDE):
         made = value("rmse", row=judge)
         assert made == pytest.approx(value("rmse", row="constant-IoU"), rel=0.2)
     real = "davis_test_real"
-    assert cues("rmse", real) < value("rmse", real, "constant-IoU")
-    assert DEFAULT_JUDGE == BESIDE
+    for judge in (NAME, BESIDE):
+        assert value("rmse", real, judge) < value("rmse", real, "constant-IoU")
+    assert cues("spearman", real) > value("spearman", real)
+    assert DEFAULT_JUDGE == NAME
 
 
 def test_the_page_of_the_explainable_judges_card_is_the_card() -> None:

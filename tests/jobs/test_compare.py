@@ -15,7 +15,7 @@ from auscult.record.reader import read_run
 from auscult.score.stats import rmse, rmse_video
 from small_inputs import LEFT, RIGHT, folder_input, item, rows, save_frame, save_mask, write_lines
 
-JUDGE = "masks.cues.v1"
+JUDGE = "masks.compact.v1"
 TYPES = ("erode", "dilate", "merge", "perfect")
 
 

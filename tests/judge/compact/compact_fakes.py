@@ -67,7 +67,7 @@ class Oracle:
 
     def __call__(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         assert {name: value.shape for name, value in inputs.items()} == {
-            "crop": (1, 5, 128, 128), "context": (1, 4, 64, 64), "strip": (1, 5, 24, 256),
+            "crop": (1, 6, 128, 128), "context": (1, 5, 64, 64), "strip": (1, 6, 24, 256), "cues": (1, 169),
         }  # fmt: skip
         return self.found
 

@@ -155,6 +155,7 @@ def _written(path: Path, **changed: Sequence[int]) -> Path:
     onnx = pytest.importorskip("onnx", reason="the extra `train` is not installed")
     make, floats = onnx.helper, onnx.TensorProto.FLOAT
     shapes = {"crop": INPUTS["crop"], **OUTPUTS, **changed}
+    channels = shapes["crop"][0]
     rng = generator(1, "onnx")
     weights, nodes, outputs = [], [], []
     nodes.append(make.make_node("GlobalAveragePool", ["crop"], ["pooled"]))
@@ -163,11 +164,11 @@ def _written(path: Path, **changed: Sequence[int]) -> Path:
         if not shapes[name]:
             continue
         weights.append(
-            onnx.numpy_helper.from_array(rng.normal(0, 1, (5, shapes[name][0])).astype(np.float32), name + "_w")
+            onnx.numpy_helper.from_array(rng.normal(0, 1, (channels, shapes[name][0])).astype(np.float32), name + "_w")
         )
         nodes.append(make.make_node("MatMul", ["flat", name + "_w"], [name]))
         outputs.append(name)
-    weights.append(onnx.numpy_helper.from_array(np.full((1, 5, 1, 1), 0.2, np.float32), "truth_w"))
+    weights.append(onnx.numpy_helper.from_array(np.full((1, channels, 1, 1), 0.2, np.float32), "truth_w"))
     nodes.append(make.make_node("Conv", ["crop", "truth_w"], ["truth"], kernel_shape=[1, 1], strides=[2, 2]))
     inputs = [name for name in shapes if name not in OUTPUTS]
     graph = make.make_graph(

@@ -8,8 +8,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from auscult.errors import InputError
+from auscult.judge.masks.compact.along import MEASURES
 from auscult.judge.masks.compact.strip import DEPTH, LENGTH, read_along
-from auscult.judge.masks.compact.view import CONTEXT_PX, CROP_PX, GREY, MARGIN, crop_box, inputs, look, scaled
+from auscult.judge.masks.compact.view import (
+    CONTEXT_PX,
+    CROP_PX,
+    CUE_COUNT,
+    GREY,
+    MARGIN,
+    crop_box,
+    inputs,
+    look,
+    scaled,
+)
+from auscult.judge.masks.cues.catalogue import CUES
 
 
 def disc(size: tuple[int, int], centre: tuple[int, int], radius: int) -> np.ndarray:
@@ -84,9 +97,11 @@ def test_every_mask_has_a_view(height: int, width: int, boxes: list[tuple[int, i
     frame = np.arange(height * width * 3, dtype=np.uint32).reshape(height, width, 3).astype(np.uint8)
     kept = frame.copy(), mask.copy()
     one, two = look(frame, mask), look(frame, mask)
-    assert one.crop.shape == (5, CROP_PX, CROP_PX)
-    assert one.context.shape == (4, CONTEXT_PX, CONTEXT_PX)
-    assert one.strip.shape == (5, DEPTH, LENGTH)
+    assert one.crop.shape == (6, CROP_PX, CROP_PX)
+    assert one.context.shape == (5, CONTEXT_PX, CONTEXT_PX)
+    assert one.strip.shape == (6, DEPTH, LENGTH)
+    assert one.cues.shape == (CUE_COUNT,) == (len(CUES) + MEASURES,)
+    assert np.isfinite(one.cues).all()
     assert (one.crop == two.crop).all()
     assert (one.strip == two.strip).all()
     assert (frame == kept[0]).all()
@@ -123,3 +138,8 @@ def test_the_box_of_a_speck_is_not_a_speck() -> None:
     mask[20, 30] = 1
     x0, _, x1, _ = crop_box(mask)
     assert x1 - x0 == 16
+
+
+def test_an_empty_mask_has_no_view() -> None:
+    with pytest.raises(InputError, match="empty"):
+        look(np.zeros((40, 40, 3), np.uint8), np.zeros((40, 40), bool))

@@ -54,10 +54,11 @@ def test_the_types_come_in_equal_shares_and_the_iou_spreads() -> None:
     scene = _scene()
     made = [one for call in range(80) for one in candidates(scene, generator(5, call), 6)]
     counts = Counter(one.defect for one in made)
-    for defect in ("cutout", "dilate", "erode", "merge"):
+    for defect in ("cutout", "dilate", "erode"):
         assert 0.07 < counts[defect] / len(made) < 0.18, counts
+    assert 0.15 < counts["merge"] / len(made) < 0.27  # more, since an object alone in its picture has none
     assert 0.03 < counts["arbitrary"] / len(made) < 0.12
-    assert 0.2 < counts[None] / len(made) < 0.45
+    assert 0.12 < counts[None] / len(made) < 0.45
     objects = np.array([one.iou for one in made if one.defect != "arbitrary"])
     assert np.mean(objects > 0.7) > 0.6
     shares, _ = np.histogram(objects, (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01))

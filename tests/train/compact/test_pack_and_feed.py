@@ -73,8 +73,9 @@ def test_workers_hand_out_the_same_batches_in_order(pack: Path) -> None:
 
 def test_what_a_batch_says_fits_together(pack: Path) -> None:
     batch = Feed(read_pack(pack), seed=4).batch(0, 32)
-    assert batch["crop"].shape == (32, 5, 128, 128)
-    assert batch["strip"].shape == (32, 5, 24, 256)
+    assert batch["crop"].shape == (32, 6, 128, 128)
+    assert batch["strip"].shape == (32, 6, 24, 256)
+    assert batch["cues"].shape == (32, 169)
     assert batch["profile"].shape == (32, 24, 64)
     assert set(np.unique(batch["type"])) <= set(range(-1, len(TYPES)))
     perfect = batch["type"] == TYPES.index("perfect")

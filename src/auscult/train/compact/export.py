@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from auscult.errors import OutputError, UsageError
 from auscult.judge.masks.compact.network import INPUTS, OUTPUTS
-from auscult.nets.compact import CompactNet
+from auscult.nets.compact import CompactNet, Seen
 from auscult.rng import generator
 
 CLOSE: Final = 1e-4
@@ -21,16 +21,17 @@ _OPSET: Final = 17
 
 
 class _Shipped(nn.Module):
-    """The network with the outputs that a judge reads, in their order; a design without one gives zeros."""
+    """The network with the outputs that a judge reads, in their order; one without a true mask gives the mask."""
 
     def __init__(self, net: CompactNet) -> None:
         super().__init__()
         self.net = net
 
-    def forward(self, crop: Tensor, context: Tensor, strip: Tensor) -> tuple[Tensor, ...]:
-        said = self.net(crop, context, strip)
+    def forward(self, *views: Tensor) -> tuple[Tensor, ...]:
+        seen = Seen(*views)
+        said = self.net(seen)
         if "truth" not in said:
-            said["truth"] = crop[:, 3:4, ::2, ::2] * 4
+            said["truth"] = seen.crop[:, 3:4, ::2, ::2] * 4
         return tuple(said[name] for name in OUTPUTS)
 
 

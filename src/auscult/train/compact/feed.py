@@ -88,7 +88,8 @@ class Feed:
             size: How many samples, a multiple of ``PER_OBJECT``.
 
         Returns:
-            ``crop``, ``context``, ``strip`` as bytes; ``truth`` (n, 64, 64) and ``profile`` (n, 24, 64) as bytes;
+            ``crop``, ``context``, ``strip`` as bytes; ``cues`` float32 (n, 169); ``truth`` (n, 64, 64) and ``profile``
+            (n, 24, 64) as bytes;
             ``type`` int64 (n,), -1 where no single type names it; ``iou`` float32 (n,).
         """
         rng = generator(self._seed, "compact", "batch", number)
@@ -159,6 +160,7 @@ def stacked(made: Sequence[Answered]) -> Arrays:
         "crop": np.stack([one.view.crop for one in made]),
         "context": np.stack([one.view.context for one in made]),
         "strip": np.stack([one.view.strip for one in made]),
+        "cues": np.stack([one.view.cues for one in made]),
         "truth": np.stack([one.truth for one in made]),
         "profile": np.stack([one.profile for one in made]),
         "type": np.array([one.type for one in made], dtype=np.int64),

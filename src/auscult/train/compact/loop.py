@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as f
 
 from auscult.errors import InputError, OutputError
-from auscult.nets.compact import CompactNet, Design
-from auscult.train.compact.objective import Weights, losses
+from auscult.nets.compact import MEMBERS, CompactNet, Design, Member, Seen
+from auscult.rng import generator
+from auscult.train.compact.objective import ARBITRARY, Weights, losses
 
 MOST_BYTES: Final = 16 << 20
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 _AVERAGE: Final = 0.999
 _WARM_UP: Final = 300
 
@@ -29,19 +32,21 @@ class Plan:
     """How a network is trained.
 
     Attributes:
-        design: What it looks at.
+        designs: What its members look at.
         seed: Seed of its first weights and of every batch.
-        samples: How many samples it sees in all; the last quarter with a falling rate.
+        samples: How many samples it is shown in all, the same one ``echo`` times; the last quarter with a falling rate.
         size: Samples of a batch.
+        echo: How often a sample is seen, changed each time: making one costs more than learning from it.
         rate: Learning rate before it falls.
         decay: Weight decay.
         weights: How much each part of the loss counts.
     """
 
-    design: Design = field(default_factory=Design)
+    designs: tuple[Design, ...] = MEMBERS
     seed: int = 0
-    samples: int = 400_000
-    size: int = 48
+    samples: int = 192_000
+    size: int = 24
+    echo: int = 3
     rate: float = 2e-3
     decay: float = 0.02
     weights: Weights = field(default_factory=Weights)
@@ -58,38 +63,59 @@ class Plan:
 
 
 class Trainer:
-    """A network in training, its optimiser and its averaged weights.
+    """A network in training, its members' optimisers and its averaged weights.
 
     Args:
         plan: How it is trained.
         device: ``cpu`` or ``cuda``.
+        threads: Threads of arithmetic, shared among the members, which learn side by side.
     """
 
-    def __init__(self, plan: Plan, *, device: str = "cpu") -> None:
-        torch.manual_seed(plan.seed)
+    def __init__(self, plan: Plan, *, device: str = "cpu", threads: int = 1) -> None:
         self.plan = plan
         self.device = torch.device(device)
-        self.net = CompactNet(plan.design).to(self.device, memory_format=torch.channels_last)
-        self.optimiser = torch.optim.AdamW(_groups(self.net, plan.decay), lr=plan.rate, betas=(0.9, 0.98))
+        self._names = [_name(design) for design in plan.designs]
+        self.net = CompactNet(plan.designs)
+        for at, name in enumerate(self._names):  # a member is the same whichever others there are
+            torch.manual_seed(_seed(plan.seed, "first", name))
+            self.net.members[at] = Member(plan.designs[at])
+        self.net.to(self.device, memory_format=torch.channels_last)
+        self.optimisers = [
+            torch.optim.AdamW(_groups(member, plan.decay), lr=plan.rate, betas=(0.9, 0.98))
+            for member in self.net.members
+        ]
         self.average = {name: value.detach().clone().float() for name, value in self.net.state_dict().items()}
         self.step = 0
+        side_by_side = min(threads, len(plan.designs))
+        self._threads = ThreadPoolExecutor(
+            side_by_side, initializer=torch.set_num_threads, initargs=(threads // side_by_side,)
+        )
 
     def learn(self, batch: Mapping[str, Any]) -> dict[str, float]:
-        """Take one step; returns the parts of the loss."""
+        """Take one step with every member; returns the parts of the loss, each the mean of the members that have it."""
         self.net.train()
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.plan.rate_at(self.step)
         seen, wanted = tensors(batch, self.device)
-        with torch.autocast(self.device.type, torch.bfloat16):
-            said = self.net(*seen)
-        parts = losses(said, wanted, self.plan.weights)
-        total = torch.stack(list(parts.values())).sum()
-        self.optimiser.zero_grad(set_to_none=True)
-        total.backward()
-        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 2.0)
-        self.optimiser.step()
+        said = list(self._threads.map(lambda at: self._taught(at, seen, wanted), range(len(self.optimisers))))
         self.step += 1
         self._keep_average()
+        names = dict.fromkeys(name for parts in said for name in parts)
+        return {name: _mean([parts[name] for parts in said if name in parts]) for name in names}
+
+    def _taught(self, at: int, seen: Seen, wanted: dict[str, Tensor]) -> dict[str, float]:
+        member, optimiser = self.net.members[at], self.optimisers[at]
+        if not (wanted["type"] != ARBITRARY).any():
+            return {}
+        member.seeded(_seed(self.plan.seed, "dropout", self._names[at], self.step))
+        for group in optimiser.param_groups:
+            group["lr"] = self.plan.rate_at(self.step)
+        with torch.autocast(self.device.type, torch.bfloat16):
+            said = member(seen)
+        parts = losses(said, wanted, self.plan.weights)
+        total = torch.stack(list(parts.values())).sum()
+        optimiser.zero_grad(set_to_none=True)
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(member.parameters(), 2.0)
+        optimiser.step()
         return {name: float(value.detach()) for name, value in parts.items()}
 
     def _keep_average(self) -> None:
@@ -104,7 +130,7 @@ class Trainer:
 
     def averaged(self) -> CompactNet:
         """The network with averaged weights, ready to judge."""
-        net = CompactNet(self.plan.design)
+        net = CompactNet(self.plan.designs)
         net.load_state_dict({name: value.cpu() for name, value in self.average.items()})
         net.eval()
         return net
@@ -121,7 +147,7 @@ class Trainer:
             "step": self.step,
             "net": {name: value.cpu() for name, value in self.net.state_dict().items()},
             "average": {name: _short(value) for name, value in self.average.items()},
-            "moments": _moments(self.optimiser),
+            "moments": [_moments(optimiser) for optimiser in self.optimisers],
         }
         beside = path.with_suffix(".part")
         try:
@@ -145,25 +171,45 @@ class Trainer:
         """
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-            same = {key: value for key, value in asdict(self.plan).items() if key != "samples"}
-            if state["schema"] != SCHEMA or {k: v for k, v in state["plan"].items() if k != "samples"} != same:
+            if state["schema"] != SCHEMA or _lasting(state["plan"]) != _lasting(asdict(self.plan)):
                 raise InputError("the checkpoint is of another plan", path=path, hint="name another folder with --out")
             self.net.load_state_dict(state["net"])
             for name, value in state["average"].items():
                 self.average[name].copy_(value.to(self.device))
             self.step = int(state["step"])
-            _restore(self.optimiser, state["moments"])
+            for optimiser, moments in zip(self.optimisers, state["moments"], strict=True):
+                _restore(optimiser, moments)
         except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError, UnpicklingError) as error:
             raise InputError(f"the checkpoint cannot be read: {error}", path=path) from error
 
 
-def tensors(batch: Mapping[str, Any], device: torch.device) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
+def _name(design: Design) -> str:
+    """What makes a design another one; how much it counts beside others does not."""
+    return json.dumps({name: value for name, value in asdict(design).items() if name != "share"}, sort_keys=True)
+
+
+def _seed(seed: int, *key: str | int) -> int:
+    return int(generator(seed, "compact", *key).integers(1 << 62))
+
+
+def _lasting(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan without what may differ when a run continues: how many samples, and how much each member counts."""
+    designs = [{name: value for name, value in one.items() if name != "share"} for one in plan["designs"]]
+    return {**{name: value for name, value in plan.items() if name != "samples"}, "designs": designs}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def tensors(batch: Mapping[str, Any], device: torch.device) -> tuple[Seen, dict[str, Tensor]]:
     """A batch as the network takes it, and what it should answer."""
     given = {name: torch.from_numpy(value).to(device) for name, value in batch.items()}
-    seen = tuple(
-        ((given[name].float() - 128) / 64).contiguous(memory_format=torch.channels_last)
+    pictures = {
+        name: ((given[name].float() - 128) / 64).contiguous(memory_format=torch.channels_last)
         for name in ("crop", "context", "strip")
-    )
+    }
+    seen = Seen(cues=given["cues"], **pictures)
     wanted = {
         "type": given["type"],
         "iou": given["iou"],
@@ -205,7 +251,7 @@ def _short(value: Tensor) -> Tensor:
     return value.cpu().half() if value.ndim > 1 else value.cpu()
 
 
-def _groups(net: CompactNet, decay: float) -> list[dict[str, Any]]:
+def _groups(net: nn.Module, decay: float) -> list[dict[str, Any]]:
     """No decay for biases and norms."""
     wide = [value for value in net.parameters() if value.ndim > 1]
     narrow = [value for value in net.parameters() if value.ndim <= 1]

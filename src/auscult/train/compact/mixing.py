@@ -1,8 +1,9 @@
 """How the histograms of the kinds of defects are mixed, fitted on masks that no weight was trained on.
 
 A network trained on few objects is surer than it should be on others: of the kind, and of the IoU within a kind,
-which for merges may be anything. So each kind's histogram is drawn towards that kind's usual one, and the logit of
-``mixed`` gets an offset: each by the least squared error of the mean.
+which for merges may be anything. So each kind's histogram is drawn towards that kind's usual one, and the logits of
+``merge`` and ``mixed`` get offsets: each by the least squared error of the mean. Only the IoU is mixed so; the kind
+that is named is not touched.
 
 The kinds' logits get no temperature here: for less than .01 of RMSE that would bring every estimate below .95, where
 policies begin to accept.
@@ -20,13 +21,15 @@ from numpy.typing import NDArray
 
 from auscult.judge.masks.compact.answer import CENTRES, soft_labels
 from auscult.judge.masks.compact.view import inputs, look
-from auscult.nets.compact import KINDS, CompactNet, Mixing
+from auscult.nets.compact import KINDS, CompactNet, Mixing, Seen
 from auscult.train.compact.objective import mean_of
 from auscult.train.material import Sample
 
-OFFSETS: Final = tuple(-0.5 * step for step in range(13))
+OFFSETS: Final = tuple(0.5 * step for step in range(2, -13, -1))
 _BATCH: Final = 32
 _LEAST_MASKS: Final = 20
+_OFFSET: Final = (KINDS.index("merge"), KINDS.index("mixed"))
+_ROUNDS: Final = 2
 
 Floats = NDArray[np.float64]
 
@@ -71,8 +74,12 @@ def fitted(found: Said) -> Mixing:
             continue
         usual[kind], kept[kind], middle = _blend(found, own, kind)
         means[:, kind] = kept[kind] * means[:, kind] + (1 - kept[kind]) * middle
+    offsets = np.zeros(len(KINDS))
+    for at in _OFFSET * _ROUNDS:
+        scores = found.kinds + offsets
+        offsets[at] += least(scores, means, at=at, truth=found.truth, weights=found.weights)
     return Mixing(
-        mixed=least(found.kinds, means, truth=found.truth, weights=found.weights),
+        offsets=tuple(float(value) for value in offsets),
         kept=tuple(float(value) for value in kept),
         usual=tuple(tuple(float(value) for value in row) for row in usual),
     )
@@ -89,19 +96,20 @@ def _blend(found: Said, own: NDArray[np.bool_], kind: int) -> tuple[Floats, floa
     return np.asarray(usual / usual.sum()), float(np.clip(share, 0.0, 1.0)), middle
 
 
-def least(kinds: Floats, means: Floats, *, truth: Floats, weights: Floats) -> float:
-    """The offset of ``mixed`` of least weighted squared error.
+def least(kinds: Floats, means: Floats, *, at: int, truth: Floats, weights: Floats) -> float:
+    """The offset of one kind of least weighted squared error.
 
     Args:
         kinds: Logits of ``KINDS``, (n, 6).
         means: Mean of each kind's histogram, (n, 6).
+        at: Which kind's logit it is added to.
         truth: True IoU, (n,).
         weights: Of each mask, (n,).
     """
 
     def error(offset: float) -> float:
         scores = kinds.copy()
-        scores[:, -1] += offset
+        scores[:, at] += offset
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         found = (shares * means).sum(axis=1) / shares.sum(axis=1)
         return float((weights * (found - truth) ** 2).sum() / weights.sum())
@@ -117,7 +125,7 @@ def said(net: CompactNet, samples: Sequence[Sample]) -> Said:
         part = samples[start : start + _BATCH]
         given = inputs([look(sample.frame, sample.mask) for sample in part])
         with torch.no_grad():
-            found = net(*(torch.from_numpy(value) for value in given.values()))
+            found = net(Seen(**{name: torch.from_numpy(value) for name, value in given.items()}))
         kinds.append(found["kinds"].double().numpy())
         flat = found["experts"].reshape(-1, found["experts"].shape[-1])
         means.append(mean_of(flat).double().numpy().reshape(-1, len(KINDS)))

@@ -40,7 +40,7 @@ def losses(said: dict[str, Tensor], wanted: dict[str, Tensor], weights: Weights)
     nothing = wanted["type"] == ARBITRARY
     object_, iou = ~nothing, wanted["iou"][~nothing]
     kind = torch.where(wanted["type"] == UNNAMED, MIXED, wanted["type"])[object_]
-    own = said["experts"].float()[object_][torch.arange(len(kind)), kind]
+    own = said["experts"].float()[object_][torch.arange(len(kind), device=kind.device), kind]
     mean = mean_of(said["ious"].float()[object_])
     found = {
         "types": weights.types * f.cross_entropy(said["kinds"].float()[object_], kind, label_smoothing=0.02),
@@ -71,12 +71,12 @@ def histogram(iou: Tensor) -> Tensor:
     place = (iou * BINS - 0.5).clamp(0.0, BINS - 1.0)
     low = place.floor().long().clamp(max=BINS - 2)
     share = (place - low).unsqueeze(1)
-    found = torch.zeros(len(iou), BINS, dtype=torch.float32)
+    found = torch.zeros(len(iou), BINS, dtype=torch.float32, device=iou.device)
     return found.scatter_add(1, low[:, None], 1 - share).scatter_add(1, low[:, None] + 1, share)
 
 
 def mean_of(ious: Tensor) -> Tensor:
     """The mean of a histogram given as logits, (n, 40) -> (n,); its last bin counts as 1."""
-    centres = (torch.arange(BINS) + 0.5) / BINS
+    centres = (torch.arange(BINS, device=ious.device) + 0.5) / BINS
     centres[-1] = 1.0
     return ious.softmax(1) @ centres

@@ -75,10 +75,11 @@ def compact_mask(options: CompactOptions, progress: Progress | None = None) -> I
         OutputError: A file cannot be written.
     """
     listener = progress or Silent()
+    torch.set_num_threads(options.threads)
     pack = options.pack or options.out / "pack.zip"
     if not pack.exists():
         yield _packed(pack, options, listener)
-    trainer = Trainer(options.plan, device=options.device)
+    trainer = Trainer(options.plan, device=options.device, threads=options.threads)
     checkpoint = options.out / "checkpoint.pt"
     if checkpoint.exists():
         trainer.load(checkpoint)
@@ -120,7 +121,6 @@ def _packed(pack: Path, options: CompactOptions, progress: Progress) -> Path:
 def _trained(
     trainer: Trainer, pack: Path, checkpoint: Path, *, options: CompactOptions, log: TrainingLog, progress: Progress
 ) -> None:
-    torch.set_num_threads(options.threads)
     until = time.monotonic() + options.minutes * 60
     progress.stage("training", trainer.plan.steps)
     progress.step(trainer.step)
@@ -134,8 +134,9 @@ def _trained(
             trainer.save(checkpoint)
             saved = time.monotonic()
 
+    plan = options.plan
     with batches(
-        pack, seed=options.plan.seed, size=options.plan.size, first=trainer.step, workers=options.workers
+        pack, seed=plan.seed, size=plan.size, echo=plan.echo, first=trainer.step, workers=options.workers
     ) as found:
         train(trainer, found, until=until, heard=heard)
     trainer.save(checkpoint)

@@ -26,7 +26,7 @@ KINDS: Final = (*DEFECTS[:5], "arbitrary")
 BINS: Final = 40
 CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 
-NOTHING: Final = 0.05
+NOTHING: Final = 0.02
 """The share of masks on no object that probabilities are calibrated for."""
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,12 @@ from auscult.errors import UsageError
 
 FILE: Final = Path(__file__).with_name("weights.onnx")
 MOST_BYTES: Final = 12_000_000
-INPUTS: Final[Mapping[str, tuple[int, ...]]] = {"crop": (5, 128, 128), "context": (4, 64, 64), "strip": (5, 24, 256)}
+INPUTS: Final[Mapping[str, tuple[int, ...]]] = {
+    "crop": (6, 128, 128),
+    "context": (5, 64, 64),
+    "strip": (6, 24, 256),
+    "cues": (169,),
+}
 """What a network may take, float32, batch first; it takes one of these or more."""
 OUTPUTS: Final[Mapping[str, tuple[int, ...]]] = {
     "types": (6,),

@@ -1,8 +1,10 @@
-"""What the network sees of a mask: a crop, a wider context, and a strip along the outline. Training uses this code too.
+"""What the network sees of a mask: a crop, a wider context, a strip along the outline, and the cues. Training too.
 
 The crop's side is one and a half times the longer side of the mask's box, the context's twice that; both are centred
 on the box. What lies outside the frame is mid grey and no mask. The strip follows the outlines of the mask, outer
 ones first, and shows what lies across them on the line of their normals, from deep inside (top) to well outside.
+Each also has a channel that says how much a pixel's colour is like the mask's inside (``likeness``). The cues are those
+of `masks.cues.v1` and measures of the strip (``along``): they hold for objects unlike all that a network has seen.
 """
 
 from __future__ import annotations
@@ -14,7 +16,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.errors import InputError
+from auscult.judge.masks.compact.along import MEASURES, along
+from auscult.judge.masks.compact.likeness import likeness_of
 from auscult.judge.masks.compact.strip import Strip, strip_of
+from auscult.judge.masks.cues.catalogue import CUES
+from auscult.judge.masks.cues.measure import measure
 from auscult.types import Box, Frame, Mask
 
 CROP_PX: Final = 128
@@ -23,6 +30,7 @@ MARGIN: Final = 1.5
 WIDER: Final = 2.0
 LEAST_SIDE_PX: Final = 16
 GREY: Final = 128
+CUE_COUNT: Final = len(CUES) + MEASURES
 
 _REACH: Final = 0.25  # of the object's size, where the signed distance saturates
 
@@ -35,10 +43,12 @@ class View:
     """What the network sees, as bytes; ``inputs`` makes the floats of it.
 
     Attributes:
-        crop: (5, 128, 128): red, green, blue, share of the cell inside the mask, signed distance to the outline
-            (128 on it, more inside).
-        context: (4, 64, 64): red, green, blue, share inside the mask.
-        strip: (5, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes.
+        crop: (6, 128, 128): red, green, blue, share of the cell inside the mask, signed distance to the outline
+            (128 on it, more inside), likeness (128 even, more like the inside).
+        context: (5, 64, 64): red, green, blue, share inside the mask, likeness.
+        strip: (6, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes,
+            likeness.
+        cues: (169,), float32: those of `masks.cues.v1` in their order and units, then the strip's measures.
         box: The crop's box in pixels of the frame; square, may reach beyond the frame.
         points: Where the strip was read, for sampling other masks alike; None where the mask has no outline to follow.
     """
@@ -46,6 +56,7 @@ class View:
     crop: Bytes
     context: Bytes
     strip: Bytes
+    cues: Floats
     box: Box
     points: Strip | None = None
 
@@ -56,31 +67,33 @@ def look(frame: Frame, mask: Mask) -> View:
     Args:
         frame: uint8 RGB (H, W, 3).
         mask: bool (H, W), not empty.
+
+    Raises:
+        InputError: The mask is empty.
     """
-    marked = mask.view(np.uint8)
-    box = crop_box(marked)
+    found = measure(frame, mask)
+    if found is None:
+        raise InputError("the mask is empty", expected="a mask with at least one pixel")
+    box = crop_box(mask.view(np.uint8))
     crop = _channels(_cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
     wide = _wider(box)
     context = _channels(_cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
-    distance = _distance(crop[3])
+    crop = np.concatenate([crop, _distance(crop[3])[None]])
     strip = strip_of(frame, mask, box)
-    return View(
-        crop=np.concatenate([crop, distance[None]]),
-        context=context,
-        strip=strip.bytes,
-        box=box,
-        points=strip,
-    )
+    likeness = likeness_of(crop)
+    crop, context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (crop, context, strip.bytes))
+    cues = np.concatenate([found.vector().astype(np.float32), along(line)])
+    return View(crop=crop, context=context, strip=line, cues=cues, box=box, points=strip)
 
 
 def inputs(views: list[View]) -> dict[str, Floats]:
-    """The network's inputs of some views: float32, batch first, about -2..2, in the order given."""
+    """The network's inputs of some views: float32, batch first, in the order given; pictures are about -2..2."""
     found = {
         "crop": np.stack([view.crop for view in views]),
         "context": np.stack([view.context for view in views]),
         "strip": np.stack([view.strip for view in views]),
     }
-    return {name: scaled(value) for name, value in found.items()}
+    return {name: scaled(value) for name, value in found.items()} | {"cues": np.stack([view.cues for view in views])}
 
 
 def scaled(value: Bytes) -> Floats:

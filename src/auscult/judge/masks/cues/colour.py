@@ -12,12 +12,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.masks.cues.view import View
+from auscult.judge.masks.cues.view import View, parts_of
 from auscult.types import Box, Mask
 
 _CORE = -0.25
 _RING = (0.3, 1.6)
 _BINS = (10, 8, 8)
+_SIZE = 10 * 8 * 8
 _LEAST_SPAN = (50, 16, 16)
 _MOST = 3.0
 _BANDS = {
@@ -28,6 +29,7 @@ _BANDS = {
     "colour_outside": (0.18, 0.35),
     "colour_far_outside": (0.35, 0.7),
 }
+_NEAR = (-0.6, 0.7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ def colour_of(view: View) -> Colour:
     if not ring.any():
         return Colour(cues=_neutral(), missing_box=None, foreign_box=None)
     ratio, likeness = _log_ratio(view, np.asarray(core), np.asarray(ring))
-    cues = {name: _mean_in(ratio, view.distance, band) for name, band in _BANDS.items()}
+    cues = _band_cues(ratio, view.distance)
     cues["colour_step"] = cues["colour_just_inside"] - cues["colour_just_outside"]
     cues["colour_likeness"] = likeness
     cues["inside_spread"] = _spread(view, np.asarray(core))
@@ -93,40 +95,56 @@ def _neutral() -> dict[str, float]:
 
 def _log_ratio(view: View, core: Mask, ring: Mask) -> tuple[NDArray[np.float32], float]:
     """Each pixel's log likelihood ratio, clipped, and how alike the two histograms are (0..1)."""
-    index = np.zeros(view.mask.shape, np.int32)
-    for axis, (bins, least) in enumerate(zip(_BINS, _LEAST_SPAN, strict=True)):
-        channel = view.lab8[..., axis]
+    index = _cells(view.lab8)
+    # core and ring share no pixel, so that one count serves both
+    where = index + (core * np.int16(_SIZE) + ring * np.int16(2 * _SIZE))
+    counts = np.bincount(where.ravel(), minlength=3 * _SIZE).astype(np.float64)
+    inside, outside = _histogram(counts[_SIZE : 2 * _SIZE]), _histogram(counts[2 * _SIZE :])
+    ratio = np.clip(np.log(inside / outside), -_MOST, _MOST).astype(np.float32)
+    return ratio.take(index), float(np.sqrt(inside * outside).sum())
+
+
+def _cells(lab8: NDArray[np.uint8]) -> NDArray[np.int16]:
+    """Each pixel's cell of the histogram, int16 (h, w), 0.._SIZE - 1."""
+    index = np.zeros(lab8.shape[:2], np.int16)
+    place = _SIZE
+    for channel, bins, least in zip(cv2.split(lab8), _BINS, _LEAST_SPAN, strict=True):
         low, high, _, _ = cv2.minMaxLoc(channel)
         cell = (np.arange(256) - low) / max(high - low + 1, least) * bins
-        index = index * bins + np.clip(cell, 0, bins - 1).astype(np.int32)[channel]
-    inside, outside = _histogram(index[core]), _histogram(index[ring])
-    ratio = np.clip(np.log(inside / outside), -_MOST, _MOST).astype(np.float32)
-    return ratio[index], float(np.sqrt(inside * outside).sum())
+        place //= bins
+        table = np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(place)
+        index += np.asarray(cv2.LUT(channel, table), dtype=np.int16)
+    return index
 
 
-def _histogram(index: NDArray[np.int32]) -> NDArray[np.float64]:
-    size = int(np.prod(_BINS))
-    counts = np.bincount(index, minlength=size).astype(np.float64).reshape(_BINS)
-    kernel = np.array([0.15, 0.7, 0.15])
+def _histogram(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    counts = counts.reshape(_BINS)
     for axis in range(3):  # neighbouring colours count a little, so that few pixels suffice
-        padded = np.pad(counts, [(1, 1) if other == axis else (0, 0) for other in range(3)])
-        length = counts.shape[axis]
-        counts = sum(
-            weight * np.take(padded, range(start, start + length), axis=axis) for start, weight in enumerate(kernel)
-        )
+        lower: list[slice] = [slice(None)] * 3
+        upper = lower.copy()
+        lower[axis], upper[axis] = slice(None, -1), slice(1, None)
+        spread = 0.7 * counts
+        spread[tuple(upper)] += 0.15 * counts[tuple(lower)]
+        spread[tuple(lower)] += 0.15 * counts[tuple(upper)]
+        counts = spread
     counts = counts.ravel() / max(counts.sum(), 1.0)
-    return np.asarray((counts + 0.2 / size) / (1.2), dtype=np.float64)
+    return np.asarray((counts + 0.2 / _SIZE) / (1.2), dtype=np.float64)
 
 
-def _mean_in(ratio: NDArray[np.float32], distance: NDArray[np.float32], band: tuple[float, float]) -> float:
-    where = (distance >= band[0]) & (distance < band[1])
-    return float(ratio[where].mean()) if where.any() else 0.0
+def _band_cues(ratio: NDArray[np.float32], distance: NDArray[np.float32]) -> dict[str, float]:
+    near = np.flatnonzero((distance >= _NEAR[0]) & (distance < _NEAR[1]))
+    ratio, distance = ratio.ravel()[near], distance.ravel()[near]
+    cues = {}
+    for name, (low, high) in _BANDS.items():
+        within = ratio[(distance >= low) & (distance < high)]
+        cues[name] = float(within.mean()) if within.size else 0.0
+    return cues
 
 
 def _largest(region: Mask, area: int) -> tuple[float, Box | None]:
-    _, _, stats, _ = cv2.connectedComponentsWithStats(region.view(np.uint8), connectivity=4)
-    if len(stats) < 2:
+    parts = parts_of(region, connectivity=4)
+    if len(parts) == 0:
         return 0.0, None
-    row = stats[1 + int(stats[1:, 4].argmax())]
+    row = parts[int(parts[:, 4].argmax())]
     x, y, width, height = (int(value) for value in row[:4])
     return float(np.sqrt(row[4] / area)), (x, y, x + width, y + height)

@@ -58,5 +58,5 @@ def measure(frame: Frame, mask: Mask, *, others: tuple[Mask, ...] = ()) -> Findi
     shape, ribbon = shape_of(view), ribbon_of(view)
     colour, scene = colour_of(view), scene_of(mask, others)
     found = shape.cues | ribbon_cues(ribbon) | colour.cues | scene.cues
-    cues = {cue.name: float(np.clip(found[cue.name], cue.low, cue.high)) for cue in CUES}
+    cues = {cue.name: float(min(max(found[cue.name], cue.low), cue.high)) for cue in CUES}
     return Findings(view=view, shape=shape, ribbon=ribbon, colour=colour, scene=scene, cues=cues)

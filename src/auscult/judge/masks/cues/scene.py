@@ -41,6 +41,8 @@ def scene_of(mask: Mask, others: tuple[Mask, ...]) -> Scene:
         mask: bool (H, W), not empty.
         others: Each bool (H, W); the order does not matter.
     """
+    if not others:
+        return Scene(cues=dict.fromkeys(("swallowed", "overlap", "touching"), 0.0), swallowed_box=None)
     swallowed, overlap, touching = 0.0, 0.0, 0.0
     box: Box | None = None
     height, width = mask.shape
@@ -48,7 +50,7 @@ def scene_of(mask: Mask, others: tuple[Mask, ...]) -> Scene:
     own = mask[around]
     area = int(np.count_nonzero(own))
     kernel = np.ones((2 * _RIM_PX + 1, 2 * _RIM_PX + 1), np.uint8)
-    rim = np.asarray(cv2.dilate(own.astype(np.uint8), kernel) > 0) & ~own if others else own
+    rim = np.asarray(cv2.dilate(own.astype(np.uint8), kernel) > 0) & ~own
     length = max(int(np.count_nonzero(rim)), 1)
     for other in others:
         near = other[around]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.boxes import box_of
-from auscult.judge.masks.cues.view import View
+from auscult.judge.masks.cues.view import View, parts_of
 from auscult.types import Box, Mask
+
+Contour: TypeAlias = NDArray[Any]
 
 _SPECK = 0.001
 _RADII = (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4))
@@ -36,12 +38,12 @@ class Shape:
 
 def shape_of(view: View) -> Shape:
     """Measure the mask's shape."""
-    hole_cues, hole_box = _holes(view)
+    filled, contours = _filled(view.mask)
+    hole_cues, hole_box = _holes(view, filled)
     part_cues, part_box = _parts(view)
-    filled = _filled(view.mask)
-    rounding_cues, closed = _rounding(view, filled)
-    bite_cues, bite_box = _bites(view, filled, closed)
-    cues = hole_cues | part_cues | bite_cues | _outline_cues(view, filled) | rounding_cues
+    rounding_cues, notches = _rounding(view, filled)
+    bite_cues, bite_box = _bites(view, notches)
+    cues = hole_cues | part_cues | bite_cues | _outline_cues(view, contours) | rounding_cues
     cues |= {
         "log_area": float(np.log(view.area_px)),
         "frame_share": float(np.sqrt(view.frame_share)),
@@ -50,16 +52,15 @@ def shape_of(view: View) -> Shape:
     return Shape(cues=cues, hole_box=hole_box, bite_box=bite_box, part_box=part_box)
 
 
-def _components(mask: Mask) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(np.ascontiguousarray(mask).view(np.uint8), connectivity=8)
-    return np.asarray(labels), np.asarray(stats)
-
-
-def _filled(mask: Mask) -> Mask:
+def _filled(mask: Mask) -> tuple[Mask, Sequence[Contour]]:
+    """The mask without its holes, and its outer outlines."""
+    contours, tree = cv2.findContours(mask.view(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    if not (tree[0, :, 3] >= 0).any():
+        return mask, contours
     contours, _ = cv2.findContours(mask.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     canvas = np.zeros(mask.shape, np.uint8)
     cv2.drawContours(canvas, contours, -1, 1, cv2.FILLED)
-    return np.asarray(canvas > 0)
+    return canvas.view(np.bool_), contours
 
 
 def _stat_box(row: NDArray[np.int32]) -> Box:
@@ -67,10 +68,11 @@ def _stat_box(row: NDArray[np.int32]) -> Box:
     return x, y, x + width, y + height
 
 
-def _holes(view: View) -> tuple[dict[str, float], Box | None]:
-    _, stats = _components(_filled(view.mask) & ~view.mask)
-    stats = stats[1:]
-    stats = stats[stats[:, 4] >= max(2, _SPECK * view.area)]
+def _holes(view: View, filled: Mask) -> tuple[dict[str, float], Box | None]:
+    gaps, least = filled ^ view.mask, max(2, _SPECK * view.area)
+    # most masks have no gap of note, and counting takes less time than separating
+    stats = parts_of(gaps) if np.count_nonzero(gaps) >= least else np.zeros((0, 5), dtype=np.int32)
+    stats = stats[stats[:, 4] >= least]
     if len(stats) == 0:
         return dict.fromkeys(("hole_count", "hole_share", "hole_largest", "hole_regularity"), 0.0), None
     areas = stats[:, 4] / view.area
@@ -90,12 +92,12 @@ def _regularity(area: float, box_area: float) -> float:
 
 
 def _parts(view: View) -> tuple[dict[str, float], Box | None]:
-    labels, stats = _components(view.mask)
-    areas = stats[1:, 4]
+    stats = parts_of(view.mask)
+    areas = stats[:, 4]
     order = np.argsort(areas)[::-1]
     kept = [int(index) for index in order if areas[index] >= _SPECK * view.area]
     second = float(areas[order[1]]) / view.area if len(order) > 1 else 0.0
-    box = _stat_box(stats[1 + int(order[1])]) if second > 0 else None
+    box = _stat_box(stats[int(order[1])]) if second > 0 else None
     cues = {
         "part_count": float(np.log(max(len(kept), 1))),
         "parts_share": float(np.sqrt(1.0 - float(areas.max()) / view.area)),
@@ -103,6 +105,7 @@ def _parts(view: View) -> tuple[dict[str, float], Box | None]:
         "part_colour_gap": 0.0,
     }
     if second > 0.01:
+        labels = cv2.connectedComponents(view.mask.view(np.uint8), connectivity=8, ltype=cv2.CV_16U)[1]
         means = [view.lab[labels == 1 + int(index)].mean(axis=0) for index in order[:2]]
         cues["part_colour_gap"] = float(np.log1p(np.linalg.norm(means[0] - means[1])))
     for name, depth in (("neck_thin", 0.35), ("neck_thick", 0.7)):
@@ -111,17 +114,19 @@ def _parts(view: View) -> tuple[dict[str, float], Box | None]:
 
 
 def _split_share(core: Mask) -> float:
-    areas = np.sort(_components(core)[1][1:, 4])[::-1]
+    areas = np.sort(parts_of(core)[:, 4])[::-1]
     return float(np.sqrt(areas[1] / areas.sum())) if len(areas) > 1 else 0.0
 
 
-def _bites(view: View, filled: Mask, closed: Mask) -> tuple[dict[str, float], Box | None]:
+def _bites(view: View, notches: Mask) -> tuple[dict[str, float], Box | None]:
     """Notches of the outline: what closing it fills."""
-    _, stats = _components(closed & ~filled)
-    stats = stats[1:]
+    none = {"notch_largest": 0.0, "notch_regularity": 0.0}
+    if np.count_nonzero(notches) / view.area <= _SPECK:  # so is the largest
+        return none, None
+    stats = parts_of(notches)
     areas = stats[:, 4] / view.area
-    if len(stats) == 0 or float(areas.max()) <= _SPECK:
-        return {"notch_largest": 0.0, "notch_regularity": 0.0}, None
+    if float(areas.max()) <= _SPECK:
+        return none, None
     largest = stats[int(areas.argmax())]
     return {
         "notch_largest": float(np.sqrt(areas.max())),
@@ -130,51 +135,53 @@ def _bites(view: View, filled: Mask, closed: Mask) -> tuple[dict[str, float], Bo
 
 
 def _rounding(view: View, filled: Mask) -> tuple[dict[str, float], Mask]:
-    """Area lost by opening and gained by closing, and the coarsest closing.
+    """Area lost by opening and gained by closing, and what the coarsest closing gains.
 
     Growing a mask rounds its outward corners, so that opening removes little; shrinking rounds the inward ones. The
     frame's border counts as neither side.
     """
     pad = int(np.ceil(_RADII[-1][1] * view.thickness_px)) + 2
-    wide = np.pad(filled, pad, mode="edge")
-    to_mask, to_rest = _away_from(wide), _away_from(~wide)
+    wide = np.asarray(cv2.copyMakeBorder(filled.view(np.uint8), pad, pad, pad, pad, cv2.BORDER_REPLICATE), np.uint8)
+    to_border = _away_from(wide ^ np.uint8(1))
+    farthest = to_border.max()
+    to_border += _away_from(wide)  # one of the two is 0, so that their sum keeps both
     area = np.count_nonzero(filled)
-    cues, closed = {}, filled
+    cues, notches = {}, np.zeros_like(filled)
     for name, share in _RADII:
         radius = max(1.0, share * view.thickness_px)
-        core = to_rest > radius
-        opened = (_away_from(core) <= radius)[pad:-pad, pad:-pad] if core.any() else np.zeros_like(filled)
-        halo = to_mask <= radius
-        closed = filled if halo.all() else filled | (_away_from(~halo) > radius)[pad:-pad, pad:-pad]
-        cues[f"spikes_{name}"] = float(np.sqrt(np.count_nonzero(filled & ~opened) / area))
-        cues[f"dents_{name}"] = float(np.sqrt(np.count_nonzero(closed & ~filled) / area))
-    return cues, closed
+        # What is deep inside is farther than the radius from all outside, and the reverse: one distance to both gives
+        # the opening where the mask is and the closing where it is not.
+        near = (to_border <= radius).view(np.uint8)
+        far = (_away_from(near) > radius)[pad:-pad, pad:-pad]
+        lost = far & filled
+        # with nothing far outside there is nothing that closing could stop at: then it changes nothing
+        notches = far ^ lost if farthest > radius else np.zeros_like(filled)
+        cues[f"spikes_{name}"] = float(np.sqrt(np.count_nonzero(lost) / area))
+        cues[f"dents_{name}"] = float(np.sqrt(np.count_nonzero(notches) / area))
+    return cues, notches
 
 
-def _away_from(mask: Mask) -> NDArray[np.float32]:
-    """Distance to the mask's nearest pixel; 0 on it."""
-    if not mask.any():
-        return np.full(mask.shape, float(sum(mask.shape)), np.float32)
-    return np.asarray(cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, 3), dtype=np.float32)
+def _away_from(rest: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Distance to the nearest pixel that is 0; 0 on it, and beyond every radius where there is none."""
+    if cv2.countNonZero(rest) == rest.size:
+        return np.full(rest.shape, float(sum(rest.shape)), np.float32)
+    return np.asarray(cv2.distanceTransform(rest, cv2.DIST_L2, 3), dtype=np.float32)
 
 
-def _outline_cues(view: View, filled: Mask) -> dict[str, float]:
-    contours, _ = cv2.findContours(filled.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+def _outline_cues(view: View, contours: Sequence[Contour]) -> dict[str, float]:
     largest = max(contours, key=cv2.contourArea)
     rough = sum(cv2.arcLength(contour, closed=True) for contour in contours)
-    calm, _ = cv2.findContours((view.smooth >= 0.5).view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    smooth = sum(cv2.arcLength(contour, closed=True) for contour in calm)
+    smooth = view.smooth_px
     hull = cv2.contourArea(cv2.convexHull(np.concatenate(contours)))
     own_hull = cv2.contourArea(cv2.convexHull(largest))
-    bounds = box_of(view.mask)
-    box_area = 1 if bounds is None else (bounds[2] - bounds[0]) * (bounds[3] - bounds[1])
+    _, _, width, height = cv2.boundingRect(view.mask.view(np.uint8))
     turning, wiggle = _turning(largest[:, 0, :].astype(np.float64), 0.06 * view.thickness_px + 1.5)
     return {
         "roughness": float(np.log(max(rough, 1.0) / max(smooth, 1.0))) if smooth > 0 else 0.0,
         "compactness": float(np.log(max(rough, 1.0) ** 2 / (4 * np.pi * max(view.area, 1)))),
         "solidity": min(1.0, view.area / max(hull, 1.0)),
         "solidity_largest": min(1.0, cv2.contourArea(largest) / max(own_hull, 1.0)),
-        "box_fill": view.area / box_area,
+        "box_fill": view.area / (width * height),
         "wiggle": wiggle,
         "turning_skew": turning,
         "straight_share": _straight_share(largest[:, 0, :], view),
@@ -192,13 +199,15 @@ def _turning(points: NDArray[np.float64], sigma: float) -> tuple[float, float]:
     calm = np.stack([np.convolve(ring[:, axis], kernel, mode="valid") for axis in (0, 1)], axis=1)
     if len(calm) != len(points):
         return 0.0, 0.0
-    first = (np.roll(calm, -1, axis=0) - np.roll(calm, 1, axis=0)) / 2
-    second = np.roll(calm, -1, axis=0) - 2 * calm + np.roll(calm, 1, axis=0)
-    speed = np.maximum((first**2).sum(axis=1) ** 1.5, 1e-3)
+    closed = np.concatenate([calm[-1:], calm, calm[:1]])
+    after, before = closed[2:], closed[:-2]
+    first, second = (after - before) / 2, after - 2 * calm + before
+    speed = np.maximum((first[:, 0] ** 2 + first[:, 1] ** 2) ** 1.5, 1e-3)
     bend = (first[:, 1] * second[:, 0] - first[:, 0] * second[:, 1]) / speed * sigma
-    bend = np.clip(bend, -2, 2)
+    bend = np.minimum(np.maximum(bend, -2), 2)
     skew = float(np.cbrt((bend**3).mean()) / (np.sqrt((bend**2).mean()) + 1e-6))
-    return skew, float(np.log1p(np.linalg.norm(points - calm, axis=1).mean()))
+    off = points - calm
+    return skew, float(np.log1p(np.sqrt(off[:, 0] ** 2 + off[:, 1] ** 2).mean()))
 
 
 def _straight_share(points: NDArray[Any], view: View) -> float:
@@ -210,7 +219,7 @@ def _straight_share(points: NDArray[Any], view: View) -> float:
     for axis, low, high, end in ((0, left, right, width), (1, top, bottom, height)):
         values = points[:, axis]
         border = (low & (values <= 1)) | (high & (values >= end - 2))
-        breaks = np.flatnonzero(np.diff(np.concatenate([[-9], values, [-9]])) != 0)
+        breaks = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1, [len(values)]])
         runs = np.diff(breaks)
         straight += int(runs[(runs >= least) & ~border[breaks[:-1]]].sum())
     return straight / max(len(points), 1)

@@ -21,6 +21,8 @@ _MOST_ENLARGED = 4.0
 _CONTEXT = 0.3
 _LAB_SCALE = np.array([100 / 255, 1, 1], dtype=np.float32)
 _LAB_ZERO = np.array([0, 128, 128], dtype=np.float32)
+_LAB = (np.arange(256, dtype=np.uint8)[None, :, None] * _LAB_SCALE - _LAB_ZERO).astype(np.float32)
+_HALF = np.array([-0.5, 0.5] + [0.0] * 254, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,6 +34,7 @@ class View:
         lab8: The same as OpenCV keeps it in uint8 (h, w, 3), for histograms.
         mask: The candidate in the crop, bool (h, w), not empty.
         smooth: The candidate, slightly blurred, float32 0..1.
+        smooth_px: Length of the outer outlines where ``smooth`` is 0.5, in view pixels; 0 where it is nowhere.
         distance: Signed distance to the outline in units of ``thickness_px``; negative inside.
         thickness_px: Area over outline length.
         box: The crop in frame pixels.
@@ -39,12 +42,14 @@ class View:
         at_frame: Whether the crop's left, top, right and bottom sides are the frame's.
         frame_share: Mask area over frame area, 0..1.
         area_px: Mask area in frame pixels.
+        area: Mask area in view pixels.
     """
 
     lab: NDArray[np.float32]
     lab8: NDArray[np.uint8]
     mask: Mask
     smooth: NDArray[np.float32]
+    smooth_px: float
     distance: NDArray[np.float32]
     thickness_px: float
     box: Box
@@ -52,11 +57,7 @@ class View:
     at_frame: tuple[bool, bool, bool, bool]
     frame_share: float
     area_px: int
-
-    @property
-    def area(self) -> int:
-        """Mask area in view pixels."""
-        return int(np.count_nonzero(self.mask))
+    area: int
 
     def to_frame(self, box: Box) -> Box:
         """A box of the view in frame pixels, cut at the crop."""
@@ -87,31 +88,35 @@ def view_of(frame: Frame, mask: Mask) -> View | None:
     small = _resized_mask(mask[window(box)], size)
     smooth = _smoothed(small)
     lab8 = _lab8(frame[window(box)], size)
-    thickness = _thickness(small, smooth)
+    length = _outline_length(smooth)
+    thickness = _thickness(small, length)
+    area_px = int(np.count_nonzero(mask[window(tight)]))
     return View(
-        lab=lab8 * _LAB_SCALE - _LAB_ZERO,
+        lab=np.asarray(cv2.LUT(lab8, _LAB), dtype=np.float32),
         lab8=lab8,
         mask=small,
         smooth=smooth,
-        distance=(_signed_distance(small) / thickness).astype(np.float32),
+        smooth_px=length,
+        distance=np.asarray(_signed_distance(small) / thickness, dtype=np.float32),
         thickness_px=thickness,
         box=box,
         scale=scale,
         at_frame=(box[0] == 0, box[1] == 0, box[2] == width, box[3] == height),
-        frame_share=float(np.count_nonzero(mask)) / (height * width),
-        area_px=int(np.count_nonzero(mask)),
+        frame_share=area_px / (height * width),
+        area_px=area_px,
+        area=int(np.count_nonzero(small)),
     )
 
 
 def _lab8(crop: Frame, size: tuple[int, int]) -> NDArray[np.uint8]:
     how = cv2.INTER_AREA if size[0] < crop.shape[1] else cv2.INTER_LINEAR
-    small = cv2.resize(np.ascontiguousarray(crop), size, interpolation=how)
+    small = cv2.resize(crop, size, interpolation=how)
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
 
 
 def _resized_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     how = cv2.INTER_AREA if size[0] < mask.shape[1] else cv2.INTER_LINEAR
-    soft = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size, interpolation=how)
+    soft = cv2.resize(mask.view(np.uint8) * np.uint8(255), size, interpolation=how)
     hard = np.asarray(soft >= 128)
     if not hard.any():  # thinner than a view pixel: keep what is left of it
         hard = np.asarray(soft >= max(1, int(soft.max())))
@@ -125,9 +130,12 @@ def _smoothed(mask: Mask) -> NDArray[np.float32]:
     return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), sigma), dtype=np.float32)
 
 
-def _thickness(mask: Mask, smooth: NDArray[np.float32]) -> float:
+def _outline_length(smooth: NDArray[np.float32]) -> float:
     contours, _ = cv2.findContours((smooth >= 0.5).view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    length = sum(cv2.arcLength(contour, closed=True) for contour in contours)
+    return float(sum(cv2.arcLength(contour, closed=True) for contour in contours))
+
+
+def _thickness(mask: Mask, length: float) -> float:
     area = float(np.count_nonzero(mask))
     return max(1.0, area / max(length, 2 * float(np.sqrt(np.pi * area))))
 
@@ -136,6 +144,24 @@ def _signed_distance(mask: Mask) -> NDArray[np.float32]:
     inside = mask.view(np.uint8)
     if mask.all():
         return np.full(mask.shape, -float(max(mask.shape)), dtype=np.float32)
-    to_outside = cv2.distanceTransform(inside, cv2.DIST_L2, 3)
-    to_inside = cv2.distanceTransform(1 - inside, cv2.DIST_L2, 3)
-    return np.asarray(np.where(mask, 0.5 - to_outside, to_inside - 0.5), dtype=np.float32)
+    to_inside = np.asarray(cv2.distanceTransform(1 - inside, cv2.DIST_L2, 3), dtype=np.float32)
+    to_outside = np.asarray(cv2.distanceTransform(inside, cv2.DIST_L2, 3), dtype=np.float32)
+    to_inside -= to_outside  # one of the two is 0
+    to_inside += np.asarray(cv2.LUT(inside, _HALF), dtype=np.float32)
+    return to_inside
+
+
+def parts_of(region: Mask, *, connectivity: int = 8) -> NDArray[np.int32]:
+    """The connected parts of a region of a view, contiguous in memory: int32 (parts, 5) of x, y, width, height, area.
+
+    Only the region's box is searched. It begins at even pixels, so that the order of the parts, which OpenCV takes
+    from blocks of two by two pixels, does not depend on the box.
+    """
+    x, y, width, height = cv2.boundingRect(region.view(np.uint8))
+    left, top = x - x % 2, y - y % 2
+    crop = region[top : y + height, left : x + width].view(np.uint8)
+    if crop.size == 0:
+        return np.zeros((0, 5), dtype=np.int32)
+    # labels of 16 bits are enough for a view's size and take less time than those of 32
+    _, _, stats, _ = cv2.connectedComponentsWithStats(crop, connectivity=connectivity, ltype=cv2.CV_16U)
+    return np.asarray(stats[1:] + np.array([left, top, 0, 0, 0], dtype=np.int32), dtype=np.int32)

@@ -93,17 +93,17 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
 
 SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {
-        "perfect": 0.11,
-        "cutout": 0.14,
-        "dilate": 0.125,
-        "erode": 0.125,
-        "merge": 0.15,
-        "real": 0.20,
-        "near": 0.08,
-        "arbitrary": 0.07,
+        "perfect": 0.13,
+        "cutout": 0.13,
+        "dilate": 0.135,
+        "erode": 0.135,
+        "merge": 0.21,
+        "real": 0.15,
+        "near": 0.05,
+        "arbitrary": 0.06,
     }
 )
-"""Share of each group."""
+"""Share of each group. Merges count for more, since an object that is alone in its picture has none."""
 
 
 def mixture(rng: np.random.Generator) -> list[tuple[str, float]]:

@@ -1,0 +1,72 @@
+"""Measures of the strip: stretches and quantiles are what they are called, wherever the outline begins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult.judge.masks.compact.along import MEASURES, along
+from auscult.rng import generator
+
+RUNS_OUTSIDE = slice(18 + 12, 18 + 24)
+"""Longest stretches: bands outside above 0 (three) and above 0.7, bands inside below 0 and below -0.7."""
+EDGES = slice(70, 75)
+SIDES = slice(75, 78)
+
+
+def strip(edge: int = 12, *, likeness: int = 128) -> np.ndarray:
+    """A strip whose colour changes after row ``edge``, of one likeness everywhere."""
+    found = np.zeros((6, 24, 256), np.uint8)
+    found[:3, :edge], found[:3, edge:] = 180, 40
+    found[3, :12], found[4], found[5] = 255, 255, likeness
+    return found
+
+
+@pytest.mark.parametrize(("edge", "side"), [(12, 0), (18, 1), (6, 2)])
+def test_it_says_on_which_side_of_the_outline_the_edge_lies(edge: int, side: int) -> None:
+    found = along(strip(edge))
+    assert found[SIDES].argmax() == side
+    assert found[SIDES][side] == 1
+    assert found[EDGES].mean() == pytest.approx({0: 0.0, 1: 0.5, 2: -0.5}[side], abs=0.1)
+
+
+def test_one_colour_has_its_strongest_edge_nowhere() -> None:
+    even = strip()
+    even[:3] = 90
+    assert along(even)[EDGES] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_stretch_counts_in_one_piece_over_the_seam() -> None:
+    whole = strip(likeness=60)
+    whole[5, 12:, :64] = 240
+    apart = strip(likeness=60)
+    apart[5, 12:, 20:52] = apart[5, 12:, 120:152] = 240
+    one, two = along(whole)[RUNS_OUTSIDE], along(apart)[RUNS_OUTSIDE]
+    assert one[0] == pytest.approx(0.25, abs=0.05)
+    assert two[0] == pytest.approx(0.125, abs=0.05)
+    seam = np.roll(whole, 230, axis=2)
+    assert along(seam)[RUNS_OUTSIDE] == pytest.approx(one, abs=1e-6)
+
+
+def test_likeness_outside_and_unlikeness_inside_are_told_apart() -> None:
+    eroded, grown = strip(likeness=240), strip(likeness=20)
+    assert (along(eroded)[18:24] == 1).all()
+    assert (along(eroded)[24:30] == 0).all()
+    assert (along(grown)[18:24] == 0).all()
+    assert (along(grown)[24:30] == 1).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 255), st.booleans())
+def test_it_is_finite_and_does_not_mind_where_the_outline_begins(seed: int, shift: int, even: bool) -> None:
+    rng = generator(seed, "strip")
+    found = np.full((6, 24, 256), 90, np.uint8) if even else rng.integers(0, 256, (6, 24, 256), dtype=np.uint8)
+    kept = found.copy()
+    measured = along(found)
+    assert measured.shape == (MEASURES,)
+    assert np.isfinite(measured).all()
+    assert (found == kept).all()
+    assert along(np.roll(found, shift, axis=2)) == pytest.approx(measured, abs=1e-3)
+    assert along(found[..., ::-1]) == pytest.approx(measured, abs=1e-3)
