@@ -29,6 +29,7 @@ from auscult.judge.masks.compact.calibration import FILE as CALIBRATION
 from auscult.judge.masks.compact.calibration import load_calibration
 from auscult.judge.masks.compact.network import FILE as WEIGHTS
 from auscult.judge.masks.compact.network import load_network
+from auscult.train import material
 from auscult.train.compact import card_inputs, card_real, card_tables
 from auscult.train.compact.card import Study, StudyOptions, study
 from auscult.train.compact.card_files import FAILURES, RELIABILITY, WIDTHS, write_card
@@ -97,7 +98,9 @@ def table_2(measured: Measured) -> str:
 
 def inputs_section(found: Study, options: argparse.Namespace) -> str:
     """The judge without some of its inputs, on the second maker's defects."""
-    judges = card_inputs.blanked(load_network(options.weights), load_calibration(options.calibration))
+    held = committed()["coco"]["calibration"]
+    usual = card_inputs.usual_cues(material.coco(options.data, held, seed=options.seed, alone=True))
+    judges = card_inputs.blanked(load_network(options.weights), load_calibration(options.calibration), usual)
     names = tuple(f"{source}_{options.part}_freehand" for source in ("coco", "davis"))
     asked = StudyOptions(
         part=options.part, seed=options.seed, amounts=found.options.amounts, only=names, beside=judges[1:]

@@ -23,12 +23,15 @@ def test_only_what_is_taken_away_is_grey(name: str) -> None:
         seen.append(inputs)
         return {}
 
-    shapes = {"crop": (2, 5, 8, 8), "context": (2, 4, 4, 4), "strip": (2, 5, 3, 8)}
+    shapes = {"crop": (2, 6, 8, 8), "context": (2, 5, 4, 4), "strip": (2, 6, 3, 8), "cues": (2, 169)}
+    usual = np.zeros(169, np.float32)
     given = {key: np.ones(shape, dtype=np.float32) for key, shape in shapes.items()}
-    without(network, BLANKED[name])(given)
+    without(network, BLANKED[name], usual)(given)
     assert all((value == 1).all() for value in given.values())
     blank = {(key, at) for key, value in seen[0].items() for at in range(value.shape[1]) if (value[:, at] == 0).all()}
-    expected = {(key, at) for key, channels in BLANKED[name] for at in range(shapes[key][1])[channels]}
+    expected = {
+        (key, at) for key, channels in BLANKED[name] for at in (range(shapes[key][1]) if channels is None else channels)
+    }
     assert blank == expected
     assert all(((value == 0) | (value == 1)).all() for value in seen[0].values())
 
