@@ -35,12 +35,15 @@ def test_import_loads_nothing_heavy() -> None:
     assert result.stdout.strip() == "[]", result.stderr
 
 
-def test_core_works_without_torch_and_onnxruntime() -> None:
+@pytest.mark.parametrize(
+    ("judge", "more"), [("masks.compact.v1", ()), ("masks.cues.v1", ("onnxruntime",))], ids=["default", "explainable"]
+)
+def test_core_works_without_torch(judge: str, more: tuple[str, ...]) -> None:
     code = (
-        BLOCKED.format(names=("torch", "onnxruntime", "scipy", "sklearn", "skimage"))
+        BLOCKED.format(names=("torch", "scipy", "sklearn", "skimage", *more))
         + "import numpy as np, auscult\n"
         + "frame = np.zeros((60, 80, 3), np.uint8); frame[20:40, 20:60] = 255\n"
-        + "print(auscult.audit_mask(frame, frame[..., 0] > 0).action)"
+        + f"print(auscult.audit_mask(frame, frame[..., 0] > 0, judge={judge!r}).action)"
     )
     result = _python(code)
     assert result.stdout.strip() in {"accept", "minor_revision", "major_revision", "reject"}, result.stderr
