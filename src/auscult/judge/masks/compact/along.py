@@ -13,6 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.judge.masks.compact.likeness import LOG_RATIO
+
 MEASURES: Final = 102
 
 _BANDS: Final = ((0, 5), (5, 9), (9, 12), (12, 15), (15, 19), (19, 24))  # steps across the outline, from inside out
@@ -20,7 +22,6 @@ _COLOUR_BANDS: Final = ((2, 6), (6, 10), (10, 12), (12, 14), (14, 18), (18, 22))
 _CALM: Final = 9  # places along the outline that are averaged
 _CALM_COLOURS: Final = 5
 _GREY: Final = 128
-_LOG_RATIO: Final = 42.0  # bytes of likeness for a log ratio of 1
 _MIDDLE: Final = 10.5
 _REACH: Final = 11.0
 _NO_EDGE: Final = 0.5  # grey levels a step; where all is of one colour, no place is the strongest
@@ -38,7 +39,7 @@ def along(strip: Bytes) -> Floats:
     Returns:
         float32 (102,), of order 1.
     """
-    likeness = _calm((strip[5].astype(np.float32) - _GREY) / _LOG_RATIO, _CALM)
+    likeness = _calm((strip[5].astype(np.float32) - _GREY) / LOG_RATIO, _CALM)
     colours = _calm(strip[:3].astype(np.float32), _CALM_COLOURS)
     bands = np.stack([likeness[first:last].mean(0) for first, last in _BANDS])
     steps = _strength(colours[:, 1:] - colours[:, :-1])

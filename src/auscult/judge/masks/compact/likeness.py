@@ -14,16 +14,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-_BINS: Final = (10, 8, 8)
-_LEAST_SPAN: Final = (50, 16, 16)  # grey levels of a channel that its bins cover at least
-_SIZE: Final = 10 * 8 * 8
+from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
+
+LOG_RATIO: Final = 42
+"""Bytes of a log ratio of 1."""
+
 _CORE: Final = 32  # steps of the crop's signed distance, of 127 a quarter of the object's size
 _AROUND: Final = -40
 _LEAST_CELLS: Final = 20
-_PRIOR: Final = 0.2 / _SIZE
-_NEIGHBOURS: Final = np.array([0.15, 0.7, 0.15])
 _GREY: Final = 128
-_STEP: Final = 42  # bytes of a log ratio of 1
 
 Bytes = NDArray[np.uint8]
 
@@ -33,11 +32,11 @@ class Likeness:
     """The log ratio of every colour, for one mask.
 
     Attributes:
-        tables: For each Lab channel the bin of each of its 256 values, int32 (3, 256), scaled for a joint index.
-        ratio: The log ratio of each joint bin as a byte, (640,): 128 is even, 42 more a log ratio of 1.
+        tables: Which bin a colour falls into, see ``colours``.
+        ratio: The log ratio of each bin as a byte, (640,): 128 is even, 42 more a log ratio of 1.
     """
 
-    tables: NDArray[np.int32]
+    tables: tuple[NDArray[np.int16], ...]
     ratio: Bytes
 
     def __call__(self, colours: Bytes) -> Bytes:
@@ -49,7 +48,7 @@ class Likeness:
         Returns:
             (h, w) bytes: above 128 like the inside, below like the surroundings.
         """
-        return self.ratio[_joint(_lab(colours), self.tables)]
+        return self.ratio[bins_of(_lab(colours), self.tables)]
 
 
 def likeness_of(crop: Bytes) -> Likeness:
@@ -65,38 +64,15 @@ def likeness_of(crop: Bytes) -> Likeness:
         core = inside
     if np.count_nonzero(around) < _LEAST_CELLS:
         around = ~inside
-    tables = _tables(colours)
-    joint = _joint(colours, tables)
-    ratio = np.log((_histogram(joint[core]) + _PRIOR) / (_histogram(joint[around]) + _PRIOR))
-    return Likeness(tables=tables, ratio=np.clip(_GREY + ratio * _STEP, 0, 255).astype(np.uint8))
+    tables = tables_of(colours)
+    bins = bins_of(colours, tables)
+    ratio = np.log(_shares(bins[core]) / _shares(bins[around]))
+    return Likeness(tables=tables, ratio=np.clip(_GREY + ratio * LOG_RATIO, 0, 255).astype(np.uint8))
+
+
+def _shares(bins: NDArray[np.int16]) -> NDArray[np.float64]:
+    return shares_of(np.bincount(bins, minlength=SIZE).astype(np.float64))
 
 
 def _lab(colours: Bytes) -> Bytes:
     return np.asarray(cv2.cvtColor(np.ascontiguousarray(colours.transpose(1, 2, 0)), cv2.COLOR_RGB2LAB), dtype=np.uint8)
-
-
-def _tables(colours: Bytes) -> NDArray[np.int32]:
-    """Bins that cover the range of each channel; a step of the first channel's counts for all bins of the others."""
-    found = np.empty((3, 256), np.int32)
-    steps = np.arange(256)
-    for channel, (bins, least) in enumerate(zip(_BINS, _LEAST_SPAN, strict=True)):
-        low, high, _, _ = cv2.minMaxLoc(np.ascontiguousarray(colours[..., channel]))
-        cell = np.clip((steps - low) / max(high - low + 1, least) * bins, 0, bins - 1).astype(np.int32)
-        found[channel] = cell * int(np.prod(_BINS[channel + 1 :]))
-    return found
-
-
-def _joint(colours: Bytes, tables: NDArray[np.int32]) -> NDArray[np.int32]:
-    first, second, third = (tables[channel][colours[..., channel]] for channel in range(3))
-    return np.asarray(first + second + third)
-
-
-def _histogram(joint: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Shares of the bins; neighbouring colours count a little, so that few pixels suffice."""
-    counts = np.bincount(joint, minlength=_SIZE).astype(np.float64).reshape(_BINS)
-    for axis in range(3):
-        padded = np.moveaxis(np.pad(counts, [(int(at == axis),) * 2 for at in range(3)]), axis, 0)
-        length = counts.shape[axis]
-        mixed = sum(weight * padded[start : start + length] for start, weight in enumerate(_NEIGHBOURS))
-        counts = np.moveaxis(np.asarray(mixed), 0, axis)
-    return np.asarray(counts.ravel() / max(counts.sum(), 1.0))

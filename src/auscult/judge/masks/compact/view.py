@@ -1,4 +1,6 @@
-"""What the network sees of a mask: a crop, a wider context, a strip along the outline, and the cues. Training too.
+"""What the network sees of a mask: a crop, a wider context, a strip along the outline, and cues.
+
+Training uses this code too.
 
 The crop's side is one and a half times the longer side of the mask's box, the context's twice that; both are centred
 on the box. What lies outside the frame is mid grey and no mask. The strip follows the outlines of the mask, outer

@@ -12,14 +12,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
 from auscult.judge.masks.cues.view import View, parts_of
 from auscult.types import Box, Mask
 
 _CORE = -0.25
 _RING = (0.3, 1.6)
-_BINS = (10, 8, 8)
-_SIZE = 10 * 8 * 8
-_LEAST_SPAN = (50, 16, 16)
 _MOST = 3.0
 _BANDS = {
     "colour_deep_inside": (-0.6, -0.35),
@@ -95,40 +93,13 @@ def _neutral() -> dict[str, float]:
 
 def _log_ratio(view: View, core: Mask, ring: Mask) -> tuple[NDArray[np.float32], float]:
     """Each pixel's log likelihood ratio, clipped, and how alike the two histograms are (0..1)."""
-    index = _cells(view.lab8)
+    index = bins_of(view.lab8, tables_of(view.lab8))
     # core and ring share no pixel, so that one count serves both
-    where = index + (core * np.int16(_SIZE) + ring * np.int16(2 * _SIZE))
-    counts = np.bincount(where.ravel(), minlength=3 * _SIZE).astype(np.float64)
-    inside, outside = _histogram(counts[_SIZE : 2 * _SIZE]), _histogram(counts[2 * _SIZE :])
+    where = index + (core * np.int16(SIZE) + ring * np.int16(2 * SIZE))
+    counts = np.bincount(where.ravel(), minlength=3 * SIZE).astype(np.float64)
+    inside, outside = shares_of(counts[SIZE : 2 * SIZE]), shares_of(counts[2 * SIZE :])
     ratio = np.clip(np.log(inside / outside), -_MOST, _MOST).astype(np.float32)
     return ratio.take(index), float(np.sqrt(inside * outside).sum())
-
-
-def _cells(lab8: NDArray[np.uint8]) -> NDArray[np.int16]:
-    """Each pixel's cell of the histogram, int16 (h, w), 0.._SIZE - 1."""
-    index = np.zeros(lab8.shape[:2], np.int16)
-    place = _SIZE
-    for channel, bins, least in zip(cv2.split(lab8), _BINS, _LEAST_SPAN, strict=True):
-        low, high, _, _ = cv2.minMaxLoc(channel)
-        cell = (np.arange(256) - low) / max(high - low + 1, least) * bins
-        place //= bins
-        table = np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(place)
-        index += np.asarray(cv2.LUT(channel, table), dtype=np.int16)
-    return index
-
-
-def _histogram(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    counts = counts.reshape(_BINS)
-    for axis in range(3):  # neighbouring colours count a little, so that few pixels suffice
-        lower: list[slice] = [slice(None)] * 3
-        upper = lower.copy()
-        lower[axis], upper[axis] = slice(None, -1), slice(1, None)
-        spread = 0.7 * counts
-        spread[tuple(upper)] += 0.15 * counts[tuple(lower)]
-        spread[tuple(lower)] += 0.15 * counts[tuple(upper)]
-        counts = spread
-    counts = counts.ravel() / max(counts.sum(), 1.0)
-    return np.asarray((counts + 0.2 / _SIZE) / (1.2), dtype=np.float64)
 
 
 def _band_cues(ratio: NDArray[np.float32], distance: NDArray[np.float32]) -> dict[str, float]:
