@@ -147,7 +147,7 @@ def test_a_photograph_with_many_masks_does_not_dominate() -> None:
     rows = np.concatenate([np.arange(len(held)), np.repeat(np.flatnonzero(held.cluster == held.cluster[0]), 50)])
     repeated = Held(**{name: getattr(held, name)[rows] for name in Held.__slots__})
     once, often = calibrate(held, weights=DIGEST), calibrate(repeated, weights=DIGEST)
-    assert often.reach["all"] == pytest.approx(once.reach["all"], rel=0.01)  # one score more or less
+    assert often.reach["all"] == pytest.approx(once.reach["all"], rel=0.003)  # one score more or less
     assert often.temperature == pytest.approx(once.temperature, rel=1e-3)
 
 
