@@ -31,7 +31,7 @@ from auscult.rng import generator
 from auscult.types import Case, Prediction
 from bench.table import Table
 
-FRAMES = 80
+FRAMES = 112
 SHAPE = (480, 854)
 WORKERS = 2
 SAMPLED = 150
@@ -69,7 +69,7 @@ class Needed:
 
 
 def run() -> Table:
-    """Measure both commands on generated frames with two objects each; the audit with and without truth in INPUT."""
+    """Measure both commands on generated frames with two objects each; the audit of pictures, and of a video with truth."""
     judge = os.environ.get("BENCH_JUDGE") or default_judge()
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
@@ -77,10 +77,10 @@ def run() -> Table:
         made = root / "stressed"
         stress = measure(["stress", "masks", str(root / "input"), "--seed", "0", "--out", str(made)])
         plain = root / "plain"
-        without_truth(made, plain)
+        as_pictures(made, plain)
         needed, masks = need(plain, judge)
         rows = [["stress masks", str(masks), *_cells(stress, masks, None)]]
-        for name, source in (("audit", plain), ("audit, input with truth", made)):
+        for name, source in (("audit, pictures", plain), ("audit, one video with truth", made)):
             out = root / f"{source.name}-audit"
             command = ["audit", str(source), "--alone", "--judge", judge, "--out", str(out)]
             rows.append([name, str(masks), *_cells(measure(command, watch=out / "verdicts.jsonl"), masks, needed)])
@@ -149,8 +149,8 @@ def need(source: Path, judge_name: str) -> tuple[Needed, int]:
     return Needed(decode_s=decode_s, inference_s=inference_s), len(items)
 
 
-def without_truth(source: Path, target: Path) -> None:
-    """An INPUT like another, without what it says about the truth; files are linked."""
+def as_pictures(source: Path, target: Path) -> None:
+    """An INPUT like another, its frames no video, without what it says about the truth; files are linked."""
     target.mkdir()
     for name in ("frames", "masks"):
         for path in sorted((source / name).rglob("*")):
@@ -161,7 +161,7 @@ def without_truth(source: Path, target: Path) -> None:
     with (source / "items.jsonl").open(encoding="utf-8") as lines, (target / "items.jsonl").open("w") as out:
         for line in lines:
             row = json.loads(line)
-            out.write(json.dumps({key: row[key] for key in row if key not in {"truth", "stress"}}) + "\n")
+            out.write(json.dumps({key: row[key] for key in row if key not in {"truth", "stress", "clip"}}) + "\n")
 
 
 def make_input(folder: Path, *, frames: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,6 +33,7 @@ class Home:
     file: Path
     base: Path
     labels: bool = False
+    _known: dict[str, Path] = field(default_factory=dict, repr=False, compare=False)
 
     def path(self, name: str) -> Path:
         """The path that a name in the file means.
@@ -40,7 +41,10 @@ class Home:
         Raises:
             InputError: It leaves ``base``.
         """
-        return within(self.base, home=self.file.parent, name=name)
+        found = self._known.get(name)  # many masks name one frame, and following links takes time
+        if found is None:
+            found = self._known[name] = within(self.base, home=self.file.parent, name=name)
+        return found
 
 
 def item_of(row: object, *, home: Home, line: int | None = None) -> Item:

@@ -17,15 +17,11 @@ from auscult import registry
 from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import NothingToDo
-from auscult.jobs.against_truth import collect_truth
-from auscult.jobs.clips import write_clips
 from auscult.jobs.errors import ErrorLog
-from auscult.jobs.finish import finish_run
 from auscult.jobs.groups import Crew, each_frame
 from auscult.jobs.identities import identity_arguments
 from auscult.jobs.judging import Judged, make_auditor
 from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
-from auscult.jobs.pictures import draw_worst
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
 from auscult.judge import DEFAULT_JUDGE
@@ -100,10 +96,10 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
             "judge",
         )
         _judge_all(run, listing.items, crew, errors=errors, progress=listener)
-        draw_worst(run, listing.items, workers=options.crew_size, progress=listener)
-        write_clips(run, listing, policy=policy, workers=options.crew_size, errors=errors, progress=listener)
-        collect_truth(run, listing, workers=options.crew_size, errors=errors, progress=listener)
-        return finish_run(run, command="audit")
+        from auscult.jobs.concluding import conclude
+
+        workers = options.crew_size
+        return conclude(run, listing, policy=policy, workers=workers, errors=errors, progress=listener)
 
 
 def _manifest(options: AuditOptions, judge: registry.Entry, *, policy: Policy, listing: Listing) -> dict[str, Any]:

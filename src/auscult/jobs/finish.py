@@ -55,7 +55,7 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
     masks = column(read.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
-        run.write_json(name, coco_of(chosen, masks))
+        run.write_json(name, coco_of(chosen, masks), indent=None)
     tables = {name: asdict(table) for name, table in compared.tables.items()}
     run.write_text("report.html", _page(replace(read, summary=summary.as_json()), tables))
     run.finish()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from auscult.cases.grouping import group_by_frame
@@ -18,7 +18,7 @@ from auscult.record.schema import verdict_from_json
 from auscult.report.order import worst_first
 from auscult.report.overlay import crop
 from auscult.types import Box, ErrorMap, Item, Verdict
-from auscult.work.pool import Task, run_tasks
+from auscult.work.pool import Task, TaskResult, run_tasks
 
 WORST = 100
 MOST_BYTES = 4 << 20
@@ -47,14 +47,27 @@ def draw_worst(run: RunFolder, items: Sequence[Item], *, workers: int, progress:
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
     groups = [_group([(item, worst[item.id]) for item in group]) for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
-    if sum(_bytes(group.items[0].frame) for group in groups) <= _QUICK_BYTES:
-        workers = 0  # drawn sooner than worker processes are started
-    tasks = (Task(group.items[0].id, group) for group in groups)
-    for result in run_tasks(partial(_drawer), tasks, workers=workers, timeout_s=60.0, stage="draw"):
-        if isinstance(result.outcome, dict):
-            for name, jpeg in result.outcome.items():
-                run.write_bytes(picture_name(name), jpeg)
-            progress.step(len(result.outcome))
+    for drawn in _drawn(groups, workers):
+        for name, jpeg in drawn.items():
+            run.write_bytes(picture_name(name), jpeg, durable=False)
+        progress.step(len(drawn))
+
+
+def _drawn(groups: Sequence[CropGroup], workers: int) -> Iterator[Mapping[str, bytes]]:
+    """The pictures of each frame, in any order; few are drawn sooner than worker processes are started."""
+    tasks = [Task(group.items[0].id, group) for group in groups]
+    if sum(_bytes(group.items[0].frame) for group in groups) > _QUICK_BYTES:
+        results = run_tasks(_drawer, tasks, workers=workers, timeout_s=60.0, stage="draw")
+        yield from (result.outcome for result in results if isinstance(result.outcome, dict))
+        return
+    with ThreadPoolExecutor(max(1, workers)) as threads:
+        for result in threads.map(_drawn_here, tasks):
+            if isinstance(result.outcome, dict):
+                yield result.outcome
+
+
+def _drawn_here(task: Task[CropGroup]) -> TaskResult[dict[str, bytes]]:
+    return next(run_tasks(_drawer, [task], workers=0, stage="draw"))
 
 
 def _bytes(path: Path) -> int:

@@ -60,6 +60,8 @@ def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
     """
     missing, extra = np.zeros(mask.shape, dtype=np.bool_), np.zeros(mask.shape, dtype=np.bool_)
     height, width = mask.shape
+    if not mask.size:  # a map beside the frame has nothing of it to show
+        return missing, extra
     across, down = width / (view[2] - view[0]), height / (view[3] - view[1])
     left, right = ((edge - view[0]) * across for edge in found.box[::2])
     top, bottom = ((edge - view[1]) * down for edge in found.box[1::2])
@@ -108,7 +110,8 @@ def shares(found: ErrorMap, mask: Mask) -> Shares:
         found: The map.
         mask: The mask at the size of its frame, bool (H, W).
     """
-    missing, extra = parts(found, mask, (0, 0, mask.shape[1], mask.shape[0]))
+    box = grown(found.box, 0, (mask.shape[0], mask.shape[1]))
+    missing, extra = parts(found, mask[window(box)], box)
     lacks, spare, held = (int(np.count_nonzero(each)) for each in (missing, extra, mask))
     likely = held - spare + lacks
     return Shares(missing=lacks / likely if likely else 0.0, extra=spare / held if held else 0.0)
