@@ -69,7 +69,7 @@ class Needed:
 
 
 def run() -> Table:
-    """Measure both commands on generated frames with two objects each; the audit of pictures, and of a video with truth."""
+    """Measure both on generated frames with two objects each; the audit of pictures, and of a video with truth."""
     judge = os.environ.get("BENCH_JUDGE") or default_judge()
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
