@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ Defect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "fu
 Action: TypeAlias = Literal["accept", "minor_revision", "major_revision", "reject"]
 Difficulty: TypeAlias = Literal["hard", "medium", "easy"]
 Existence: TypeAlias = Literal["yes", "no", "unchecked"]
+
+OutputT = TypeVar("OutputT")
+TruthT = TypeVar("TruthT")
 
 DEFECTS: tuple[Defect, ...] = ("perfect", "cutout", "dilate", "erode", "merge", "full_neg")
 ACTIONS: tuple[Action, ...] = ("accept", "minor_revision", "major_revision", "reject")
@@ -297,6 +300,9 @@ class Metadata:
         source: The paper and equation, or the release, it follows.
         truth: What it does to the truth, or what truth it needs; empty when neither.
         higher_is_better: Direction of a score; None for what is not a score.
+        origin: Where on its way to a model a perturbation arises: ``source``, ``environment``, ``sensor`` or
+            ``transmission`` (R2-Bench, Sec. 3.1); empty for what is no perturbation.
+        occurs: Places it occurs in, such as ``outdoors``; empty for everywhere.
     """
 
     summary: str
@@ -305,6 +311,8 @@ class Metadata:
     source: str
     truth: str = ""
     higher_is_better: bool | None = None
+    origin: str = ""
+    occurs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -321,18 +329,21 @@ class MaskTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stressed:
+class Stressed(Generic[OutputT, TruthT]):
     """What a stressor made, how to make it again, and what it did to the truth.
 
     Attributes:
-        output: The stressed mask, bool (H, W).
+        output: What was given, stressed: a new array of the same shape and type, or a sentence.
         params: Everything that was chosen, as JSON values; the same params render the same output.
-        truth: Exact IoU with the true mask, defect, difficulty and action.
+        truth: Of a mask its exact IoU, defect, difficulty and action; else what became of masks, spans and words.
     """
 
-    output: Mask
+    output: OutputT
     params: Mapping[str, Any]
-    truth: Truth
+    truth: TruthT
+
+
+StressedMask: TypeAlias = Stressed[Mask, Truth]
 
 
 @runtime_checkable

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from auscult.outcome import Scored
 from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWS
-from auscult.types import Difficulty, Mask, MaskTarget, Stressed
+from auscult.types import Difficulty, Mask, MaskTarget, StressedMask
 
 HEIGHT, WIDTH = 90, 110
 common = settings(deadline=None, max_examples=60)
@@ -81,7 +81,7 @@ targets = st.builds(
 )
 
 
-def attempt(kind: str, target: MaskTarget, **options: Any) -> Stressed | None:
+def attempt(kind: str, target: MaskTarget, **options: Any) -> StressedMask | None:
     outcome = masks.stress(kind, target, **options)
     if isinstance(outcome, Scored):
         event(f"{kind}: made")

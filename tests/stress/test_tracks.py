@@ -20,7 +20,7 @@ from auscult.stress import masks
 from auscult.stress.masks import tracks
 from auscult.stress.masks.base import WINDOWED, WINDOWS
 from auscult.stress.masks.track import Track, kept
-from auscult.types import DEFECTS, Mask, MaskTarget, Stressed
+from auscult.types import DEFECTS, Mask, MaskTarget, StressedMask
 
 HOLE_BOUND = 0.06
 """How far a hole's centre may move on a rigid object from one frame to the next, in its radii (seen: 0.031)."""
@@ -41,7 +41,7 @@ def alone(targets: Sequence[Mask | None]) -> list[list[Mask | None]]:
     return [[] for _ in targets]
 
 
-def made(track: Track) -> list[Stressed]:
+def made(track: Track) -> list[StressedMask]:
     return [frame.value for frame in track.frames if isinstance(frame, Scored)]
 
 
@@ -266,7 +266,7 @@ def test_an_object_that_fills_the_frame_or_is_one_pixel_wide() -> None:
     wire[30, 5:85] = True
     for mask in (full, wire, square(0, 0, 1, shape=(1, 1))):
         for track in tracks.variants([mask, mask], alone([mask, mask]), seed=1):
-            outcomes: Sequence[Outcome[Stressed]] = track.frames
+            outcomes: Sequence[Outcome[StressedMask]] = track.frames
             assert all(isinstance(frame, Scored | Undefined) for frame in outcomes)
     assert named(list(tracks.variants([full], [[]])))["dilate_hard"].reasons == {"no_boundary": 1}
 
@@ -323,7 +323,7 @@ def test_an_empty_target_cannot_be_rendered() -> None:
 
 
 def test_the_rule_of_dropping() -> None:
-    good: Outcome[Stressed] = made_one()
+    good: Outcome[StressedMask] = made_one()
     no, away = Undefined("splits"), Undefined("target_empty")
     assert kept([good, no, away, away]) == ((good, no, away, away), False)
     frames, dropped = kept([good, no, no, away])
@@ -337,7 +337,7 @@ def test_the_rule_of_dropping() -> None:
     assert kept([]) == ((), True)
 
 
-def made_one() -> Scored[Stressed]:
+def made_one() -> Scored[StressedMask]:
     (track,) = tracks.variants([square(80, 100, 60)], [[]], kinds=["perfect"])
     frame = track.frames[0]
     assert isinstance(frame, Scored)

@@ -24,7 +24,7 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
 from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWED, WINDOWS, MaskStressor
-from auscult.types import ACTIONS, DEFECTS, Difficulty, Mask, MaskTarget, Metadata, Stressed
+from auscult.types import ACTIONS, DEFECTS, Difficulty, Mask, MaskTarget, Metadata, StressedMask
 
 
 def _ellipse(centre: tuple[int, int], half: tuple[int, int], *, writeable: bool = True) -> Mask:
@@ -161,7 +161,7 @@ def _difficulties(name: str) -> tuple[Difficulty, ...]:
     return registry.load("stressor", name).difficulties or ("medium",)
 
 
-def _made(name: str, example: MaskTarget, *, seed: int = 0, key: str = "") -> Iterator[tuple[Difficulty, Stressed]]:
+def _made(name: str, example: MaskTarget, *, seed: int = 0, key: str = "") -> Iterator[tuple[Difficulty, StressedMask]]:
     for difficulty in _difficulties(name):
         outcome = masks.stress(name, example, difficulty=difficulty, seed=seed, key=key)
         if isinstance(outcome, Scored):

@@ -20,7 +20,7 @@ from auscult.media.paths import safe_name
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file
 from auscult.stress.masks import variants
-from auscult.types import Item, Mask, MaskTarget, Stressed
+from auscult.types import Item, Mask, MaskTarget, StressedMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ def variant_name(kind: str, *, difficulty: str | None, index: int) -> str:
     return kind if kind == "perfect" else f"{kind}_{index + 1}"
 
 
-def stressed_line(item: Item, name: str, stressed: Stressed, *, names: tuple[str, str, str]) -> dict[str, Any]:
+def stressed_line(item: Item, name: str, stressed: StressedMask, *, names: tuple[str, str, str]) -> dict[str, Any]:
     """One line of ``items.jsonl`` for a stressed mask.
 
     Args:

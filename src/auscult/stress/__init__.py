@@ -1,8 +1,25 @@
 """Controlled test material: everything that can go wrong, made on purpose, with the truth of what was done.
 
-``auscult.stress.masks`` makes candidate masks with a known defect and an exact IoU.
+``masks`` makes candidate masks with a known defect and an exact IoU; ``vision``, ``sound``, ``sentences`` and
+``timing`` perturb what a model is given. Rooms are loaded on first use.
 """
 
-from auscult.stress import masks
+from __future__ import annotations
 
-__all__ = ["masks"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auscult.stress import masks, sentences, sound, timing, vision
+
+__all__ = ["masks", "sentences", "sound", "timing", "vision"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return import_module(f"auscult.stress.{name}")
+    raise AttributeError(f"module 'auscult.stress' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

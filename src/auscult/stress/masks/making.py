@@ -23,14 +23,14 @@ from auscult.stress.masks.base import (
     undefined,
     workpiece,
 )
-from auscult.types import DEFECTS, Difficulty, Mask, MaskTarget, Stressed
+from auscult.types import DEFECTS, Difficulty, Mask, MaskTarget, Stressed, StressedMask
 
-Variant: TypeAlias = tuple[str, Difficulty | None, int, Outcome[Stressed]]
+Variant: TypeAlias = tuple[str, Difficulty | None, int, Outcome[StressedMask]]
 
 
 def stress(
     name: str, target: MaskTarget, *, difficulty: Difficulty = "medium", seed: int = 0, key: str = ""
-) -> Scored[Stressed] | Undefined:
+) -> Scored[StressedMask] | Undefined:
     """Make one candidate mask with one defect.
 
     Args:
@@ -140,7 +140,7 @@ def _with_each_other(stressor: MaskStressor[Any], piece: Workpiece, *, seed: int
         yield kind, made.value.truth.difficulty, index, made
 
 
-def _made(stressor: MaskStressor[Any], piece: Workpiece, params: Any, *, seed: int) -> Scored[Stressed]:
+def _made(stressor: MaskStressor[Any], piece: Workpiece, params: Any, *, seed: int) -> Scored[StressedMask]:
     output = stressor.render(piece, params)
     truth = truth_of(stressor.defect, overlap.iou(output, piece.mask))
     window = WINDOWS.get(truth.difficulty) if truth.difficulty and stressor.defect in WINDOWED else None

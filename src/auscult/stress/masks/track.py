@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from auscult.outcome import Outcome, Scored, Undefined
-from auscult.types import Defect, Difficulty, Stressed
+from auscult.types import Defect, Difficulty, StressedMask
 
 LEAST_SHARE: Final = 0.5
 """A track with a smaller share of made frames, of those with a target, is dropped."""
@@ -39,7 +39,7 @@ class Track:
     kind: Defect
     difficulty: Difficulty | None
     index: int
-    frames: tuple[Outcome[Stressed], ...]
+    frames: tuple[Outcome[StressedMask], ...]
     other: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
     dropped: bool = False
@@ -67,7 +67,7 @@ class Track:
         return Counter(frame.reason for frame in self.frames if isinstance(frame, Undefined))
 
 
-def kept(frames: Sequence[Outcome[Stressed]]) -> tuple[tuple[Outcome[Stressed], ...], bool]:
+def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[StressedMask], ...], bool]:
     """Apply the rule: at least half of the frames with a target are made, or no frame is.
 
     Returns:

@@ -31,7 +31,7 @@ from auscult.stress.masks.base import WINDOWS, Params, Workpiece, truth_of, unde
 from auscult.stress.masks.body import Body, Posed, bodies
 from auscult.stress.masks.perfect import PerfectParams
 from auscult.stress.masks.track import Track, kept
-from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, Stressed
+from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, Stressed, StressedMask
 
 MOST_TRACKS: Final = 13
 """1 perfect, 2 cutout, 2 dilate, 2 erode, at most 3 merge and 3 full_neg."""
@@ -270,7 +270,7 @@ def _track(
 ) -> Track:
     """Render the chosen frames and apply the rule by which tracks are dropped."""
     given = iter(choices)
-    frames: list[Outcome[Stressed]] = []
+    frames: list[Outcome[StressedMask]] = []
     for frame, missing in zip(clip.frames, clip.missing, strict=True):
         choice = missing if frame is None else next(given)
         if frame is None or isinstance(choice, Undefined):
@@ -297,7 +297,9 @@ def _shared(choices: _Choices) -> dict[str, Any]:
     return {}
 
 
-def _made(frame: Posed, params: Params, *, kind: Defect, difficulty: Difficulty | None, seed: int) -> Scored[Stressed]:
+def _made(
+    frame: Posed, params: Params, *, kind: Defect, difficulty: Difficulty | None, seed: int
+) -> Scored[StressedMask]:
     output = _rendered(kind, frame, params)
     truth = truth_of(kind, overlap.iou(output, frame.piece.mask))
     window = "none" if difficulty is None else "{}..{}".format(*WINDOWS[difficulty])

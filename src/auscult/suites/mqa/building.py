@@ -18,7 +18,7 @@ from auscult.suites.mqa.key_frame import load_proposer
 from auscult.suites.mqa.moments import OpenedMoment, digest_of, failed_row, open_moment
 from auscult.suites.mqa.options import GENERATORS, OWN, STANDARD
 from auscult.suites.mqa.rows import RANKS, Protocol
-from auscult.types import Instance, Mask, Stressed
+from auscult.types import Instance, Mask, StressedMask
 
 NUMBERED = frozenset({"merge", "full_neg"})
 NO_TRACKS = "proposer_has_no_tracks"
@@ -96,7 +96,7 @@ class Candidate:
     kind: str
     rank: int
     place: int
-    made: Stressed
+    made: StressedMask
     negative: str = ""
 
 

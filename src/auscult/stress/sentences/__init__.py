@@ -1,0 +1,9 @@
+"""Perturbations of sentences: typos, stray marks, lost characters, wrong grammar, look-alike letters.
+
+One perturbation is one file; each registers as ``sentences.<name>.v1``. Rules and word lists stand in data files.
+"""
+
+from auscult.stress.sentences.base import Edit, Edits, Rewriter, SentenceStressor
+from auscult.stress.sentences.making import apply, perturb, render
+
+__all__ = ["Edit", "Edits", "Rewriter", "SentenceStressor", "apply", "perturb", "render"]

@@ -1,0 +1,142 @@
+"""What a perturbation of sentences is: it chooses a list of edits, and rendering them is the same for all (law 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.stress.effect import WordChange
+from auscult.stress.strength import STRONGEST, Rows
+from auscult.types import Metadata
+
+MOST_CHARACTERS: Final = 200_000
+_MOST_EDITS: Final = 100_000
+_KEYS: Final = ("strength", "edits")
+
+Span: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One place of the sentence and what stands there instead.
+
+    Attributes:
+        start: First character of it.
+        end: One past its last; ``start`` where something is put in.
+        text: What stands there instead.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """Everything that was chosen for one sentence.
+
+    Attributes:
+        strength: 0..5; 0 changes nothing.
+        edits: In the order of the sentence; none overlaps another.
+    """
+
+    strength: float
+    edits: tuple[Edit, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        return {"strength": self.strength, "edits": [[one.start, one.end, one.text] for one in self.edits]}
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """Read what ``as_json`` wrote.
+
+        Raises:
+            InputError: A key is missing, unknown, or holds a value of another kind, or edits overlap.
+        """
+        if not isinstance(value, Mapping) or set(value) != set(_KEYS):
+            raise InputError("these are no parameters of a sentence", expected=f"exactly {', '.join(_KEYS)}")
+        strength, rows = value["strength"], value["edits"]
+        if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= STRONGEST:
+            raise InputError(f"the strength is {strength!r:.40}", expected=f"0 to {STRONGEST:g}")
+        if not isinstance(rows, list | tuple) or len(rows) > _MOST_EDITS:
+            raise InputError("edits are no list, or too many", expected=f"a list of at most {_MOST_EDITS}")
+        edits = tuple(_edit(row) for row in rows)
+        if any(before.end > after.start for before, after in pairwise(edits)):
+            raise InputError("edits overlap or are out of order")
+        return cls(strength=float(strength), edits=edits)
+
+
+def _edit(row: object) -> Edit:
+    match row:
+        case [int() as start, int() as end, str() as text] if 0 <= start <= end and len(text) <= MOST_CHARACTERS:
+            return Edit(start, end, text)
+    raise InputError(f"{row!r:.60} is no edit", expected="[start, end, text]")
+
+
+@runtime_checkable
+class SentenceStressor(Protocol):
+    """Perturbs sentences.
+
+    Attributes:
+        name: The registry's full name, ``sentences.misspelling.v1``.
+        meta: What it says about itself; ``origin`` names where it arises.
+        levels: Its constants: what changes nothing, then levels 1 to 5.
+        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
+    """
+
+    name: str
+    meta: Metadata
+    levels: Rows
+    declared: Mapping[int, str]
+
+    def choose(
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+    ) -> Sequence[Edit]:
+        """Choose what to change.
+
+        Args:
+            rng: Draws everything that is random.
+            sentence: Any text; not empty.
+            strength: Above 0, up to 5.
+            kept: Spans of characters, such as the head noun, that no edit may touch.
+
+        Returns:
+            Edits in the order of the sentence that do not overlap; none where nothing can be changed.
+        """
+        ...
+
+
+Rewriter: TypeAlias = Callable[[str, str], str]
+"""From an instruction and a sentence to a rewritten sentence: what a chat model that is plugged in must do."""
+
+
+def edited(sentence: str, edits: Sequence[Edit]) -> str:
+    """The sentence with its edits.
+
+    Raises:
+        InputError: An edit reaches past the end: it was chosen for another sentence.
+    """
+    if edits and edits[-1].end > len(sentence):
+        raise InputError("an edit reaches past the end of the sentence", hint="it was chosen for another sentence")
+    parts, at = [], 0
+    for edit in edits:
+        parts += [sentence[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, sentence[at:]])
+
+
+def changes(sentence: str, edits: Sequence[Edit]) -> tuple[WordChange, ...]:
+    """What the edits did, in words."""
+    return tuple(WordChange(start=one.start, before=sentence[one.start : one.end], after=one.text) for one in edits)
+
+
+def free(span: Span, kept: Sequence[Span]) -> bool:
+    """Whether a span, or the place of an insertion, touches none that is to be kept."""
+    start, end = span
+    return all(end <= low or start >= high for low, high in kept)

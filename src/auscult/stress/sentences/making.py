@@ -1,0 +1,144 @@
+"""Perturb sentences by name, and make them again from what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from auscult import registry
+from auscult import rng as randomness
+from auscult.errors import UsageError
+from auscult.stress.effect import Effect
+from auscult.stress.sentences.base import (
+    MOST_CHARACTERS,
+    Edit,
+    Edits,
+    SentenceStressor,
+    Span,
+    changes,
+    edited,
+    free,
+)
+from auscult.stress.strength import strength_of
+from auscult.types import Stressed
+
+ROOM = "sentences"
+
+
+def apply(
+    name: str,
+    sentence: str,
+    *,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+    keep: Sequence[str] = (),
+) -> str:
+    """Perturb a sentence.
+
+    Args:
+        name: ``sentences.misspelling.v1``, or a short form such as ``misspelling``.
+        sentence: Any text.
+        severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 changes nothing.
+        seed: The run's seed.
+        key: What it is made for, an item's id; another key draws anew.
+        keep: Words or phrases that must stay as they are, such as the head noun.
+
+    Returns:
+        The perturbed sentence; as it was where there is nothing to change.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: It is no text, too long, or the severity is out of range.
+
+    Example:
+        >>> apply("mispunctuation", "the dog that barks after the horn", severity=0)
+        'the dog that barks after the horn'
+    """
+    return perturb(name, sentence, severity=severity, seed=seed, key=key, keep=keep).output
+
+
+def perturb(
+    name: str,
+    sentence: str,
+    *,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+    keep: Sequence[str] = (),
+) -> Stressed[str, Effect]:
+    """Perturb a sentence, and tell how and what was changed; arguments and errors as in ``apply``."""
+    stressor = load(name)
+    strength = strength_of(severity)
+    kept = spans_of(checked(sentence), keep)
+    edits: tuple[Edit, ...] = ()
+    if sentence and strength > 0.0:
+        rng = randomness.generator(seed, "stress", stressor.name, key)
+        edits = sound_edits(stressor, stressor.choose(rng, sentence, strength=strength, kept=kept), kept=kept)
+    params = Edits(strength=strength, edits=edits)
+    return Stressed(
+        output=edited(sentence, edits), params=params.as_json(), truth=Effect(words=changes(sentence, edits))
+    )
+
+
+def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
+    """Make it again from recorded parameters.
+
+    Raises:
+        UnknownName: No such stressor.
+        InputError: The parameters are none of a sentence, or of another sentence.
+    """
+    load(name)
+    return edited(checked(sentence), Edits.from_json(params_json).edits)
+
+
+def load(name: str) -> SentenceStressor:
+    """A registered perturbation of sentences by its name.
+
+    Raises:
+        UnknownName: No such stressor of sentences.
+    """
+    short = name if "." in name else f"{ROOM}.{name}"
+    stressor: SentenceStressor = registry.load("stressor", short)
+    return stressor
+
+
+def spans_of(sentence: str, keep: Sequence[str]) -> tuple[Span, ...]:
+    """Where the phrases that must stay stand, whatever their case."""
+    low = sentence.lower()
+    found: list[Span] = []
+    for phrase in keep:
+        at = low.find(phrase.lower()) if phrase else -1
+        while at >= 0:
+            found.append((at, at + len(phrase)))
+            at = low.find(phrase.lower(), at + len(phrase))
+    return tuple(sorted(found))
+
+
+def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[Span]) -> tuple[Edit, ...]:
+    """Edits that do not overlap and leave alone what must stay.
+
+    Raises:
+        UsageError: The stressor broke that.
+    """
+    apart = all(before.end <= after.start for before, after in pairwise(edits))
+    if not apart or not all(free((one.start, one.end), kept) for one in edits):
+        raise UsageError(
+            f"stressor {stressor.name} chose edits that overlap, or touched what must stay",
+            hint="the plug-in is at fault; its contract test shows where",
+        )
+    return tuple(edits)
+
+
+def checked(sentence: object) -> str:
+    """A sentence of bounded length.
+
+    Raises:
+        UsageError: It is no text, or too long.
+    """
+    if not isinstance(sentence, str):
+        raise UsageError(f"the sentence is {type(sentence).__name__}", expected="text")
+    if len(sentence) > MOST_CHARACTERS:
+        raise UsageError(f"the sentence has {len(sentence)} characters", expected=f"at most {MOST_CHARACTERS}")
+    return sentence

@@ -1,0 +1,113 @@
+"""What a perturbation of sound is: ``choose`` draws everything that is random, ``render`` is pure (law 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+
+from auscult.rng import generator
+from auscult.stress.params import Params
+from auscult.stress.strength import Rows
+from auscult.types import Metadata, Samples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """What may be known of a sound when a perturbation is chosen.
+
+    Attributes:
+        samples: Length, 1 or more.
+        channels: 1 or more.
+        rate_hz: Samples per second.
+    """
+
+    samples: int
+    channels: int
+    rate_hz: int
+
+
+P = TypeVar("P", bound=Params)
+P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
+
+
+@runtime_checkable
+class SoundStressor(Protocol[P]):
+    """Perturbs sound.
+
+    Attributes:
+        name: The registry's full name, ``sound.gain.v1``.
+        meta: What it says about itself; ``origin`` names where it arises.
+        params: The class of its parameters.
+        levels: Its constants: what changes nothing, then levels 1 to 5.
+        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
+    """
+
+    name: str
+    meta: Metadata
+    params: type[P]
+    levels: Rows
+    declared: Mapping[int, str]
+
+    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> P:
+        """Draw everything that is random; the draws do not depend on ``strength``."""
+        ...
+
+    def render(self, sound: Samples, params: P, *, rate_hz: int) -> Samples:
+        """Perturb a sound.
+
+        Args:
+            sound: float32 (channels, samples), finite; never written to.
+            params: What was drawn; ``params.strength`` is above 0 here.
+            rate_hz: Samples per second.
+
+        Returns:
+            A new float32 array of the same shape, aligned with the input to one sample. It may leave [-1, 1], as the
+            sum of two loud sounds does; whoever writes it to a file decides what becomes of that.
+        """
+        ...
+
+
+@runtime_checkable
+class SilencingStressor(Protocol[P_contra]):
+    """A perturbation that takes the sound away for a while."""
+
+    def silent(self, params: P_contra, take: Take) -> tuple[tuple[float, float], ...]:
+        """The spans without sound, (start, end) in seconds."""
+        ...
+
+
+@runtime_checkable
+class MixingStressor(Protocol[P_contra]):
+    """A perturbation that mixes in another sound, which the caller may bring."""
+
+    def mix(self, sound: Samples, noise: Samples, params: P_contra, *, rate_hz: int) -> Samples:
+        """Perturb a sound by another.
+
+        Args:
+            sound: float32 (channels, samples).
+            noise: The other sound at the same rate, float32 (channels, samples) of any number of either, 1 or more.
+            params: What was drawn.
+            rate_hz: Samples per second.
+        """
+        ...
+
+
+AnyStressor: TypeAlias = SoundStressor[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedParams(Params):
+    """Parameters with a seed for what is made while rendering.
+
+    Attributes:
+        seed: What every random sample follows from.
+    """
+
+    seed: int
+
+    def stream(self, *key: str | int) -> np.random.Generator:
+        """A generator for one purpose."""
+        return generator(self.seed, "sound", *key)

@@ -1,0 +1,167 @@
+"""Perturb sounds by name, and make them again from what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from auscult import registry
+from auscult import rng as randomness
+from auscult.errors import UsageError
+from auscult.stress.effect import Effect
+from auscult.stress.params import Params
+from auscult.stress.sound.base import AnyStressor, MixingStressor, SilencingStressor, Take
+from auscult.stress.strength import strength_of
+from auscult.types import Samples, Stressed
+
+ROOM = "sound"
+MOST_HZ = 768_000
+_EXPECTED = "float32 or float64 (samples,) or (channels, samples), at least one sample, all finite"
+
+
+def apply(
+    name: str,
+    sound: Samples,
+    *,
+    rate_hz: int,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+    noise: Samples | None = None,
+) -> Samples:
+    """Perturb a sound.
+
+    Args:
+        name: ``sound.gain.v1``, or a short form such as ``gain``.
+        sound: float32 in [-1, 1], (samples,) or (channels, samples); int16 and int32 are scaled by their range.
+        rate_hz: Samples per second.
+        severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 changes nothing.
+        seed: The run's seed.
+        key: What it is made for, an item's id; another key draws anew.
+        noise: Another sound at the same rate, for a perturbation that mixes one in; it makes its own otherwise.
+
+    Returns:
+        float32 of the same shape, aligned to one sample. It may leave [-1, 1].
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The sound is empty, not finite or of another type; the severity is out of range; or an extra that
+            the perturbation needs is not installed.
+
+    Example:
+        >>> tone = np.sin(np.arange(8000) * 0.1).astype(np.float32)
+        >>> apply("gain", tone, rate_hz=8000, severity=2, seed=7).shape
+        (8000,)
+    """
+    return perturb(name, sound, rate_hz=rate_hz, severity=severity, seed=seed, key=key, noise=noise).output
+
+
+def perturb(
+    name: str,
+    sound: Samples,
+    *,
+    rate_hz: int,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+    noise: Samples | None = None,
+) -> Stressed[Samples, Effect]:
+    """Perturb a sound, and tell how and what became of the truth; arguments and errors as in ``apply``.
+
+    Returns:
+        What was made, its parameters, and the spans that were silenced.
+    """
+    stressor = load(name)
+    given = opened(sound)
+    take = Take(samples=given.shape[1], channels=given.shape[0], rate_hz=_rate(rate_hz))
+    rng = randomness.generator(seed, "stress", stressor.name, key)
+    params: Params = stressor.choose(rng, take, strength=strength_of(severity))
+    output = rendered(stressor, given, params, rate_hz=rate_hz, noise=noise)
+    silent: tuple[tuple[float, float], ...] = ()
+    if isinstance(stressor, SilencingStressor) and params.strength > 0.0:
+        silent = stressor.silent(params, take)
+    return Stressed(output=output.reshape(np.shape(sound)), params=params.as_json(), truth=Effect(silent_s=silent))
+
+
+def render(
+    name: str, sound: Samples, params_json: Mapping[str, Any], *, rate_hz: int, noise: Samples | None = None
+) -> Samples:
+    """Make it again from recorded parameters, byte for byte; ``noise`` must be what it was.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The sound is of another shape or type.
+        InputError: The parameters are not this stressor's.
+    """
+    stressor = load(name)
+    params = stressor.params.from_json(params_json)
+    made = rendered(stressor, opened(sound), params, rate_hz=_rate(rate_hz), noise=noise)
+    return made.reshape(np.shape(sound))
+
+
+def load(name: str) -> AnyStressor:
+    """A registered perturbation of sound by its name.
+
+    Raises:
+        UnknownName: No such stressor of sound.
+    """
+    short = name if "." in name else f"{ROOM}.{name}"
+    stressor: AnyStressor = registry.load("stressor", short)
+    return stressor
+
+
+def rendered(
+    stressor: AnyStressor, sound: Samples, params: Params, *, rate_hz: int, noise: Samples | None = None
+) -> Samples:
+    """A sound (channels, samples), perturbed; a copy at strength 0.
+
+    Raises:
+        UsageError: The stressor gave something of another shape or type, or mixes nothing in although there is noise.
+    """
+    if noise is not None and not isinstance(stressor, MixingStressor):
+        raise UsageError(f"{stressor.name} mixes nothing in", hint="leave out the noise, or take background_noise")
+    if params.strength == 0.0:
+        return sound.copy()
+    if noise is not None and isinstance(stressor, MixingStressor):
+        return _checked(stressor.mix(sound, opened(noise), params, rate_hz=rate_hz), stressor, sound)
+    return _checked(stressor.render(sound, params, rate_hz=rate_hz), stressor, sound)
+
+
+def _checked(made: object, stressor: AnyStressor, sound: Samples) -> Samples:
+    if not isinstance(made, np.ndarray) or made.shape != sound.shape or made.dtype != np.float32:
+        told = f"{made.dtype} {made.shape}" if isinstance(made, np.ndarray) else type(made).__name__
+        raise UsageError(
+            f"stressor {stressor.name} made {told}",
+            expected=f"float32 {sound.shape}",
+            hint="the plug-in is at fault; its contract test shows where",
+        )
+    return made
+
+
+def opened(sound: object) -> Samples:
+    """A sound as float32 (channels, samples), C-contiguous.
+
+    Raises:
+        UsageError: It is empty, not finite, or of another shape or type.
+    """
+    if not isinstance(sound, np.ndarray):
+        raise UsageError(f"the sound is {type(sound).__name__}", expected=_EXPECTED)
+    told = f"{sound.dtype} {sound.shape}"
+    if sound.ndim not in {1, 2} or 0 in sound.shape:
+        raise UsageError(f"the sound is {told}", expected=_EXPECTED)
+    if sound.dtype in {np.dtype(np.int16), np.dtype(np.int32)}:
+        sound = sound / float(-np.iinfo(sound.dtype).min)
+    elif sound.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
+        raise UsageError(f"the sound is {told}", expected=_EXPECTED, hint="int16 and int32 will do as well")
+    found = np.ascontiguousarray(np.atleast_2d(sound), dtype=np.float32)
+    if not np.isfinite(found).all():
+        raise UsageError("the sound holds NaN or infinity", expected=_EXPECTED)
+    return found
+
+
+def _rate(rate_hz: int) -> int:
+    if isinstance(rate_hz, bool) or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:
+        raise UsageError(f"the rate is {rate_hz} Hz", expected=f"a whole number up to {MOST_HZ}")
+    return int(rate_hz)

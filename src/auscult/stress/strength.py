@@ -1,0 +1,72 @@
+"""How strong a perturbation is: 0 leaves its input as it was, 1 to 5 are the levels of R2-Bench, with all between.
+
+The papers call 1, 3 and 5 low, medium and high.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from auscult.errors import UsageError
+
+STRONGEST: Final = 5.0
+NAMED: Final[Mapping[str, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
+
+Rows: TypeAlias = Sequence[Sequence[float]]
+
+ALL_ONE_WAY: Final[Mapping[int, str]] = MappingProxyType({})
+"""``declared`` of a perturbation all of whose constants go one way from level 1 to 5."""
+
+
+def strength_of(severity: float | str) -> float:
+    """Read a severity.
+
+    Args:
+        severity: 0..5, a number or its text, or ``low``, ``medium``, ``high``.
+
+    Returns:
+        The strength, 0..5.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    wanted = f"a number from 0 to {STRONGEST:g}, or {', '.join(NAMED)}"
+    if isinstance(severity, str) and severity in NAMED:
+        return NAMED[severity]
+    try:
+        found = float(severity)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{severity!r} is no severity", expected=wanted) from error
+    if isinstance(severity, bool) or not (math.isfinite(found) and 0.0 <= found <= STRONGEST):
+        raise UsageError(f"the severity is {severity!r}", expected=wanted)
+    return found
+
+
+def between(rows: Rows, strength: float) -> tuple[float, ...]:
+    """The constants of a strength, on straight lines between those of the levels.
+
+    Args:
+        rows: Six rows: the constants that change nothing, then those of levels 1 to 5.
+        strength: 0..5.
+
+    Example:
+        >>> between(((0.0,), (0.4,), (0.3,), (0.2,), (0.1,), (0.05,)), 2.5)
+        (0.25,)
+    """
+    below = min(int(strength), len(rows) - 2)
+    share = strength - below
+    return tuple(
+        low if low == high else low + share * (high - low)
+        for low, high in zip(rows[below], rows[below + 1], strict=True)
+    )
+
+
+def monotone(rows: Rows, column: int) -> bool:
+    """Whether a constant goes one way from level 1 to level 5."""
+    values = [row[column] for row in rows[1:]]
+    steps = [after - before for before, after in pairwise(values)]
+    return all(step >= 0 for step in steps) or all(step <= 0 for step in steps)

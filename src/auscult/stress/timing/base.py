@@ -1,0 +1,76 @@
+"""What a perturbation of timing is: which frame is shown when, and how much later than its picture sound is heard.
+
+Nothing is drawn or rendered twice: a perturbation chooses, and from its parameters follow the number of the input frame
+that each output frame shows, and the time of the input at which each moment of the output's sound is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.stress.params import Params
+from auscult.stress.strength import Rows
+from auscult.types import Metadata
+
+Numbers: TypeAlias = NDArray[np.int64]
+Times: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reel:
+    """What may be known of a video when a perturbation is chosen.
+
+    Attributes:
+        frames: How many, 1 or more.
+        rate_fps: Frames per second.
+    """
+
+    frames: int
+    rate_fps: float
+
+    @property
+    def duration_s(self) -> float:
+        """Length in seconds."""
+        return self.frames / self.rate_fps
+
+
+P = TypeVar("P", bound=Params)
+
+
+@runtime_checkable
+class TimingStressor(Protocol[P]):
+    """Perturbs the timing of a video and its sound.
+
+    Attributes:
+        name: The registry's full name, ``timing.offset.v1``.
+        meta: What it says about itself; ``origin`` names where it arises.
+        params: The class of its parameters.
+        levels: Its constants: what changes nothing, then levels 1 to 5.
+        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
+    """
+
+    name: str
+    meta: Metadata
+    params: type[P]
+    levels: Rows
+    declared: Mapping[int, str]
+
+    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> P:
+        """Draw everything that is random; the draws do not depend on ``strength``."""
+        ...
+
+    def frames(self, params: P, reel: Reel) -> Numbers:
+        """The number of the input frame that each output frame shows, int64 (reel.frames,)."""
+        ...
+
+    def heard(self, params: P, times_s: Times) -> Times:
+        """The time of the input's sound that is heard at each time of the output; outside it there is silence."""
+        ...
+
+
+AnyStressor: TypeAlias = TimingStressor[Any]

@@ -1,0 +1,40 @@
+"""Gaussian noise: a sensor in low light.
+
+Source: R2-Bench's toolbox, 19th type; constants of ImageNet-C.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.vision import noise
+from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.types import Frame, Metadata
+
+
+class GaussianNoise(Seeded):
+    """Adds independent normal noise to every channel of every pixel, anew in each frame."""
+
+    name = "vision.gaussian_noise.v1"
+    levels: Rows = ((0.0,), (0.08,), (0.12,), (0.18,), (0.26,), (0.38,))
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="adds independent normal noise to every channel of every pixel",
+        goal="a sensor in low light: edges and fine texture drown",
+        modality="image",
+        source="R2-Bench toolbox; constants of ImageNet-C",
+        truth="masks and boxes stay",
+        origin="sensor",
+    )
+
+    def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
+        """The frame with noise; cut off at 0 and 255, the fraction dropped as the release does."""
+        (deviation,) = between(self.levels, params.strength)
+        made = noise.normal(params.of_frame(index), frame.shape, scale=255.0 * deviation)
+        np.add(made, frame, out=made)
+        np.clip(made, 0.0, 255.0, out=made)
+        return made.astype(np.uint8)
+
+
+STRESSOR: VisionStressor[SeedParams] = GaussianNoise()

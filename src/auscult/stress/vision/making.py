@@ -1,0 +1,182 @@
+"""Perturb pictures and clips by name, and make them again from what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult import registry
+from auscult import rng as randomness
+from auscult.arrays.boxes import box_of, grown, window
+from auscult.errors import UsageError
+from auscult.stress.effect import Effect
+from auscult.stress.params import Params
+from auscult.stress.strength import strength_of
+from auscult.stress.vision.base import AnyStressor, MovingStressor
+from auscult.stress.vision.pictures import Picture, opened
+from auscult.types import Box, Frame, Mask, Stressed
+
+ROOM = "vision"
+
+
+def apply(
+    name: str, image: NDArray[np.uint8], *, severity: float | str = 3, seed: int = 0, key: str = ""
+) -> NDArray[np.uint8]:
+    """Perturb a picture or a clip.
+
+    Args:
+        name: ``vision.fog.v1``, or a short form such as ``fog``.
+        image: uint8: a picture, grey (H, W), RGB (H, W, 3) or RGBA (H, W, 4), or an RGB clip (T, H, W, 3).
+        severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 changes nothing.
+        seed: The run's seed.
+        key: What it is made for, an item's id; another key draws anew.
+
+    Returns:
+        A new array like ``image``. Transparency stays as it was.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The image is of another shape or type, or the severity is out of range.
+
+    Example:
+        >>> picture = np.full((60, 80, 3), 128, np.uint8)
+        >>> apply("gaussian_noise", picture, severity=3, seed=7).shape
+        (60, 80, 3)
+    """
+    return perturb(name, image, severity=severity, seed=seed, key=key).output
+
+
+def perturb(
+    name: str,
+    image: NDArray[np.uint8],
+    *,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+    masks: Sequence[Mask] | None = None,
+    boxes: Sequence[Box] | None = None,
+) -> Stressed[NDArray[np.uint8], Effect]:
+    """Perturb a picture or a clip, and tell how and what became of the truth.
+
+    Args:
+        name: As in ``apply``.
+        image: As in ``apply``.
+        severity: As in ``apply``.
+        seed: As in ``apply``.
+        key: As in ``apply``.
+        masks: Masks of objects, each bool (H, W), or (T, H, W) for a clip, that are to follow the pixels.
+        boxes: Boxes of objects of a picture, that are to follow the pixels.
+
+    Returns:
+        What was made, its parameters, and the masks and boxes where the pixels went.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The image, a mask or the severity does not fit.
+    """
+    stressor = load(name)
+    picture = opened(image)
+    rng = randomness.generator(seed, "stress", stressor.name, key)
+    params: Params = stressor.choose(rng, picture.shot, strength=strength_of(severity))
+    output = rendered(stressor, picture, [params] * len(picture.frames))
+    truth = moved(stressor, picture, params, masks=masks, boxes=boxes)
+    return Stressed(output=output, params=params.as_json(), truth=truth)
+
+
+def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) -> NDArray[np.uint8]:
+    """Make it again from recorded parameters, byte for byte.
+
+    Args:
+        name: The stressor and version that drew them.
+        image: What they were drawn for.
+        params_json: ``Stressed.params``, as it was or read back from JSON.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The image is of another shape or type.
+        InputError: The parameters are not this stressor's.
+    """
+    stressor = load(name)
+    picture = opened(image)
+    return rendered(stressor, picture, [stressor.params.from_json(params_json)] * len(picture.frames))
+
+
+def load(name: str) -> AnyStressor:
+    """A registered perturbation of pictures by its name.
+
+    Raises:
+        UnknownName: No such stressor of pictures.
+    """
+    short = name if "." in name else f"{ROOM}.{name}"
+    stressor: AnyStressor = registry.load("stressor", short)
+    return stressor
+
+
+def rendered(stressor: AnyStressor, picture: Picture, params: Sequence[Params]) -> NDArray[np.uint8]:
+    """Every frame by its own parameters, in the shape that was given.
+
+    Raises:
+        UsageError: The stressor gave something that is no frame of the same size.
+    """
+    return picture.closed([
+        frame_of(stressor, frame, one, index=index)
+        for index, (frame, one) in enumerate(zip(picture.frames, params, strict=True))
+    ])  # fmt: skip
+
+
+def frame_of(stressor: AnyStressor, frame: Frame, params: Params, *, index: int = 0) -> Frame:
+    """One frame, perturbed; a copy at strength 0.
+
+    Raises:
+        UsageError: The stressor gave something that is no frame of the same size.
+    """
+    if params.strength == 0.0:
+        return frame.copy()
+    made: object = stressor.render(frame, params, index=index)
+    if not isinstance(made, np.ndarray) or made.shape != frame.shape or made.dtype != np.uint8:
+        told = f"{made.dtype} {made.shape}" if isinstance(made, np.ndarray) else type(made).__name__
+        raise UsageError(
+            f"stressor {stressor.name} made {told}",
+            expected=f"uint8 {frame.shape}",
+            hint="the plug-in is at fault; its contract test shows where",
+        )
+    return made
+
+
+def moved(
+    stressor: AnyStressor,
+    picture: Picture,
+    params: Params,
+    *,
+    masks: Sequence[Mask] | None,
+    boxes: Sequence[Box] | None,
+) -> Effect:
+    """What became of masks and boxes; both stay where no pixel leaves its place.
+
+    Raises:
+        UsageError: A mask is not of the image's size, or boxes come with a clip.
+    """
+    checked = [picture.mask(mask) for mask in masks or ()]
+    if boxes is not None and len(picture.frames) != 1:
+        raise UsageError("boxes of a clip", expected="boxes of one picture", hint="give masks instead")
+    found: tuple[Box | None, ...] | None = None if boxes is None else tuple(boxes)
+    if isinstance(stressor, MovingStressor) and params.strength > 0.0:
+        checked = [np.stack([stressor.move(one, params, index=at) for at, one in enumerate(mask)]) for mask in checked]
+        size = picture.shot.height, picture.shot.width
+        found = None if boxes is None else tuple(box_of(stressor.move(_filled(box, size), params)) for box in boxes)
+    return Effect(masks=None if masks is None else tuple(picture.mask_back(mask) for mask in checked), boxes=found)
+
+
+def _filled(box: Box, size: tuple[int, int]) -> Mask:
+    filled = np.zeros(size, dtype=np.bool_)
+    filled[window(grown(box, 0, size))] = True
+    return filled
+
+
+def at_strength(params: Params, strength: float) -> Params:
+    """The same draws at another strength."""
+    return replace(params, strength=strength)

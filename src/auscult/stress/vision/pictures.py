@@ -1,0 +1,93 @@
+"""Pictures and clips as a list of RGB frames, and back into the shape that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import UsageError
+from auscult.stress.vision.base import Shot
+from auscult.types import Frame, Mask
+
+Form: TypeAlias = Literal["grey", "rgb", "rgba", "clip"]
+
+_EXPECTED = "uint8 (H, W), (H, W, 3), (H, W, 4) or (T, H, W, 3), none of them 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Picture:
+    """A picture or clip, opened.
+
+    Attributes:
+        frames: Its frames, each uint8 RGB (H, W, 3), C-contiguous.
+        form: What was given.
+        alpha: The transparency of an RGBA picture, (H, W).
+        shot: Its size.
+    """
+
+    frames: tuple[Frame, ...]
+    form: Form
+    alpha: NDArray[np.uint8] | None
+    shot: Shot
+
+    def closed(self, frames: Sequence[Frame]) -> NDArray[np.uint8]:
+        """Perturbed frames in the shape that was given."""
+        if self.form == "clip":
+            return np.stack(frames)
+        (frame,) = frames
+        if self.form == "grey":
+            return np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
+        return frame if self.alpha is None else np.dstack([frame, self.alpha])
+
+    def mask(self, mask: Mask) -> NDArray[np.bool_]:
+        """A mask frame by frame, (T, H, W).
+
+        Raises:
+            UsageError: It is not of the picture's size.
+        """
+        size = self.shot.height, self.shot.width
+        wanted = (len(self.frames), *size) if self.form == "clip" else size
+        if mask.shape != wanted or mask.dtype != np.bool_:
+            raise UsageError(f"a mask is {mask.dtype} {mask.shape}", expected=f"bool {wanted}")
+        return mask.reshape(len(self.frames), *size)
+
+    def mask_back(self, mask: NDArray[np.bool_]) -> Mask:
+        """The opposite of ``mask``; a copy."""
+        return mask.copy() if self.form == "clip" else mask[0].copy()
+
+
+def opened(image: object, *, rate_fps: float = 25.0) -> Picture:
+    """Open a picture or clip.
+
+    Raises:
+        UsageError: It is of another shape or type.
+    """
+    if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or 0 in image.shape:
+        told = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
+        raise UsageError(
+            f"the image is {told}", expected=_EXPECTED, hint="scale 16-bit or float pictures to 0..255 and cast them"
+        )
+    if image.ndim == 4 and image.shape[3] == 3:
+        frames = tuple(np.ascontiguousarray(frame) for frame in image)
+        return _picture(frames, "clip", rate_fps)
+    if image.ndim == 2:
+        return _picture((np.asarray(cv2.cvtColor(image, cv2.COLOR_GRAY2RGB), dtype=np.uint8),), "grey", rate_fps)
+    if image.ndim == 3 and image.shape[2] in {3, 4}:
+        frame = np.ascontiguousarray(image[..., :3])
+        if image.shape[2] == 3:
+            return _picture((frame,), "rgb", rate_fps)
+        return _picture((frame,), "rgba", rate_fps, alpha=image[..., 3].copy())
+    raise UsageError(f"the image is {image.dtype} {image.shape}", expected=_EXPECTED)
+
+
+def _picture(
+    frames: tuple[Frame, ...], form: Form, rate_fps: float, *, alpha: NDArray[np.uint8] | None = None
+) -> Picture:
+    height, width = frames[0].shape[:2]
+    shot = Shot(height=height, width=width, frames=len(frames), rate_fps=rate_fps)
+    return Picture(frames=frames, form=form, alpha=alpha, shot=shot)
