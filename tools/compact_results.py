@@ -5,8 +5,9 @@
     python tools/compact_results.py --out DIR --part calibration --few --weights W.onnx --calibration C.json
 
 The test part is for the card that ships; whoever changes the judge looks at the calibration part. --left-out
-SEQUENCE=DIR names weights that were trained without a sequence (DIR/weights.onnx, DIR/calibration.json); sequences that
-the shipped weights were trained on are left aside without them. DIR/gallery.html shows pictures of the data: it is for
+SEQUENCE=DIR names weights that were trained without a sequence (DIR/weights.onnx, DIR/calibration.json; see
+less_material.py); sequences that the shipped weights were trained on are left aside without them. --sequences measures
+those alone and writes their section of the page. DIR/gallery.html shows pictures of the data: it is for
 whoever has the data, and is never shipped.
 """
 
@@ -55,6 +56,11 @@ SHIPPED = {
 def main(arguments: Sequence[str]) -> int:
     """Measure and write; 0 when all is written."""
     options = _options(arguments)
+    if options.sequences:
+        PAGE.write_text(
+            placed(PAGE.read_text(encoding="utf-8"), "sequences", sequences_section(options)), encoding="utf-8"
+        )
+        return 0
     network = load_network(options.weights)
     judge = CompactJudge(network=network, calibration=load_calibration(options.calibration))
     amounts = FEW if options.few else Amounts()
@@ -173,17 +179,20 @@ class Loud:
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=os.environ.get("AUSCULT_DATA"), help="default: AUSCULT_DATA")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, help="needed but for --sequences")
     parser.add_argument("--weights", type=Path, default=WEIGHTS)
     parser.add_argument("--calibration", type=Path, default=CALIBRATION)
     parser.add_argument("--part", choices=PARTS, default="test")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--few", action="store_true", help="a little of each set, to see that all works")
     parser.add_argument("--left-out", action="append", default=[], metavar="SEQUENCE=DIR")
+    parser.add_argument("--sequences", action="store_true", help="write only the page's section of real sequences")
     parser.add_argument("--ship", action="store_true", help="copy into the repository what may be passed on")
     options = parser.parse_args(arguments)
     if options.data is None:
         parser.error("name the data with --data, or set AUSCULT_DATA")
+    if options.out is None and not options.sequences:
+        parser.error("name a folder with --out")
     if options.ship and (options.part != "test" or options.few):
         parser.error("only the whole card of the test part ships")
     options.data = Path(options.data)

@@ -47,7 +47,7 @@ DESIGNS: Mapping[str, Design] = {
     "crop + strip + cues, likeness": Design(likeness=True, cues=True),
 }
 TOGETHER: Mapping[str, Mapping[str, float]] = {
-    "what ships: crop + strip, likeness (.3); cues (.7)": {"crop + strip, likeness": 0.3, "cues": 0.7},
+    "crop + strip, likeness (.3); cues (.7)": {"crop + strip, likeness": 0.3, "cues": 0.7},
     "crop + strip (.2); the same with likeness (.2); cues (.6)": {
         "crop + strip": 0.2,
         "crop + strip, likeness": 0.2,

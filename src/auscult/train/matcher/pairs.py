@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -59,6 +59,32 @@ class Pair:
         return self.kind != "other"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """A sentence about one key frame, and the things on it that are large enough.
+
+    Attributes:
+        said: The sentence; its target is among the things, or it names nothing.
+        frame: uint8 RGB (H, W, 3).
+        things: Each thing's visible mask, bool (H, W).
+        categories: Each thing's category.
+    """
+
+    said: Expression
+    frame: Frame
+    things: Mapping[str, Mask]
+    categories: Mapping[str, str]
+
+    @property
+    def alike(self) -> tuple[str, ...]:
+        """Things of the target's category besides it."""
+        target = self.said.target
+        if target is None:
+            return ()
+        own = self.categories[target]
+        return tuple(name for name in self.things if name != target and self.categories[name] == own)
+
+
 def pairs_of(source: Source, scene: int, *, seed: int, options: SceneOptions, nulls: int = 1) -> Iterator[Pair]:
     """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing.
 
@@ -69,6 +95,15 @@ def pairs_of(source: Source, scene: int, *, seed: int, options: SceneOptions, nu
         options: Size and number of things.
         nulls: Most null expressions.
     """
+    rng = generator(seed, "pairs", scene)
+    for asked in asked_of(source, scene, seed=seed, options=options, nulls=nulls, rng=rng):
+        yield from _candidates(rng, asked, scene=scene)
+
+
+def asked_of(
+    source: Source, scene: int, *, seed: int, options: SceneOptions, nulls: int, rng: np.random.Generator
+) -> Iterator[Asked]:
+    """What is said of one scene, each at one of its key frames; arguments as in ``pairs_of``."""
     assets, shelf = source
     plan = choose(seed, scene, assets=assets, shelves={"train": shelf}, options=options)
     shots = Stage(plan, assets.looks).key_shots()
@@ -76,11 +111,13 @@ def pairs_of(source: Source, scene: int, *, seed: int, options: SceneOptions, nu
     targets = frozenset(
         one.id for one in plan.objects if one.id in targets_of(plan, shots) and one.look.category in shelf.targets
     )
-    rng = generator(seed, "pairs", scene)
+    categories = {one.id: one.look.category for one in plan.objects}
     for one in say(rng, facts, Wish(targets=targets, most=_SAID, nulls=nulls)):
         shown = [shot for shot in shots if _shows(plan, shot, one.target)]
         if shown:
-            yield from _candidates(rng, plan, shown[int(rng.integers(len(shown)))], said=one, scene=scene)
+            shot = shown[int(rng.integers(len(shown)))]
+            things = {thing.id: mask for thing, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)}
+            yield Asked(said=one, frame=shot.frame, things=things, categories=categories)
 
 
 def _shows(plan: ScenePlan, shot: Shot, target: str | None) -> bool:
@@ -92,16 +129,12 @@ def _enough(mask: Mask) -> bool:
     return bool(np.count_nonzero(mask) >= TARGET_SHARE * mask.size)
 
 
-def _candidates(
-    rng: np.random.Generator, plan: ScenePlan, shot: Shot, *, said: Expression, scene: int
-) -> Iterator[Pair]:
-    things = {one.id: mask for one, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)}
-    names = {one.id: one.look.category for one in plan.objects}
+def _candidates(rng: np.random.Generator, asked: Asked, *, scene: int) -> Iterator[Pair]:
+    things, said = asked.things, asked.said
     others = [name for name in things if name != said.target]
-    alike = [name for name in others if said.target is not None and names[name] == names[said.target]]
     drawn: list[tuple[Kind, Mask]] = []
     if others:
-        pool = alike if alike and rng.random() < 0.7 else others
+        pool = asked.alike if asked.alike and rng.random() < 0.7 else others
         drawn.append(("other", things[pool[int(rng.integers(len(pool)))]]))
     if said.target is not None:
         target = things[said.target]
@@ -110,12 +143,12 @@ def _candidates(
         on = 0.0 if said.target is None else np.count_nonzero(mask & things[said.target]) / np.count_nonzero(mask)
         yield Pair(
             scene=scene,
-            frame=shot.frame,
+            frame=asked.frame,
             mask=mask,
             text=said.text,
             family=said.family,
             kind=kind,
-            alike=bool(alike),
+            alike=bool(asked.alike),
             kept=float(on),
             null=said.target is None,
         )
