@@ -1,6 +1,7 @@
 # Every command shares one environment, .venv, made on first use. PYTHON picks the interpreter it is made from.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
+PERTURB := .venvs/perturb
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip install -q --disable-pip-version-check -c constraints.txt
 
@@ -33,13 +34,20 @@ $(VENV)/.peers: $(VENV)/.demo Makefile
 	$(PIP) --no-deps vos-benchmark
 	@touch $@
 
+# Packages that need another OpenCV than ours: compared with from outside, see bench/peers.py.
+$(PERTURB)/.done: Makefile
+	$(PYTHON) -m venv $(PERTURB)
+	$(PERTURB)/bin/python -m pip install -q --disable-pip-version-check imagecorruptions==1.1.2 \
+	  scikit-image==0.26.0 opencv-python==5.0.0.93 numpy==2.4.6 'audiomentations[extras]==0.43.1'
+	@touch $@
+
 demo: $(VENV)/.demo
 	$(VENV)/bin/auscult demo --overwrite
 
 test: $(VENV)/.core
 	$(PY) -m pytest -n auto -m "not slow and not peer and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip"
 
-test-all: $(VENV)/.peers
+test-all: $(VENV)/.peers $(PERTURB)/.done
 	$(PY) tools/test_extras.py
 	$(PY) -m pytest -n auto -m "slow or peer"
 
@@ -50,7 +58,7 @@ check: $(VENV)/.core
 	$(VENV)/bin/lint-imports
 	$(PY) tools/check_budgets.py
 
-bench: $(VENV)/.peers
+bench: $(VENV)/.peers $(PERTURB)/.done
 	$(PY) -m bench
 
 docs: $(VENV)/.core

@@ -15,6 +15,8 @@ MODULES = (
     "guessing",
     "seams",
     "proposals",
+    "vision_speed",
+    "sound_speed",
 )
 
 

@@ -17,6 +17,7 @@ ALLOWED_SKIPS = (
     "the extra `video` is not installed",
     "the extra `clip` is not installed",
     "vos-benchmark is not installed",
+    "the environment .venvs/perturb is not there",
 )
 
 

@@ -82,10 +82,13 @@ def entries(kind: str) -> tuple[Entry, ...]:
     if kind not in KINDS:
         raise UnknownName(f"there is no kind {kind!r}", expected=_listed(KINDS), hint=_nearest(kind, KINDS))
     found: dict[str, Entry] = {}
+    packages: dict[int, str] = {}  # reading a name parses the package's metadata: once for each
     for point in metadata.entry_points(group=KINDS[kind]):
         if _NAME.match(point.name) is None or not point.name.rpartition(".v")[2].isdigit():
             continue  # listed by `auscult doctor` as malformed
-        package = point.dist.name if point.dist is not None else "?"
+        if id(point.dist) not in packages:
+            packages[id(point.dist)] = point.dist.name if point.dist is not None else "?"
+        package = packages[id(point.dist)]
         if point.name not in found or package == BUILT_IN:  # nobody takes a built-in's name
             found[point.name] = Entry(kind, point.name, package, point)
     return tuple(found[name] for name in sorted(found))

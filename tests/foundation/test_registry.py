@@ -9,10 +9,19 @@ from auscult.errors import UnknownName
 
 
 def test_every_builtin_stressor_is_found_by_full_and_bare_name() -> None:
-    for entry in registry.entries("stressor"):
-        assert registry.find("stressor", entry.name).name == entry.name
-        bare = entry.name.split(".")[-2]
-        assert registry.find("stressor", bare).name.endswith(f".{bare}.v{entry.version}")
+    names = [entry.name for entry in registry.entries("stressor")]
+    bare = [name.split(".")[-2] for name in names]
+    for name, short in zip(names, bare, strict=True):
+        assert registry.find("stressor", name).name == name
+        if bare.count(short) == 1:
+            assert registry.find("stressor", short).name == name
+
+
+def test_a_bare_name_of_two_rooms_is_refused_and_both_are_told() -> None:
+    with pytest.raises(UnknownName) as caught:
+        registry.find("stressor", "impulse_noise")
+    assert "vision.impulse_noise.v1" in str(caught.value)
+    assert "sound.impulse_noise.v1" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["masks.erode.v1", "masks.erode", "erode.v1", "erode"])

@@ -1,7 +1,7 @@
 """Controlled test material: everything that can go wrong, made on purpose, with the truth of what was done.
 
 ``masks`` makes candidate masks with a known defect and an exact IoU; ``vision``, ``sound``, ``sentences`` and
-``timing`` perturb what a model is given. Rooms are loaded on first use.
+``timing`` perturb what a model is given, and ``recipe`` puts them together. Rooms are loaded on first use.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from auscult.stress import masks, sentences, sound, timing, vision
+    from auscult.stress import masks, recipe, sentences, sound, timing, vision
 
-__all__ = ["masks", "sentences", "sound", "timing", "vision"]
+__all__ = ["masks", "recipe", "sentences", "sound", "timing", "vision"]
 
 
 def __getattr__(name: str) -> Any:

@@ -31,7 +31,8 @@ class Effect:
         boxes: The given boxes where the pixels went; None for one that left the picture.
         frames: The number of the input frame that each output frame shows.
         silent_s: Spans in which the sound was taken away, (start, end) in seconds.
-        offset_s: How much later than its picture the sound of each output frame is heard, in seconds.
+        offset_s: How much later than its picture the sound at each output frame is: the time of the picture shown less
+            that of the sound heard, in seconds of the input.
         words: What changed in a sentence.
     """
 

@@ -59,7 +59,7 @@ class Params:
 def _plain(name: str, value: object, kind: type) -> Any:
     """A value of the kind that a field has; a whole number will do for a float, and nothing else for another."""
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) <= MOST_SEED else math.inf  # of more digits than a float can hold
     if type(value) is not kind:
         raise InputError(f"{name} is {value!r:.60}", expected=kind.__name__)
     if isinstance(value, float) and not math.isfinite(value):

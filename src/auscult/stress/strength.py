@@ -39,7 +39,7 @@ def strength_of(severity: float | str) -> float:
         return NAMED[severity]
     try:
         found = float(severity)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{severity!r} is no severity", expected=wanted) from error
     if isinstance(severity, bool) or not (math.isfinite(found) and 0.0 <= found <= STRONGEST):
         raise UsageError(f"the severity is {severity!r}", expected=wanted)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +20,9 @@ from auscult.stress.sentences.base import (
     Span,
     changes,
     edited,
-    free,
 )
+from auscult.stress.sentences.head_noun import head_span
+from auscult.stress.sentences.tokens import Guard
 from auscult.stress.strength import strength_of
 from auscult.types import Stressed
 
@@ -34,6 +37,7 @@ def apply(
     seed: int = 0,
     key: str = "",
     keep: Sequence[str] = (),
+    keep_head: bool = False,
 ) -> str:
     """Perturb a sentence.
 
@@ -43,7 +47,8 @@ def apply(
         severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 changes nothing.
         seed: The run's seed.
         key: What it is made for, an item's id; another key draws anew.
-        keep: Words or phrases that must stay as they are, such as the head noun.
+        keep: Words or phrases that must stay as they are, wherever they stand, whatever their case.
+        keep_head: Keep the head noun too, where ``head_noun`` finds one.
 
     Returns:
         The perturbed sentence; as it was where there is nothing to change.
@@ -56,7 +61,7 @@ def apply(
         >>> apply("mispunctuation", "the dog that barks after the horn", severity=0)
         'the dog that barks after the horn'
     """
-    return perturb(name, sentence, severity=severity, seed=seed, key=key, keep=keep).output
+    return perturb(name, sentence, severity=severity, seed=seed, key=key, keep=keep, keep_head=keep_head).output
 
 
 def perturb(
@@ -67,11 +72,12 @@ def perturb(
     seed: int = 0,
     key: str = "",
     keep: Sequence[str] = (),
+    keep_head: bool = False,
 ) -> Stressed[str, Effect]:
     """Perturb a sentence, and tell how and what was changed; arguments and errors as in ``apply``."""
     stressor = load(name)
     strength = strength_of(severity)
-    kept = spans_of(checked(sentence), keep)
+    kept = spans_of(checked(sentence), keep, head=keep_head)
     edits: tuple[Edit, ...] = ()
     if sentence and strength > 0.0:
         rng = randomness.generator(seed, "stress", stressor.name, key)
@@ -93,6 +99,7 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
     return edited(checked(sentence), Edits.from_json(params_json).edits)
 
 
+@cache
 def load(name: str) -> SentenceStressor:
     """A registered perturbation of sentences by its name.
 
@@ -104,16 +111,18 @@ def load(name: str) -> SentenceStressor:
     return stressor
 
 
-def spans_of(sentence: str, keep: Sequence[str]) -> tuple[Span, ...]:
-    """Where the phrases that must stay stand, whatever their case."""
-    low = sentence.lower()
-    found: list[Span] = []
-    for phrase in keep:
-        at = low.find(phrase.lower()) if phrase else -1
-        while at >= 0:
-            found.append((at, at + len(phrase)))
-            at = low.find(phrase.lower(), at + len(phrase))
-    return tuple(sorted(found))
+def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[Span, ...]:
+    """Where the phrases that must stay stand, whatever their case; with ``head``, the head noun too.
+
+    Raises:
+        UsageError: ``keep`` is one text, not several.
+    """
+    if isinstance(keep, str):
+        raise UsageError(f"keep is the text {keep!r:.40}", expected="a list of phrases")
+    phrases = [re.escape(phrase) for phrase in keep if phrase]
+    found = {match.span(1) for one in phrases for match in re.finditer(f"(?=({one}))", sentence, re.IGNORECASE)}
+    first = head_span(sentence) if head else None
+    return tuple(sorted(found if first is None else found | {first}))
 
 
 def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[Span]) -> tuple[Edit, ...]:
@@ -122,8 +131,9 @@ def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequ
     Raises:
         UsageError: The stressor broke that.
     """
+    guard = Guard.over(kept)
     apart = all(before.end <= after.start for before, after in pairwise(edits))
-    if not apart or not all(free((one.start, one.end), kept) for one in edits):
+    if not apart or not all(guard.free(one.start, one.end) for one in edits):
         raise UsageError(
             f"stressor {stressor.name} chose edits that overlap, or touched what must stay",
             hint="the plug-in is at fault; its contract test shows where",

@@ -1,6 +1,7 @@
 """Mispunctuation: stray punctuation marks inside the sentence.
 
-Source: R2-Bench, Table 1, source noise of text; the amounts of its toolbox.
+Source: R2-Bench, Table 1, source noise of text; the amounts of its toolbox: round(length x 0.04 x level) marks. Here a
+character is what a reader sees, so that no mark falls between a letter and its accent.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span, free
+from auscult.stress.sentences.base import Edit, SentenceStressor, Span
+from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
 
@@ -37,8 +39,9 @@ class Mispunctuation:
     ) -> Sequence[Edit]:
         """Draw distinct places and a mark for each."""
         (share,) = between(self.levels, strength)
-        places = [at for at in range(1, len(sentence)) if free((at, at), kept)]
-        count = min(round(share * len(sentence)), len(places))
+        guard, spans = Guard.over(kept), graphemes(sentence)
+        places = [at for at, _ in spans[1:] if guard.free(at, at)]
+        count = min(round(share * len(spans)), len(places))
         drawn = sorted(rng.choice(len(places), size=count, replace=False).tolist()) if count else []
         return [Edit(places[at], places[at], MARKS[int(rng.integers(len(MARKS)))]) for at in drawn]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -96,6 +96,16 @@ class MixingStressor(Protocol[P_contra]):
 
 
 AnyStressor: TypeAlias = SoundStressor[Any]
+
+
+def silences(stressor: AnyStressor) -> TypeGuard[SilencingStressor[Any]]:
+    """Whether it takes the sound away for a while; checking the whole protocol would take longer than a gain."""
+    return hasattr(stressor, "silent")
+
+
+def mixes(stressor: AnyStressor) -> TypeGuard[MixingStressor[Any]]:
+    """Whether it mixes in another sound."""
+    return hasattr(stressor, "mix")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,13 @@ from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.effect import Effect
 from auscult.stress.params import Params
-from auscult.stress.sound.base import AnyStressor, MixingStressor, SilencingStressor, Take
+from auscult.stress.sound.base import AnyStressor, Take, mixes, silences
 from auscult.stress.strength import strength_of
 from auscult.types import Samples, Stressed
 
 ROOM = "sound"
 MOST_HZ = 768_000
+_MOST_CHANNELS = 64
 _EXPECTED = "float32 or float64 (samples,) or (channels, samples), at least one sample, all finite"
 
 
@@ -75,12 +77,13 @@ def perturb(
     """
     stressor = load(name)
     given = opened(sound)
-    take = Take(samples=given.shape[1], channels=given.shape[0], rate_hz=_rate(rate_hz))
+    rate = _rate(rate_hz)
+    take = Take(samples=given.shape[1], channels=given.shape[0], rate_hz=rate)
     rng = randomness.generator(seed, "stress", stressor.name, key)
     params: Params = stressor.choose(rng, take, strength=strength_of(severity))
-    output = rendered(stressor, given, params, rate_hz=rate_hz, noise=noise)
+    output = rendered(stressor, given, params, rate_hz=rate, noise=noise)
     silent: tuple[tuple[float, float], ...] = ()
-    if isinstance(stressor, SilencingStressor) and params.strength > 0.0:
+    if silences(stressor) and params.strength > 0.0:
         silent = stressor.silent(params, take)
     return Stressed(output=output.reshape(np.shape(sound)), params=params.as_json(), truth=Effect(silent_s=silent))
 
@@ -101,6 +104,7 @@ def render(
     return made.reshape(np.shape(sound))
 
 
+@cache
 def load(name: str) -> AnyStressor:
     """A registered perturbation of sound by its name.
 
@@ -120,20 +124,21 @@ def rendered(
     Raises:
         UsageError: The stressor gave something of another shape or type, or mixes nothing in although there is noise.
     """
-    if noise is not None and not isinstance(stressor, MixingStressor):
+    if noise is not None and not mixes(stressor):
         raise UsageError(f"{stressor.name} mixes nothing in", hint="leave out the noise, or take background_noise")
     if params.strength == 0.0:
         return sound.copy()
-    if noise is not None and isinstance(stressor, MixingStressor):
-        return _checked(stressor.mix(sound, opened(noise), params, rate_hz=rate_hz), stressor, sound)
-    return _checked(stressor.render(sound, params, rate_hz=rate_hz), stressor, sound)
+    name = stressor.name
+    if noise is not None and mixes(stressor):
+        return _checked(stressor.mix(sound, opened(noise), params, rate_hz=rate_hz), sound, name=name)
+    return _checked(stressor.render(sound, params, rate_hz=rate_hz), sound, name=name)
 
 
-def _checked(made: object, stressor: AnyStressor, sound: Samples) -> Samples:
+def _checked(made: object, sound: Samples, *, name: str) -> Samples:
     if not isinstance(made, np.ndarray) or made.shape != sound.shape or made.dtype != np.float32:
         told = f"{made.dtype} {made.shape}" if isinstance(made, np.ndarray) else type(made).__name__
         raise UsageError(
-            f"stressor {stressor.name} made {told}",
+            f"stressor {name} made {told}",
             expected=f"float32 {sound.shape}",
             hint="the plug-in is at fault; its contract test shows where",
         )
@@ -155,13 +160,22 @@ def opened(sound: object) -> Samples:
         sound = sound / float(-np.iinfo(sound.dtype).min)
     elif sound.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
         raise UsageError(f"the sound is {told}", expected=_EXPECTED, hint="int16 and int32 will do as well")
-    found = np.ascontiguousarray(np.atleast_2d(sound), dtype=np.float32)
-    if not np.isfinite(found).all():
-        raise UsageError("the sound holds NaN or infinity", expected=_EXPECTED)
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
+        found = np.ascontiguousarray(np.atleast_2d(sound), dtype=np.float32)
+        flat = found.reshape(-1)
+        power = np.dot(flat, flat)  # one pass, where all is well
+    if not np.isfinite(power) and not np.isfinite(found).all():
+        raise UsageError("the sound holds NaN, infinity, or numbers beyond float32", expected=_EXPECTED)
+    if found.shape[0] > _MOST_CHANNELS and found.shape[0] > found.shape[1]:
+        raise UsageError(
+            f"the sound has {found.shape[0]} channels", expected="(channels, samples)", hint="transpose it"
+        )
     return found
 
 
-def _rate(rate_hz: int) -> int:
-    if isinstance(rate_hz, bool) or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:
-        raise UsageError(f"the rate is {rate_hz} Hz", expected=f"a whole number up to {MOST_HZ}")
-    return int(rate_hz)
+def _rate(rate_hz: object) -> int:
+    numeric = isinstance(rate_hz, int | float | np.integer) and not isinstance(rate_hz, bool)
+    rate = float(rate_hz) if numeric else 0.0  # type: ignore[arg-type]
+    if not (0 < rate <= MOST_HZ and rate.is_integer()):
+        raise UsageError(f"the rate is {rate_hz!r:.40} Hz", expected=f"a whole number up to {MOST_HZ}")
+    return int(rate)

@@ -1,5 +1,9 @@
-"""Perturbations of timing: sound that is early or late, that drifts away, frames that are lost or shown twice."""
+"""Perturbations of timing: sound that is early or late, that drifts away, frames that are lost or shown twice.
+
+One perturbation is one file; each registers as ``timing.<name>.v1``. Nobody else offers them, so their levels are ours.
+"""
 
 from auscult.stress.timing.base import Reel, TimingStressor
+from auscult.stress.timing.making import Footage, apply, perturb, render
 
-__all__ = ["Reel", "TimingStressor"]
+__all__ = ["Footage", "Reel", "TimingStressor", "apply", "perturb", "render"]

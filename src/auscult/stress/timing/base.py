@@ -65,11 +65,19 @@ class TimingStressor(Protocol[P]):
         ...
 
     def frames(self, params: P, reel: Reel) -> Numbers:
-        """The number of the input frame that each output frame shows, int64 (reel.frames,)."""
+        """The number of the input frame that each output frame shows, int64 (reel.frames,); it never falls."""
         ...
 
     def heard(self, params: P, times_s: Times) -> Times:
-        """The time of the input's sound that is heard at each time of the output; outside it there is silence."""
+        """The time of the input's sound that is heard at each time of the output.
+
+        Args:
+            params: What was drawn; ``params.strength`` is above 0 here.
+            times_s: Times of the output in seconds, float64 (n,), rising.
+
+        Returns:
+            float64 (n,), never falling. Before 0 and after the end of the sound there is silence.
+        """
         ...
 
 

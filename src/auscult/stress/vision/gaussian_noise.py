@@ -5,10 +5,11 @@ Source: R2-Bench's toolbox, 19th type; constants of ImageNet-C.
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
+from auscult.stress import noise
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision import noise
 from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
 from auscult.types import Frame, Metadata
 
@@ -31,10 +32,14 @@ class GaussianNoise(Seeded):
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame with noise; cut off at 0 and 255, the fraction dropped as the release does."""
         (deviation,) = between(self.levels, params.strength)
-        made = noise.normal(params.of_frame(index), frame.shape, scale=255.0 * deviation)
-        np.add(made, frame, out=made)
-        np.clip(made, 0.0, 255.0, out=made)
-        return made.astype(np.uint8)
+        # A whole number and noise, the fraction dropped, are that number and the noise's floor.
+        floors = np.floor(noise.normal_table() * np.float32(255.0 * deviation)).astype(np.int16)
+        rng = params.of_frame(index)
+        made = np.empty_like(frame)
+        for rows in noise.strips(frame):
+            drawn = np.take(floors, noise.words(rng, frame[rows].shape))
+            made[rows] = cv2.add(frame[rows], drawn, dtype=cv2.CV_8U).reshape(drawn.shape)
+        return made
 
 
 STRESSOR: VisionStressor[SeedParams] = GaussianNoise()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,7 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
     return rendered(stressor, picture, [stressor.params.from_json(params_json)] * len(picture.frames))
 
 
+@cache
 def load(name: str) -> AnyStressor:
     """A registered perturbation of pictures by its name.
 

@@ -44,7 +44,7 @@ class Picture:
             return np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
         return frame if self.alpha is None else np.dstack([frame, self.alpha])
 
-    def mask(self, mask: Mask) -> NDArray[np.bool_]:
+    def mask(self, mask: object) -> NDArray[np.bool_]:
         """A mask frame by frame, (T, H, W).
 
         Raises:
@@ -52,8 +52,9 @@ class Picture:
         """
         size = self.shot.height, self.shot.width
         wanted = (len(self.frames), *size) if self.form == "clip" else size
-        if mask.shape != wanted or mask.dtype != np.bool_:
-            raise UsageError(f"a mask is {mask.dtype} {mask.shape}", expected=f"bool {wanted}")
+        if not isinstance(mask, np.ndarray) or mask.shape != wanted or mask.dtype != np.bool_:
+            told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+            raise UsageError(f"a mask is {told}", expected=f"bool {wanted}")
         return mask.reshape(len(self.frames), *size)
 
     def mask_back(self, mask: NDArray[np.bool_]) -> Mask:

@@ -1,0 +1,132 @@
+"""Sound through MP3 and back, in memory: what the coding took away, and nothing moved.
+
+LAME codes and FFmpeg decodes, both through PyAV. The coder delays by 576 samples and the decoder by 529 (LAME's
+technical FAQ); both are taken back, so that what goes in at a sample comes out at it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.errors import OutputError, UsageError
+from auscult.types import Samples
+
+RATES_HZ: Final = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
+"""The rates that MP3 has: MPEG-2.5, MPEG-2 and MPEG-1, three each."""
+
+DELAY: Final = 576 + 529
+"""Samples by which coder and decoder are late together."""
+
+_MPEG_1_HZ: Final = 32_000
+_MPEG_2_HZ: Final = 16_000
+_KBPS_1: Final = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
+_KBPS_2: Final = (8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
+_KBPS_2_5: Final = (8, 16, 24, 32, 40, 48, 56, 64)
+_BLOCK: Final = 1152 * 128
+_MOST_CHANNELS: Final = 2
+_LAYOUTS: Final = ("mono", "stereo")
+# LAME's choice between care (0) and haste (9); 7 is what audiomentations codes with.
+_HASTE: Final = "7"
+
+
+def bitrates(rate_hz: int) -> tuple[int, ...]:
+    """The bitrates in kbit/s that MP3 has at one of its rates, rising."""
+    if rate_hz >= _MPEG_1_HZ:
+        return _KBPS_1
+    return _KBPS_2 if rate_hz >= _MPEG_2_HZ else _KBPS_2_5
+
+
+def nearest_bitrate(kbps: float, rate_hz: int) -> int:
+    """The bitrate that MP3 has at one of its rates and that is nearest; the lower of two."""
+    known = bitrates(rate_hz)
+    at = bisect_left(known, kbps)
+    return min(known[max(0, at - 1) : at + 1], key=lambda found: (abs(found - kbps), found))
+
+
+def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
+    """Code a sound and decode it.
+
+    Args:
+        sound: float32 (channels, samples), one or two channels, in [-1, 1].
+        rate_hz: One of ``RATES_HZ``.
+        kbps: One of ``bitrates(rate_hz)``, for all channels together.
+
+    Returns:
+        float32 of the same shape, aligned to the sample.
+
+    Raises:
+        ValueError: More channels, or a rate or bitrate that MP3 has not.
+        OutputError: It cannot be coded.
+        UsageError: The extra `sound` is not installed.
+    """
+    channels, samples = sound.shape
+    if not 1 <= channels <= _MOST_CHANNELS or rate_hz not in RATES_HZ or kbps not in bitrates(rate_hz):
+        raise ValueError(f"{channels} channels, {rate_hz} Hz and {kbps} kbit/s are not MP3's")
+    av = _load_av()
+    layout = _LAYOUTS[channels - 1]
+    found = np.zeros((channels, DELAY + samples), dtype=np.float32)
+    place = 0
+    try:
+        coder = _coder(av, layout, rate_hz=rate_hz, kbps=kbps)
+        decoder = av.CodecContext.create("mp3float", "r")
+        decoder.thread_count = 1
+        for heard in _decoded(av, coder, decoder, frames=_frames(av, sound, layout, rate_hz=rate_hz)):
+            piece = heard.to_ndarray()[:, : found.shape[1] - place]
+            found[:, place : place + piece.shape[1]] = piece
+            place += piece.shape[1]
+    except (av.error.FFmpegError, MemoryError) as error:
+        raise OutputError(f"the sound cannot be coded as MP3: {error}") from error
+    return np.ascontiguousarray(found[:, DELAY:])
+
+
+def _load_av() -> Any:
+    try:
+        import av
+    except ImportError as error:
+        raise UsageError(
+            "coding MP3 needs the extra `sound`", expected="the package av", hint="pip install 'auscult[sound]'"
+        ) from error
+    return av
+
+
+def _coder(av: Any, layout: str, *, rate_hz: int, kbps: int) -> Any:
+    coder = av.CodecContext.create("libmp3lame", "w")
+    coder.sample_rate = rate_hz
+    coder.layout = layout
+    coder.format = "fltp"
+    coder.bit_rate = kbps * 1000
+    coder.time_base = Fraction(1, rate_hz)
+    coder.thread_count = 1
+    coder.options = {"compression_level": _HASTE}
+    return coder
+
+
+def _frames(av: Any, sound: Samples, layout: str, *, rate_hz: int) -> Iterator[Any]:
+    """The sound in pieces, and silence until all of it has come out of the decoder."""
+    silence = np.zeros((sound.shape[0], 2 * DELAY), dtype=np.float32)
+    place = 0
+    for piece in [*(sound[:, start : start + _BLOCK] for start in range(0, sound.shape[1], _BLOCK)), silence]:
+        frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(piece), format="fltp", layout=layout)
+        frame.sample_rate = rate_hz
+        frame.time_base = Fraction(1, rate_hz)
+        frame.pts = place
+        place += piece.shape[1]
+        yield frame
+
+
+def _packets(coder: Any, frames: Iterator[Any]) -> Iterator[Any]:
+    for frame in frames:
+        yield from coder.encode(frame)
+    yield from coder.encode(None)
+
+
+def _decoded(av: Any, coder: Any, decoder: Any, *, frames: Iterator[Any]) -> Iterator[Any]:
+    for packet in _packets(coder, frames):
+        # The bytes alone: packets also say how much to skip, which versions of FFmpeg do not follow alike.
+        yield from decoder.decode(av.Packet(bytes(packet)))
+    yield from decoder.decode(None)

@@ -1,0 +1,181 @@
+"""Recipes that are drawn, one for each item: the release's mix, and what can occur in a place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from auscult.errors import NothingToDo, UnknownName, UsageError
+from auscult.rng import generator
+from auscult.stress.occurrence import apart, barred, tags_of
+from auscult.stress.recipe_parts import MORE, PAPER, ROOMS, Recipe, full_names
+from auscult.stress.recipe_sweep import recipe_of
+from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, Schedule
+from auscult.stress.strength import strength_of
+
+MOST: Final = 2
+"""How many perturbations are drawn for one item at most (R2-Bench, Sec. 3.2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """A way to draw a recipe for each item.
+
+    Attributes:
+        name: ``release``, ``r2bench`` or ``paper``.
+        summary: One line: what it draws.
+        schedule: How strength goes through a clip.
+        pictures: What is drawn of pictures, short names.
+        both: The share of items with picture and guidance perturbed.
+        picture_only: The share with the picture perturbed only; the guidance only in the rest.
+    """
+
+    name: str
+    summary: str
+    schedule: Schedule
+    pictures: tuple[str, ...]
+    both: float = 0.2
+    picture_only: float = 0.4
+
+    def recipe(
+        self,
+        *,
+        seed: int,
+        key: str,
+        guidance: str | None = "sentences",
+        severity: float | str | None = None,
+        place: str | None = None,
+    ) -> Recipe:
+        """Draw the recipe of one item.
+
+        Args:
+            seed: The run's seed.
+            key: The item's id.
+            guidance: What tells the model what to look for: ``sentences`` or ``sound``; None where nothing does, and
+                the picture is perturbed always.
+            severity: 0..5, ``low``, ``medium`` or ``high``; drawn among 1, 3 and 5 where left out.
+            place: Draw only what can occur there; the release asks for none.
+
+        Raises:
+            UnknownName: No such place.
+            UsageError: No such guidance, or the severity is out of range.
+            NothingToDo: Nothing can occur in that place.
+        """
+        if guidance not in {None, "sentences", "sound"}:
+            raise UsageError(f"the guidance is {guidance!r:.40}", expected="sentences, sound or None")
+        rng = generator(seed, "preset", self.name, key)
+        share, level = rng.uniform(), LEVELS[int(rng.integers(len(LEVELS)))]
+        strength = level if severity is None else strength_of(severity)
+        names: list[str] = []
+        if guidance is None or share < self.both + self.picture_only:
+            pool = _pool("vision", self.pictures, place)
+            names += pool if self.schedule.draws_types else [_one(pool, rng)]
+        if guidance is not None and not self.both <= share < self.both + self.picture_only:
+            pool = _pool(guidance, PAPER[guidance], place)
+            fitting = [name for name in pool if place is None or not any(apart(name, other) for other in names)]
+            names.append(_one(fitting or pool, rng))
+        return recipe_of(names, strength, schedule=self.schedule)
+
+
+def preset(name: str) -> Preset:
+    """A preset by its name.
+
+    Raises:
+        UnknownName: No such preset.
+    """
+    if name in PRESETS:
+        return PRESETS[name]
+    close = difflib.get_close_matches(name, list(PRESETS), n=2)
+    raise UnknownName(
+        f"there is no preset {name!r:.60}",
+        expected=f"one of: {', '.join(PRESETS)}",
+        hint=f"did you mean {' or '.join(close)}?" if close else "",
+    )
+
+
+def drawn(
+    rooms: Sequence[str] = ("vision",),
+    *,
+    seed: int,
+    key: str,
+    most: int = MOST,
+    place: str | None = None,
+    severity: float | str | None = None,
+    schedule: Schedule = STATIC,
+) -> Recipe:
+    """Draw a recipe of one to ``most`` perturbations that can occur together, and in a place.
+
+    Args:
+        rooms: Where from: the paper's kinds of each, and the kinds of timing.
+        seed: The run's seed.
+        key: The item's id.
+        most: At most so many.
+        place: One of ``occurrence.places()``, or several with a plus; None for anywhere.
+        severity: 0..5, ``low``, ``medium`` or ``high``; drawn among 1, 3 and 5 where left out.
+        schedule: How strength goes through a clip; not one that draws types.
+
+    Raises:
+        UnknownName: No such place.
+        UsageError: No such room, ``most`` is below 1, or the schedule draws types.
+        NothingToDo: Nothing can occur in that place.
+    """
+    if not rooms or not set(rooms) <= set(ROOMS):
+        raise UsageError(f"rooms are {', '.join(rooms) or 'none'}", expected=f"some of: {', '.join(ROOMS)}")
+    if most < 1:
+        raise UsageError(f"at most {most} perturbations", expected="1 or more")
+    if schedule.draws_types:
+        raise UsageError(f"schedule {schedule.name} draws types itself", hint="take the preset `paper`")
+    rng = generator(seed, "drawn", key)
+    level = LEVELS[int(rng.integers(len(LEVELS)))]
+    pool = [name for room in rooms for name in _pool(room, PAPER[room], place, refuse=False)]
+    names: list[str] = []
+    for _ in range(int(rng.integers(1, most + 1))):
+        fitting = [name for name in pool if not any(apart(name, other) for other in names)]
+        names += [_one(fitting, rng)] if fitting else []
+    if not names:
+        raise NothingToDo(f"nothing of {', '.join(rooms)} occurs in {place}")
+    return recipe_of(names, level if severity is None else strength_of(severity), schedule=schedule)
+
+
+def _pool(room: str, kinds: Sequence[str], place: str | None, *, refuse: bool = True) -> list[str]:
+    names = full_names(kinds, [room])
+    found = [name for name in names if place is None or not barred(name, tags_of(place))]
+    if refuse and not found:
+        raise NothingToDo(f"nothing of {room} occurs in {place}")
+    return found
+
+
+def _one(names: Sequence[str], rng: np.random.Generator) -> str:
+    return names[int(rng.integers(len(names)))]
+
+
+PRESETS: Final[Mapping[str, Preset]] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            Preset(
+                name="release",
+                summary="20 % of items with picture and guidance perturbed, 40 % each alone; one type for a clip",
+                schedule=STATIC,
+                pictures=(*PAPER["vision"], *MORE),
+            ),
+            Preset(
+                name="r2bench",
+                summary="the release's mix; the type stays in a clip, the severity is drawn for every frame",
+                schedule=SCHEDULES["r2bench"],
+                pictures=(*PAPER["vision"], *MORE),
+            ),
+            Preset(
+                name="paper",
+                summary="the release's shares over the paper's 16 types; type and severity are drawn for every frame",
+                schedule=SCHEDULES["paper"],
+                pictures=PAPER["vision"],
+            ),
+        )
+    }
+)

@@ -1,0 +1,142 @@
+"""The package's own small English lexicon: classes of words, and the forms of verbs and nouns in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from auscult.language.morphology import ing, is_plural, plural
+from auscult.stress.sentences import data
+
+_VOWELS = "aeiou"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexicon:
+    """Words by class, all in small letters.
+
+    Attributes:
+        determiners: ``the``, ``two``-like words not among them.
+        numbers: ``two``, ``third``.
+        many: Words after which a noun is plural.
+        pronouns: ``she``, ``something``.
+        relatives: Words that begin a clause.
+        prepositions: ``behind``.
+        conjunctions: ``and``.
+        auxiliaries: ``is``, ``can``.
+        negations: ``not``, ``without``.
+        adverbs: ``slowly``.
+        adjectives: ``left``, ``red``.
+        nouns: One of each.
+        groups: Nouns that stand for the noun after ``of``: ``pair``.
+        verbs: Base forms.
+        thirds: ``barks`` to ``bark``.
+        ings: ``barking`` to ``bark``.
+        pasts: ``sang`` to ``sing``.
+        participles: ``sung`` to ``sing``.
+        past_of: ``sing`` to ``sang``.
+        irregular: Verbs whose past is not made by rule.
+        singulars: ``men`` to ``man``, of irregular nouns.
+        function_words: Words that are never a noun.
+        closing: Words that end a noun phrase wherever they stand.
+        known: Every word and form above, and some more common words.
+    """
+
+    determiners: frozenset[str]
+    numbers: frozenset[str]
+    many: frozenset[str]
+    pronouns: frozenset[str]
+    relatives: frozenset[str]
+    prepositions: frozenset[str]
+    conjunctions: frozenset[str]
+    auxiliaries: frozenset[str]
+    negations: frozenset[str]
+    adverbs: frozenset[str]
+    adjectives: frozenset[str]
+    nouns: frozenset[str]
+    groups: frozenset[str]
+    verbs: frozenset[str]
+    thirds: Mapping[str, str]
+    ings: Mapping[str, str]
+    pasts: Mapping[str, str]
+    participles: Mapping[str, str]
+    past_of: Mapping[str, str]
+    irregular: frozenset[str]
+    singulars: Mapping[str, str]
+    function_words: frozenset[str]
+    closing: frozenset[str]
+    known: frozenset[str]
+
+    def singular(self, noun: str) -> str:
+        """One of several; the word itself where it is not known as a plural."""
+        if noun in self.singulars:
+            return self.singulars[noun]
+        if noun in self.nouns or not is_plural(noun):
+            return noun
+        could = [one for one in (noun[:-3] + "y", noun[:-2], noun[:-1]) if plural(one) == noun]
+        listed = [one for one in could if one in self.nouns]
+        by_rule = [one for one in could if one.endswith(("s", "x", "z", "ch", "sh", "y")) or one + "s" == noun]
+        return [*listed, *by_rule, noun][0]
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Read the lexicon and make the forms; about 1,000 words, a few milliseconds, once."""
+    told = data.read("lexicon")
+    classes = {name: frozenset(text.split()) for name, text in told.items() if isinstance(text, str)}
+    forms = _verb_forms(classes["verbs"], told["irregular_verbs"])
+    nouns = classes["nouns"] | classes["groups"] | set(told["irregular_plurals"])
+    pasts, participles = forms["pasts"], forms["participles"]
+    listed = frozenset().union(*(found for name, found in classes.items() if name != "source"))
+    plurals = {plural(noun) for noun in nouns}
+    known = listed.union(nouns, plurals, forms["thirds"], forms["ings"], pasts, participles)
+    grammar = ("determiners", "pronouns", "relatives", "prepositions", "conjunctions", "auxiliaries", "adverbs")
+    function_words = frozenset().union(*(classes[name] for name in (*grammar, "negations", "numbers")))
+    named = ("determiners", "numbers", "many", "pronouns", "relatives", "prepositions", "conjunctions")
+    more = ("auxiliaries", "negations", "adverbs", "adjectives", "groups", "verbs")
+    return Lexicon(
+        **{name: classes[name] for name in (*named, *more)},
+        nouns=frozenset(nouns),
+        thirds=MappingProxyType(forms["thirds"]),
+        ings=MappingProxyType(forms["ings"]),
+        pasts=MappingProxyType(pasts),
+        participles=MappingProxyType(participles),
+        past_of=MappingProxyType({verb: past for past, verb in pasts.items()}),
+        irregular=frozenset(told["irregular_verbs"]),
+        singulars=MappingProxyType({many: one for one, many in told["irregular_plurals"].items()}),
+        function_words=function_words - {"one"},
+        closing=classes["prepositions"] | classes["relatives"] | classes["auxiliaries"],
+        known=known,
+    )
+
+
+def _verb_forms(verbs: frozenset[str], irregular: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, Any]] = {"thirds": {}, "ings": {}, "pasts": {}, "participles": {}}
+    for verb in sorted(verbs):
+        third_form = third(verb)
+        past, participle = irregular[verb].split() if verb in irregular else (regular_past(verb),) * 2
+        for kind, form in zip(found, (third_form, ing(third_form), past, participle), strict=True):
+            found[kind].setdefault(form, verb)
+    return found
+
+
+def third(verb: str) -> str:
+    """A verb in the third person: ``watch`` gives ``watches``."""
+    if verb == "have":
+        return "has"
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return verb + "es"
+    return verb[:-1] + "ies" if verb.endswith("y") and verb[-2:-1] not in _VOWELS else verb + "s"
+
+
+def regular_past(verb: str) -> str:
+    """The past as by rule, right or wrong: ``bark`` gives ``barked``, ``hold`` ``holded``."""
+    if verb.endswith("e"):
+        return verb + "d"
+    if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
+        return verb[:-1] + "ied"
+    stem = ing(third(verb)).removesuffix("ing")
+    return stem + "ed"

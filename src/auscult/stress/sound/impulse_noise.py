@@ -1,0 +1,79 @@
+"""Impulse noise: clicks of switches, loose plugs and scratched records.
+
+Source: R2-Bench, Table 1, sensor noise of sound, whose release has an impulse response in its place. The constants are
+ours: from 2 clicks a second at a tenth of full scale to 32 at most of it. A click is a damped cosine: the same in all
+channels, as from one cable, at once there and gone within 4 ms. What a level adds, the next one keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.stress.params import seed_from
+from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.types import Metadata, Samples
+
+_DECAY_S: Final = (0.0001, 0.0005)
+"""Time in which a click falls to 1/e."""
+_PITCH_HZ: Final = (500.0, 8000.0)
+_LENGTH: Final = 8.0
+"""How long a click is made, in times of its decay."""
+
+
+class ImpulseNoise:
+    """Adds clicks at random places."""
+
+    name = "sound.impulse_noise.v1"
+    params = SeedParams
+    levels: Rows = ((0.0, 0.0), (2.0, 0.1), (4.0, 0.2), (8.0, 0.35), (16.0, 0.55), (32.0, 0.8))
+    """Clicks per second, greatest peak of a click in full scale."""
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="adds short clicks at random places",
+        goal="a model that takes any sudden sound for an event",
+        modality="sound",
+        source="R2-Bench, Sec. 3.1, Table 1; constants are ours",
+        truth="who sounds when stays; the clicks belong to nobody",
+        origin="sensor",
+    )
+
+    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> SeedParams:
+        """Draw the seed."""
+        del take
+        return SeedParams(strength=strength, seed=seed_from(rng))
+
+    def render(self, sound: Samples, params: SeedParams, *, rate_hz: int) -> Samples:
+        """The sound with the clicks; a short sound has one at least."""
+        per_second, peak = between(self.levels, params.strength)
+        samples = sound.shape[1]
+        many = max(1.0, per_second * samples / rate_hz)
+        draws = self._draws(params, count=max(1, math.ceil(self.levels[-1][0] * samples / rate_hz)))
+        track = np.zeros(samples, dtype=np.float32)
+        for at in range(math.ceil(many)):
+            place, size, sign, decay, pitch = draws[at]
+            start = min(int(place * samples), samples - 1)
+            click = _click(decay, pitch, rate_hz=rate_hz)[: samples - start]
+            height = peak * (0.5 + 0.5 * size) * min(1.0, many - at) * (1.0 if sign < 0.5 else -1.0)
+            track[start : start + len(click)] += np.float32(height) * click
+        return sound + track
+
+    def _draws(self, params: SeedParams, *, count: int) -> NDArray[np.float64]:
+        """Place, size, sign, decay and pitch of every click of the strongest level, each 0..1, (count, 5)."""
+        return params.stream("clicks").uniform(size=(count, 5))
+
+
+def _click(decay: float, pitch: float, *, rate_hz: int) -> Samples:
+    """A click of peak 1 at its first sample, (samples,)."""
+    decay_s = _DECAY_S[0] + decay * (_DECAY_S[1] - _DECAY_S[0])
+    pitch_hz = min(_PITCH_HZ[0] * (_PITCH_HZ[1] / _PITCH_HZ[0]) ** pitch, 0.45 * rate_hz)
+    times_s = np.arange(math.ceil(_LENGTH * decay_s * rate_hz)) / rate_hz
+    click: Samples = (np.exp(-times_s / decay_s) * np.cos(2.0 * math.pi * pitch_hz * times_s)).astype(np.float32)
+    return click
+
+
+STRESSOR: SoundStressor[SeedParams] = ImpulseNoise()

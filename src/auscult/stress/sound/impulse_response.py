@@ -1,0 +1,136 @@
+"""Impulse response: the sound is heard through a place and a device that answer for long.
+
+The responses are made: direct sound, a dozen early echoes, then noise whose high tones die first. The five recordings
+of the release carry no licence; ours have their lengths (its fifth is shorter than its fourth), and reverberation grows
+from level to level. A response has energy 1, so that white noise keeps its loudness; audiomentations scales its output
+to a peak instead, which makes the filter depend on the sound.
+
+Source: R2-Bench, Table 1, sensor noise of sound; Moorer, "About this reverberation business", Computer Music Journal 3
+(1979): decaying noise in place of a recorded tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, log
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+import numpy as np
+
+from auscult.stress.params import seed_from
+from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.sound.convolution import convolve, power_of_two
+from auscult.stress.sound.noise_makers import moving
+from auscult.stress.strength import Rows, between
+from auscult.types import Metadata, Samples
+
+_DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "lengths of the release's recordings: its fifth is short"})
+_FRAME_S: Final = 0.008
+_ECHOES: Final = 12
+_ECHO_SHARE: Final = 0.3  # of the reverberation's energy
+_FADE: Final = 0.1  # of the length, at the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseParams(SeedParams):
+    """Parameters of the impulse response.
+
+    Attributes:
+        damping: How fast high tones die, 0 (at 6 kHz twice as fast as low ones) to 1 (at 1.5 kHz).
+        gap: How long after the direct sound the first echo comes, 0 (2 ms) to 1 (20 ms).
+    """
+
+    damping: float
+    gap: float
+
+    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"damping": (0.0, 1.0), "gap": (0.0, 1.0)}
+
+
+class ImpulseResponse:
+    """Filters the sound by a synthetic impulse response."""
+
+    name = "sound.impulse_response.v1"
+    params = ResponseParams
+    # Length and time for low tones to decay by 60 dB, in seconds; energy of what follows the direct sound in dB of it.
+    levels: Rows = (
+        (0.6, 0.4, -90.0),
+        (0.6, 0.4, -8.0),
+        (1.27, 0.8, -5.0),
+        (2.61, 1.4, -2.0),
+        (3.01, 1.9, 1.0),
+        (2.6, 2.3, 4.0),
+    )
+    declared = _DECLARED
+    meta = Metadata(
+        summary="filters the sound by a synthetic impulse response of a place and a device",
+        goal="a model that knows a source by its onsets or by a dry recording",
+        modality="sound",
+        source="R2-Bench, Sec. 3.1, Table 1",
+        truth="who sounds when stays; the response outlasts the sound by up to three seconds",
+        origin="sensor",
+    )
+
+    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> ResponseParams:
+        """Draw how fast high tones die, the gap before the first echo, and a seed for the rest."""
+        del take
+        damping, gap = rng.random(2).tolist()
+        return ResponseParams(strength=strength, seed=seed_from(rng), damping=damping, gap=gap)
+
+    def render(self, sound: Samples, params: ResponseParams, *, rate_hz: int) -> Samples:
+        """The sound through the response, cut where the sound ends; the same for all channels."""
+        return convolve(sound, self.response(params, rate_hz=rate_hz))
+
+    def response(self, params: ResponseParams, *, rate_hz: int) -> Samples:
+        """The response, float32 (taps,): energy 1, the direct sound first."""
+        length_s, rt60_s, wet_db = between(self.levels, params.strength)
+        taps = max(2, ceil(length_s * rate_hz))
+        gap = max(1, round((0.002 + 0.018 * params.gap) * rate_hz))
+        made = np.zeros(taps, dtype=np.float32)
+        made[gap:] = _tail(taps - gap, rt60_s, params=params, rate_hz=rate_hz)
+        _scale(made, 1.0 - _ECHO_SHARE)
+        made += _echoes(taps, gap, params=params, rate_hz=rate_hz)
+        _scale(made, 10.0 ** (wet_db / 10.0))
+        made[0] = 1.0
+        _scale(made, 1.0)
+        return made
+
+
+def _tail(taps: int, rt60_s: float, *, params: ResponseParams, rate_hz: int) -> Samples:
+    """Noise that decays, in each band at its own pace, and fades out at its end."""
+    hop = power_of_two(max(2, round(_FRAME_S * rate_hz)))
+    frequencies = np.arange(hop + 1) * (rate_hz / (2 * hop))
+    turning_hz = 6000.0 * 0.25**params.damping
+    paces = 3.0 * log(10.0) / rt60_s * (1.0 + frequencies / turning_hz)
+    frames = -(-taps // hop) + 1
+    times = np.arange(frames, dtype=np.float32) * np.float32(hop / rate_hz)
+    magnitudes = np.exp(-times[:, None] * paces.astype(np.float32))
+    magnitudes[-1] = 0.0  # what fades into the beginning
+    magnitudes[:, 0] = 0.0
+    tail = moving(magnitudes, params.stream("response"))[:taps]
+    fade = max(1, int(_FADE * taps))
+    tail[-fade:] *= np.linspace(1.0, 0.0, fade, dtype=np.float32)
+    return tail
+
+
+def _echoes(taps: int, gap: int, *, params: ResponseParams, rate_hz: int) -> Samples:
+    """Early echoes in the 60 ms from the gap on, quieter as they come later; of energy ``_ECHO_SHARE``."""
+    rng = params.stream("echoes")
+    delays_s, signs = rng.uniform(0.0, 0.06, _ECHOES), rng.integers(2, size=_ECHOES) * 2 - 1
+    echoes = np.zeros(taps, dtype=np.float32)
+    places = gap + np.rint(delays_s * rate_hz).astype(np.int64)
+    heights = (signs * np.exp(-delays_s / 0.03)).astype(np.float32)
+    np.add.at(echoes, places[places < taps], heights[places < taps])
+    _scale(echoes, _ECHO_SHARE)
+    return echoes
+
+
+def _scale(made: Samples, energy: float) -> None:
+    """Give a response an energy, in place."""
+    has = float(np.dot(made, made))
+    if has > 0.0:
+        made *= np.float32(np.sqrt(energy / has))
+
+
+STRESSOR: SoundStressor[ResponseParams] = ImpulseResponse()

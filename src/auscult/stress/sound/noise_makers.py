@@ -1,0 +1,198 @@
+"""Noises made from a seed: no recording is shipped.
+
+Each is one period of sound that goes on without a seam when it is repeated, for it is made as a spectrum, or of whole
+turns. Randomness comes in quarter turns of phase (+-1 +-j): exact on every machine, and of a normal distribution once
+many are summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.stress.sound.convolution import power_of_two, sounds_of, spectra_of
+from auscult.types import Samples
+
+Spectrum: TypeAlias = NDArray[np.complex64]
+Maker: TypeAlias = Callable[[int, int, np.random.Generator], Samples]
+
+LONGEST_S: Final = 20.0
+"""The longest period that is made; a longer sound hears it again."""
+_SHORTEST_S: Final = 0.5
+_LOWEST_HZ: Final = 20.0
+_FRAME_S: Final = 0.02
+
+
+def make(kind: str, samples: int, *, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """A noise.
+
+    Args:
+        kind: One of ``MAKERS``.
+        samples: The length needed, 1 or more.
+        rate_hz: Samples per second.
+        rng: What the noise follows from.
+
+    Returns:
+        One period, float32 (samples,): at least as long as needed, or ``LONGEST_S``; its root mean square is 1.
+    """
+    period = min(max(samples, round(_SHORTEST_S * rate_hz)), round(LONGEST_S * rate_hz))
+    made = MAKERS[kind](power_of_two(max(period, 64)), rate_hz, rng)
+    loud = float(np.sqrt(np.dot(made, made) / made.size))
+    return made / np.float32(loud) if loud > 0.0 else made
+
+
+def quarter_turns(rng: np.random.Generator, shape: tuple[int, ...]) -> Spectrum:
+    """Spectra of random phase and of magnitude 1."""
+    count = 2 * int(np.prod(shape))
+    bits = np.unpackbits(np.frombuffer(rng.bytes((count + 7) // 8), dtype=np.uint8), count=count)
+    parts = bits.astype(np.float32)
+    parts *= np.float32(np.sqrt(2.0))
+    parts -= np.float32(np.sqrt(0.5))
+    spectra: Spectrum = parts.view(np.complex64).reshape(shape)
+    return spectra
+
+
+def moving(magnitudes: NDArray[np.float32], rng: np.random.Generator) -> Samples:
+    """Noise whose spectrum changes with time.
+
+    Args:
+        magnitudes: (frames, bins): of each frame, at frequencies from 0 to half the rate; a power of two and one bins.
+        rng: What the phases follow from.
+
+    Returns:
+        float32 (frames * (bins - 1),): frames of two hops, faded into one another so that powers add up; the last
+        fades into the first.
+    """
+    frames, bins = magnitudes.shape
+    hop = bins - 1
+    spectra = quarter_turns(rng, (frames, bins))
+    spectra *= magnitudes
+    pieces = sounds_of(spectra)
+    pieces *= np.sin(np.pi * (np.arange(2 * hop) + 0.5) / (2 * hop)).astype(np.float32)
+    made = pieces[:, :hop]
+    made[1:] += pieces[:-1, hop:]
+    made[0] += pieces[-1, hop:]
+    return np.ascontiguousarray(made).reshape(-1)
+
+
+def _frequencies(period: int, rate_hz: int) -> NDArray[np.float32]:
+    frequencies = np.arange(period // 2 + 1, dtype=np.float32)
+    frequencies *= np.float32(rate_hz / period)
+    return frequencies
+
+
+def _sloped(period: int, rate_hz: int, power: float) -> NDArray[np.float32]:
+    """Magnitudes f^power, none below what is heard."""
+    magnitudes = _frequencies(period, rate_hz)
+    silent = int(np.searchsorted(magnitudes, _LOWEST_HZ))
+    magnitudes[silent:] **= np.float32(power)
+    magnitudes[:silent] = 0.0
+    return magnitudes
+
+
+def _sounding(spectrum: Spectrum) -> Samples:
+    sound: Samples = sounds_of(spectrum[None])[0]
+    return sound
+
+
+def _pink(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """As much power in every octave: many things at once."""
+    return _sounding(quarter_turns(rng, (period // 2 + 1,)) * _sloped(period, rate_hz, -0.5))
+
+
+def _brown(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """Power falling with the square of the frequency: wind, far traffic."""
+    return _sounding(quarter_turns(rng, (period // 2 + 1,)) * _sloped(period, rate_hz, -1.0))
+
+
+def _hum(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """The mains, 50 or 60 Hz with harmonics, above a little pink noise."""
+    base_hz = (50.0, 60.0)[int(rng.integers(2))]
+    floor = _sloped(period, rate_hz, -0.5)
+    floor *= np.float32(0.05 / np.sqrt(np.dot(floor, floor)))
+    spectrum = quarter_turns(rng, (period // 2 + 1,))
+    spectrum *= floor
+    for harmonic in range(1, 25):
+        place = round(harmonic * base_hz * period / rate_hz)
+        strength, phase = rng.random(2)
+        if 0 < place < spectrum.size:
+            spectrum[place] += (0.3 + strength) / harmonic * np.exp(2j * np.pi * phase)
+    return _sounding(spectrum)
+
+
+def _rain(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """A hiss from many far drops, and near ones that can be told apart."""
+    frequencies = _frequencies(period, rate_hz)
+    hiss = frequencies / (frequencies + 800.0) / (1.0 + np.square(frequencies / 7000.0))
+    near = np.zeros(period, dtype=np.float32)
+    drops = max(1, round(rng.uniform(30.0, 120.0) * period / rate_hz))
+    np.add.at(near, rng.integers(period, size=drops), rng.standard_normal(drops).astype(np.float32))
+    ring_hz = min(rng.uniform(1500.0, 4000.0), rate_hz / 4.0)
+    ratio = frequencies / np.float32(ring_hz)
+    spectrum: Spectrum = spectra_of(near[None])[0] * (ratio / (1.0 - np.square(ratio) + 0.7j * ratio))
+    power = float(np.vdot(spectrum, spectrum).real)
+    spectrum *= np.float32(np.sqrt(0.3 / max(power, 1e-20)))
+    hiss *= np.float32(np.sqrt(0.7 / max(float(np.dot(hiss, hiss)), 1e-20)))
+    spectrum += quarter_turns(rng, spectrum.shape) * hiss
+    return _sounding(spectrum)
+
+
+def _babble(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """A crowd: bands of noise with the spectrum of speech, each swelling at the pace of syllables."""
+    hop = power_of_two(max(4, round(_FRAME_S * rate_hz)))
+    frames = max(2, period // hop)
+    centres = np.asarray((200.0, 500.0, 900.0, 1500.0, 2500.0, 4000.0))
+    loudness = np.asarray((0.8, 1.0, 0.6, 0.35, 0.22, 0.12))
+    frequencies = np.maximum(np.arange(hop + 1) * (rate_hz / (2 * hop)), 1.0)
+    octaves = np.log2(frequencies[None] / centres[:, None])
+    bands = loudness[:, None] * np.exp(-0.5 * np.square(octaves / 0.4)) / np.sqrt(centres[:, None])
+    magnitudes = _swelling(frames, centres.size, frame_s=hop / rate_hz, rng=rng) @ bands
+    return moving(magnitudes.astype(np.float32), rng)
+
+
+def _swelling(frames: int, bands: int, *, frame_s: float, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Loudness of each band in each frame, (frames, bands): slow, around 4 swellings a second, without a seam."""
+    paces = np.arange(frames // 2 + 1) / (frames * frame_s)
+    shape = paces / 4.0 * np.exp(0.5 - 0.5 * np.square(paces / 4.0))
+    drawn = quarter_turns(rng, (bands, paces.size)) * shape
+    curves = np.fft.irfft(drawn, frames, axis=1)
+    curves /= np.maximum(curves.std(axis=1, keepdims=True), 1e-12)
+    swelling: NDArray[np.float64] = np.exp(0.8 * curves).T
+    return swelling
+
+
+def _engine(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """An engine: harmonics of a firing rate that wanders, above the rumble of the road."""
+    seconds = period / rate_hz
+    turns = max(1, round(rng.uniform(25.0, 70.0) * seconds))
+    table = 4096
+    places = np.arange(65) / 64
+    wander = rng.uniform(-0.15, 0.15, (3, 1)) * np.sin(
+        2 * np.pi * (np.arange(1, 4)[:, None] * places + rng.random((3, 1)))
+    )
+    # Where in its turn the engine is at 65 places, in steps of a table of one turn; evenly between.
+    phase = table * (turns * places + wander.sum(axis=0) - wander.sum(axis=0)[0])
+    evenly = np.arange(period // 64) / (period // 64)
+    steps = (phase[:-1, None] + np.diff(phase)[:, None] * evenly).astype(np.int64).reshape(-1) % table
+    harmonics = np.zeros(table // 2 + 1, dtype=np.complex64)
+    count = max(1, min(40, int(0.4 * rate_hz * seconds / turns)))
+    numbers = np.arange(1, count + 1)
+    harmonics[1 : count + 1] = rng.uniform(0.3, 1.0, count) / numbers**0.9 * np.exp(2j * np.pi * rng.random(count))
+    cycle = np.fft.irfft(harmonics, table)
+    cycle /= np.sqrt(np.mean(np.square(cycle)))
+    tone: Samples = cycle.astype(np.float32)[steps]
+    rumble = _brown(period, rate_hz, rng)
+    tone += rumble * np.float32(0.4 / max(float(np.sqrt(np.dot(rumble, rumble) / period)), 1e-20))
+    return tone
+
+
+MAKERS: Final[Mapping[str, Maker]] = MappingProxyType(
+    {"pink": _pink, "brown": _brown, "hum": _hum, "rain": _rain, "babble": _babble, "engine": _engine}
+)
+"""Kinds of noise by name; each makes a period of that many samples at that rate."""
+
+KINDS: Final = tuple(MAKERS)

@@ -1,0 +1,92 @@
+"""Peaking filter: a microphone that hears one band too loud, or hardly at all.
+
+Source: R2-Bench, Table 1, sensor noise of sound; constants of its toolbox. The filter is audiomentations' (the Audio EQ
+Cookbook's), but without its delay: see ``filters``. The centre is drawn below 0.9 of half the rate, so that the band
+can be heard; audiomentations draws it above half the rate too, where the formula means another filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+import numpy as np
+
+from auscult.stress.params import Params
+from auscult.stress.sound import filters
+from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.strength import Rows, between
+from auscult.types import Metadata, Samples
+
+_DECLARED: Final[Mapping[int, str]] = MappingProxyType(
+    {2: "drawn both ways: the band is louder or quieter, up to the level's bound"}
+)
+_HIGHEST: Final = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeakingParams(Params):
+    """Parameters of the peaking filter.
+
+    Attributes:
+        centre_share: Where in the level's range the centre lies, 0 (lowest) to 1, on the mel scale.
+        gain_share: Of the level's bound, -1 (quietest) to 1 (loudest).
+        quality_share: Where in the level's range the quality lies, 0 (widest band) to 1.
+    """
+
+    centre_share: float
+    gain_share: float
+    quality_share: float
+
+    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "centre_share": (0.0, 1.0),
+        "gain_share": (-1.0, 1.0),
+        "quality_share": (0.0, 1.0),
+    }
+
+
+class PeakingFilter:
+    """Makes one band louder or quieter."""
+
+    name = "sound.peaking_filter.v1"
+    params = PeakingParams
+    levels: Rows = (
+        (200.0, 1500.0, 0.0, 1.0, 2.0),
+        (200.0, 1500.0, 12.0, 1.0, 2.0),
+        (500.0, 2500.0, 18.0, 1.5, 2.5),
+        (1000.0, 3500.0, 24.0, 2.0, 3.0),
+        (1500.0, 5500.0, 30.0, 2.5, 3.5),
+        (2000.0, 7500.0, 36.0, 3.0, 4.0),
+    )
+    """Least and greatest centre in Hz, bound of the gain in dB, least and greatest quality."""
+    declared = _DECLARED
+    meta = Metadata(
+        summary="makes one band of frequencies much louder or quieter",
+        goal="a model that trusts the balance of frequencies of good microphones",
+        modality="sound",
+        source="R2-Bench, Sec. 3.1, Table 1",
+        truth="who sounds when stays",
+        origin="sensor",
+    )
+
+    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> PeakingParams:
+        """Draw where the band lies, how wide it is, and what becomes of it."""
+        del take
+        centre, quality = (float(rng.uniform()) for _ in range(2))
+        return PeakingParams(
+            strength=strength, centre_share=centre, quality_share=quality, gain_share=float(rng.uniform(-1.0, 1.0))
+        )
+
+    def render(self, sound: Samples, params: PeakingParams, *, rate_hz: int) -> Samples:
+        """The sound with its band changed."""
+        low_hz, high_hz, bound_db, least, most = between(self.levels, params.strength)
+        highest_hz = _HIGHEST * rate_hz / 2.0
+        centre_hz = filters.mel_between(min(low_hz, highest_hz), min(high_hz, highest_hz), share=params.centre_share)
+        quality = least + params.quality_share * (most - least)
+        response = filters.peaking(centre_hz, gain_db=params.gain_share * bound_db, quality=quality, rate_hz=rate_hz)
+        return filters.filtered(sound, response)
+
+
+STRESSOR: SoundStressor[PeakingParams] = PeakingFilter()

@@ -1,0 +1,87 @@
+"""Time mask: the microphone drops out for a while.
+
+Source: R2-Bench, Table 1, sensor noise of sound; constants of its toolbox (audiomentations with its fade).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+import numpy as np
+
+from auscult.stress.params import Params
+from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.types import Metadata, Samples
+
+_FADE_S: Final = 0.01
+_FADE_SHARE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeMaskParams(Params):
+    """Parameters of the mask.
+
+    Attributes:
+        length_share: Where in the level's range its length lies, 0 (shortest) to 1.
+        place: Where it lies, 0 (at the beginning) to 1 (at the end).
+    """
+
+    length_share: float
+    place: float
+
+    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"length_share": (0.0, 1.0), "place": (0.0, 1.0)}
+
+
+class TimeMask:
+    """Silences one span of the sound."""
+
+    name = "sound.time_mask.v1"
+    params = TimeMaskParams
+    levels: Rows = ((0.0, 0.0), (0.05, 0.1), (0.1, 0.2), (0.2, 0.3), (0.3, 0.4), (0.4, 0.5))
+    """Least and greatest length, as a share of the sound's."""
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="silences one span of the sound, with a short fade at both ends",
+        goal="a model that needs to hear without a pause",
+        modality="sound",
+        source="R2-Bench, Sec. 3.1, Table 1",
+        truth="nobody is heard in the silent span, which is reported",
+        origin="sensor",
+    )
+
+    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> TimeMaskParams:
+        """Draw how long the span is and where it lies."""
+        del take
+        return TimeMaskParams(strength=strength, length_share=float(rng.uniform()), place=float(rng.uniform()))
+
+    def render(self, sound: Samples, params: TimeMaskParams, *, rate_hz: int) -> Samples:
+        """The sound with its pause."""
+        start, end, fade = self._span(params, samples=sound.shape[1], rate_hz=rate_hz)
+        slope = np.linspace(1.0, 0.0, fade, dtype=np.float32)
+        made = np.empty_like(sound)
+        made[:, :start] = sound[:, :start]
+        made[:, start : start + fade] = sound[:, start : start + fade] * slope
+        made[:, start + fade : end - fade] = 0.0
+        made[:, end - fade : end] = sound[:, end - fade : end] * slope[::-1]
+        made[:, end:] = sound[:, end:]
+        return made
+
+    def silent(self, params: TimeMaskParams, take: Take) -> tuple[tuple[float, float], ...]:
+        """The span in which every sample is 0, without its fades; none where the sound is too short for one."""
+        start, end, fade = self._span(params, samples=take.samples, rate_hz=take.rate_hz)
+        if start == end:
+            return ()
+        return (((start + fade) / take.rate_hz, (end - fade) / take.rate_hz),)
+
+    def _span(self, params: TimeMaskParams, *, samples: int, rate_hz: int) -> tuple[int, int, int]:
+        """Its first sample, the one after its last, and the samples of each fade within it."""
+        shortest, longest = between(self.levels, params.strength)
+        length = round(samples * (shortest + params.length_share * (longest - shortest)))
+        start = round(params.place * (samples - length))
+        return start, start + length, min(int(rate_hz * _FADE_S), int(length * _FADE_SHARE))
+
+
+STRESSOR: SoundStressor[TimeMaskParams] = TimeMask()

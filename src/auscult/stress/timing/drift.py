@@ -1,0 +1,66 @@
+"""Drift: sound and picture run by two clocks, and part a little more every second.
+
+Nobody offers it; .05 % is a poor pair of free-running clocks, 2 % half of what 24 frames a second shown at 25 gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from auscult.stress.params import Params
+from auscult.stress.strength import Rows, between
+from auscult.stress.timing.base import Numbers, Reel, Times, TimingStressor
+from auscult.types import Metadata
+
+_DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "drawn both ways: the sound runs ahead or falls behind"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftParams(Params):
+    """Parameters of the drift.
+
+    Attributes:
+        behind: Whether the sound falls behind its picture.
+    """
+
+    behind: bool
+
+
+class Drift:
+    """Plays the sound slightly slower or faster, in step with the picture at first; its pitch goes along."""
+
+    name = "timing.drift.v1"
+    params = DriftParams
+    levels: Rows = ((0.0,), (0.0005,), (0.002,), (0.005,), (0.01,), (0.02,))
+    declared = _DECLARED
+    meta = Metadata(
+        summary="lets the sound run away from the picture by a share of every second",
+        goal="long clips: a model that is in step at first and trusts it",
+        modality="video",
+        source="ours",
+        truth="masks stay; the lag of the sound at each frame, and silence where the sound is over, are told",
+        origin="sensor",
+    )
+
+    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> DriftParams:
+        """Draw which of the two clocks is fast."""
+        del reel
+        return DriftParams(strength=strength, behind=bool(rng.integers(2)))
+
+    def frames(self, params: DriftParams, reel: Reel) -> Numbers:
+        """Every frame in its place."""
+        del params
+        return np.arange(reel.frames)
+
+    def heard(self, params: DriftParams, times_s: Times) -> Times:
+        """The sound of a little less, or more, than the time that has passed."""
+        (share,) = between(self.levels, params.strength)
+        return times_s * (1.0 - share if params.behind else 1.0 + share)
+
+
+STRESSOR: TimingStressor[DriftParams] = Drift()

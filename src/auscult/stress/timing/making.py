@@ -1,0 +1,235 @@
+"""Perturb the timing of a clip and its sound by name, and make it again from what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult import registry
+from auscult import rng as randomness
+from auscult.errors import UsageError
+from auscult.stress.effect import Effect
+from auscult.stress.params import Params
+from auscult.stress.sound.making import MOST_HZ
+from auscult.stress.sound.making import opened as sound_opened
+from auscult.stress.strength import strength_of
+from auscult.stress.timing.base import AnyStressor, Numbers, Reel, Times
+from auscult.stress.timing.hearing import retimed, unheard
+from auscult.types import Mask, Samples, Stressed
+
+ROOM = "timing"
+Clip: TypeAlias = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Footage:
+    """A clip with its sound.
+
+    Attributes:
+        clip: uint8 RGB (T, H, W, 3).
+        sound: float32 (samples,) or (channels, samples); None for a silent film.
+    """
+
+    clip: Clip
+    sound: Samples | None = None
+
+
+def apply(
+    name: str,
+    clip: Clip,
+    sound: Samples | None = None,
+    *,
+    rate_fps: float,
+    rate_hz: int | None = None,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+) -> Footage:
+    """Perturb the timing of a clip and its sound.
+
+    Args:
+        name: ``timing.offset.v1``, or a short form such as ``offset``.
+        clip: uint8 RGB (T, H, W, 3).
+        sound: Its sound, (samples,) or (channels, samples), as ``stress.sound`` takes it; None where there is none.
+        rate_fps: Frames per second.
+        rate_hz: Samples per second; needed with a sound.
+        severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 changes nothing.
+        seed: The run's seed.
+        key: What it is made for, an item's id; another key draws anew.
+
+    Returns:
+        A new clip and a new sound, each as long as it was.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The clip, the sound, a rate or the severity does not fit.
+
+    Example:
+        >>> clip = np.zeros((25, 4, 4, 3), np.uint8)
+        >>> apply("dropped_frames", clip, rate_fps=25.0, severity=3, seed=7).clip.shape
+        (25, 4, 4, 3)
+    """
+    return perturb(
+        name, clip, sound, rate_fps=rate_fps, rate_hz=rate_hz, severity=severity, seed=seed, key=key
+    ).output  # fmt: skip
+
+
+def perturb(
+    name: str,
+    clip: Clip,
+    sound: Samples | None = None,
+    *,
+    rate_fps: float,
+    rate_hz: int | None = None,
+    severity: float | str = 3,
+    seed: int = 0,
+    key: str = "",
+    masks: Sequence[Mask] | None = None,
+) -> Stressed[Footage, Effect]:
+    """Perturb the timing, and tell how and what became of the truth; arguments and errors as in ``apply``.
+
+    Args:
+        name: As in ``apply``.
+        clip: As in ``apply``.
+        sound: As in ``apply``.
+        rate_fps: As in ``apply``.
+        rate_hz: As in ``apply``.
+        severity: As in ``apply``.
+        seed: As in ``apply``.
+        key: As in ``apply``.
+        masks: Masks of objects, each bool (T, H, W), that are to follow the frames that are shown.
+
+    Returns:
+        What was made, its parameters, and what became of frames, masks and sound.
+    """
+    stressor, reel = load(name), reel_of(clip, rate_fps)
+    rng = randomness.generator(seed, "stress", stressor.name, key)
+    params: Params = stressor.choose(rng, reel, strength=strength_of(severity))
+    numbers = numbers_of(stressor, params, reel)
+    made = _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
+    times = np.arange(reel.frames) / reel.rate_fps
+    heard = partial(heard_by, stressor, params)
+    truth = Effect(
+        masks=None if masks is None else tuple(_mask(mask, clip)[numbers] for mask in masks),
+        frames=tuple(numbers.tolist()),
+        silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / _rate(rate_hz)),
+        offset_s=tuple((numbers / reel.rate_fps - heard(times)).tolist()),
+    )
+    return Stressed(output=made, params=params.as_json(), truth=truth)
+
+
+def render(
+    name: str,
+    clip: Clip,
+    sound: Samples | None = None,
+    *,
+    params_json: Mapping[str, Any],
+    rate_fps: float,
+    rate_hz: int | None = None,
+) -> Footage:
+    """Make it again from recorded parameters, byte for byte.
+
+    Raises:
+        UnknownName: No such stressor.
+        UsageError: The clip, the sound or a rate does not fit.
+        InputError: The parameters are not this stressor's.
+    """
+    stressor, reel = load(name), reel_of(clip, rate_fps)
+    params = stressor.params.from_json(params_json)
+    numbers = numbers_of(stressor, params, reel)
+    return _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
+
+
+@cache
+def load(name: str) -> AnyStressor:
+    """A registered perturbation of timing by its name.
+
+    Raises:
+        UnknownName: No such stressor of timing.
+    """
+    short = name if "." in name else f"{ROOM}.{name}"
+    stressor: AnyStressor = registry.load("stressor", short)
+    return stressor
+
+
+def numbers_of(stressor: AnyStressor, params: Params, reel: Reel) -> Numbers:
+    """The number of the input frame that each output frame shows, int64 (reel.frames,).
+
+    Raises:
+        UsageError: The stressor gave something else, or numbers that fall.
+    """
+    if params.strength == 0.0:
+        return np.arange(reel.frames)
+    made: object = stressor.frames(params, reel)
+    fits = isinstance(made, np.ndarray) and made.shape == (reel.frames,) and made.dtype == np.int64
+    if not fits or made.min() < 0 or made.max() >= reel.frames or (np.diff(made) < 0).any():  # type: ignore[attr-defined,call-overload]
+        raise UsageError(
+            f"stressor {stressor.name} made no frame numbers of a clip of {reel.frames} frames",
+            expected=f"int64 ({reel.frames},), from 0, never falling",
+            hint="the plug-in is at fault; its contract test shows where",
+        )
+    return made  # type: ignore[return-value]
+
+
+def heard_by(stressor: AnyStressor, params: Params, times_s: Times) -> Times:
+    """The time of the input's sound that is heard at each time of the output.
+
+    Raises:
+        UsageError: The stressor gave something else than a time for each, or times that fall.
+    """
+    if params.strength == 0.0:
+        return times_s
+    made: object = stressor.heard(params, times_s)
+    fits = isinstance(made, np.ndarray) and made.shape == times_s.shape and made.dtype == np.float64
+    if not fits or not np.isfinite(made).all() or (np.diff(made) < 0).any():  # type: ignore[call-overload]
+        raise UsageError(
+            f"stressor {stressor.name} does not tell what is heard when",
+            expected=f"float64 {times_s.shape}, finite, never falling",
+            hint="the plug-in is at fault; its contract test shows where",
+        )
+    return made  # type: ignore[return-value]
+
+
+def reel_of(clip: object, rate_fps: float) -> Reel:
+    """What may be known of a clip when its timing is perturbed.
+
+    Raises:
+        UsageError: It is no clip, or the rate is not above 0.
+    """
+    if not isinstance(clip, np.ndarray) or clip.dtype != np.uint8 or clip.ndim != 4 or clip.shape[3] != 3:
+        told = f"{clip.dtype} {clip.shape}" if isinstance(clip, np.ndarray) else type(clip).__name__
+        raise UsageError(f"the clip is {told}", expected="uint8 (T, H, W, 3), none of them 0")
+    if 0 in clip.shape:
+        raise UsageError(f"the clip is uint8 {clip.shape}", expected="uint8 (T, H, W, 3), none of them 0")
+    if not 0.0 < rate_fps <= 100_000.0:
+        raise UsageError(f"the rate is {rate_fps} frames per second", expected="above 0, up to 100000")
+    return Reel(frames=len(clip), rate_fps=float(rate_fps))
+
+
+def _made(
+    stressor: AnyStressor, params: Params, *, clip: Clip, sound: Samples | None, numbers: Numbers, rate_hz: int | None
+) -> Footage:
+    if sound is None:
+        return Footage(clip=clip[numbers])
+    given = sound_opened(sound)
+    if params.strength == 0.0:
+        return Footage(clip=clip[numbers], sound=given.copy().reshape(np.shape(sound)))
+    made = retimed(given, partial(heard_by, stressor, params), rate_hz=_rate(rate_hz))
+    return Footage(clip=clip[numbers], sound=made.reshape(np.shape(sound)))
+
+
+def _rate(rate_hz: int | None) -> int:
+    if rate_hz is None or isinstance(rate_hz, bool) or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:
+        raise UsageError(f"the rate of the sound is {rate_hz} Hz", expected=f"a whole number up to {MOST_HZ}")
+    return int(rate_hz)
+
+
+def _mask(mask: Mask, clip: Clip) -> Mask:
+    if mask.shape != clip.shape[:3] or mask.dtype != np.bool_:
+        raise UsageError(f"a mask is {mask.dtype} {mask.shape}", expected=f"bool {clip.shape[:3]}")
+    return mask

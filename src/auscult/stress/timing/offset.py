@@ -1,0 +1,67 @@
+"""Offset: the sound comes before or after its picture, by the same time throughout.
+
+Nobody offers it; the levels double from what few notice (ITU-R BT.1359 gives 45 ms early and 125 ms late as what can be
+seen) to what nobody misses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from auscult.stress.params import Params
+from auscult.stress.strength import Rows, between
+from auscult.stress.timing.base import Numbers, Reel, Times, TimingStressor
+from auscult.types import Metadata
+
+_DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "drawn both ways: the sound comes early or late"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetParams(Params):
+    """Parameters of the offset.
+
+    Attributes:
+        late: Whether the sound comes after its picture.
+    """
+
+    late: bool
+
+
+class Offset:
+    """Moves the whole sound against the picture; silence fills the end it leaves."""
+
+    name = "timing.offset.v1"
+    params = OffsetParams
+    levels: Rows = ((0.0,), (0.04,), (0.08,), (0.16,), (0.32,), (0.64,))
+    declared = _DECLARED
+    meta = Metadata(
+        summary="moves the sound against the picture, early or late",
+        goal="a model that binds sound to picture by their moment",
+        modality="video",
+        source="ours; the least that is seen after ITU-R BT.1359",
+        truth="masks stay; the lag of the sound at each frame and the silence at one end are told",
+        origin="transmission",
+    )
+
+    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> OffsetParams:
+        """Draw early or late."""
+        del reel
+        return OffsetParams(strength=strength, late=bool(rng.integers(2)))
+
+    def frames(self, params: OffsetParams, reel: Reel) -> Numbers:
+        """Every frame in its place."""
+        del params
+        return np.arange(reel.frames)
+
+    def heard(self, params: OffsetParams, times_s: Times) -> Times:
+        """The sound of some time before, or after."""
+        (offset_s,) = between(self.levels, params.strength)
+        return times_s - offset_s if params.late else times_s + offset_s
+
+
+STRESSOR: TimingStressor[OffsetParams] = Offset()

@@ -1,0 +1,107 @@
+"""Fog: a bright, cloudy veil.
+
+Source: R2-Bench, Sec. 3.1 and toolbox; formula and constants of ImageNet-C (Hendrycks and Dietterich 2019, Sec. 3.1):
+``(picture + density * fractal) * brightest / (brightest + density)``, the fractal made in the size of the next power of
+two and cut to the picture.
+
+In a clip the fog drifts: the fractal lies on a torus and moves under the picture with the wind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.stress.params import Params, seed_from
+from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.vision import weather_fractal
+from auscult.stress.vision.base import Shot, VisionStressor
+from auscult.stress.vision.weather_bytes import as_bytes
+from auscult.types import Frame, Metadata
+
+_SLOW, _FAST = 0.025, 0.075  # of the picture's longer side, in a second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FogParams(Params):
+    """Which fog, and how it drifts.
+
+    Attributes:
+        seed: What the fractal follows from.
+        heading_deg: Where the wind carries it, 0 to the right, 90 down.
+        speed: How far it goes from one frame to the next, as a share of the picture's longer side.
+    """
+
+    seed: int
+    heading_deg: float
+    speed: float
+
+    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"heading_deg": (0.0, 360.0), "speed": (0.0, 1.0)}
+
+    def drift_px(self, index: int, side: int) -> tuple[int, int]:
+        """How far the fog has come by a frame, (y, x), where the longer side measures ``side``."""
+        way = index * self.speed * side
+        heading = math.radians(self.heading_deg)
+        return round(way * math.sin(heading)), round(way * math.cos(heading))
+
+
+class Fog:
+    """Adds a plasma fractal and takes the sum back into the picture's own range."""
+
+    name = "vision.fog.v1"
+    params = FogParams
+    levels: Rows = ((0.0, 2.0), (1.5, 2.0), (2.0, 2.0), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4))
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="lays a bright, cloudy veil over the picture",
+        goal="fog: contrast fades, most where it is thick",
+        modality="image",
+        source="R2-Bench Sec. 3.1 and toolbox; ImageNet-C fog",
+        truth="masks and boxes stay",
+        origin="environment",
+        occurs=("outdoors",),
+    )
+
+    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> FogParams:
+        """Draw the fog and the wind."""
+        seed, heading, pace = seed_from(rng), rng.uniform(0.0, 360.0), rng.uniform(_SLOW, _FAST)
+        return FogParams(strength=strength, seed=seed, heading_deg=heading, speed=pace / max(shot.rate_fps, _FAST))
+
+    def render(self, frame: Frame, params: FogParams, *, index: int = 0) -> Frame:
+        """The frame in fog."""
+        density, decay = between(self.levels, params.strength)
+        return veiled(frame, self.fractal(frame.shape[:2], params, decay=decay, index=index), density=density)
+
+    def fractal(self, size: tuple[int, int], params: FogParams, *, decay: float, index: int) -> NDArray[np.float32]:
+        """How thick the fog is at each pixel of a frame, (H, W), 0..1."""
+        longest = max(size)
+        side = weather_fractal.map_size(longest)
+        plasma = weather_fractal.plasma(params.seed, side, decay=decay)
+        down, right = params.drift_px(index, longest)
+        return weather_fractal.piece(plasma, at=(-down, -right), shape=size)
+
+
+def veiled(frame: Frame, fractal: NDArray[np.float32], *, density: float) -> Frame:
+    """Add ``density`` times the fractal, and scale so that the brightest value stays where it was.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        fractal: (H, W), 0..1.
+        density: How bright the fog is, 1 for the picture's white.
+    """
+    brightest = float(frame.max()) / 255.0
+    kept = brightest / (brightest + density)
+    veil = cv2.convertScaleAbs(fractal, alpha=255.0 * density * kept)
+    made = cv2.cvtColor(veil, cv2.COLOR_GRAY2RGB)
+    # half a grey level less: rounding then drops the fraction, as the release does
+    cv2.addWeighted(frame, kept, made, 1.0, -0.5, dst=made)
+    return as_bytes(made)
+
+
+STRESSOR: VisionStressor[FogParams] = Fog()

@@ -1,0 +1,44 @@
+"""What the tests of sentences share: the five stressors, one call to perturb, and real sentences."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from auscult.rng import generator
+from auscult.stress.sentences.base import Edit, SentenceStressor, Span, edited
+from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
+from auscult.stress.sentences.grammar_error import STRESSOR as GRAMMAR_ERROR
+from auscult.stress.sentences.homoglyphs import STRESSOR as HOMOGLYPHS
+from auscult.stress.sentences.mispunctuation import STRESSOR as MISPUNCTUATION
+from auscult.stress.sentences.misspelling import STRESSOR as MISSPELLING
+
+ALL = (MISSPELLING, MISPUNCTUATION, GRAMMAR_ERROR, CHARACTER_MISSING, HOMOGLYPHS)
+NESTED = (MISSPELLING, GRAMMAR_ERROR, CHARACTER_MISSING, HOMOGLYPHS)
+LONG = "The first object making a sound by being played by the man on the left."
+
+
+def edits(
+    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[Span] = ()
+) -> Sequence[Edit]:
+    return stressor.choose(generator(seed, sentence), sentence, strength=strength, kept=kept)
+
+
+def made(
+    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[Span] = ()
+) -> str:
+    return edited(sentence, edits(stressor, sentence, strength=strength, seed=seed, kept=kept))
+
+
+def real_sentences(data: Path, *, each: int) -> list[str]:
+    """Some expressions of each of three collections, the same each time."""
+    folder = data / "referring"
+    with (folder / "ref_avs_expressions.csv").open(encoding="utf-8", newline="") as file:
+        heard = [row["exp"] for row in csv.DictReader(file)]
+    videos = json.loads((folder / "ref_youtube_vos_expressions.json").read_text(encoding="utf-8"))["videos"]
+    seen = [one["exp"] for video in videos.values() for one in video["expressions"].values()]
+    pictures = [row["sentence"] for row in json.loads((folder / "refcocos_sentences.json").read_text(encoding="utf-8"))]
+    rng = generator(0, "real sentences")
+    return [every[at] for every in (heard, seen, pictures) for at in rng.permutation(len(every))[:each].tolist()]

@@ -1,0 +1,91 @@
+"""The faults that the grammar rules know, and that they leave a sentence's meaning alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from sentence_cases import GRAMMAR_ERROR, LONG, edits, made
+
+from auscult.stress.sentences.base import edited
+from auscult.stress.sentences.grammar_error import possible_faults
+from auscult.stress.sentences.grammar_lexicon import lexicon, regular_past, third
+from auscult.stress.sentences.grammar_words import View
+from auscult.stress.sentences.tokens import Guard, words
+
+
+def faults(sentence: str, kind: str) -> set[str]:
+    """The sentence with each single fault of a kind."""
+    found = words(sentence)
+    view = View(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
+    return {edited(sentence, [fault.edit]) for fault in possible_faults(view, Guard.over(())) if fault.kind == kind}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind", "wanted"),
+    [
+        ("the dog barks", "agreement", "the dog bark"),
+        ("the dogs bark", "agreement", "the dogs barks"),
+        ("the dog that barks", "agreement", "the dog that bark"),
+        ("the men who play", "agreement", "the men who plays"),
+        ("the dog is red", "agreement", "the dog are red"),
+        ("two small dogs", "agreement", "two small dog"),
+        ("3 men", "agreement", "3 man"),
+        ("a small wolf", "agreement", "a small wolves"),
+        ("these dogs", "agreement", "this dogs"),
+        ("the man is singing", "tense", "the man is sing"),
+        ("the man is singing", "tense", "the man is sang"),
+        ("the cup held by him", "tense", "the cup holded by him"),
+        ("the first to sing", "tense", "the first to sang"),
+        ("the drum being played", "tense", "the drum being play"),
+        ("a dog", "article", "dog"),
+        ("a dog", "article", "an dog"),
+        ("an apple", "article", "a apple"),
+        ("the dog", "article", "the the dog"),
+        ("dog on the left", "preposition", "dog in the left"),
+        ("black dog", "order", "dog black"),
+        ("The dog", "order", "Dog the"),
+        ("sounding", "order", "sounding sounding"),
+    ],
+)
+def test_knows_the_fault(sentence: str, kind: str, wanted: str) -> None:
+    assert wanted in faults(sentence, kind)
+
+
+@pytest.mark.parametrize("sentence", ["the dog behind the man", "the cup without a lid", "the bird above the tree"])
+def test_no_preposition_that_tells_a_place_is_changed(sentence: str) -> None:
+    assert not faults(sentence, "preposition")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_denies_stays_where_it_stands(seed: int) -> None:
+    changed = made(GRAMMAR_ERROR, "the man who is not sitting and never sings", strength=5, seed=seed)
+    assert {"not", "never"} <= set(changed.split())
+
+
+def test_each_kind_is_drawn() -> None:
+    sentence = "the first dog that barks on the left"
+    kinds = {kind: faults(sentence, kind) for kind in ("agreement", "tense", "article", "preposition", "order")}
+    single = [made(GRAMMAR_ERROR, sentence, strength=1, seed=seed) for seed in range(80)]
+    drawn = {kind for kind, known in kinds.items() for one in single if one in known}
+    assert drawn == set(kinds)
+
+
+def test_faults_do_not_touch_one_another() -> None:
+    for seed in range(30):
+        found = edits(GRAMMAR_ERROR, LONG, strength=5, seed=seed)
+        assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+def test_forms_of_verbs() -> None:
+    assert [third(verb) for verb in ("bark", "watch", "carry", "play", "have")] == [
+        *("barks", "watches", "carries", "plays", "has")
+    ]
+    assert [regular_past(verb) for verb in ("bark", "make", "carry", "play", "stop", "hold")] == [
+        *("barked", "maked", "carried", "played", "stopped", "holded")
+    ]
+    assert lexicon().past_of["sing"] == "sang"
+    assert lexicon().participles["worn"] == "wear"
+    many = ("men", "boxes", "puppies", "horses", "foxes", "ferries", "cookies", "tubas", "bus", "dog")
+    one = ["man", "box", "puppy", "horse", "fox", "ferry", "cookie", "tuba", "bus", "dog"]
+    assert [lexicon().singular(noun) for noun in many] == one

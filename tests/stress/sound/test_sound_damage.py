@@ -1,0 +1,117 @@
+"""Each level does more damage than the one below, and no perturbation moves a sound."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.media.sound import read_sound
+from auscult.rng import generator
+from auscult.stress import sound
+from auscult.stress.sound.base import Take
+from auscult.stress.sound.making import load, opened
+from auscult.types import Samples
+
+BY_SNR = ("gaussian_noise", "impulse_noise", "time_mask", "tanh_distortion")
+BY_SPECTRUM = ("low_pass", "high_pass", "peaking_filter")
+RATE_HZ = 44_100
+
+
+def music_like(samples: int) -> Samples:
+    """Struck strings over the whole range of hearing, and a little hiss."""
+    times = np.arange(samples) / RATE_HZ
+    made = 0.003 * generator(0, "music").standard_normal(samples)
+    for at, hz in enumerate((110.0, 330.0, 587.0, 1480.0, 4200.0, 9000.0)):
+        beat = (times - 0.07 * at) % 0.5
+        made += 0.25 / (1 + at) * np.exp(-6.0 * beat) * np.sin(2 * np.pi * hz * times)
+    return made.astype(np.float32)
+
+
+def snr_db(clean: Samples, made: Samples) -> float:
+    error = made.astype(np.float64) - clean
+    return float(10.0 * np.log10(np.sum(clean.astype(np.float64) ** 2) / max(np.sum(error**2), 1e-20)))
+
+
+def spectral_distance_db(clean: Samples, made: Samples) -> float:
+    """Root mean square of the difference of the two log spectra over time and frequency, in dB."""
+    frames = [np.lib.stride_tricks.sliding_window_view(one, 1024)[::512] * np.hanning(1024) for one in (clean, made)]
+    logs = [10.0 * np.log10(np.abs(np.fft.rfft(one)) ** 2 + 1e-7) for one in frames]
+    return float(np.sqrt(np.mean((logs[0] - logs[1]) ** 2)))
+
+
+def damage(name: str, clean: Samples, made: Samples) -> float:
+    return -snr_db(clean, made) if name in BY_SNR else spectral_distance_db(clean, made)
+
+
+def medians(name: str, sounds: list[tuple[Samples, int]]) -> list[float]:
+    """The median damage over sounds, with the same draws at levels 1 to 5."""
+    found = []
+    stressor = load(name)
+    for level in range(1, 6):
+        worse = []
+        for at, (clean, rate_hz) in enumerate(sounds):
+            take = Take(samples=len(clean), channels=1, rate_hz=rate_hz)
+            params = stressor.choose(generator(at, name), take, strength=float(level))
+            worse.append(damage(name, clean, stressor.render(opened(clean), params, rate_hz=rate_hz)[0]))
+        found.append(float(np.median(worse)))
+    return found
+
+
+@pytest.mark.parametrize("name", [*BY_SNR, *BY_SPECTRUM])
+def test_each_level_does_more_damage(name: str) -> None:
+    found = medians(name, [(music_like(22_050), RATE_HZ)] * 5)
+    assert all(after > before for before, after in pairwise(found)), found
+
+
+@pytest.mark.parametrize("name", [*BY_SNR, *BY_SPECTRUM])
+def test_next_to_no_strength_does_next_to_no_damage(name: str) -> None:
+    clean = music_like(22_050)
+    faint, level_1 = (
+        np.abs(sound.apply(name, clean, rate_hz=RATE_HZ, severity=severity, seed=2) - clean) for severity in (0.02, 1)
+    )
+    assert np.mean(faint) < 0.1 * np.mean(level_1)
+
+
+def lag(clean: Samples, made: Samples) -> int:
+    """By how many samples the second must move to fit the first best."""
+    size = 1 << (2 * len(clean) - 1).bit_length()
+    fit = np.fft.irfft(np.fft.rfft(made.astype(np.float64), size) * np.conj(np.fft.rfft(clean, size)), size)
+    return (int(fit.argmax()) + size // 2) % size - size // 2
+
+
+@pytest.fixture(scope="module")
+def clips(data: Path) -> list[tuple[Samples, int]]:
+    """48 real clips of animals, weather, machines, instruments and speech, at most 3 s of each."""
+    folder = data / "audio"
+    paths = [
+        *sorted(folder.glob("esc10/*/*.ogg"))[::8][:24],
+        *sorted(folder.glob("berklee/*/*.mp3"))[::8][:10],
+        *sorted(folder.glob("sonic_pi_cc0/*.flac"))[::8][:6],
+        *sorted(folder.glob("speech_fsdd/*.wav"))[::40],
+        *sorted(folder.glob("speech_librispeech/*.ogg")),
+    ]
+    read = [read_sound(path) for path in paths]
+    found = [(np.ascontiguousarray(one.samples[0, : 3 * one.rate_hz]), one.rate_hz) for one in read]
+    return [(samples, rate_hz) for samples, rate_hz in found if np.abs(samples).max() > 0.01 and len(samples) > 2048]
+
+
+@pytest.mark.slow
+@pytest.mark.extra_video
+@pytest.mark.parametrize("name", [*BY_SNR, *BY_SPECTRUM])
+def test_each_level_does_more_damage_to_real_sounds(name: str, clips: list[tuple[Samples, int]]) -> None:
+    assert len(clips) >= 40
+    found = medians(name, clips)
+    assert all(after > before for before, after in pairwise(found)), found
+
+
+@pytest.mark.slow
+@pytest.mark.extra_video
+@pytest.mark.parametrize("name", [name for name in (*BY_SNR, *BY_SPECTRUM) if name != "time_mask"])
+def test_real_sounds_stay_where_they_are(name: str, clips: list[tuple[Samples, int]]) -> None:
+    """Without the time mask, which may silence the one event of a clip: beside its pause every sample is as it was."""
+    for at, (clean, rate_hz) in enumerate(clips):
+        made = sound.apply(name, clean, rate_hz=rate_hz, severity=1 + at % 5, seed=at)
+        assert abs(lag(clean, made)) <= 1

@@ -1,0 +1,222 @@
+"""What the room of sound accepts, what it refuses, and what it gives back: table-driven."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.errors import InputError, UnknownName, UsageError
+from auscult.rng import generator
+from auscult.stress import sound
+from auscult.types import Samples
+
+OURS = ("gaussian_noise", "impulse_noise", "peaking_filter", "time_mask", "tanh_distortion", "low_pass", "high_pass")
+
+
+def tone(samples: int, *, rate_hz: int = 16_000) -> Samples:
+    times = np.arange(samples) / rate_hz
+    drawn = generator(0, "tone").standard_normal(samples)
+    return (0.4 * np.sin(2 * np.pi * 440 * times) + 0.05 * drawn).astype(np.float32)
+
+
+GOOD: dict[str, tuple[Any, int]] = {
+    "one sample": (tone(1), 16_000),
+    "two samples": (tone(2), 8_000),
+    "eight channels": (np.stack([tone(3000) * (1 - at / 10) for at in range(8)]), 48_000),
+    "192 kHz": (tone(40_000, rate_hz=192_000), 192_000),
+    "8 kHz": (tone(4000, rate_hz=8_000), 8_000),
+    "silent": (np.zeros(5000, np.float32), 16_000),
+    "clipped": (np.clip(tone(5000) * 20, -1, 1), 16_000),
+    "over full scale": (tone(5000) * np.float32(30), 16_000),
+    "a constant": (np.full(5000, 0.5, np.float32), 16_000),
+    "float64": (tone(5000).astype(np.float64), 16_000),
+    "not contiguous": (np.stack([tone(3000)] * 2, axis=-1).T, 16_000),
+    "read only": (np.frombuffer(tone(3000).tobytes(), np.float32), 16_000),
+}
+
+BAD: dict[str, tuple[Any, str]] = {
+    "empty": (np.zeros(0, np.float32), "(0,)"),
+    "no samples in two channels": (np.zeros((2, 0), np.float32), "(2, 0)"),
+    "no channels": (np.zeros((0, 100), np.float32), "(0, 100)"),
+    "no axis": (np.ones(()), "()"),
+    "three axes": (np.zeros((2, 2, 100), np.float32), "(2, 2, 100)"),
+    "a list": ([0.0, 0.1], "list"),
+    "text": ("sound.wav", "str"),
+    "none": (None, "NoneType"),
+    "8 bits": (np.zeros(100, np.uint8), "uint8"),
+    "int64": (np.zeros(100, np.int64), "int64"),
+    "complex": (np.zeros(100, np.complex64), "complex64"),
+    "objects": (np.array([None, 1.0]), "object"),
+    "NaN": (np.array([0.0, np.nan, 0.1], np.float32), "NaN"),
+    "infinite": (np.array([0.0, -np.inf]), "infinity"),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("case", GOOD)
+def test_a_sound_that_will_do(name: str, case: str) -> None:
+    given, rate_hz = GOOD[case]
+    before = given.tobytes()
+    made = sound.apply(name, given, rate_hz=rate_hz, severity=4.5, seed=3)
+    assert made.shape == given.shape
+    assert made.dtype == np.float32
+    assert np.isfinite(made).all()
+    assert made.flags.writeable
+    assert given.tobytes() == before
+
+
+@pytest.mark.parametrize("name", ["gain", *OURS])
+@pytest.mark.parametrize("kind", [np.int16, np.int32])
+def test_integers_are_scaled_by_their_range(name: str, kind: Any) -> None:
+    most = np.iinfo(kind).max
+    whole = np.round(tone(4000) * 0.9 * most).astype(kind)
+    scaled = (whole / (most + 1.0)).astype(np.float32)
+    made = sound.apply(name, whole, rate_hz=16_000, seed=5)
+    assert made.dtype == np.float32
+    assert np.array_equal(made, sound.apply(name, scaled, rate_hz=16_000, seed=5))
+
+
+def test_the_greatest_integers_stay_within_full_scale() -> None:
+    ends = np.array([-32_768, 32_767], np.int16)
+    assert sound.apply("gain", ends, rate_hz=16_000, severity=0) == pytest.approx([-1.0, 32_767 / 32_768])
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("severity", [0, 3])
+def test_a_sound_that_will_not_do_is_refused_in_words(case: str, severity: int) -> None:
+    given, named = BAD[case]
+    with pytest.raises(UsageError) as told:
+        sound.apply("gaussian_noise", given, rate_hz=16_000, severity=severity)
+    assert named in told.value.message
+    assert "float32" in told.value.expected
+
+
+@pytest.mark.parametrize("rate_hz", [0, -16_000, 44_100.5, float("nan"), float("inf"), True, 768_001])
+def test_a_rate_that_is_none(rate_hz: Any) -> None:
+    for call in (
+        lambda: sound.apply("gain", tone(100), rate_hz=rate_hz),
+        lambda: sound.render("gain", tone(100), {"strength": 3.0, "share": 0.5}, rate_hz=rate_hz),
+    ):
+        with pytest.raises(UsageError, match="rate"):
+            call()
+
+
+@pytest.mark.parametrize("severity", [-0.1, 5.01, float("nan"), "extreme", "", True, None])
+def test_a_severity_out_of_range(severity: Any) -> None:
+    with pytest.raises(UsageError, match="severity"):
+        sound.apply("gain", tone(100), rate_hz=16_000, severity=severity)
+
+
+def test_severities_have_names() -> None:
+    for word, number in (("low", 1), ("medium", 3), ("high", 5)):
+        named = sound.perturb("high_pass", tone(1000), rate_hz=16_000, severity=word)
+        assert named.params == sound.perturb("high_pass", tone(1000), rate_hz=16_000, severity=number).params
+
+
+@pytest.mark.parametrize("name", OURS)
+@pytest.mark.parametrize("severity", [0, 3])
+def test_noise_for_what_mixes_nothing_in(name: str, severity: int) -> None:
+    with pytest.raises(UsageError, match="mixes nothing in"):
+        sound.apply(name, tone(100), rate_hz=16_000, severity=severity, noise=tone(100))
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(UnknownName):
+        sound.apply("gaussian_nose", tone(100), rate_hz=16_000)
+    with pytest.raises(UnknownName):
+        sound.render("vision.gaussian_nose.v1", tone(100), {}, rate_hz=16_000)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"strength": 3.0},
+        {"strength": 3.0, "share": 2.0},
+        {"strength": 6.0, "share": 0.5},
+        {"strength": 3.0, "share": "0.5"},
+        {"strength": 3.0, "share": float("nan")},
+        {"strength": 3.0, "share": 0.5, "more": 1},
+    ],
+)
+def test_parameters_that_nobody_drew(params: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        sound.render("gain", tone(100), params, rate_hz=16_000)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_seed_and_key_decide(name: str) -> None:
+    given = tone(4000)
+    first = sound.perturb(name, given, rate_hz=16_000, seed=1, key="a")
+    again = sound.render(name, given, json.loads(json.dumps(first.params)), rate_hz=16_000)
+    assert again.tobytes() == first.output.tobytes()
+    assert sound.perturb(name, given, rate_hz=16_000, seed=1, key="a").params == first.params
+    assert sound.perturb(name, given, rate_hz=16_000, seed=1, key="b").params != first.params
+    assert sound.perturb(name, given, rate_hz=16_000, seed=2, key="a").params != first.params
+
+
+PLUG_IN = """
+import numpy as np
+from auscult.stress.params import Params
+from auscult.types import Metadata
+
+
+class Plugged:
+    name = "sound.plugged.v1"
+    params = Params
+    levels = ((0.0,), (1.0,), (2.0,), (3.0,), (4.0,), (5.0,))
+    declared = {}
+    meta = Metadata(
+        summary="a test's", goal="none", modality="sound", source="none", truth="none", origin="sensor"
+    )
+
+    def choose(self, rng, take, *, strength):
+        return Params(strength=strength)
+
+    def render(self, sound, params, *, rate_hz):
+        kind = int(params.strength)
+        if kind == 1:
+            return sound[:, 1:]
+        if kind == 2:
+            return sound.astype(np.float64)
+        if kind == 3:
+            return sound.tolist()
+        if kind == 4:
+            return None
+        return sound + np.float32(1.0)
+
+
+STRESSOR = Plugged()
+"""
+
+
+@pytest.fixture
+def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "plugged_sound.py").write_text(PLUG_IN)
+    info = tmp_path / "plugged_sound-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugged-sound\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[auscult.stressors]\nsound.plugged.v1 = plugged_sound:STRESSOR\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "sound.plugged.v1"
+
+
+@pytest.mark.parametrize(
+    ("severity", "named"),
+    [(1, "float32 (1, 99)"), (2, "float64 (1, 100)"), (3, "list"), (4, "NoneType")],
+)
+def test_a_plug_in_that_gives_back_something_else(plugged: str, severity: int, named: str) -> None:
+    with pytest.raises(UsageError) as told:
+        sound.apply(plugged, tone(100), rate_hz=16_000, severity=severity)
+    assert named in told.value.message
+    assert plugged in told.value.message
+    assert told.value.expected == "float32 (1, 100)"
+
+
+def test_a_plug_in_that_keeps_the_shape(plugged: str) -> None:
+    assert np.array_equal(sound.apply("plugged", tone(100), rate_hz=16_000, severity=5), tone(100) + np.float32(1.0))
+    assert np.array_equal(sound.apply(plugged, tone(100), rate_hz=16_000, severity=0), tone(100))

@@ -1,0 +1,129 @@
+"""MP3 compression at any rate and number of channels: aligned, weaker with every level, and the same again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auscult.errors import UsageError
+from auscult.media.mp3 import RATES_HZ
+from auscult.media.sound import read_sound
+from auscult.rng import generator
+from auscult.stress import sound as stress
+from auscult.stress.sound.mp3_compression import STRESSOR, Mp3Params, coding_rate
+from auscult.types import Samples
+
+
+def music(samples: int, *, channels: int = 1, width: int = 12) -> Samples:
+    drawn = generator(2, "mp3").standard_normal((channels, samples + 3 * width))
+    smooth = np.stack([np.convolve(row, np.hanning(width), "same") for row in drawn])
+    return (0.05 * smooth[:, :samples]).astype(np.float32)
+
+
+def lag(first: Samples, second: Samples) -> int:
+    size = 2 * first.size
+    both = np.fft.irfft(np.fft.rfft(second, size) * np.conj(np.fft.rfft(first, size)), size)
+    found = int(np.argmax(both))
+    return found if found < size // 2 else found - size
+
+
+def snr_db(given: Samples, made: Samples) -> float:
+    return float(10.0 * np.log10(np.sum(np.square(given)) / max(1e-20, float(np.sum(np.square(made - given))))))
+
+
+@pytest.mark.parametrize(
+    ("rate_hz", "kbps", "channels", "coded_hz"),
+    [
+        (44_100, 320, 2, 44_100),
+        (44_100, 128, 1, 44_100),
+        (44_100, 16, 1, 16_000),
+        (44_100, 8, 2, 8_000),
+        (48_000, 40, 1, 24_000),
+        (16_000, 64, 1, 16_000),
+        (192_000, 192, 2, 48_000),
+        (20_000, 320, 1, 22_050),
+        (4_000, 64, 1, 8_000),
+    ],
+)
+def test_the_rate_that_is_coded(rate_hz: int, kbps: float, channels: int, coded_hz: int) -> None:
+    assert coding_rate(rate_hz, kbps=kbps, channels=channels) == coded_hz
+
+
+def test_fewer_bits_never_raise_the_rate() -> None:
+    for channels in (1, 2):
+        found = [coding_rate(48_000, kbps=kbps, channels=channels) for kbps in range(8, 321)]
+        assert found == sorted(found)
+        assert set(found) <= set(RATES_HZ)
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(UsageError, match=r"auscult\[sound\]"):
+        stress.apply("mp3_compression", music(100), rate_hz=44_100)
+
+
+@pytest.mark.extra_video
+class TestCoding:
+    """With PyAV."""
+
+    @pytest.fixture(autouse=True)
+    def _av(self) -> None:
+        pytest.importorskip("av", reason="the extra `video` is not installed")
+
+    @pytest.mark.parametrize("severity", [1, 5])
+    @pytest.mark.parametrize(
+        ("rate_hz", "channels"),
+        [(4_000, 1), (8_000, 1), (12_345, 2), (16_000, 2), (44_100, 1), (44_100, 3), (96_000, 1), (192_000, 8)],
+    )
+    def test_nothing_moves(self, rate_hz: int, channels: int, severity: int) -> None:
+        given = music(12_001, channels=channels, width=12 * max(1, rate_hz // 8_000))
+        made = stress.apply("mp3_compression", given, rate_hz=rate_hz, severity=severity, seed=1)
+        assert made.shape == given.shape
+        assert max(abs(lag(one, two)) for one, two in zip(given, made, strict=True)) <= 1
+
+    def test_each_level_does_more_damage(self) -> None:
+        given = music(40_000, width=6)
+        medians = [
+            np.median(
+                [
+                    snr_db(given, STRESSOR.render(given, Mp3Params(strength=level, bitrate=at), rate_hz=44_100))
+                    for at in (0.1, 0.5, 0.9)
+                ]
+            )
+            for level in (1.0, 2.0, 3.0, 4.0, 5.0)
+        ]
+        assert medians == sorted(medians, reverse=True)
+        assert medians[0] > medians[-1] + 6.0
+
+    def test_beyond_full_scale_nothing_is_cut_off(self) -> None:
+        given = music(8_000)
+        given *= np.float32(1.0) / np.abs(given).max()
+        params = Mp3Params(strength=2.0, bitrate=0.5)
+        loud = STRESSOR.render(given * np.float32(8.0), params, rate_hz=44_100)
+        np.testing.assert_allclose(loud / 8.0, STRESSOR.render(given, params, rate_hz=44_100), atol=1e-5)
+
+    def test_pairs_are_coded_alone(self) -> None:
+        given = music(5_000, channels=3)
+        params = Mp3Params(strength=3.0, bitrate=0.5)
+        whole = STRESSOR.render(given, params, rate_hz=44_100)
+        assert np.array_equal(whole[:2], STRESSOR.render(given[:2], params, rate_hz=44_100))
+        assert np.array_equal(whole[2:], STRESSOR.render(given[2:], params, rate_hz=44_100))
+
+    @pytest.mark.slow
+    def test_each_level_does_more_damage_to_real_sounds(self, data: Path) -> None:
+        clips = [read_sound(path) for path in sorted(data.glob("audio/esc10/*/*.ogg"))[::3][:40]]
+        heard = [(clip.samples[:1, : 2 * clip.rate_hz], clip.rate_hz) for clip in clips]
+        heard = [(given, rate_hz) for given, rate_hz in heard if np.abs(given).max() > 0]
+        medians = [
+            np.median(
+                [
+                    snr_db(given, stress.apply("mp3_compression", given, rate_hz=rate_hz, severity=level, key=str(at)))
+                    for at, (given, rate_hz) in enumerate(heard)
+                ]
+            )
+            for level in (1, 2, 3, 4, 5)
+        ]
+        assert medians == sorted(medians, reverse=True)

@@ -1,0 +1,331 @@
+"""Snow, fog, frost and spatter: ImageNet-C's formulas, more damage at each level, and weather that does not boil."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import plain_weather as plain
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from auscult.rng import generator
+from auscult.stress import vision
+from auscult.stress.vision import spatter, weather_flakes, weather_fractal
+from auscult.stress.vision.base import Shot
+from auscult.stress.vision.fog import Fog, FogParams, veiled
+from auscult.stress.vision.fog_r2bench import FogR2Bench
+from auscult.stress.vision.frost import Frost, FrostParams
+from auscult.stress.vision.frost_r2bench import FrostR2Bench
+from auscult.stress.vision.making import at_strength, load
+from auscult.stress.vision.snow import Snow, SnowParams, whitened
+from auscult.stress.vision.snow_r2bench import SnowR2Bench
+from auscult.stress.vision.weather_frost import COUNT, texture
+
+KINDS = ("snow", "fog", "frost", "spatter")
+R2BENCH = ("snow_r2bench", "fog_r2bench", "frost_r2bench")
+LEVELS = (1, 2, 3, 4, 5)
+
+# By their constants, and the more so on small pictures. Frost's level 4 keeps less of the picture than level 3 under as
+# much frost: the sum is darker, and nearer the picture. Snow's levels 2 and 3 do as much damage as one another.
+EXCEPTIONS = {("frost", 4), ("frost_r2bench", 4), ("snow", 3), ("snow_r2bench", 3)}
+
+
+def textured(height: int, width: int) -> Any:
+    """A picture of noise at several scales, with blacks and whites."""
+    rng = generator(0, "weather", "picture")
+    values = np.zeros((height, width, 3), dtype=np.float32)
+    for scale in (1, 4, 16, 64):
+        cells = rng.standard_normal((height // scale + 2, width // scale + 2, 3), dtype=np.float32)
+        values += cv2.resize(cells, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.clip(100 + 45 * values, 0, 255).astype(np.uint8)
+
+
+PICTURE = textured(160, 240)
+
+
+def psnr(first: Any, second: Any) -> float:
+    return float(10 * np.log10(255**2 / max(1e-9, np.mean((first.astype(float) - second) ** 2))))
+
+
+def chosen(kind: str, seed: int, strength: float, shape: tuple[int, int] = (160, 240)) -> Any:
+    return load(kind).choose(generator(seed, "test"), Shot(height=shape[0], width=shape[1]), strength=strength)
+
+
+def layer(kind: str, seed: int, index: int) -> Any:
+    """What the weather alone adds: the perturbed black picture, and for fog the veil itself."""
+    params = chosen(kind, seed, 3.0)
+    if isinstance(params, FogParams):
+        return 255.0 * load(kind).fractal((160, 240), params, decay=1.7, index=index)
+    return load(kind).render(np.full((160, 240, 3), 40, np.uint8), params, index=index).astype(float)
+
+
+# --- the formulas ---
+
+
+@pytest.mark.parametrize("density", [0.3, 1.5, 3.0])
+@pytest.mark.parametrize("brightest", [90, 255])
+def test_fog_is_the_formula(density: float, brightest: int) -> None:
+    picture = np.minimum(PICTURE, np.uint8(brightest))
+    fractal = generator(1, "fractal").random((160, 240), dtype=np.float32)
+    wanted = plain.veiled(picture, fractal, density=density)
+    assert np.abs(veiled(picture, fractal, density=density).astype(int) - wanted).max() <= 1
+
+
+def test_a_black_picture_stays_black_in_fog() -> None:
+    black = np.zeros((30, 40, 3), np.uint8)
+    assert not vision.apply("fog", black, severity=3).any()
+
+
+@pytest.mark.parametrize("kept", [0.55, 0.7, 0.8, 0.97, 1.0])
+def test_snow_whitens_as_the_formula(kept: float) -> None:
+    flakes = cv2.GaussianBlur(textured(160, 240)[..., 0], (0, 0), 3) // 3
+    wanted = plain.whitened(PICTURE, flakes / 255.0, kept=kept)
+    both = np.asarray(cv2.add(flakes, np.ascontiguousarray(flakes[::-1, ::-1])), dtype=np.uint8)
+    assert np.abs(whitened(PICTURE, both, kept=kept).astype(int) - wanted).max() <= 2
+
+
+@pytest.mark.parametrize("angle_deg", [-135.0, -110.0, -90.0, -61.3, -45.0])
+@pytest.mark.parametrize(("radius", "spread"), [(10, 4.0), (12, 12.0)])
+def test_flakes_are_drawn_out_as_the_formula(angle_deg: float, radius: int, spread: float) -> None:
+    def made(radius: float) -> Any:
+        flakes = weather_flakes.Flakes(
+            mean=0.2, deviation=0.3, zoom=(3.0, 3.0), threshold=0.5, radius=radius, spread=spread, angle_deg=angle_deg
+        )
+        return weather_flakes.layer(flakes, 5, (160, 240), fallen=0.0).astype(float)
+
+    wanted = plain.drawn_out(made(0), radius=radius, spread=spread, angle_deg=angle_deg)
+    inside = np.s_[26:, 26:-26]  # what comes in over the edge differs on purpose
+    assert np.abs(made(radius) - wanted)[inside].max() <= 1.0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_frost_is_the_formula(level: int) -> None:
+    params = FrostParams(strength=float(level), texture=2, down=0.0, right=1.0)
+    kept, added = plain.FROST[level - 1]
+    wanted = np.clip(kept * PICTURE.astype(float) + added * texture(2)[:160, -240:], 0, 255).astype(np.uint8)
+    assert np.abs(Frost().render(PICTURE, params).astype(int) - wanted).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "level"),
+    [*((kind, level) for kind in ("snow", "spatter") for level in LEVELS), ("fog", 1), ("fog", 3), ("fog", 5)],
+)
+def test_damage_is_that_of_the_formula(kind: str, level: int) -> None:
+    """Mean squared error and brightness over draws, beside an independent plain implementation with its own draws."""
+    picture = np.ascontiguousarray(PICTURE[:60, :64]) if kind == "fog" else PICTURE
+    ours, theirs = (
+        [make(seed) for seed in range(count)]
+        for make, count in (
+            (lambda seed: vision.apply(kind, picture, severity=level, seed=seed), 40),
+            (
+                lambda seed: getattr(plain, kind)(generator(seed, "plain"), picture, level),
+                10 if kind == "spatter" else 6,
+            ),
+        )
+    )
+    one, other = (10 * np.log10(np.mean([(m.astype(float) - picture) ** 2 for m in made])) for made in (ours, theirs))
+    assert abs(one - other) <= (0.5 if kind == "snow" else 1.3)  # a cloud, or the few drops of level 1, differ more
+    assert abs(np.mean([made.mean() for made in ours]) - np.mean([made.mean() for made in theirs])) < 8.0
+
+
+@pytest.mark.parametrize("decay", [1.4, 2.0])
+def test_fractal_is_as_rough_as_the_formula(decay: float) -> None:
+    """Steps between neighbours 1, 4 and 16 points apart, in the mean over draws."""
+    ours = [weather_fractal.plasma(seed, 64, decay=decay).heights for seed in range(60)]
+    theirs = [plain.plasma(generator(seed, "plain"), 64, decay=decay) for seed in range(8)]
+    for apart in (1, 4, 16):
+        one, other = (np.mean([np.abs(np.roll(m, apart, 1) - m).mean() for m in maps]) for maps in (ours, theirs))
+        assert one == pytest.approx(other, rel=0.2)
+
+
+@pytest.mark.parametrize("decay", [1.4, 1.5])
+def test_what_is_finer_than_a_map_is_as_rough_as_the_formula(decay: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The power of bends between neighbours, in the two roughest fogs, where the last two halvings are made apart."""
+
+    def roughness(finest: int) -> float:
+        monkeypatch.setattr(weather_fractal, "FINEST", finest)
+        maps = (weather_fractal.plasma(seed, 64, decay=decay) for seed in range(20))
+        pieces = (weather_fractal.piece(map_, at=(0, 0), shape=(64, 64)) for map_ in maps)
+        return float(np.mean([np.square(np.diff(np.diff(one), axis=0)).mean() for one in pieces]))
+
+    assert 10 * math.log10(roughness(16) / roughness(64)) == pytest.approx(0.0, abs=1.5)
+
+
+# --- damage grows ---
+
+
+@pytest.mark.parametrize("kind", KINDS + R2BENCH)
+def test_damage_grows_with_the_level(kind: str) -> None:
+    medians = _medians(kind, [PICTURE] * 9)
+    _falls(kind, medians)
+
+
+def test_damage_grows_on_photographs(data: Path) -> None:
+    paths = sorted((data / "images" / "coco").rglob("*.jpg"))[:40]
+    assert len(paths) == 40
+    photographs = [np.ascontiguousarray(cv2.imread(str(path))[:256, :320, ::-1]) for path in paths]
+    for kind in KINDS:
+        _falls(kind, _medians(kind, photographs))
+
+
+def _medians(kind: str, pictures: list[Any]) -> list[float]:
+    return [
+        float(np.median([psnr(p, vision.apply(kind, p, severity=level, seed=at)) for at, p in enumerate(pictures)]))
+        for level in (0.5, *LEVELS)
+    ]
+
+
+def _falls(kind: str, medians: list[float]) -> None:
+    for level, (before, after) in enumerate(pairwise(medians), start=1):
+        if (kind, level) in EXCEPTIONS:
+            assert after < before + 0.6
+        else:
+            assert after < before, f"{kind}, level {level}: {before:.2f} then {after:.2f} dB"
+
+
+# --- weather in a clip ---
+
+
+@pytest.mark.parametrize(("kind", "most"), [("fog", 0.1), ("fog_r2bench", 0.1), ("snow", 0.5), ("snow_r2bench", 0.5)])
+def test_weather_does_not_boil(kind: str, most: float) -> None:
+    """Neighbouring frames' layers differ by a fraction of what independent draws differ by, late in a clip too."""
+    for seed in (1, 2, 3):
+        anew = np.abs(layer(kind, seed, 0) - layer(kind, seed + 10, 0)).mean()
+        for index in (0, 1, 200):
+            step = np.abs(layer(kind, seed, index + 1) - layer(kind, seed, index)).mean()
+            assert step < most * anew
+        assert not np.array_equal(layer(kind, seed, 20), layer(kind, seed, 0))
+
+
+@pytest.mark.parametrize("kind", ["frost", "frost_r2bench", "spatter"])
+def test_what_lies_on_the_lens_stands_still(kind: str) -> None:
+    params = chosen(kind, 4, 3.0)
+    first, later = (load(kind).render(PICTURE, params, index=index) for index in (0, 77))
+    assert first.tobytes() == later.tobytes()
+
+
+@pytest.mark.parametrize("angle_deg", [-120.0, -90.0, -50.0])
+def test_snow_falls_where_it_is_drawn_out_to(angle_deg: float) -> None:
+    """Two frames later every flake, turned ones too, lies further down its direction."""
+    params = SnowParams(strength=3.0, seed=9, angle_deg=angle_deg, speed=1.0)
+    first, later = (Snow().flakes((160, 240), params, index=index).astype(float) for index in (0, 2))
+    down, right = (round(2 * 4.0 * part) for part in weather_flakes.heading(angle_deg))
+    assert down > 0
+    followed = np.abs(later[40:-20, 40:-40] - first[40 - down : -20 - down, 40 - right : -40 - right]).mean()
+    assert followed < 0.25 * np.abs(later - first).mean()
+
+
+def test_fog_drifts_by_its_speed_and_comes_round() -> None:
+    params = FogParams(strength=3.0, seed=2, heading_deg=90.0, speed=10 / 240)
+    first, later, round_again = (
+        Fog().fractal((160, 240), params, decay=1.7, index=index) for index in (0, 1, 128)
+    )  # 1280 px is five times the map's 256
+    assert np.array_equal(later[10:], first[:-10])
+    assert np.array_equal(round_again, first)
+
+
+@pytest.mark.parametrize("kind", KINDS + R2BENCH)
+def test_strength_changes_smoothly_with_the_same_draws(kind: str) -> None:
+    """A thousandth of a level changes the picture by a small part of what a tenth changes."""
+    params = chosen(kind, 6, 3.0)
+
+    def at(strength: float) -> Any:
+        return load(kind).render(PICTURE, at_strength(params, strength), index=3).astype(float)
+
+    for strength in (0.5, 1.0, 1.25, 1.749, 2.5, 3.0, 3.5, 3.999, 4.9):
+        near, far = (np.abs(at(strength + step) - at(strength)).mean() for step in (0.001, 0.1))
+        assert near < 0.15 * far + 0.05
+
+
+def test_spatter_between_water_and_mud_shows_both() -> None:
+    grey = np.full((160, 240, 3), 120, np.uint8)
+    made = vision.apply("spatter", grey, severity=3.5).astype(int)
+    assert (made[..., 2] > 130).mean() > 0.005  # turquoise light
+    assert (made[..., 2] < 100).mean() > 0.05  # brown cover
+
+
+# --- the geometry of the release ---
+
+
+def test_r2bench_fog_fits_one_map_to_the_frame() -> None:
+    params = FogParams(strength=3.0, seed=2, heading_deg=0.0, speed=0.0)
+    wide, high = (FogR2Bench().fractal(size, params, decay=2.0, index=0) for size in ((256, 1024), (1024, 256)))
+    one, other = (cv2.resize(map_, (64, 64), interpolation=cv2.INTER_AREA) for map_ in (wide, high))
+    assert np.abs(one - other).max() < 0.05
+    assert wide.min() < 0.02
+    assert wide.max() > 0.95
+
+
+def test_r2bench_frost_shows_the_whole_texture() -> None:
+    params = FrostParams(strength=3.0, texture=1, down=0.3, right=0.9)
+    wanted = cv2.resize(texture(1), (240, 160), interpolation=cv2.INTER_AREA).astype(float)
+    made = FrostR2Bench().ice((160, 240), params).astype(float)
+    smooth = [cv2.blur(image, (9, 9)) for image in (made, wanted)]
+    assert np.abs(smooth[0] - smooth[1]).mean() < 4.0
+
+
+def test_r2bench_snow_stretches_its_cells_to_the_edges() -> None:
+    height, width = SnowR2Bench().zoom(3.0, (151, 301))
+    assert (151 / 3 - 1) * height == pytest.approx(150)
+    assert (301 / 3 - 1) * width == pytest.approx(300)
+
+
+# --- textures and odd inputs ---
+
+
+@pytest.mark.parametrize("number", range(COUNT))
+def test_frost_textures_are_as_bright_as_frost(number: int) -> None:
+    ice = texture(number) / 255.0
+    assert 0.5 < ice.mean() < 0.6
+    assert 0.17 < ice.std() < 0.25
+    red, green, blue = ice.reshape(-1, 3).mean(axis=0)
+    assert red < green < blue
+    assert not texture(number).flags.writeable
+
+
+def test_frost_textures_differ() -> None:
+    grey = [texture(number).mean(axis=2).ravel() for number in range(COUNT)]
+    alike = np.corrcoef(grey) - np.eye(COUNT)
+    assert np.abs(alike).max() < 0.7
+
+
+@pytest.mark.parametrize("size", [(900, 500), (400, 1600), (1000, 1700)])
+def test_frost_covers_pictures_larger_than_its_textures(size: tuple[int, int]) -> None:
+    ice = Frost().ice(size, FrostParams(strength=3.0, texture=0, down=1.0, right=1.0))
+    assert ice.shape == (*size, 3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    kind=st.sampled_from(KINDS + R2BENCH),
+    size=st.tuples(st.integers(1, 40), st.integers(1, 40)),
+    strength=st.floats(0.001, 5.0),
+    index=st.integers(0, 10_000),
+    seed=st.integers(0, 2**40),
+)
+def test_any_size_and_strength(kind: str, size: tuple[int, int], strength: float, index: int, seed: int) -> None:
+    frame = np.ascontiguousarray(PICTURE[: size[0], : size[1]])
+    made = load(kind).render(frame, chosen(kind, seed, strength, size), index=index)
+    assert made.shape == frame.shape
+    assert made.dtype == np.uint8
+
+
+def test_a_lens_without_drops_shows_the_picture() -> None:
+    """On a picture too small for a drop, water leaves everything as it is."""
+    grey = np.full((3, 3, 3), 90, np.uint8)
+    made = [vision.apply("spatter", grey, severity=1, seed=seed) for seed in range(30)]
+    assert any(np.array_equal(one, grey) for one in made)
+
+
+def test_strips_do_not_show() -> None:
+    """Edges of drops are found strip by strip; where strips meet, the light is that of the whole picture."""
+    drops = (textured(500, 120)[..., 0] > 150).astype(np.uint8) * 200
+    whole, strips = spatter._depth(drops), spatter._relief(drops)
+    shaded = cv2.filter2D(cv2.equalizeHist(whole), cv2.CV_8U, spatter._EMBOSS)
+    assert (cv2.blur(shaded, (3, 3)) != strips).mean() < 0.005
