@@ -10,8 +10,9 @@ import pytest
 from auscult import registry
 from auscult.contracts.perturbations import CHECKS, EXAMPLES, room_of
 
+CODED = {"sound.mp3_compression.v1"}
 CASES = [
-    (entry.name, example)
+    pytest.param(entry.name, example, marks=[pytest.mark.extra_video] if entry.name in CODED else [])
     for entry in registry.entries("stressor")
     if room_of(entry.name) in EXAMPLES
     for example in EXAMPLES[room_of(entry.name)]

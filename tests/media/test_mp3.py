@@ -43,7 +43,7 @@ def test_the_nearest_bitrate_that_mp3_has(kbps: float, rate_hz: int, nearest: in
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(UsageError, match=r"auscult\[sound\]"):
+    with pytest.raises(UsageError, match=r"auscult\[video\]"):
         through_mp3(music(100), rate_hz=8_000, kbps=8)
 
 

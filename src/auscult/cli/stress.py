@@ -1,4 +1,4 @@
-"""``auscult stress masks``."""
+"""``auscult stress``: ``masks`` here, the perturbations of what a model is given in ``perturb``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from auscult.cli import options, show
+from auscult.cli import options, perturb, show
 from auscult.errors import UsageError
 
 if TYPE_CHECKING:
@@ -190,3 +190,6 @@ def _build(suite: str, wanted: Mapping[str, Any], progress: Progress) -> tuple[S
     if suite not in {"mqa", "mqa.v1"}:
         raise UsageError(f"there is no benchmark of masks {suite!r}", expected="mqa")
     return build_benchmark(BuildOptions(**wanted), progress)
+
+
+perturb.register(app)

@@ -62,7 +62,7 @@ def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
     Raises:
         ValueError: More channels, or a rate or bitrate that MP3 has not.
         OutputError: It cannot be coded.
-        UsageError: The extra `sound` is not installed.
+        UsageError: The extra `video` is not installed.
     """
     channels, samples = sound.shape
     if not 1 <= channels <= _MOST_CHANNELS or rate_hz not in RATES_HZ or kbps not in bitrates(rate_hz):
@@ -89,7 +89,7 @@ def _load_av() -> Any:
         import av
     except ImportError as error:
         raise UsageError(
-            "coding MP3 needs the extra `sound`", expected="the package av", hint="pip install 'auscult[sound]'"
+            "coding MP3 needs the extra `video`", expected="the package av", hint="pip install 'auscult[video]'"
         ) from error
     return av
 

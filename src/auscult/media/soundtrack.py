@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from auscult.errors import InputError
 from auscult.media.containers import EXPECTED, best_stream, damaged, decoder_errors, load_av, opened_video, zero_of
 from auscult.media.limits import DEFAULT_LIMITS, Limits, check_seconds, check_sound
 from auscult.media.wav import Sound, bounded
+
+MOST_CHANNELS: Final = 7
+"""More than these PyAV does not give back."""
 
 # Presentation times are rounded to the file's clock; a smaller step between two packets is no gap.
 _JUMP_S = 0.005
@@ -41,6 +44,13 @@ def read_soundtrack(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound | N
         if stream is None:
             return None
         rate, channels = int(stream.rate or 0), int(stream.channels or 0)
+        if channels > MOST_CHANNELS:  # with more, PyAV ends the process
+            raise InputError(
+                f"the sound of the video has {channels} channels",
+                expected=f"at most {MOST_CHANNELS}",
+                hint="mix it to fewer channels",
+                path=path,
+            )
         check_sound((channels, 0), rate, limits=limits, path=path)
         check_seconds((container.duration or 0) / 1e6, limits=limits, path=path)
         chunks = list(_chunks(container, stream, path=path, limits=limits)) if rate and channels else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -167,7 +168,12 @@ def crew_of(names: Iterable[str]) -> dict[str, Any]:
         UnknownName: A name is not registered.
         UsageError: A perturbation cannot be loaded, or says nowhere that it arises.
     """
-    asked = tuple(dict.fromkeys(names))
+    return dict(_crew(tuple(dict.fromkeys(names))))
+
+
+@cache
+def _crew(asked: tuple[str, ...]) -> Mapping[str, Any]:
+    """Kept, since looking through the installed packages costs more than perturbing a sentence."""
     known = {entry.name: entry for entry in registry.entries("stressor") if room_of(entry.name) in ROOMS}
     return {name: _checked(known[name if name in known else _full(name, tuple(known), rooms=ROOMS)]) for name in asked}
 

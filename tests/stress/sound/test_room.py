@@ -299,12 +299,14 @@ def delay(clean: Samples, made: Samples) -> int:
 @pytest.mark.parametrize(("rate_hz", "channels"), [(8_000, 1), (16_000, 2), (44_100, 1), (192_000, 8)])
 def test_real_sounds_stay_where_they_are(name: str, rate_hz: int, channels: int, data: Path) -> None:
     paths = [
-        *sorted(data.glob("audio/esc10/dog/*.ogg"))[:1],
+        *sorted(data.glob("audio/esc10/dog_bark/*.ogg"))[:1],
         *sorted(data.glob("audio/speech_fsdd/*.wav"))[::200][:2],
     ]
     for at, path in enumerate(paths):
         clip = read_sound(path)
-        clean = resampled(clip.samples[:1, : clip.rate_hz // 2], rate_hz=clip.rate_hz, wanted_hz=rate_hz)
+        loudest = int(np.abs(clip.samples[0]).argmax())
+        piece = clip.samples[:1, max(0, loudest - clip.rate_hz // 4) :][:, : clip.rate_hz // 2]
+        clean = resampled(piece, rate_hz=clip.rate_hz, wanted_hz=rate_hz)
         clean = np.concatenate([np.roll(clean, 37 * channel, axis=1) for channel in range(channels)])
         made = stress.apply(name, clean, rate_hz=rate_hz, severity=(1, 3, 5)[at], seed=at)
         assert made.shape == clean.shape

@@ -80,7 +80,7 @@ class Mp3Compression:
         """The sound as it comes out of the decoder.
 
         Raises:
-            UsageError: The extra `sound` is not installed.
+            UsageError: The extra `video` is not installed.
             OutputError: It cannot be coded.
         """
         low, high = between(self.levels, params.strength)

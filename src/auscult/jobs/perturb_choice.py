@@ -1,0 +1,145 @@
+"""Which recipe each part of an INPUT gets: the same for all, or one that a preset draws for each clip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from auscult.errors import InputError, UsageError
+from auscult.jobs.perturb_parts import ROOMS_OF, Part, Parts
+from auscult.jobs.perturb_work import Task, only
+from auscult.media.video import probe
+from auscult.stress.recipe import Recipe, preset, sweep
+
+DEFAULT_SEVERITY: Final = "3"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One folder of the output.
+
+    Attributes:
+        name: The folder.
+        recipe: What is done to every part; None where a preset drew.
+        drawn: What a preset drew for each group of parts.
+    """
+
+    name: str
+    recipe: Recipe | None = None
+    drawn: Mapping[str, Recipe] = field(default_factory=dict)
+
+    def of(self, part: Part) -> Recipe:
+        """The recipe of a part."""
+        return self.drawn[part.group] if self.recipe is None else self.recipe
+
+    def takes(self, part: Part) -> bool:
+        """Whether something becomes of a part: it is perturbed, or carried along."""
+        return bool(part.carried) or bool(only(self.of(part), part).steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What was asked for: kinds and severities, or a preset.
+
+    Attributes:
+        room: ``vision``, ``sound``, ``sentences``, ``timing`` or ``recipe``.
+        kinds: As ``--kind`` has it; empty with a preset.
+        severities: As ``--severity`` has it; empty for the default.
+        schedule: As ``--dynamic`` has it.
+        preset: Its name; empty for none.
+        place: Its place; empty for anywhere.
+    """
+
+    room: str
+    kinds: str = ""
+    severities: str = ""
+    schedule: str = "static"
+    preset: str = ""
+    place: str = ""
+
+    def recipes(self) -> tuple[Recipe, ...]:
+        """The recipes, where no preset draws them.
+
+        Raises:
+            UsageError: Nothing was asked for, or both, or something is unknown or out of range.
+        """
+        if bool(self.kinds) == bool(self.preset):
+            raise UsageError(
+                "both --kind and --preset were given" if self.kinds else "nothing was asked for: --kind is missing",
+                expected="--kind a,b+c" + (", or --preset NAME" if self.room == "recipe" else ""),
+                hint="`auscult list stressors` names the kinds",
+            )
+        if self.preset:
+            if self.schedule != "static":
+                raise UsageError(f"--dynamic {self.schedule} does not go with --preset", hint="a preset has its own")
+            preset(self.preset)
+            return ()
+        if self.place:
+            raise UsageError("--place does not go with --kind", hint="it tells a preset what can occur")
+        return sweep(self.room, self.kinds, self.severities or DEFAULT_SEVERITY, schedule=self.schedule)
+
+    def rooms(self, recipes: Sequence[Recipe]) -> frozenset[str]:
+        """The rooms that the recipes touch, or that a preset draws from."""
+        if self.preset:
+            return frozenset({"vision", "sound", "sentences"})
+        return frozenset(room for recipe in recipes for room in recipe.rooms)
+
+    def choices(self, parts: Parts, recipes: Sequence[Recipe], *, seed: int) -> tuple[Choice, ...]:
+        """The folders to make.
+
+        Raises:
+            UsageError: A preset was asked for, and INPUT holds no pictures.
+        """
+        if not self.preset:
+            return tuple(Choice(name=recipe.name, recipe=recipe) for recipe in recipes)
+        if not any("vision" in ROOMS_OF[part.kind] for part in parts.parts):
+            raise UsageError(
+                f"preset {self.preset} perturbs pictures and what guides through them, and there are no pictures",
+                expected="items, pictures or videos",
+            )
+        found, guided = preset(self.preset), _guided(parts.parts)
+        drawn = {
+            group: found.recipe(
+                seed=seed,
+                key=group,
+                guidance=guided.get(group),
+                severity=self.severities or None,
+                place=self.place or None,
+            )
+            for group in dict.fromkeys(part.group for part in parts.parts)
+        }
+        named = {group: replace(recipe, name=found.name) for group, recipe in drawn.items()}
+        return (Choice(name=found.name, drawn=named),)
+
+
+def _guided(parts: Sequence[Part]) -> dict[str, str]:
+    """Which groups have a sound or a sentence; a sentence counts where there are both."""
+    found = {part.group: "sound" for part in parts if part.kind == "audio" or _heard(part)}
+    return found | {part.group: "sentences" for part in parts if part.kind == "text"}
+
+
+def _heard(part: Part) -> bool:
+    return part.kind == "video" and part.path is not None and _has_sound(part.path)
+
+
+@cache
+def _has_sound(path: Path) -> bool:
+    try:
+        return probe(path).sound_channels > 0
+    except InputError:  # the worker that opens it says what is wrong
+        return False
+
+
+def tasks_of(choices: Sequence[Choice], parts: Sequence[Part], *, chunk: int) -> list[Task]:
+    """Parts with their recipes, up to ``chunk`` of one recipe together."""
+    found: list[Task] = []
+    for choice in choices:
+        groups: dict[Recipe, list[Part]] = {}
+        for part in parts:
+            groups.setdefault(choice.of(part), []).append(part)
+        for recipe, members in groups.items():
+            found += [(recipe, tuple(members[start : start + chunk])) for start in range(0, len(members), chunk)]
+    return found

@@ -1,0 +1,123 @@
+"""The parts of items: each frame, each sound and each expression once, with what is drawn for them together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from auscult.cases.grouping import group_by_frame
+from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.errors import UsageError
+from auscult.jobs.clip_tracks import filmed
+from auscult.jobs.perturb_parts import RATE_FPS, Part, Parts
+from auscult.jobs.stressing import frame_name_of
+from auscult.types import Item
+
+
+def item_parts(source: Path, options: ListOptions) -> Parts:
+    """The frames, sounds and expressions of the items of an INPUT.
+
+    Raises:
+        NothingToDo: It holds no item.
+        UsageError: An option does not fit it, or two of its files would have one name in the output.
+    """
+    listing = list_items(source, options)
+    films = filmed(listing)
+    parts = [*_frames(listing, source, films), *_audios(listing.items, source, films)]
+    parts += [
+        Part(id=text_id(item), kind="text", key=item.id, group=_group(item, source, films), text=item.query.text)
+        for item in listing.items
+        if item.query.text
+    ]
+    twice = [name for name, count in Counter(part.id for part in parts).items() if count > 1]
+    if twice:
+        raise UsageError(
+            f"two files of the input would both be called {twice[0]}",
+            expected="files that differ in more than the folders `frames` and `images`",
+            hint="rename one of them",
+            path=source,
+        )
+    return Parts(layout=listing.layout, parts=tuple(parts), errors=listing.errors, notes=listing.notes, listing=listing)
+
+
+def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[Part]:
+    """One part a frame; those of one film share what is drawn, and a loose picture has its own."""
+    clips: dict[str, list[list[Item]]] = {}
+    for group in group_by_frame(listing.items):
+        first = group[0]
+        clips.setdefault(f"clip:{first.clip}" if first.id in films else f"frame:{frame_id(first, source)}", []).append(
+            group
+        )
+    known = Counter(Path(frame_id(group[0], source)).stem for groups in clips.values() for group in groups)
+    parts = []
+    for key, groups in clips.items():
+        if all(group[0].time_s is not None for group in groups):
+            groups.sort(key=lambda group: group[0].time_s or 0.0)
+        parts += [
+            Part(
+                id=frame_id(group[0], source),
+                kind="frame",
+                key=key.partition(":")[2],
+                group=_group(group[0], source, films),
+                path=group[0].frame,
+                name=f"frames/{_ending(frame_id(group[0], source), '.png', known)}",
+                carried=f"frames/{frame_id(group[0], source)}",
+                index=index,
+                count=len(groups),
+                rate_fps=_rate(groups),
+                items=tuple(group),
+            )
+            for index, group in enumerate(groups)
+        ]
+    return parts
+
+
+def frame_id(item: Item, source: Path) -> str:
+    """What the part of an item's frame is called: its file's name in the output."""
+    return frame_name_of(item.frame, source)
+
+
+def text_id(item: Item) -> str:
+    """What the part of an item's expression is called."""
+    return f"text:{item.id}"
+
+
+def _group(item: Item, source: Path, films: frozenset[str]) -> str:
+    return item.clip if item.clip and item.id in films else frame_id(item, source)
+
+
+def audio_id(item: Item, source: Path) -> str:
+    """What the part of an item's sound is called."""
+    assert item.audio is not None  # noqa: S101 - the callers looked
+    return f"audio:{frame_name_of(item.audio, source)}"
+
+
+def _audios(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[Part]:
+    first = {item.audio: item for item in reversed(list(items)) if item.audio is not None}
+    names = {path: audio_id(item, source) for path, item in first.items()}
+    known = Counter(Path(name.partition(":")[2]).stem for name in names.values())
+    return [
+        Part(
+            id=names[path],
+            kind="audio",
+            key=item.clip or names[path],
+            group=_group(item, source, films),
+            path=path,
+            name=f"audio/{_ending(names[path].partition(':')[2], '.wav', known)}",
+            carried=f"audio/{names[path].partition(':')[2]}",
+        )
+        for path, item in reversed(first.items())
+    ]
+
+
+def _ending(name: str, ending: str, known: Mapping[str, int]) -> str:
+    """A name with another ending, after its own where two files differ in that alone."""
+    return f"{Path(name).stem}{ending}" if known.get(Path(name).stem, 0) <= 1 else f"{name}{ending}"
+
+
+def _rate(groups: Sequence[Sequence[Item]]) -> float:
+    first, last = groups[0][0].time_s, groups[-1][0].time_s
+    if first is None or last is None or last <= first:
+        return RATE_FPS
+    return (len(groups) - 1) / (last - first)

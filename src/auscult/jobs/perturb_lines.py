@@ -1,0 +1,111 @@
+"""The lines of a perturbed ``items.jsonl``: what ``audit`` takes, with what was done and what became of the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from auscult.jobs.clip_tracks import LOOSE, filmed
+from auscult.jobs.items import asked
+from auscult.jobs.perturb_choice import Choice
+from auscult.jobs.perturb_item_parts import audio_id, frame_id, text_id
+from auscult.jobs.perturb_parts import Part, Parts
+from auscult.jobs.perturb_work import not_done, only
+from auscult.stress.recipe import Recipe
+from auscult.types import Item
+
+if TYPE_CHECKING:
+    from auscult.jobs.perturb import PerturbOptions
+
+ELSEWHERE: Final = ("video", "mixture", "separated")
+"""Keys that name files which are not carried along; they are left out, and the line says so."""
+
+_ROOM_OF: Final[Mapping[str, str]] = {"picture": "vision", "sound": "sound", "sentence": "sentences"}
+
+Rows = Mapping[str, Mapping[str, Any]]
+
+
+def item_lines(parts: Parts, choice: Choice, *, rows: Rows, options: PerturbOptions) -> list[dict[str, Any]]:
+    """The lines of one recipe, in the order of INPUT; an item that failed in any of its parts has none.
+
+    Args:
+        parts: What INPUT holds.
+        choice: The recipe.
+        rows: Its lines of ``outputs.jsonl``, by part.
+        options: Where INPUT is, and the seed.
+    """
+    assert parts.listing is not None  # noqa: S101 - the caller looked
+    films = filmed(parts.listing)
+    known = {part.id: part for part in parts.parts}
+    lines = []
+    for item in parts.listing.items:
+        found = _Found.of(item, known, choice, rows=rows, options=options)
+        if found is not None:
+            lines.append(found.line(loose=item.id not in films))
+    return lines
+
+
+class _Found:
+    """An item with the rows of its frame, its sound and its expression."""
+
+    def __init__(self, item: Item, *, recipe: Recipe, seed: int, rows: Rows) -> None:
+        self._item = item
+        self._recipe = recipe
+        self._seed = seed
+        self._rows = rows
+
+    @classmethod
+    def of(
+        cls, item: Item, known: Mapping[str, Part], choice: Choice, *, rows: Rows, options: PerturbOptions
+    ) -> _Found | None:
+        """Put an item together; None where one of its parts is missing."""
+        names = {"picture": frame_id(item, options.source)}
+        if item.audio is not None:
+            names["sound"] = audio_id(item, options.source)
+        if item.query.text:
+            part = known.get(text_id(item))
+            if part is not None and only(choice.of(part), part).steps:
+                names["sentence"] = part.id
+        if any(name not in rows for name in names.values()) or item.id not in rows[names["picture"]]["items"]:
+            return None
+        own = {what: rows[name] for what, name in names.items()}
+        return cls(item, recipe=choice.of(known[names["picture"]]), seed=options.seed, rows=own)
+
+    def line(self, *, loose: bool) -> dict[str, Any]:
+        """The line; keys that auscult does not know are kept."""
+        item, picture = self._item, self._rows["picture"]
+        extra = {key: value for key, value in item.extra.items() if key not in {*ELSEWHERE, "stress"}}
+        said = picture["items"][item.id]
+        row: dict[str, Any] = {"id": item.id, "frame": self._below(picture), "mask": said["mask"], **asked(item)}
+        if "sentence" in self._rows:
+            row["text"] = self._rows["sentence"]["text"]
+        if "sound" in self._rows:
+            row["audio"] = self._below(self._rows["sound"])
+        if "truth" in said:
+            row["truth"] = said["truth"]
+        return {**row, **extra, "stress": self._stress(loose=loose)}
+
+    def _below(self, row: Mapping[str, Any]) -> str:
+        return str(row["output"]).removeprefix(f"{self._recipe.name}/")
+
+    def _stress(self, *, loose: bool) -> dict[str, Any]:
+        item, picture = self._item, self._rows["picture"]
+        plans = {what: row["plan"] for what, row in self._rows.items() if row["plan"] is not None}
+        told: dict[str, Any] = {"recipe": self._recipe.name, "seed": self._seed, "plans": plans}
+        told |= {"index": picture["index"], "moved": picture["moved"]}
+        if "sentence" in self._rows:
+            told |= {"text": item.query.text, "words": self._rows["sentence"]["words"]}
+        silent = self._rows.get("sound", {}).get("silent_s")
+        if silent:
+            told["silent_s"] = silent
+        left = not_done(self._recipe, {_ROOM_OF[what] for what in self._rows})
+        if left:
+            told["not_done"] = left
+        left_out = [key for key in ELSEWHERE if key in item.extra]
+        if left_out:
+            told["left_out"] = left_out
+        if loose:
+            told[LOOSE] = True
+        if "stress" in item.extra:
+            told["before"] = item.extra["stress"]
+        return told

@@ -1,0 +1,81 @@
+"""`auscult stress vision|sound|sentences|timing|recipe` at the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from small_inputs import auscult, folder_input, rows, save_frame
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    for number in range(2):
+        save_frame(tmp_path / "in" / f"p{number}.png", seed=number)
+    return tmp_path / "in"
+
+
+def test_json_is_the_summary_and_talk_is_on_stderr(pictures: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--severity", "low,high", "--out", out,
+                  "--workers", 1, "--json")  # fmt: skip
+    assert ran.code == 0
+    assert json.loads(ran.out) == json.loads((out / "summary.json").read_text())
+    assert json.loads(ran.out)["command"] == "stress vision"
+    assert sorted(row["id"] for row in rows(out / "outputs.jsonl")) == [
+        "contrast_1/p0.png", "contrast_1/p1.png", "contrast_5/p0.png", "contrast_5/p1.png"
+    ]  # fmt: skip
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["arguments"]["given"].keys() >= {"source", "out", "kind", "severity", "workers"}
+    assert manifest["finished"]
+
+
+def test_a_bad_file_costs_itself_and_the_exit_code_says_so(pictures: Path, tmp_path: Path) -> None:
+    (pictures / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n not really")
+    command = ("stress", "vision", pictures, "--kind", "gaussian_noise", "--out", tmp_path / "out", "--workers", 1)
+    ran = auscult(*command)
+    assert ran.code == 1
+    assert "errors.jsonl" in ran.err
+    (row,) = rows(tmp_path / "out" / "errors.jsonl")
+    assert row["id"] == "gaussian_noise_3/bad.png"
+    assert row["path"] == str(pictures / "bad.png")
+    assert auscult(*command, "--max-failed", 1).code == 0
+
+
+def test_audit_takes_what_was_made_as_it_is(tmp_path: Path) -> None:
+    source, out = folder_input(tmp_path / "in"), tmp_path / "out"
+    kind = "vision.gaussian_noise+mispunctuation"
+    ran = auscult("stress", "recipe", source, "--text", "the thing on the left", "--kind", kind,
+                  "--out", out, "--workers", 1, "--quiet")  # fmt: skip
+    assert ran.code == 0
+    (command,) = [line for line in ran.err.splitlines() if line.startswith("next: ")]
+    assert auscult(*command.split()[2:], "--workers", 1, "--quiet").code == 0
+    assert len(rows(tmp_path / "out-audit" / "verdicts.jsonl")) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("vision",), "--kind is missing"),
+        (("vision", "--kind", "snwo"), "snow"),
+        (("vision", "--kind", "contrast", "--severity", "9"), "0 to 5"),
+        (("vision", "--kind", "contrast", "--dynamic", "rampp"), "ramp"),
+        (("sound", "--kind", "gain"), "sound can perturb"),
+        (("sentences", "--kind", "misspelling"), "sentences can perturb"),
+        (("timing", "--kind", "offset"), "timing can perturb"),
+        (("recipe", "--kind", "contrast", "--preset", "paper"), "--preset"),
+        (("recipe", "--preset", "papre"), "paper"),
+        (("vision", "--kind", "contrast", "--seed", 2**70), "seed"),
+    ],
+)
+def test_wrong_usage_is_exit_2_and_leaves_nothing(
+    pictures: Path, tmp_path: Path, arguments: tuple[object, ...], told: str
+) -> None:
+    room, *more = arguments
+    ran = auscult("stress", room, pictures, "--out", tmp_path / "out", *more)
+    assert ran.code == 2
+    assert told in ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "out").exists()

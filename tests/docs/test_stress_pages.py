@@ -1,0 +1,150 @@
+"""The pages of the perturbations fit the code, their examples run, and their pictures are there, small, and show something."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from types import ModuleType
+
+import cv2
+import numpy as np
+import pytest
+from docs_pages import DOCS, ROOT, blocks
+
+from auscult import registry
+from auscult.stress.recipe_parts import ROOMS, room_of
+
+PAGES = DOCS / "stress"
+PICTURES = DOCS / "images" / "stress"
+MOST_BYTES = 60_000
+CELL_PX, GAP_PX = 150, 4
+NAMES = tuple(entry.name for entry in registry.entries("stressor") if room_of(entry.name) in ROOMS)
+OURS = tuple(entry.name for entry in registry.entries("stressor") if entry.package == "auscult" and entry.name in NAMES)
+
+
+@pytest.fixture(scope="module")
+def tool() -> Iterator[ModuleType]:
+    """``tools/stress_pages.py``."""
+    folder = str(ROOT / "tools")
+    sys.path.insert(0, folder)
+    yield importlib.import_module("stress_pages")
+    sys.path.remove(folder)
+
+
+@pytest.fixture(scope="module")
+def texts(tool: ModuleType) -> dict[Path, str]:
+    """What every page should hold."""
+    from stress_pages_text import told
+
+    return dict(tool.written([told(name, stressor) for name, stressor in tool.ours()]))
+
+
+def test_the_pages_fit_the_code(texts: dict[Path, str]) -> None:
+    assert {path.name for path in texts} == {f"{name}.md" for name in OURS} | {"stress.md"}
+    assert {path for path in texts if path.parent == PAGES} == set(PAGES.glob("*.md"))
+    stale = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    assert not stale, f"{stale} are stale; run: python tools/stress_pages.py"
+
+
+def test_a_stale_page_is_found(tool: ModuleType, texts: dict[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert tool.check(texts) == 0
+    fog = PAGES / "vision.fog.v1.md"
+    assert tool.check({**texts, fog: texts[fog] + "more\n"}) == 1
+    assert "vision.fog.v1.md is stale" in capsys.readouterr().out
+    assert tool.check({path: text for path, text in texts.items() if path != fog}) == 1, "a page of nothing"
+    assert tool.main(["--no-such-option"]) == 2
+
+
+def test_a_perturbation_without_names_for_its_constants_is_found(tool: ModuleType) -> None:
+    from stress_pages_columns import heads_of
+
+    del tool
+    assert len(heads_of("vision.fog.v1", 2)) == 2
+    with pytest.raises(SystemExit, match="has 3 constants"):
+        heads_of("vision.fog.v1", 3)
+    with pytest.raises(SystemExit, match="vision.hail.v1"):
+        heads_of("vision.hail.v1", 1)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_page_says_what_its_perturbation_says(name: str) -> None:
+    """The constants of level 3, every declared exception, where it arises, and the command."""
+    text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    stressor = next(entry for entry in registry.entries("stressor") if entry.name == name).load()
+    for told in (stressor.meta.summary, stressor.meta.truth, stressor.meta.source, *stressor.declared.values()):
+        assert told.replace("*", "\\*") in text
+    (row,) = re.findall(r"^\| 3 \| (.+) \|$", text.partition("## Constants")[2], re.MULTILINE)
+    shown = [float(value) for cell in row.split(" | ") for value in cell.split(" to ")]
+    assert shown == [pytest.approx(value, rel=1e-3) for value in stressor.levels[3]]
+    room, kind, _ = name.split(".")
+    assert f"auscult stress {room} INPUT --kind {kind} --severity 1,3,5 --out DIR" in text
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_example_of_a_page_runs(name: str) -> None:
+    if name.startswith("sound.mp3"):
+        pytest.importorskip("av", reason="the extra `video` is not installed")
+    page = PAGES / f"{name}.md"
+    (block,) = [block for block in blocks(page) if block.language == "python"]
+    assert "assert " in block.body
+    with redirect_stdout(io.StringIO()):
+        exec(compile("\n" * block.line + block.body, str(page), "exec"), {})  # noqa: S102 - the project's own pages
+
+
+def test_every_picture_is_there_and_small() -> None:
+    endings = {"vision": ".jpg", "sound": ".png", "timing": ".png"}
+    wanted = {f"{name}{endings[room_of(name)]}" for name in OURS if room_of(name) in endings}
+    assert wanted == {path.name for path in PICTURES.iterdir()}
+    for path in PICTURES.iterdir():
+        assert 1_000 < path.stat().st_size < MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes"
+        if path.suffix == ".png":
+            assert len(np.unique(_read(path).reshape(-1, 3), axis=0)) <= 64
+
+
+@pytest.mark.parametrize("name", [name for name in OURS if room_of(name) == "vision"])
+def test_a_strip_shows_something_at_every_severity(name: str) -> None:
+    """Five cells that differ from the first by more than its JPEG does, the last by much."""
+    strip = _read(PICTURES / f"{name}.jpg")[:CELL_PX].astype(np.float64)
+    assert strip.shape[1] == 6 * (CELL_PX + GAP_PX) - GAP_PX
+    given, *made = [strip[:, at * (CELL_PX + GAP_PX) :][:, :CELL_PX] for at in range(6)]
+    away = [float(np.abs(one - given).mean()) for one in made]
+    assert min(away) > 2.0
+    assert away[4] > 6.0
+
+
+def test_a_tone_stands_in_its_row_and_its_time(tool: ModuleType) -> None:
+    """A spectrogram's rows are octaves of equal height from 16 kHz down to 62.5 Hz."""
+    from stress_pages_panels import spectrum_db
+
+    del tool
+    times = np.arange(32_000) / 32_000
+    tone = (0.5 * np.sin(2 * np.pi * 1_000.0 * times) * (times < 0.5)).astype(np.float32)
+    shown = spectrum_db(tone, rate_hz=32_000, columns=60, rows=81)
+    assert shown.shape == (81, 60)
+    assert shown[:, 10].argmax() == 40  # four octaves of eight below the top
+    assert shown[40, 10] == pytest.approx(-6.0, abs=1.0)
+    assert shown[40, 50] < -90.0
+
+
+@pytest.mark.extra_demo
+def test_a_strip_can_be_drawn_anew(tool: ModuleType, tmp_path: Path) -> None:
+    pytest.importorskip("skimage", reason="the extra `demo` is not installed")
+    from stress_pages_pictures import draw
+
+    del tool
+    for name in ("vision.contrast.v1.jpg", "sound.gain.v1.png", "timing.offset.v1.png"):
+        draw(name[:-4], tmp_path / name)
+        made, kept = _read(tmp_path / name).astype(np.float64), _read(PICTURES / name)
+        assert made.shape == kept.shape
+        assert np.abs(made - kept).mean() < 2.0, "stale; run: python tools/stress_pages.py"
+
+
+def _read(path: Path) -> np.ndarray:
+    found = cv2.imread(str(path), cv2.IMREAD_COLOR)
+    assert found is not None
+    return found
