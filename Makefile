@@ -63,6 +63,7 @@ bench: $(VENV)/.peers $(PERTURB)/.done
 
 docs: $(VENV)/.core
 	$(PIP) -e '.[dev,docs]'
+	$(PY) tools/stress_pages.py --text
 	$(PY) tools/build_docs.py
 
 clean:

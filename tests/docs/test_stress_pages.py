@@ -1,4 +1,4 @@
-"""The pages of the perturbations fit the code, their examples run, and their pictures are there, small, and show something."""
+"""Pages of perturbations fit the code, their examples run, and their pictures are there, small, and show something."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from docs_pages import DOCS, ROOT, blocks
 
 from auscult import registry
-from auscult.stress.recipe_parts import ROOMS, room_of
+from auscult.stress.recipe_parts import PAPER, ROOMS, room_of
 
 PAGES = DOCS / "stress"
 PICTURES = DOCS / "images" / "stress"
@@ -67,8 +67,17 @@ def test_a_perturbation_without_names_for_its_constants_is_found(tool: ModuleTyp
     assert len(heads_of("vision.fog.v1", 2)) == 2
     with pytest.raises(SystemExit, match="has 3 constants"):
         heads_of("vision.fog.v1", 3)
-    with pytest.raises(SystemExit, match="vision.hail.v1"):
+    with pytest.raises(SystemExit, match=r"vision\.hail\.v1"):
         heads_of("vision.hail.v1", 1)
+
+
+def test_the_overview_counts_right() -> None:
+    """The paper's 16, 12 and 4, and by name whatever else there is of pictures, sounds and sentences."""
+    assert [len(PAPER[room]) for room in ("vision", "sound", "sentences")] == [16, 12, 4]
+    text = (DOCS / "stress.md").read_text(encoding="utf-8")
+    told = text.partition("The others:")[2].partition("##")[0]
+    others = {name.split(".")[1] for name in OURS if name.split(".")[1] not in PAPER[room_of(name)]}
+    assert others == set(re.findall(r"`(\w+)`", told))
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -103,7 +112,8 @@ def test_every_picture_is_there_and_small() -> None:
     for path in PICTURES.iterdir():
         assert 1_000 < path.stat().st_size < MOST_BYTES, f"{path.name} has {path.stat().st_size} bytes"
         if path.suffix == ".png":
-            assert len(np.unique(_read(path).reshape(-1, 3), axis=0)) <= 64
+            colours = _read(path).astype(np.int32) @ np.array([1, 256, 65_536], dtype=np.int32)
+            assert len(np.unique(colours)) <= 64
 
 
 @pytest.mark.parametrize("name", [name for name in OURS if room_of(name) == "vision"])
