@@ -32,7 +32,7 @@ Plain = Callable[[NDArray[np.float64], float, np.random.Generator], NDArray[np.f
 
 
 def name_of(value: Any) -> str:
-    return value.name if hasattr(value, "name") else str(value)
+    return str(getattr(value, "name", getattr(value, "__name__", value)))
 
 
 def photograph() -> Frame:
