@@ -61,7 +61,7 @@ def test_fewer_bits_never_raise_the_rate() -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    with pytest.raises(UsageError, match=r"auscult\[sound\]"):
+    with pytest.raises(UsageError, match=r"auscult\[video\]"):
         stress.apply("mp3_compression", music(100), rate_hz=44_100)
 
 
