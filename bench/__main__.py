@@ -17,6 +17,8 @@ MODULES = (
     "proposals",
     "vision_speed",
     "sound_speed",
+    "vision_parity",
+    "sound_parity",
 )
 
 

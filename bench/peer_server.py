@@ -94,12 +94,18 @@ def makers(am: Any, noise: str | None) -> dict[str, Callable[[Any], Any]]:
 
 
 def sounder() -> Any:
-    """audiomentations, every transform kept once it is made: its first use may compile for seconds."""
+    """audiomentations, every transform kept once it is made: its first use may compile for seconds.
+
+    A request may name a ``transform`` and its ``arguments`` itself, in place of the constants of a level.
+    """
     import audiomentations
 
     kept: dict[Any, Any] = {}
 
     def run(sound: Any, request: dict[str, Any]) -> Any:
+        if "transform" in request:
+            named = getattr(audiomentations, request["transform"])(p=1.0, **request["arguments"])
+            return named(sound, sample_rate=int(request["rate_hz"]))
         name, level = request["name"], int(request["severity"])
         key = (name, level, request.get("noise"))
         if key not in kept:

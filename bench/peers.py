@@ -44,6 +44,8 @@ class Peers:
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait(timeout=60)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
         self._folder.cleanup()
 
     @property

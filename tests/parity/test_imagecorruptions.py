@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from bench.peers import PYTHON, Peers
 from bench.vision_parity import FIXED, LEVELS, OTHERWISE, PHOTOGRAPHS, RANDOM, Picture, measured, photographs
 

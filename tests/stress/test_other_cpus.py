@@ -1,0 +1,128 @@
+"""Law 3 on another processor: without the instructions that NumPy and OpenCV choose at run time, nearly the same.
+
+The other processor is this one, in a process whose environment takes its newer instructions away. What may differ is
+the last bit of a float; a value that stood at the edge between two grey levels then falls on the other side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import renderings
+from numpy.typing import NDArray
+
+SHARE = 0.999
+WIDE = re.compile("AVX512|X86_V4")
+LSB = 1.0 / 32_768
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """What a processor without the newer instructions makes."""
+
+    offered: dict[str, list[str]]
+    made: dict[str, NDArray[Any]]
+
+
+@pytest.fixture(scope="module")
+def here() -> dict[str, NDArray[Any]]:
+    return renderings.rendered()
+
+
+def test_an_old_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], tmp_path: Path) -> None:
+    """Without any instruction that is chosen at run time."""
+    found = renderings.offered()
+    old = run(
+        tmp_path / "made.npz",
+        away=found,
+        # Intel's part of OpenCV, matrix products and the C library choose for themselves.
+        others={
+            "OPENCV_IPP": "sse42",
+            "OPENBLAS_CORETYPE": "Nehalem",
+            "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX2_Usable,-FMA,-FMA_Usable,-FMA4",
+        },
+    )
+    assert old.offered == {"numpy": [], "opencv": []}, "the instructions are still there"
+    assert apart(here, old.made) == {}
+
+
+def test_an_ordinary_processor_makes_nearly_the_same(here: dict[str, NDArray[Any]], tmp_path: Path) -> None:
+    """Without the instructions on 512 bits, which many processors do not have."""
+    found = renderings.offered()
+    ordinary = run(
+        tmp_path / "made.npz",
+        away={part: [name for name in names if WIDE.match(name)] for part, names in found.items()},
+        others={
+            "OPENCV_IPP": "avx2",
+            "OPENBLAS_CORETYPE": "Haswell",
+            "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F",
+        },
+    )
+    kept = {part: [name for name in names if not WIDE.match(name)] for part, names in found.items()}
+    assert ordinary.offered == kept, "other instructions than these"
+    assert apart(here, ordinary.made) == {}
+
+
+def run(path: Path, *, away: Mapping[str, Sequence[str]], others: Mapping[str, str]) -> Elsewhere:
+    """Render everything in a process that does without some instructions.
+
+    Args:
+        path: Where the process writes.
+        away: The names of those that NumPy and OpenCV do without.
+        others: Settings of other libraries on this kind of processor.
+    """
+    taken = {
+        "NPY_DISABLE_CPU_FEATURES": " ".join([os.environ.get("NPY_DISABLE_CPU_FEATURES", ""), *away["numpy"]]).strip(),
+        "OPENCV_CPU_DISABLE": ",".join(filter(None, [os.environ.get("OPENCV_CPU_DISABLE"), *away["opencv"]])),
+        **(others if platform.machine() == "x86_64" else {}),
+    }
+    program = [sys.executable, renderings.__file__, str(path)]
+    done = subprocess.run(
+        program, env={**os.environ, **taken}, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    with np.load(path, allow_pickle=False) as loaded:
+        made = {name: loaded[name] for name in loaded.files}
+    return Elsewhere(offered=json.loads(str(made.pop("offered"))), made=made)
+
+
+def apart(here: Mapping[str, NDArray[Any]], there: Mapping[str, NDArray[Any]]) -> dict[str, float]:
+    """What is not nearly the same, by the share of its values that are."""
+    assert sorted(there) == sorted(here)
+    shares = {name: within(one, there[name]) for name, one in here.items()}
+    return {name: share for name, share in shares.items() if share < SHARE}
+
+
+def within(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """The share of values at most one grey level, or one step of 16 bits, apart."""
+    assert first.shape == second.shape
+    assert first.dtype == second.dtype
+    step = 1.0 if first.dtype == np.uint8 else LSB
+    return float(np.mean(np.abs(first.astype(np.float64) - second) <= step))
+
+
+def test_a_difference_would_be_seen() -> None:
+    clean = renderings.picture()
+    other = clean.copy()
+    other[:5, :12] ^= 2  # 180 values of 129,600
+    assert within(clean, clean) == 1.0
+    assert within(clean, other) < SHARE
+    assert set(apart({"clean": clean}, {"clean": other})) == {"clean"}
+
+
+def test_everything_registered_takes_part(here: dict[str, NDArray[Any]]) -> None:
+    """All but the MP3, where nobody can code one; what is drawn for it is tested with its coder."""
+    names = {name.split("@")[0] for name in here}
+    wanted = {*renderings.names("vision"), *renderings.names("sound")}
+    assert names == wanted - (set() if renderings.CODER else {renderings.MP3})
