@@ -272,6 +272,7 @@ NOTED: Final = (
     "impulse_response: theirs is scaled to a peak of .5, ours has an energy of 1; room_reverberation: ours is heard "
     "without delay and without the air's loss, and its late part is noise instead of rays"
 )
+TITLE: Final = "perturbations of sound and audiomentations, with the same numbers drawn"
 
 
 def run() -> Table:
@@ -288,7 +289,7 @@ def run() -> Table:
             found = [compared(both, level) for level in LEVELS]
             rows += [[name, key, *(f"{one[key]:.3g}" for one in found)] for key in found[0]]
     return Table(
-        title="perturbations of sound and audiomentations, with the same numbers drawn",
+        title=TITLE,
         header=["type", "how far apart", *(f"level {level}" for level in LEVELS)],
         rows=rows,
         note=f"{CLIPS} real sounds of {SAMPLES / RATE_HZ:g} s; greatest absolute differences, over both ends of the "

@@ -53,6 +53,7 @@ PIECE: Final[Mapping[str, tuple[int, int]]] = MappingProxyType({
 WHOLE: Final = (224, 288)
 RINGS: Final = 24
 BINS: Final = 32
+TITLE: Final = "perturbations of pictures and imagecorruptions on real photographs"
 
 
 def run() -> Table:
@@ -70,7 +71,7 @@ def run() -> Table:
             rows.append([name, *(told(name, cell) for cell in cells)])
     reasons = "; ".join(f"{name}: {reason}" for name, reason in OTHERWISE.items())
     return Table(
-        title="perturbations of pictures and imagecorruptions on real photographs",
+        title=TITLE,
         header=["type", *(f"level {level}" for level in LEVELS)],
         rows=rows,
         note=f"{PHOTOGRAPHS} photographs, pieces of {WHOLE[0]} x {WHOLE[1]} (less for {', '.join(PIECE)}); fixed "
