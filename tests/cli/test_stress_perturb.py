@@ -79,3 +79,30 @@ def test_wrong_usage_is_exit_2_and_leaves_nothing(
     assert told in ran.err
     assert "Traceback" not in ran.err
     assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_output_folder_is_not_the_current_one(pictures: Path) -> None:
+    ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", "")
+    assert ran.code == 2
+    assert "--out is empty" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_the_head_noun_is_kept_and_the_manifest_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the small dog that barks on the left\n" * 12)
+    ran = auscult("stress", "sentences", tmp_path / "a.txt", "--kind", "misspelling", "--severity", 5, "--keep-head",
+                  "--out", tmp_path / "out", "--workers", 1)  # fmt: skip
+    assert ran.code == 0
+    made = (tmp_path / "out" / "misspelling_5" / "a.txt").read_text().splitlines()
+    assert sum(" dog " in line for line in made) == 12
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["arguments"]["given"]["keep_head"] is True
+
+
+def test_notes_are_said_and_json_stays_alone(pictures: Path, tmp_path: Path) -> None:
+    (pictures / ".hidden.png").write_bytes(b"x")
+    told = {}
+    for more in ((), ("--json",)):
+        ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / f"out{len(more)}",
+                      "--workers", 1, *more)  # fmt: skip
+        told[more] = "note: left out, hidden by a dot: 1 name" in ran.err
+    assert told == {(): True, ("--json",): False}

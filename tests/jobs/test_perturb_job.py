@@ -272,7 +272,7 @@ def test_again_makes_nothing_twice_and_other_arguments_are_refused(tmp_path: Pat
     before = {name: data for name, data in tree(out).items() if name != "manifest.json"}
     run(source, out, "vision", "gaussian_noise", seed=1)
     assert {name: data for name, data in tree(out).items() if name != "manifest.json"} == before
-    for other, told in (({"seed": 2}, "seed"), ({"severities": "2"}, "severity"), ({"schedule": "walk"}, "dynamic")):
+    for other, told in (({"seed": 2}, "seed"), ({"severities": "2"}, "severity"), ({"schedule": "r2bench"}, "dynamic")):
         with pytest.raises(Mismatch, match=told):
             run(source, out, "vision", "gaussian_noise", **{"seed": 1, **other})
     save_frame(source / "p9.png", seed=9)

@@ -8,12 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from auscult.cli import options, show
+from auscult.errors import UsageError
 
 if TYPE_CHECKING:
     from auscult.record.schema import Summary
 
 _VIDEO_S: Final = "120; no limit for a video"
 _TIMEOUT_S: Final = 120.0
+
+
+def _out_path(text: str) -> Path:
+    """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder.
+
+    Raises:
+        UsageError: It is empty.
+    """
+    if not text.strip():
+        raise UsageError("--out is empty", expected="a folder", hint="for the current folder, give .")
+    return Path(text)
+
 
 Source = Annotated[
     Path,
@@ -22,6 +35,12 @@ Source = Annotated[
         parser=options.input_path,
         help="A picture, video or sound, a folder of them, sentences (.txt, or .csv with id,text), or what "
         "`auscult audit` takes.",
+    ),
+]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="<path>", parser=_out_path, help="Output folder; the same command again continues in it."
     ),
 ]
 Kind = Annotated[
@@ -40,7 +59,10 @@ Dynamic = Annotated[
 ]
 Keep = Annotated[
     str,
-    typer.Option("--keep", help="Comma-separated words or phrases that sentences keep, such as the head noun."),
+    typer.Option("--keep", help="Comma-separated words or phrases that sentences keep."),
+]
+KeepHead = Annotated[
+    bool, typer.Option("--keep-head", help="Sentences keep the noun that says what is looked for, where one is found.")
 ]
 Quality = Annotated[
     int,
@@ -77,7 +99,7 @@ def vision(
     ctx: typer.Context,
     source: Source,
     *,
-    out: options.Out,
+    out: Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -107,7 +129,7 @@ def sound(
     ctx: typer.Context,
     source: Source,
     *,
-    out: options.Out,
+    out: Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -135,12 +157,13 @@ def sentences(
     ctx: typer.Context,
     source: Source,
     *,
-    out: options.Out,
+    out: Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
     seed: options.Seed = 0,
     keep: Keep = "",
+    keep_head: KeepHead = False,
     text: options.Text = None,
     texts: options.Texts = None,
     frames: options.Frames = None,
@@ -164,7 +187,7 @@ def timing(
     ctx: typer.Context,
     source: Source,
     *,
-    out: options.Out,
+    out: Out,
     kind: Kind = "",
     severity: Severity = "",
     seed: options.Seed = 0,
@@ -185,7 +208,7 @@ def recipe(
     ctx: typer.Context,
     source: Source,
     *,
-    out: options.Out,
+    out: Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -193,6 +216,7 @@ def recipe(
     place: Place = "",
     seed: options.Seed = 0,
     keep: Keep = "",
+    keep_head: KeepHead = False,
     quality: Quality = 0,
     depth: Depth = "int16",
     text: options.Text = None,
@@ -236,6 +260,7 @@ def _run(ctx: typer.Context, room: str) -> None:
         wanted=wanted,
         seed=given["seed"],
         keep=options.names(given.get("keep", "")),
+        keep_head=given.get("keep_head", False),
         quality=given.get("quality", 0),
         depth=given.get("depth", "int16"),
         workers=given["workers"],
@@ -250,8 +275,16 @@ def _run(ctx: typer.Context, room: str) -> None:
         show.as_json(summary.as_json())
     else:
         show.tables(shown)
+        _say_notes(given["out"])
     _say_next(summary, given)
     show.exit_code(summary, max_failed=given["max_failed"], record=given["out"])
+
+
+def _say_notes(out: Path) -> None:
+    from auscult.record.folder import read_manifest
+
+    for note in read_manifest(out).get("inputs", {}).get("notes", ()):
+        show.say(f"note: {note}")
 
 
 def _say_next(summary: Summary, given: dict[str, Any]) -> None:

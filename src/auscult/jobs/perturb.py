@@ -21,7 +21,7 @@ from auscult import registry
 from auscult.errors import UsageError
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.manifests import SAME_RESULT, InputOptions
-from auscult.jobs.perturb_choice import DEFAULT_SEVERITY, Choice, Wanted, tasks_of
+from auscult.jobs.perturb_choice import DEFAULT_SEVERITY, Choice, Wanted, tasks_of, untouched
 from auscult.jobs.perturb_kept import Keeper, content_digest, refuse_changed
 from auscult.jobs.perturb_lines import item_lines
 from auscult.jobs.perturb_parts import Kind, Part, Parts
@@ -54,6 +54,7 @@ class PerturbOptions(InputOptions):
         wanted: Kinds, severities and schedule, or a preset.
         seed: The same seed makes the same material.
         keep: Words or phrases that sentences keep.
+        keep_head: Whether sentences keep their head noun, where one is found.
         quality: Of videos: 0 for lossless, else x264's constant quantiser, 1 to 51.
         depth: Of sounds: ``int16`` or ``float32``.
         video_timeout_s: Limit for one video; None for none. ``timeout_s`` is for a few of the other parts together.
@@ -62,6 +63,7 @@ class PerturbOptions(InputOptions):
     wanted: Wanted
     seed: int = 0
     keep: tuple[str, ...] = ()
+    keep_head: bool = False
     quality: int = LOSSLESS
     depth: Depth = "int16"
     video_timeout_s: float | None = None
@@ -85,6 +87,7 @@ def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[
     parts = parts_of(options.source, options.listing, rooms=options.wanted.rooms(recipes), out=options.out)
     _check_extras(parts.parts)
     choices = options.wanted.choices(parts, recipes, seed=options.seed)
+    parts = replace(parts, notes=(*parts.notes, *untouched(parts.parts, choices)))
     manifest = _manifest(options, parts, made_by)
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
         run.remove("errors.jsonl")  # whatever failed before is tried again now
@@ -149,6 +152,7 @@ def _manifest(options: PerturbOptions, parts: Parts, recipes: Mapping[str, Any])
         "place": wanted.place,
         "seed": options.seed,
         "keep": list(options.keep),
+        "keep_head": options.keep_head,
         "quality": options.quality,
         "depth": options.depth,
         "workers": options.crew_size,
@@ -203,6 +207,7 @@ def _work(
         options.out.resolve(),
         seed=options.seed,
         keep=options.keep,
+        keep_head=options.keep_head,
         quality=options.quality,
         depth=options.depth,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from auscult.cases.ids import counted
 from auscult.errors import InputError, UsageError
 from auscult.jobs.perturb_parts import ROOMS_OF, Part, Parts
 from auscult.jobs.perturb_work import Task, only
@@ -15,6 +17,7 @@ from auscult.media.video import probe
 from auscult.stress.recipe import Recipe, preset, sweep
 
 DEFAULT_SEVERITY: Final = "3"
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +73,7 @@ class Wanted:
             raise UsageError(
                 "both --kind and --preset were given" if self.kinds else "nothing was asked for: --kind is missing",
                 expected="--kind a,b+c" + (", or --preset NAME" if self.room == "recipe" else ""),
-                hint="`auscult list stressors` names the kinds",
+                hint="`auscult list stressor` names the kinds",
             )
         if self.preset:
             if self.schedule != "static":
@@ -91,9 +94,11 @@ class Wanted:
         """The folders to make.
 
         Raises:
-            UsageError: A preset was asked for, and INPUT holds no pictures.
+            UsageError: A preset was asked for, and INPUT holds no pictures; or a schedule that goes through a clip, and
+                it holds no clip.
         """
         if not self.preset:
+            _check_clips(recipes, parts.parts)
             return tuple(Choice(name=recipe.name, recipe=recipe) for recipe in recipes)
         if not any("vision" in ROOMS_OF[part.kind] for part in parts.parts):
             raise UsageError(
@@ -113,6 +118,30 @@ class Wanted:
         }
         named = {group: replace(recipe, name=found.name) for group, recipe in drawn.items()}
         return (Choice(name=found.name, drawn=named),)
+
+
+def _check_clips(recipes: Sequence[Recipe], parts: Sequence[Part]) -> None:
+    """Refuse a schedule from frame to frame where every picture stands alone; one that draws severities draws each its.
+
+    Raises:
+        UsageError: There is no clip for it.
+    """
+    going = [one.schedule.name for one in recipes if one.schedule.moves and not one.schedule.draws_levels]
+    if going and not any(part.kind == "video" or part.count > 1 for part in parts):
+        raise UsageError(
+            f"--dynamic {going[0]} goes from frame to frame, and every picture of the input stands alone",
+            expected="a video, or items of a clip of several frames",
+            hint="leave out --dynamic, or take r2bench, which draws a severity for each picture",
+        )
+
+
+def untouched(parts: Sequence[Part], choices: Sequence[Choice]) -> list[str]:
+    """Notes of parts that nothing becomes of, and of recipes that have nothing to do."""
+    left = Counter(part.kind for part in parts if not any(choice.takes(part) for choice in choices))
+    notes = [f"left out, since no recipe does anything to it: {counted(n, kind)}" for kind, n in left.items()]
+    idle = [choice.name for choice in choices if not any(only(choice.of(part), part).steps for part in parts)]
+    more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
+    return notes + ([f"perturbs nothing in this input: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else [])
 
 
 def _guided(parts: Sequence[Part]) -> dict[str, str]:

@@ -10,8 +10,10 @@ from auscult.cases.grouping import group_by_frame
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import UsageError
 from auscult.jobs.clip_tracks import filmed
+from auscult.jobs.perturb_names import named_apart
 from auscult.jobs.perturb_parts import RATE_FPS, Part, Parts
 from auscult.jobs.stressing import frame_name_of
+from auscult.record.digest import digest_json
 from auscult.types import Item
 
 
@@ -24,12 +26,8 @@ def item_parts(source: Path, options: ListOptions) -> Parts:
     """
     listing = list_items(source, options)
     films = filmed(listing)
-    parts = [*_frames(listing, source, films), *_audios(listing.items, source, films)]
-    parts += [
-        Part(id=text_id(item), kind="text", key=item.id, group=_group(item, source, films), text=item.query.text)
-        for item in listing.items
-        if item.query.text
-    ]
+    parts = named_apart([*_frames(listing, source, films), *_audios(listing.items, source, films)])
+    parts += _texts(listing.items, source, films)
     twice = [name for name, count in Counter(part.id for part in parts).items() if count > 1]
     if twice:
         raise UsageError(
@@ -81,6 +79,21 @@ def frame_id(item: Item, source: Path) -> str:
 def text_id(item: Item) -> str:
     """What the part of an item's expression is called."""
     return f"text:{item.id}"
+
+
+def _texts(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[Part]:
+    """One part an expression. What a film's items share as a text is one sentence, and is perturbed alike."""
+    return [
+        Part(
+            id=text_id(item),
+            kind="text",
+            key=f"{item.clip}:{digest_json(item.query.text)}" if item.clip and item.id in films else item.id,
+            group=_group(item, source, films),
+            text=item.query.text,
+        )
+        for item in items
+        if item.query.text
+    ]
 
 
 def _group(item: Item, source: Path, films: frozenset[str]) -> str:

@@ -20,13 +20,21 @@ class Keeper:
     """Keeps what workers give back.
 
     Attributes:
-        rows: The lines of ``outputs.jsonl`` by id; of two with one id the later counts.
+        rows: The lines of ``outputs.jsonl`` by id whose files are there; of two with one id the later counts.
     """
 
     def __init__(self, run: RunFolder, errors: ErrorLog) -> None:
         self._run = run
         self._errors = errors
-        self.rows: dict[str, Mapping[str, Any]] = {str(row["id"]): row for row in run.lines(OUTPUTS)}
+        lines = {str(row["id"]): row for row in run.lines(OUTPUTS)}
+        self.rows: dict[str, Mapping[str, Any]] = {name: row for name, row in lines.items() if self._there(row)}
+
+    def _there(self, row: Mapping[str, Any]) -> bool:
+        """Whether the files of an output are there and as large as they were made; else it is made again."""
+        try:
+            return all((self._run.path / name).stat().st_size == size for name, size in row.get("bytes", {}).items())
+        except OSError:
+            return False
 
     def has(self, recipe: str, part: Part) -> bool:
         """Whether a part is done; a frame is not, as long as one of its items is missing."""
@@ -71,21 +79,22 @@ def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, S
         Mismatch: A part changed, can no longer be read, or is no longer there.
     """
     known = {done_id(recipe, part.id): part for recipe, parts in wanted.items() for part in parts}
-    digests: dict[str, str] = {}
+    digests: dict[tuple[str, ...], str] = {}
     for name, row in rows.items():
         part = known.get(name)
         if part is None:
             raise Mismatch(f"{name} was made in the folder and is no longer in the input", hint=HINT)
         try:
-            if part.id not in digests:
-                digests[part.id] = part_digest(part)
+            made_of = (part.id, *row.get("items", ()))
+            if made_of not in digests:
+                digests[made_of] = part_digest(part, made_of[1:])
         except AuscultError as error:
             raise Mismatch(
                 f"{name} was made in the folder, and its input can no longer be read: {error.message}",
                 path=error.path,
                 hint=f"restore the file, or {HINT}",
             ) from error
-        if digests[part.id] != row.get("input"):
+        if digests[made_of] != row.get("input"):
             raise Mismatch(f"{name} was made in the folder, and its input has changed since", path=part.path, hint=HINT)
 
 

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 ELSEWHERE: Final = ("video", "mixture", "separated")
 """Keys that name files which are not carried along; they are left out, and the line says so."""
 
+BOXES: Final = ("box", "boxes", "bbox", "bboxes")
+"""Keys that tell places in the picture; left out where pixels moved."""
+
+SPANS: Final = ("spans_s",)
+"""Keys that tell when something is heard; left out where the sound was taken away in part."""
+
 _ROOM_OF: Final[Mapping[str, str]] = {"picture": "vision", "sound": "sound", "sentence": "sentences"}
 
 Rows = Mapping[str, Mapping[str, Any]]
@@ -74,7 +80,7 @@ class _Found:
     def line(self, *, loose: bool) -> dict[str, Any]:
         """The line; keys that auscult does not know are kept."""
         item, picture = self._item, self._rows["picture"]
-        extra = {key: value for key, value in item.extra.items() if key not in {*ELSEWHERE, "stress"}}
+        extra = {key: value for key, value in item.extra.items() if key not in {*self._left_out(), "stress"}}
         said = picture["items"][item.id]
         row: dict[str, Any] = {"id": item.id, "frame": self._below(picture), "mask": said["mask"], **asked(item)}
         if "sentence" in self._rows:
@@ -84,6 +90,13 @@ class _Found:
         if "truth" in said:
             row["truth"] = said["truth"]
         return {**row, **extra, "stress": self._stress(loose=loose)}
+
+    def _left_out(self) -> list[str]:
+        """Keys of the item that are not carried along: what they tell is elsewhere, or true no more."""
+        keys = [*ELSEWHERE]
+        keys += BOXES if self._rows["picture"]["moved"] else ()
+        keys += SPANS if self._rows.get("sound", {}).get("silent_s") else ()
+        return [key for key in keys if key in self._item.extra]
 
     def _below(self, row: Mapping[str, Any]) -> str:
         return str(row["output"]).removeprefix(f"{self._recipe.name}/")
@@ -101,7 +114,7 @@ class _Found:
         left = not_done(self._recipe, {_ROOM_OF[what] for what in self._rows})
         if left:
             told["not_done"] = left
-        left_out = [key for key in ELSEWHERE if key in item.extra]
+        left_out = self._left_out()
         if left_out:
             told["left_out"] = left_out
         if loose:

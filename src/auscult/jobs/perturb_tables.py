@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from auscult.errors import REMARKS
 from auscult.jobs.perturb_choice import Choice
@@ -12,6 +12,12 @@ from auscult.jobs.perturb_parts import Parts
 from auscult.record.folder import RunFolder
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
+
+_NOTE: Final = (
+    "in part: without the steps for what a file has not; samples beyond full scale are cut off; outputs.jsonl has the "
+    "hash of what each output decodes to"
+)
+_UNOPENED: Final = "; masks of pictures in which nothing moved were copied unopened"
 
 
 def perturbed_tables(
@@ -40,7 +46,7 @@ def perturbed_tables(
     unread = sum(error.stage not in REMARKS for _, error in parts.errors)
     n, ok = sum(wanted.values()) + unread, sum(made.values())
     summary = Summary(command="stress", n=n, ok=ok, failed=n - ok)
-    tables = [_made(choices, wanted=wanted, made=made, rows=rows)]
+    tables = [_made(choices, wanted=wanted, made=made, rows=rows, items=parts.listing is not None)]
     failed = Counter((row.get("stage") or "", row.get("error") or "") for row in run.lines("errors.jsonl"))
     if failed:
         told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
@@ -54,6 +60,7 @@ def _made(
     wanted: Mapping[str, int],
     made: Mapping[str, int],
     rows: Mapping[str, Mapping[str, Any]],
+    items: bool,
 ) -> Table:
     by_recipe: dict[str, list[Mapping[str, Any]]] = {choice.name: [] for choice in choices}
     for row in rows.values():
@@ -70,6 +77,5 @@ def _made(
         title="perturbed",
         header=("recipe", "made", "failed", "in part", "frames", "samples cut off", "sentences unchanged"),
         rows=tuple(cells),
-        note="in part: without the steps for what a file has not; samples beyond full scale are cut off; outputs.jsonl "
-        "has the hash of what each output decodes to",
+        note=_NOTE + (_UNOPENED if items else ""),
     )

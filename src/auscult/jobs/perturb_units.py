@@ -5,6 +5,7 @@ INPUT is items (whatever ``audit`` takes), one picture, video or sound, a folder
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,6 +17,7 @@ from auscult.cases.listing import INPUTS, ListOptions, find_layout
 from auscult.cases.walk import is_file, is_folder, stem, suffix, walk
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.perturb_item_parts import item_parts
+from auscult.jobs.perturb_names import named_apart
 from auscult.jobs.perturb_parts import CARRIED, ROOMS_OF, Kind, Part, Parts
 from auscult.jobs.perturb_texts import TEXT_SUFFIXES, read_sentences
 from auscult.media.frames import FRAME_SUFFIXES
@@ -46,8 +48,9 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
 
     Raises:
         NothingToDo: It holds nothing that they could perturb.
-        UsageError: It does not exist, or an option does not fit it.
+        UsageError: It does not exist, an option does not fit it, or it lies in the output folder.
     """
+    _refuse_around(source, out)
     found = _found(source, options, out)
     wanted = tuple(part for part in found.parts if part.kind in CARRIED or ROOMS_OF[part.kind] & rooms)
     if any(ROOMS_OF[part.kind] & rooms for part in wanted) or (found.errors and not found.parts):
@@ -59,6 +62,21 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
         expected=" or ".join(sorted(kind for kind, takes in ROOMS_OF.items() if takes & rooms and kind not in CARRIED)),
         hint=_hint(rooms, what, items=found.listing is not None),
     )
+
+
+def _refuse_around(source: Path, out: Path) -> None:
+    """Insist that the output folder is not INPUT or around it: what lies in it is no input.
+
+    Raises:
+        UsageError: It is.
+    """
+    if is_folder(source) and source.resolve().is_relative_to(out.resolve()):
+        raise UsageError(
+            "the output folder holds the input",
+            path=source,
+            expected="an output folder beside the input, or in it",
+            hint="give another --out",
+        )
 
 
 def _hint(rooms: frozenset[str], what: str, *, items: bool) -> str:
@@ -106,9 +124,19 @@ def _folder(source: Path, out: Path) -> Parts:
     parts = tuple(_media(files.items()))
     if not parts and not tree.errors:
         raise NothingToDo("the folder holds no picture, video or sound", path=source, expected=MEDIA)
-    others = len(files) - len(parts)
-    notes = (f"left out, neither picture, video nor sound: {counted(others, 'file')}",) if others else ()
-    return Parts(layout="folder", parts=parts, errors=tuple((None, error) for error in tree.errors), notes=notes)
+    others, hidden = len(files) - len(parts), _hidden(source, home)
+    notes = [f"left out, neither picture, video nor sound: {counted(others, 'file')}"] if others else []
+    notes += [f"left out, hidden by a dot: {counted(hidden, 'name')}"] if hidden else []
+    return Parts(layout="folder", parts=parts, errors=tuple((None, error) for error in tree.errors), notes=tuple(notes))
+
+
+def _hidden(source: Path, out: Path) -> int:
+    """How many files and folders were passed over since their names begin with a dot; those of the output aside."""
+    count = 0
+    for folder, folders, files in os.walk(source):
+        count += sum(name.startswith(".") for name in (*folders, *files))
+        folders[:] = [name for name in folders if not name.startswith(".") and Path(folder, name).resolve() != out]
+    return count
 
 
 def _media(files: Iterable[tuple[str, Path]]) -> list[Part]:
@@ -119,13 +147,13 @@ def _media(files: Iterable[tuple[str, Path]]) -> list[Part]:
                 found.append((Part(id=name, kind=kind, key=name, group=name, path=path), ending))
                 break
     plain = Counter((_plain(stem(part.id)) + ending).casefold() for part, ending in found)
-    return [
+    return named_apart(
         # two files that differ in their endings alone keep them
         replace(part, name=_plain(stem(part.id)) + ending)
         if plain[(_plain(stem(part.id)) + ending).casefold()] == 1
         else replace(part, name=_plain(part.id) + ending)
         for part, ending in found
-    ]
+    )
 
 
 def _plain(name: str) -> str:

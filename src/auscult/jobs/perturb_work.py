@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
-from auscult.jobs.perturb_coding import frame_digest, sound_digest
+from auscult.jobs.perturb_coding import conversions, frame_digest, sound_digest
 from auscult.jobs.perturb_masks import Carried, carried
 from auscult.jobs.perturb_parts import OF_ITEMS, ROOMS_OF, Part
 from auscult.jobs.perturb_video import Film, open_film, write_perturbed
@@ -24,6 +24,7 @@ from auscult.stress.recipe import Plan, Recipe, planned
 from auscult.stress.sound import Take
 from auscult.stress.timing.base import Reel
 from auscult.stress.vision import Shot
+from auscult.types import Frame
 
 Task: TypeAlias = tuple[Recipe, tuple[Part, ...]]
 
@@ -68,14 +69,20 @@ def output_name(recipe: Recipe, part: Part) -> str:
     return f"{recipe.name}/{name}" if name else ""
 
 
-def part_digest(part: Part) -> str:
+def part_digest(part: Part, items: Collection[str]) -> str:
     """Hash of what a part is made from: its file, the masks and truths of its items, its sentence.
+
+    Args:
+        part: The part.
+        items: Ids of those of its items that count: a mask that cannot be read costs its own item alone.
 
     Raises:
         InputError: A file cannot be read.
     """
     masks = []
     for item in part.items:
+        if item.id not in items:
+            continue
         for ref in (item.mask, None if item.truth is None else item.truth.mask):
             if ref is not None:
                 content = digest_json(ref.segmentation) if ref.path is None else digest_file(ref.path)
@@ -92,6 +99,7 @@ class Perturber:
         out: The output folder.
         seed: The run's seed.
         keep: Words that sentences keep.
+        keep_head: Whether they keep their head noun.
         quality: Of videos: 0 for lossless, else x264's quantiser.
         depth: Of sounds.
     """
@@ -99,6 +107,7 @@ class Perturber:
     out: Path
     seed: int
     keep: tuple[str, ...]
+    keep_head: bool
     quality: int
     depth: Depth
 
@@ -127,17 +136,21 @@ class Perturber:
                 "kind": part.kind,
                 "key": part.key,
             }
+            if part.items and not files.items:  # none of its items is left, and nothing was written
+                return Done(id=name, errors=_told(recipe, files))
             output = output_name(recipe, part)
+            small = {f"{recipe.name}/{place}": data for place, data in files.files.items()}
             if output:
                 row["output"] = output
+                row["bytes"] = {output: (self.out / output).stat().st_size} | {one: len(small[one]) for one in small}
             left = [] if part.kind in OF_ITEMS else not_done(recipe, ROOMS_OF[part.kind])
             if left:
                 row["not_done"] = left
             return Done(
                 id=name,
-                row={**row, **told, "input": part_digest(part)},
-                files={f"{recipe.name}/{place}": data for place, data in files.files.items()},
-                errors=[error_to_json(done_id(recipe.name, item), error) for item, error in files.errors],
+                row={**row, **told, "input": part_digest(part, files.items)},
+                files=small,
+                errors=_told(recipe, files),
             )
         except OutputError:
             raise
@@ -148,23 +161,33 @@ class Perturber:
         return planned(only(recipe, part), seed=self.seed, key=part.key, **known)
 
     def _picture(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
-        told, _ = self._rendered(recipe, part)
-        return told, Carried()
+        frame = read_frame(_path(part))
+        return self._rendered(recipe, part, frame=frame, plan=self._frame_plan(recipe, part, frame)), Carried()
 
     def _frame(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
-        told, plan = self._rendered(recipe, part) if only(recipe, part).steps else (self._copied(recipe, part), None)
+        """A frame with its masks; where none of them can be read, nothing is written."""
+        steps = only(recipe, part).steps
+        frame = read_frame(_path(part)) if steps else None
+        plan = None if frame is None else self._frame_plan(recipe, part, frame)
         masks = carried(part, plan)
+        told: dict[str, Any] = {}
+        if masks.items and frame is not None and plan is not None:
+            told = self._rendered(recipe, part, frame=frame, plan=plan)
+        elif masks.items:
+            told = self._copied(recipe, part)
         return told | {"items": masks.items, "moved": plan is not None and plan.moves, "index": part.index}, masks
 
-    def _rendered(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Plan]:
-        frame = read_frame(_path(part))
+    def _frame_plan(self, recipe: Recipe, part: Part, frame: Frame) -> Plan:
         height, width = frame.shape[:2]
         shot = Shot(height=height, width=width, frames=part.count, rate_fps=part.rate_fps)
-        plan = self._plan(recipe, part, shot=shot)
-        made = plan.frame(frame, part.index)
+        return self._plan(recipe, part, shot=shot)
+
+    def _rendered(self, recipe: Recipe, part: Part, *, frame: Frame, plan: Plan) -> dict[str, Any]:
+        made, changed = plan.frame(frame, part.index), conversions(_path(part))
         write_frame(self.out / output_name(recipe, part), made)
         digest, _ = frame_digest(iter([made]))
-        return {"sha256": digest, "size": [height, width], "plan": plan.as_json()}, plan
+        told = {"sha256": digest, "size": list(frame.shape[:2]), "plan": plan.as_json()}
+        return told | ({"converted": changed} if changed else {})
 
     def _copied(self, recipe: Recipe, part: Part) -> dict[str, Any]:
         """Carry a file along as it is; its hash is of its bytes, since nothing was decoded."""
@@ -202,7 +225,7 @@ class Perturber:
         shown = plan.frames if plan.retimes else None
         told["silent_s"] = [list(span) for span in plan.silent_s]
         told["shown"] = None if shown is None else list(shown)
-        told["offset_s"] = [round(one, 6) for one in plan.offset_s]
+        told["offset_s"] = [round(one, 6) for one in plan.lag(film.times_s)]
         return told | {"moved": plan.moves, "plan": plan.as_json()}, Carried()
 
     def _film_plan(self, recipe: Recipe, part: Part, film: Film) -> Plan:
@@ -228,7 +251,7 @@ class Perturber:
     def _sentence(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
         if not only(recipe, part).steps:
             raise InputError("nothing is done to this sentence")
-        plan = self._plan(recipe, part, sentence=part.text, keep=self.keep)
+        plan = self._plan(recipe, part, sentence=part.text, keep=self.keep, keep_head=self.keep_head)
         made = plan.sentence(part.text)
         if any(made.count(sign) > part.text.count(sign) for sign in "\n\r\0"):
             raise InputError("the perturbed sentence has a line end or NUL that was not there", expected="one line")
@@ -237,9 +260,11 @@ class Perturber:
         return {"sha256": digest, "text": made, "words": words, "plan": plan.as_json()}, Carried()
 
 
-def make_perturber(out: Path, *, seed: int, keep: tuple[str, ...], quality: int, depth: Depth) -> Perturber:
+def make_perturber(
+    out: Path, *, seed: int, keep: tuple[str, ...], keep_head: bool, quality: int, depth: Depth
+) -> Perturber:
     """Make the worker's function; module-level, so that a child process can be told to call it."""
-    return Perturber(out=out, seed=seed, keep=keep, quality=quality, depth=depth)
+    return Perturber(out=out, seed=seed, keep=keep, keep_head=keep_head, quality=quality, depth=depth)
 
 
 def failed_rows_of(recipe: Recipe, part: Part, error: AuscultError | ErrorRecord) -> list[dict[str, Any]]:
@@ -249,6 +274,10 @@ def failed_rows_of(recipe: Recipe, part: Part, error: AuscultError | ErrorRecord
         record = replace(record, path=str(part.path))
     names = [item.id for item in part.items] or [part.id]
     return [error_to_json(done_id(recipe.name, name), record) for name in names]
+
+
+def _told(recipe: Recipe, files: Carried) -> list[dict[str, Any]]:
+    return [error_to_json(done_id(recipe.name, item), error) for item, error in files.errors]
 
 
 def _path(part: Part) -> Path:
