@@ -27,6 +27,7 @@ def generator(seed: int, *key: str | int) -> np.random.Generator:
     """
     digest = hashlib.blake2b(digest_size=16)
     for part in (seed, *key):
-        text = f"{type(part).__name__}:{part}".encode()
+        # the name of a file may hold a lone surrogate, which is no text
+        text = f"{type(part).__name__}:{part}".encode("utf-8", "surrogatepass")
         digest.update(len(text).to_bytes(8, "little") + text)
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest(), "little")))

@@ -89,11 +89,13 @@ class TestSweep:
     def test_what_several_rooms_have_is_named_with_its_room(self) -> None:
         made = sweep("recipe", "vision.gaussian_noise,sound.gaussian_noise+fog", "3")
         assert [recipe.name for recipe in made] == ["vision.gaussian_noise_3", "sound.gaussian_noise+fog_3"]
-        with pytest.raises(UnknownName, match="several rooms"):
+        with pytest.raises(UnknownName, match=r"several rooms(?s:.*)write sound.gaussian_noise or vision"):
             sweep("recipe", "gaussian_noise", "3")
 
     def test_nothing_comes_twice(self) -> None:
         assert [recipe.name for recipe in sweep("vision", "fog,vision.fog.v1,fog.v1", "3,medium,3.0")] == ["fog_3"]
+        mixes = sweep("vision", "snow,fog+snow,contrast,snow+fog,fog+fog,fog", "3")
+        assert [recipe.name for recipe in mixes] == ["snow_3", "fog+snow_3", "contrast_3", "fog+fog_3", "fog_3"]
 
     def test_schedules_that_draw_severities_make_one_recipe_of_a_kind(self) -> None:
         made = sweep("vision", "fog,snow", "1,3,5", schedule="r2bench")
@@ -301,6 +303,46 @@ class TestTiming:
         assert heard.size >= 3
         assert np.allclose(came, np.rint(came), atol=2 / 3200)
 
+    def test_the_lag_of_a_video_of_variable_rate_follows_its_own_times(self) -> None:
+        plan = plan_of(one("timing", "dropped_frames+offset", "5"))
+        even = np.arange(30) / 25.0
+        assert plan.lag(even) == plan.lag(even.tolist()) == plan.offset_s
+        times = np.cumsum(np.linspace(0.01, 0.09, 30))
+        ((_, params),) = [step for step in plan.steps if step[0] == "timing.offset.v1"]
+        late = 0.64 if params.late else -0.64
+        wanted = times[list(plan.frames)] - (times - late)
+        assert plan.lag(times) == pytest.approx(wanted.tolist())
+        assert max(np.abs(np.subtract(plan.lag(times), plan.offset_s))) > 0.02
+
+    @pytest.mark.parametrize("times", [[], [0.0] * 29, [[0.0] * 30], [float("nan")] * 30, list(range(30, 0, -1))])
+    def test_a_lag_needs_a_time_for_each_frame(self, times: Any) -> None:
+        with pytest.raises(UsageError, match="one for each frame"):
+            plan_of(one("timing", "offset")).lag(times)
+        assert plan_of(one("vision", "brightness")).lag(times) == ()
+
+    @pytest.mark.parametrize("key", ["a", "b", "c"])
+    @pytest.mark.parametrize("kind", sorted({*PAPER["sound"], "impulse_noise"} - {"mp3_compression"}))
+    def test_what_a_later_step_fills_is_not_told_as_silent(self, kind: str, key: str) -> None:
+        plan = plan_of(one("sound", f"time_mask+{kind}", "5"), key=key)
+        made = plan.sound(SOUND, RATE_HZ)
+        assert [name for name, _ in plan.steps].count("sound.time_mask.v1") >= 1
+        for start, end in plan.silent_s:
+            within = made[:, int(start * RATE_HZ) + 1 + RATE_HZ // 50 : int(end * RATE_HZ) - RATE_HZ // 50]
+            assert np.abs(within).max(initial=0.0) < 1e-3 * np.abs(made).max()
+        quiet = kind in {"gain", "time_mask", "tanh_distortion", "peaking_filter", "low_pass", "high_pass"}
+        last = plan.steps[-1][0] == "sound.time_mask.v1"
+        assert bool(plan.silent_s) == (quiet or last or kind == "air_absorption")
+
+    def test_noise_after_lost_sound_is_not_silent(self) -> None:
+        steps = one("timing", "offset", "5").steps
+        plan = plan_of(Recipe(name="x", steps=steps))
+        noisy = Plan(**{
+            **{name: getattr(plan, name) for name in ("recipe", "schedule", "seed", "shot", "take", "reel", "text")},
+            "steps": (*plan.steps, *plan_of(one("sound", "gaussian_noise", "5")).steps),
+        })  # fmt: skip
+        assert plan.silent_s
+        assert noisy.silent_s == ()
+
     @pytest.mark.parametrize("key", ["a", "b", "c"])
     def test_silence_is_where_it_is_told(self, key: str) -> None:
         loud = np.full((2, TAKE.samples), 0.5, np.float32)
@@ -342,6 +384,24 @@ def test_what_must_stay_stays_through_all_steps() -> None:
     recipe = one("sentences", "mispunctuation+character_missing", "5")
     for seed in range(20):
         assert "dog" in plan_of(recipe, seed=seed, keep=["dog"]).sentence(TEXT)
+
+
+def test_the_head_noun_stays_through_all_steps() -> None:
+    """Of the sentence that was given, whatever noun stands first once other words are misspelled."""
+    recipe = one("sentences", "misspelling+character_missing+misspelling+grammar_error", "5")
+    start = TEXT.index("dog")
+    for seed in range(30):
+        words = plan_of(recipe, seed=seed, keep_head=True).words
+        assert words
+        assert all(word.start + len(word.before) <= start or word.start >= start + 3 for word in words)
+    touched = [word.start for seed in range(30) for word in plan_of(recipe, seed=seed).words]
+    assert any(start <= place < start + 3 for place in touched)
+
+
+@pytest.mark.parametrize("keep", ["dog", None, [5]], ids=repr)
+def test_what_must_stay_is_a_list_of_phrases(keep: Any) -> None:
+    with pytest.raises(UsageError, match="keep is"):
+        plan_of(one("sentences", "misspelling"), keep=keep)
 
 
 class TestBadInput:
@@ -406,6 +466,10 @@ class TestBadInput:
             {"shot": {"height": 24, "width": 32, "frames": 10**15, "rate_fps": 25.0}},
             {"shot": {"height": 24, "width": 32, "frames": 30, "rate_fps": float("nan")}},
             {"shot": {"height": 24, "width": 32, "frames": 29, "rate_fps": 25.0}},
+            {"shot": {"height": 24, "width": 32, "frames": 30, "rate_fps": 10**400}},
+            {"shot": {"height": 24, "width": 32, "frames": 30, "rate_fps": float("inf")}},
+            {"shot": {"height": 24, "width": 32, "frames": 30, "rate_fps": True}},
+            {"reel": {"frames": 30, "rate_fps": 10**400}},
             {"shot": None},
             {"take": [1, 2]},
             {"take": None},

@@ -1,4 +1,4 @@
-"""The laws of perturbations of pictures, sounds and sentences: purity, replay from JSON, nothing at strength 0.
+"""The laws of perturbations: purity, replay from JSON, nothing at strength 0, and the truth of what was done.
 
 Example::
 
@@ -11,59 +11,26 @@ Example::
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from auscult import registry
 from auscult.contracts import require
+from auscult.contracts.perturbation_examples import EXAMPLES, arrays_of, bytes_of, perturbed, replayed, room_of
+from auscult.contracts.perturbation_truth import tells_the_truth
 from auscult.rng import generator
-from auscult.stress import sentences, sound, vision
 from auscult.stress.strength import STRONGEST, monotone
-from auscult.types import Metadata, Stressed
+from auscult.types import Metadata
+
+__all__ = ["CHECKS", "EXAMPLES", "ORIGINS", "room_of"]
 
 ORIGINS: Final = ("source", "environment", "sensor", "transmission")
-RATE_HZ: Final = 16_000
-_MODALITY: Final = {"vision": "image", "sound": "sound", "sentences": "text"}
-
-
-def _picture(height: int, width: int) -> Any:
-    rows, columns = np.mgrid[:height, :width]
-    picture = np.stack([rows * 255 // height, columns * 255 // width, (rows + columns) % 256], axis=-1).astype(np.uint8)
-    picture[height // 4 : height // 2, width // 4 : width // 2] = (200, 40, 60)
-    picture.setflags(write=False)
-    return picture
-
-
-def _tone(channels: int, samples: int) -> Any:
-    times = np.arange(samples) / RATE_HZ
-    tone = 0.4 * np.sin(2 * np.pi * 440 * times) + 0.1 * generator(0, "contract", "tone").standard_normal(samples)
-    found = np.stack([tone * (1 - 0.2 * at) for at in range(channels)]).astype(np.float32)
-    found.setflags(write=False)
-    return found
-
-
-EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "vision": {
-        "picture": _picture(96, 128),
-        "odd size": _picture(37, 53),
-        "clip": np.stack([_picture(48, 64)] * 3),
-        "one pixel": _picture(1, 1),
-    },
-    "sound": {"mono": _tone(1, 12_000)[0], "stereo": _tone(2, 9_001), "one sample": _tone(1, 1)[0]},
-    "sentences": {
-        "plain": "the small dog that barks after the horn",
-        "marked": "Which of the two men, on the left, is singing?",
-        "other script": "собака, которая лает 🐕",
-        "one letter": "a",
-    },
-}
-
-
-def room_of(name: str) -> str:
-    """The room of a registered perturbation: ``vision``, ``sound`` or ``sentences``."""
-    return name.split(".", 1)[0]
+_MODALITY: Final = {"vision": "image", "sound": "sound", "sentences": "text", "timing": "video"}
+_KEYS: Final = tuple(f"item {number}" for number in range(16))
+_LARGE: Final = 5000  # values of an example that shows what was drawn
+_LONG: Final = 5  # words of a sentence that does
 
 
 def describes_itself(name: str, example: Any) -> None:
@@ -82,25 +49,28 @@ def describes_itself(name: str, example: Any) -> None:
     for column in range(len(stressor.levels[0])):
         told = column in stressor.declared
         require(told or monotone(stressor.levels, column), f"column {column} goes one way, or declared says why not")
+    for column, reason in stressor.declared.items():
+        require(column in range(len(stressor.levels[0])), f"declared names column {column}, which levels have")
+        require(reason.strip() and "\n" not in reason, f"declared says in one line why column {column} is so")
 
 
 def changes_nothing_at_strength_0(name: str, example: Any) -> None:
     """At strength 0 the output is the input, in a new array."""
     made = perturbed(name, example, severity=0)
-    require(_same(made.output, example), "nothing changed")
-    require(isinstance(example, str) or not np.shares_memory(made.output, example), "the output is a new array")
+    require(bytes_of(made.output) == bytes_of(example), "nothing changed")
+    pairs = zip(arrays_of(made.output), arrays_of(example), strict=True)
+    require(not any(np.shares_memory(*pair) for pair in pairs), "the output is a new array")
 
 
 def leaves_its_input_alone(name: str, example: Any) -> None:
     """The input is unchanged; the output has its shape and type, and may be written to."""
-    before = example if isinstance(example, str) else example.tobytes()
+    before = bytes_of(example)
     made = perturbed(name, example)
-    if isinstance(example, str):
-        require(isinstance(made.output, str), "a sentence")
-        return
-    require(example.tobytes() == before, "the input is unchanged")
-    require(made.output.shape == example.shape and made.output.dtype == example.dtype, "the input's shape and type")
-    require(made.output.flags.writeable, "the output may be written to")
+    require(type(made.output) is type(example), f"what was given, {type(example).__name__}")
+    require(bytes_of(example) == before, "the input is unchanged")
+    for after, given in zip(arrays_of(made.output), arrays_of(example), strict=True):
+        require(after.shape == given.shape and after.dtype == given.dtype, "the input's shape and type")
+        require(after.flags.writeable, "the output may be written to")
 
 
 def is_decided_by_seed_and_key(name: str, example: Any) -> None:
@@ -108,7 +78,34 @@ def is_decided_by_seed_and_key(name: str, example: Any) -> None:
     first = perturbed(name, example, seed=5, key="a")
     perturbed(name, example, seed=99)
     again = perturbed(name, example, seed=5, key="a")
-    require(_same(first.output, again.output) and first.params == again.params, "same seed and key, same output")
+    alike = bytes_of(first.output) == bytes_of(again.output) and first.params == again.params
+    require(alike, "same seed and key, same output")
+
+
+def draws_anew_for_another_key(name: str, example: Any) -> None:
+    """What draws at all draws something else for some of 16 keys, and shows it where there is enough to show it on."""
+    if room_of(name) == "sentences":
+        _rewords(name, example)
+        return
+    params = {key: perturbed(name, example, severity=0, key=key).params for key in _KEYS}
+    if set(params[_KEYS[0]]) == {"strength"}:
+        return
+    kinds = {json.dumps(drawn): key for key, drawn in params.items()}
+    require(len(kinds) > 1, "another key draws anew")
+    heard = room_of(name) != "timing" or example.sound is not None
+    if heard and sum(one.size for one in arrays_of(example)) > _LARGE:
+        shown = {bytes_of(perturbed(name, example, severity=5, key=key).output) for key in list(kinds.values())[:4]}
+        require(len(shown) > 1, "what is drawn makes a difference")
+
+
+def _rewords(name: str, example: str) -> None:
+    """A sentence is another one for another key, unless the perturbation draws nothing."""
+    rng = generator(0, "contract")
+    before = rng.bit_generator.state
+    chosen = registry.load("stressor", name).choose(rng, example, strength=3.0)
+    if not chosen or rng.bit_generator.state == before or len(example.split()) < _LONG:
+        return
+    require(len({perturbed(name, example, key=key).output for key in _KEYS}) > 1, "another key draws anew")
 
 
 def replays_from_json(name: str, example: Any) -> None:
@@ -116,7 +113,8 @@ def replays_from_json(name: str, example: Any) -> None:
     for severity in (0.4, 1, 2, 2.5, 3, 4, 5):
         made = perturbed(name, example, severity=severity)
         text = json.dumps(made.params, allow_nan=False)
-        require(_same(replayed(name, example, json.loads(text)), made.output), f"strength {severity} replays")
+        again = replayed(name, example, json.loads(text))
+        require(bytes_of(again) == bytes_of(made.output), f"strength {severity} replays")
 
 
 def draws_do_not_depend_on_strength(name: str, example: Any) -> None:
@@ -127,37 +125,13 @@ def draws_do_not_depend_on_strength(name: str, example: Any) -> None:
     require(drawn[0] == drawn[1] == drawn[2], "the same draws at strengths 1, 3 and 5")
 
 
-def perturbed(name: str, example: Any, *, severity: float = 3, seed: int = 0, key: str = "") -> Stressed[Any, Any]:
-    """Perturb an example by a stressor of whichever room."""
-    room = room_of(name)
-    if room == "vision":
-        return vision.perturb(name, example, severity=severity, seed=seed, key=key)
-    if room == "sound":
-        return sound.perturb(name, example, rate_hz=RATE_HZ, severity=severity, seed=seed, key=key)
-    return sentences.perturb(name, example, severity=severity, seed=seed, key=key)
-
-
-def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
-    """Render an example from parameters, by a stressor of whichever room."""
-    room = room_of(name)
-    if room == "vision":
-        return vision.render(name, example, params)
-    if room == "sound":
-        return sound.render(name, example, params, rate_hz=RATE_HZ)
-    return sentences.render(name, example, params)
-
-
-def _same(first: Any, second: Any) -> bool:
-    if isinstance(first, str):
-        return bool(first == second)
-    return bool(first.tobytes() == second.tobytes())
-
-
 CHECKS: Final[tuple[Callable[[str, Any], None], ...]] = (
     describes_itself,
     changes_nothing_at_strength_0,
     leaves_its_input_alone,
     is_decided_by_seed_and_key,
+    draws_anew_for_another_key,
     replays_from_json,
     draws_do_not_depend_on_strength,
+    tells_the_truth,
 )

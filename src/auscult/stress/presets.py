@@ -110,6 +110,8 @@ def drawn(
 ) -> Recipe:
     """Draw a recipe of one to ``most`` perturbations that can occur together, and in a place.
 
+    Offered in Python only: a command sweeps what it is told, or draws as a preset.
+
     Args:
         rooms: Where from: the paper's kinds of each, and the kinds of timing.
         seed: The run's seed.

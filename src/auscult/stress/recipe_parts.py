@@ -151,7 +151,11 @@ def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
     if len(found) == 1:
         return next(iter(found.values()))
     if found:
-        raise UnknownName(f"several rooms have a perturbation {kind!r}", expected=" or ".join(found.values()))
+        raise UnknownName(
+            f"several rooms have a perturbation {kind!r}",
+            expected=" or ".join(found.values()),
+            hint=f"write {' or '.join(name.rpartition('.')[0] for name in found.values())}",
+        )
     shorts = {short: base_of(name) for name in known for short in (base_of(name), name)}
     close = dict.fromkeys(shorts[one] for one in difflib.get_close_matches(kind, list(shorts), n=3, cutoff=0.5))
     raise UnknownName(

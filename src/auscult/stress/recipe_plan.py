@@ -5,53 +5,32 @@ A plan is JSON values. Read back, it renders the same bytes, in any order and by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, TooLarge, UsageError
-from auscult.rng import generator
 from auscult.stress import recipe_json
 from auscult.stress.effect import WordChange
-from auscult.stress.params import Params, seed_from
+from auscult.stress.params import Params
+from auscult.stress.recipe_layout import Drawn, Layout, Part, strengths_of
 from auscult.stress.recipe_parts import crew_of, room_of
 from auscult.stress.recipe_text import changes_of, in_turn
-from auscult.stress.schedule import Schedule, Strengths
+from auscult.stress.schedule import Schedule
 from auscult.stress.sentences.base import Edits
-from auscult.stress.sound.base import MixingStressor, SilencingStressor, Take
+from auscult.stress.sound.base import MixingStressor, Take
 from auscult.stress.sound.making import opened
 from auscult.stress.sound.making import rendered as sound_rendered
-from auscult.stress.timing.base import Numbers, Reel, Times
-from auscult.stress.timing.hearing import Spans, joined, retimed, spans_heard, unheard
-from auscult.stress.timing.making import heard_by, numbers_of
+from auscult.stress.timing.base import Reel, Times
+from auscult.stress.timing.hearing import Spans, retimed
+from auscult.stress.timing.making import heard_by
 from auscult.stress.vision.base import MovingStressor, Shot
 from auscult.stress.vision.making import at_strength, frame_of
 from auscult.types import Frame, Mask, Samples
-
-Drawn: TypeAlias = Params | Edits
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One step, ready to render.
-
-    Attributes:
-        room: Of the stressor.
-        stressor: What renders it.
-        params: What was drawn.
-        strengths: Of every frame under a schedule that moves; None where it is the same for all.
-        shown: For every frame of the output, the number of the frame that this step renders; None for the same.
-    """
-
-    room: str
-    stressor: Any
-    params: Any
-    strengths: Strengths | None
-    shown: Numbers | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +61,7 @@ class Plan:
     text: str | None
     steps: tuple[tuple[str, Drawn], ...]
     crew: InitVar[Mapping[str, Any] | None] = None
-    _parts: tuple[_Part, ...] = field(init=False, repr=False, compare=False)
-    _shown: Numbers | None = field(init=False, repr=False, compare=False)
+    _layout: Layout = field(init=False, repr=False, compare=False)
     _types: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, crew: Mapping[str, Any] | None) -> None:
@@ -94,10 +72,11 @@ class Plan:
             UsageError: A stressor cannot be loaded.
         """
         self._whole()
-        parts, shown = _laid_out(self, crew or crew_of(name for name, _ in self.steps))
-        object.__setattr__(self, "_parts", parts)
-        object.__setattr__(self, "_shown", shown)
-        object.__setattr__(self, "_types", self._drawn_types(sum(part.room == "vision" for part in parts)))
+        crew = crew or crew_of(name for name, _ in self.steps)
+        strengths = strengths_of(self.steps, self.schedule, seed=self.seed, shot=self.shot)
+        layout = Layout.over(self.steps, crew, strengths=strengths, reel=self.reel)
+        object.__setattr__(self, "_layout", layout)
+        object.__setattr__(self, "_types", self._drawn_types(len(layout.of("vision"))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Across a process boundary, only what was drawn."""
@@ -128,41 +107,47 @@ class Plan:
     @property
     def moves(self) -> bool:
         """Whether pixels leave their places within a frame, so that masks must go through ``mask``."""
-        return any(isinstance(part.stressor, MovingStressor) and _acts(part) for part in self._of("vision"))
+        return any(isinstance(part.stressor, MovingStressor) and part.acts for part in self._layout.of("vision"))
 
     @property
     def retimes(self) -> bool:
         """Whether frames are shown at other times than their own."""
-        return self._shown is not None and bool((self._shown != np.arange(self._shown.size)).any())
+        shown = self._layout.shown
+        return shown is not None and bool((shown != np.arange(shown.size)).any())
 
     @property
     def frames(self) -> tuple[int, ...] | None:
         """The number of the input frame that each output frame shows; None where timing is not perturbed."""
-        return None if self._shown is None else tuple(self._shown.tolist())
+        return None if self._layout.shown is None else tuple(self._layout.shown.tolist())
 
     @property
     def offset_s(self) -> tuple[float, ...]:
-        """How much later than its picture the sound at each output frame is, in seconds; empty without timing steps."""
-        if self.reel is None or self._shown is None:
-            return ()
-        times = np.arange(self.reel.frames) / self.reel.rate_fps
-        return tuple((self._shown / self.reel.rate_fps - self._heard(times, after=-1)).tolist())
+        """As ``lag``, for frames at even times; empty without timing steps."""
+        return () if self.reel is None else self.lag(np.arange(self.reel.frames) / self.reel.rate_fps)
+
+    def lag(self, times_s: Sequence[float] | Times) -> tuple[float, ...]:
+        """How much later than its picture the sound at each output frame is, in seconds.
+
+        Args:
+            times_s: When each frame of the input is shown, in seconds; frames of the output are shown at these times
+                as well. Those of a video of variable rate are uneven.
+
+        Returns:
+            A lag for each frame; empty without timing steps.
+
+        Raises:
+            UsageError: There is not one time for each frame, or times fall.
+        """
+        return self._layout.lag(times_s)
 
     @property
     def silent_s(self) -> Spans:
-        """Spans of the output's sound in which there is none, (start, end) in seconds."""
-        if self.take is None:
-            return ()
-        duration_s = self.take.samples / self.take.rate_hz
-        found: list[tuple[float, float]] = []
-        for at, part in enumerate(self._parts):
-            later = partial(self._heard, after=at)
-            if part.room == "sound" and isinstance(part.stressor, SilencingStressor) and _acts(part):
-                found += spans_heard(part.stressor.silent(part.params, self.take), later, duration_s=duration_s)
-            if part.room == "timing":
-                own = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
-                found += spans_heard(own, later, duration_s=duration_s)
-        return joined(found)
+        """Spans of the output's sound in which there is none, (start, end) in seconds.
+
+        Only those that stay silent to the end: noise, an echo or a codec after a pause fills it. A filter's answer to
+        what stood beside a span dies away within it.
+        """
+        return () if self.take is None else self._layout.silent(self.take)
 
     @property
     def words(self) -> tuple[WordChange, ...]:
@@ -175,7 +160,8 @@ class Plan:
         Raises:
             UsageError: The clip that was planned for has no such frame.
         """
-        return index if self._shown is None else int(self._shown[_within(index, self._shown.size)])
+        shown = self._layout.shown
+        return index if shown is None else int(shown[_within(index, shown.size)])
 
     def frame(self, frame: Frame, index: int) -> Frame:
         """Render one frame; pure.
@@ -225,11 +211,11 @@ class Plan:
         found = Take(samples=made.shape[1], channels=made.shape[0], rate_hz=rate_hz)
         if self.take is not None and found != self.take:
             raise UsageError(f"the sound is {_told(found)}", expected=f"{_told(self.take)}, as was planned for")
-        for part in self._parts:
+        for part in self._layout.parts:
             if part.room == "sound":
                 other = noise if isinstance(part.stressor, MixingStressor) else None
                 made = sound_rendered(part.stressor, made, part.params, rate_hz=rate_hz, noise=other)
-            elif part.room == "timing" and _acts(part):
+            elif part.room == "timing" and part.acts:
                 made = retimed(made, partial(heard_by, part.stressor, part.params), rate_hz=rate_hz)
         return made.reshape(np.shape(sound))
 
@@ -243,15 +229,12 @@ class Plan:
             raise UsageError(f"the sentence is {text!r:.60}", expected=f"{self.text!r:.60}, as was planned for")
         return in_turn(text, self._rounds())
 
-    def _of(self, room: str) -> list[_Part]:
-        return [part for part in self._parts if part.room == room]
-
     def _rounds(self) -> list[Any]:
-        return [part.params.edits for part in self._of("sentences")]
+        return [part.params.edits for part in self._layout.of("sentences")]
 
-    def _at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[_Part, Params, int]]:
+    def _at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[Part, Params, int]]:
         """The steps of the picture that act on a frame, each with its strength there and the frame's number for it."""
-        parts = self._of("vision")
+        parts = self._layout.of("vision")
         if self.shot is not None and tuple(size) != (self.shot.height, self.shot.width):
             told = f"{self.shot.height} x {self.shot.width}, as was planned for"
             raise UsageError(f"the frame is {' x '.join(map(str, size))}", expected=told)
@@ -263,13 +246,6 @@ class Plan:
                 yield part, part.params, at
             else:
                 yield part, at_strength(part.params, float(part.strengths[_within(at, part.strengths.size)])), at
-
-    def _heard(self, times: Times, *, after: int) -> Times:
-        """The time of what leaves step ``after`` that is heard at each time of the output."""
-        for part in reversed(self._parts[after + 1 :]):
-            if part.room == "timing":
-                times = heard_by(part.stressor, part.params, times)
-        return times
 
     def _drawn_types(self, count: int) -> NDArray[np.int64] | None:
         """Which step of the picture each frame takes, where they are alternatives."""
@@ -291,29 +267,6 @@ class Plan:
             raise TooLarge(f"the clip has {most} frames", expected=f"at most {recipe_json.MOST_FRAMES}")
         if self.shot is not None and self.reel is not None and self.shot.frames != self.reel.frames:
             raise InputError(f"the clip has {self.shot.frames} frames and {self.reel.frames}", expected="one number")
-
-
-def _laid_out(plan: Plan, crew: Mapping[str, Any]) -> tuple[tuple[_Part, ...], Numbers | None]:
-    """Every step with its strengths and frame numbers, and the input frame that each output frame shows."""
-    parts: list[_Part] = []
-    shown: Numbers | None = None
-    for at, (name, params) in reversed(list(enumerate(plan.steps))):
-        stressor, room = crew[name], room_of(name)
-        strengths = _strengths(plan, params.strength, at) if room == "vision" and plan.schedule.moves else None
-        parts.append(_Part(room, stressor, params, strengths, shown if room == "vision" else None))
-        if room == "timing" and plan.reel is not None and isinstance(params, Params):
-            numbers = numbers_of(stressor, params, plan.reel)
-            shown = numbers if shown is None else numbers[shown]
-    return tuple(reversed(parts)), shown
-
-
-def _strengths(plan: Plan, full: float, step: int) -> Strengths:
-    frames = 1 if plan.shot is None else plan.shot.frames
-    return plan.schedule.strengths(full, seed=seed_from(generator(plan.seed, "step", step)), frames=frames)
-
-
-def _acts(part: _Part) -> bool:
-    return bool(part.params.strength > 0.0)
 
 
 def _within(index: int, frames: int) -> int:

@@ -12,9 +12,10 @@ import numpy as np
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress.params import Params, seed_from
+from auscult.stress.recipe_layout import Drawn
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, Step, crew_of
-from auscult.stress.recipe_plan import Drawn, Plan
-from auscult.stress.sentences.base import Edit, Edits, edited
+from auscult.stress.recipe_plan import Plan
+from auscult.stress.sentences.base import Edit, Edits, Span, edited, followed
 from auscult.stress.sentences.making import checked, sound_edits, spans_of
 from auscult.stress.sound.base import Take
 from auscult.stress.strength import strength_of
@@ -34,6 +35,7 @@ def planned(
     reel: Reel | None = None,
     sentence: str | None = None,
     keep: Sequence[str] = (),
+    keep_head: bool = False,
 ) -> Plan:
     """Draw everything that a recipe leaves open, for one item.
 
@@ -52,6 +54,7 @@ def planned(
         reel: The video's timing, for steps of timing; follows from ``shot`` where left out.
         sentence: The referring expression; needed by steps of sentences.
         keep: Words or phrases of it that must stay as they are.
+        keep_head: Keep its head noun too, where ``head_noun`` finds one.
 
     Raises:
         UnknownName: A step's name is not registered.
@@ -67,8 +70,9 @@ def planned(
         if given[step.room] is None:
             raise UsageError(f"recipe {recipe.name} holds {step.name}, and there is no {_NEEDS[step.room]}")
     rng = generator(seed, "recipe", recipe.schedule.name, key, *sorted(crew))
-    cast = _Cast(seed=seed, key=key, shot=shot, take=take, reel=reel, keep=tuple(keep))
+    cast = _Cast(seed=seed, key=key, shot=shot, take=take, reel=reel)
     text = None if sentence is None else checked(sentence)
+    kept = () if text is None else spans_of(text, keep, head=keep_head)
     steps: list[tuple[str, Drawn]] = []
     seen: Counter[str] = Counter()
     for step in _taken(recipe, crew, rng=rng):
@@ -76,8 +80,8 @@ def planned(
         seen[step.name] += 1
         whole = recipe.schedule.whole(strength_of(step.strength), rng) if step.room != "vision" else step.strength
         if text is not None and step.room == "sentences":
-            edits = cast.edits(stressor, text, strength=whole, times=times)
-            text = edited(text, edits)
+            edits = cast.edits(stressor, text, kept=kept, strength=whole, times=times)
+            text, kept = edited(text, edits), followed(kept, edits)
             steps.append((step.name, Edits(strength=whole, edits=edits)))
         else:
             steps.append((step.name, cast.drawn(step, stressor, strength=whole, times=times)))
@@ -104,18 +108,16 @@ class _Cast:
     shot: Shot | None
     take: Take | None
     reel: Reel | None
-    keep: tuple[str, ...]
 
     def _rng(self, name: str, times: int) -> np.random.Generator:
         """As ``perturb`` has it; the same perturbation a second time draws anew."""
         again = (times,) if times else ()
         return generator(self.seed, "stress", name, self.key, *again)
 
-    def edits(self, stressor: Any, text: str, *, strength: float, times: int) -> tuple[Edit, ...]:
+    def edits(self, stressor: Any, text: str, *, kept: Sequence[Span], strength: float, times: int) -> tuple[Edit, ...]:
         """Choose what to change in a sentence, as it is by now."""
         if not text or strength == 0.0:
             return ()
-        kept = spans_of(text, self.keep)
         rng = self._rng(stressor.name, times)
         return sound_edits(stressor, stressor.choose(rng, text, strength=strength, kept=kept), kept=kept)
 

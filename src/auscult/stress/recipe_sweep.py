@@ -95,7 +95,10 @@ def _mixes(kinds: str, rooms: tuple[str, ...]) -> list[tuple[str, ...]]:
     mixes = [tuple(next(names) for _ in mix) for mix in parts]
     if max(map(len, mixes)) > _MOST_STEPS:
         raise UsageError(f"{max(map(len, mixes))} perturbations at once", expected=f"at most {_MOST_STEPS}")
-    return list(dict.fromkeys(mixes))
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for mix in mixes:  # the order of steps follows from their origins, so that fog+snow and snow+fog are one recipe
+        found.setdefault(tuple(sorted(mix)), mix)
+    return list(found.values())
 
 
 def _pool(kinds: str, mixes: Sequence[tuple[str, ...]], *, schedule: Schedule, rooms: Sequence[str]) -> Recipe:

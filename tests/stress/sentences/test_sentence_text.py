@@ -6,6 +6,7 @@ import json
 import time
 import unicodedata
 from importlib import resources
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -123,13 +124,22 @@ def test_a_kept_word_does_not_run_into_its_neighbours() -> None:
 
 
 def test_kept_phrases_are_found_whatever_letters_come_before() -> None:
-    text = "İİİ dog dogdog"
-    assert [text[low:high] for low, high in spans_of(text, ["DOG"])] == ["dog", "dog", "dog"]
+    text = "İİİ dog dog-Dog dogs hotdog"
+    assert [text[low:high] for low, high in spans_of(text, ["DOG"])] == ["dog", "dog", "Dog"]
 
 
-def test_keep_is_a_list() -> None:
+def test_kept_phrases_are_whole_words() -> None:
+    assert spans_of("a cat and a man, ma'am: a-b", ["a"]) == ((0, 1), (10, 11), (24, 25))
+    assert spans_of("the 2nd (left) one, the (left)most", ["(left)"]) == ((8, 14), (24, 30))
+    assert spans_of("那只在叫的狗 и собака, собакам", ["狗", "собака"]) == ((5, 6), (9, 15))
+    changed = {sentences.apply("misspelling", LONG, severity=5, seed=seed, keep=["a"]) for seed in range(10)}
+    assert len(changed) == 10
+
+
+@pytest.mark.parametrize("keep", ["dog", None, [5], [None], 7, [b"dog"]], ids=repr)
+def test_keep_is_a_list_of_phrases(keep: Any) -> None:
     with pytest.raises(UsageError, match="keep"):
-        sentences.apply("misspelling", LONG, keep="dog")
+        sentences.apply("misspelling", LONG, keep=keep)
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=6), st.integers(0, 25), st.integers(0, 4))

@@ -95,7 +95,10 @@ def test_a_sound_that_will_not_do_is_refused_in_words(case: str, severity: int) 
     assert "float32" in told.value.expected
 
 
-@pytest.mark.parametrize("rate_hz", [0, -16_000, 44_100.5, float("nan"), float("inf"), True, 768_001])
+@pytest.mark.parametrize(
+    "rate_hz",
+    [0, -16_000, 44_100.5, float("nan"), float("inf"), True, 768_001, "16000", None, pytest.param(10**400, id="huge")],
+)
 def test_a_rate_that_is_none(rate_hz: Any) -> None:
     for call in (
         lambda: sound.apply("gain", tone(100), rate_hz=rate_hz),

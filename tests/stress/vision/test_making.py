@@ -229,6 +229,44 @@ def test_a_box_that_leaves_the_picture_is_none() -> None:
     assert (None,) in found
 
 
+@pytest.mark.parametrize("name", ["brightness", "elastic_transform"])
+def test_boxes_with_fractions_are_rounded_outwards(name: str) -> None:
+    whole = perturb(name, PICTURE, severity=1, boxes=[BOX]).truth.boxes
+    for box in ((15.9, 10.2, 39.1, 29.5), [15.0, 10.0, 40.0, 30.0], np.array([15.5, 10.5, 39.5, 29.5], np.float32)):
+        assert perturb(name, PICTURE, severity=1, boxes=[box]).truth.boxes == whole
+    assert perturb(name, PICTURE, severity=1, boxes=np.array([BOX])).truth.boxes == whole
+    assert all(type(side) is int for side in whole[0])
+
+
+@pytest.mark.parametrize("name", ["brightness", "elastic_transform"])
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        [(40, 10, 15, 30)],
+        [(15, 30, 40, 10)],
+        [(15, 10, 40)],
+        [(15, 10, 40, 30, 1)],
+        [(15, 10, 40, float("nan"))],
+        [(15, 10, float("inf"), 30)],
+        [(15, 10, 10**400, 30)],
+        [("15", 10, 40, 30)],
+        [None],
+        ["abcd"],
+        (15, 10, 40, 30),
+        7,
+    ],
+    ids=lambda boxes: repr(boxes)[:40],
+)
+def test_what_is_no_box_is_refused(name: str, boxes: Any) -> None:
+    with pytest.raises(UsageError, match="box"):
+        perturb(name, PICTURE, boxes=boxes)
+
+
+def test_a_key_that_is_no_text_draws_as_any_other() -> None:
+    made = {perturb("gaussian_noise", PICTURE, key=key).output.tobytes() for key in ("\ud800", "\udfff", "?", "")}
+    assert len(made) == 4
+
+
 @pytest.mark.parametrize(
     "mask",
     [MASK[:-1], MASK.astype(np.uint8), np.stack([MASK] * 2), np.zeros((0, 0), np.bool_)],

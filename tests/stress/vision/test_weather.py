@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from auscult.rng import generator
 from auscult.stress import vision
+from auscult.stress.schedule import SCHEDULES
 from auscult.stress.vision import spatter, weather_flakes, weather_fractal
 from auscult.stress.vision.base import Shot
 from auscult.stress.vision.fog import Fog, FogParams, veiled
@@ -219,6 +220,41 @@ def test_snow_falls_where_it_is_drawn_out_to(angle_deg: float) -> None:
     assert down > 0
     followed = np.abs(later[40:-20, 40:-40] - first[40 - down : -20 - down, 40 - right : -40 - right]).mean()
     assert followed < 0.25 * np.abs(later - first).mean()
+
+
+@pytest.mark.parametrize("kind", ["snow", "snow_r2bench"])
+def test_snow_stays_the_same_snow_while_its_strength_changes(kind: str) -> None:
+    """Under a schedule that moves, the flakes of neighbouring frames stand in the same places."""
+    params = SnowParams(strength=5.0, seed=3, angle_deg=-80.0, speed=0.0)
+    strengths = np.clip(SCHEDULES["walk"].strengths(5.0, seed=4, frames=25), 1.0, 5.0)
+    assert np.ptp(strengths) > 1.0
+    found = [load(kind).flakes((160, 240), at_strength(params, one), index=1).astype(float) for one in strengths]
+    for (before, after), change in zip(pairwise(found), np.abs(np.diff(strengths)), strict=True):
+        alike = np.corrcoef(before.ravel(), after.ravel())[0, 1]
+        assert alike > 1.0 - 1.2 * change, f"a change of strength by {change:.2f} leaves a correlation of {alike:.2f}"
+
+
+@pytest.mark.parametrize("kind", ["snow", "snow_r2bench"])
+def test_snow_between_levels_is_some_of_each(kind: str) -> None:
+    stressor, draws = load(kind), SnowParams(strength=5.0, seed=3, angle_deg=-80.0, speed=0.4)
+    whole = {at: stressor.flakes((60, 90), at_strength(draws, float(at)), index=4).astype(float) for at in LEVELS}
+    for at in LEVELS:
+        mean, deviation, zoom, threshold, radius, spread, _ = stressor.levels[at]
+        flakes = weather_flakes.Flakes(
+            mean=mean,
+            deviation=deviation,
+            zoom=stressor.zoom(zoom, (60, 90)),
+            threshold=threshold,
+            radius=radius,
+            spread=spread,
+            angle_deg=-80.0,
+        )
+        first, turned = (weather_flakes.layer(flakes, 3, (60, 90), fallen=fallen) for fallen in (1.6, -1.6))
+        assert np.array_equal(whole[at], cv2.add(first, np.ascontiguousarray(turned[::-1, ::-1])))
+        for share in (1e-9, 0.3, 1 - 1e-9):
+            made = stressor.flakes((60, 90), at_strength(draws, at - 1 + share), index=4)
+            wanted = share * whole[at] + (1 - share) * whole.get(at - 1, np.zeros((60, 90)))
+            assert np.abs(made - wanted).max() <= 0.5001
 
 
 def test_fog_drifts_by_its_speed_and_comes_round() -> None:

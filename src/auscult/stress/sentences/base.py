@@ -140,3 +140,12 @@ def free(span: Span, kept: Sequence[Span]) -> bool:
     """Whether a span, or the place of an insertion, touches none that is to be kept."""
     start, end = span
     return all(end <= low or start >= high for low, high in kept)
+
+
+def followed(kept: Sequence[Span], edits: Sequence[Edit]) -> tuple[Span, ...]:
+    """Where spans that no edit touches stand in the edited sentence."""
+    moved = []
+    for low, high in kept:
+        by = sum(len(edit.text) - (edit.end - edit.start) for edit in edits if edit.end <= low)
+        moved.append((low + by, high + by))
+    return tuple(moved)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
-from auscult import registry
 from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.effect import Effect
+from auscult.stress.loading import loaded
 from auscult.stress.sentences.base import (
     MOST_CHARACTERS,
     Edit,
@@ -27,6 +26,8 @@ from auscult.stress.strength import strength_of
 from auscult.types import Stressed
 
 ROOM = "sentences"
+_LETTER: Final = r"[^\W\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+"""A letter or digit, but of Thai, Lao, Tibetan, Burmese, Khmer, Chinese and Japanese, which have no spaces."""
 
 
 def apply(
@@ -47,7 +48,7 @@ def apply(
         severity: 0..5, or ``low``, ``medium``, ``high`` for 1, 3, 5; 0 changes nothing.
         seed: The run's seed.
         key: What it is made for, an item's id; another key draws anew.
-        keep: Words or phrases that must stay as they are, wherever they stand, whatever their case.
+        keep: Words or phrases that must stay as they are, wherever they stand as whole words, whatever their case.
         keep_head: Keep the head noun too, where ``head_noun`` finds one.
 
     Returns:
@@ -99,30 +100,41 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
     return edited(checked(sentence), Edits.from_json(params_json).edits)
 
 
-@cache
 def load(name: str) -> SentenceStressor:
     """A registered perturbation of sentences by its name.
 
     Raises:
         UnknownName: No such stressor of sentences.
+        UsageError: It cannot be loaded.
     """
-    short = name if "." in name else f"{ROOM}.{name}"
-    stressor: SentenceStressor = registry.load("stressor", short)
+    stressor: SentenceStressor = loaded(ROOM, name)
     return stressor
 
 
 def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[Span, ...]:
-    """Where the phrases that must stay stand, whatever their case; with ``head``, the head noun too.
+    """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too.
 
     Raises:
-        UsageError: ``keep`` is one text, not several.
+        UsageError: ``keep`` is no list of texts.
     """
-    if isinstance(keep, str):
-        raise UsageError(f"keep is the text {keep!r:.40}", expected="a list of phrases")
-    phrases = [re.escape(phrase) for phrase in keep if phrase]
-    found = {match.span(1) for one in phrases for match in re.finditer(f"(?=({one}))", sentence, re.IGNORECASE)}
+    patterns = [_whole(phrase) for phrase in _phrases(keep) if phrase]
+    found = {match.span(1) for one in patterns for match in re.finditer(f"(?=({one}))", sentence, re.IGNORECASE)}
     first = head_span(sentence) if head else None
     return tuple(sorted(found if first is None else found | {first}))
+
+
+def _phrases(keep: object) -> tuple[str, ...]:
+    found = tuple(keep) if isinstance(keep, Iterable) and not isinstance(keep, str) else (None,)
+    if not all(isinstance(phrase, str) for phrase in found):
+        raise UsageError(f"keep is {keep!r:.60}", expected="a list of phrases")
+    return found
+
+
+def _whole(phrase: str) -> str:
+    """A pattern of a phrase that is no part of a longer word, in scripts with spaces between words."""
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, phrase) else ""
+    after = f"(?!{_LETTER})" if re.match(_LETTER, phrase[-1]) else ""
+    return before + re.escape(phrase) + after
 
 
 def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[Span]) -> tuple[Edit, ...]:

@@ -79,6 +79,7 @@ class AirAbsorption:
         (80.0, 90.0, 90.0, 100.0),
     )
     declared = ALL_ONE_WAY
+    keeps_silence = True
     meta = Metadata(
         summary="takes away high tones as the air between a far source and the microphone does",
         goal="a model that knows a source by its high tones only",

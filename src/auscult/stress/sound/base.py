@@ -37,6 +37,9 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 class SoundStressor(Protocol[P]):
     """Perturbs sound.
 
+    One that makes silence of silence, as a gain or a filter does, may say so by ``keeps_silence = True``: what an
+    earlier step of a recipe silenced is then told as silent still.
+
     Attributes:
         name: The registry's full name, ``sound.gain.v1``.
         meta: What it says about itself; ``origin`` names where it arises.
@@ -101,6 +104,14 @@ AnyStressor: TypeAlias = SoundStressor[Any]
 def silences(stressor: AnyStressor) -> TypeGuard[SilencingStressor[Any]]:
     """Whether it takes the sound away for a while; checking the whole protocol would take longer than a gain."""
     return hasattr(stressor, "silent")
+
+
+def keeps_silence(stressor: AnyStressor) -> bool:
+    """Whether what it makes of silence is silence, but for what a filter spreads of the sound beside it.
+
+    It says so by an attribute ``keeps_silence`` that is true; noise, echoes and codecs have none.
+    """
+    return bool(getattr(stressor, "keeps_silence", False))
 
 
 def mixes(stressor: AnyStressor) -> TypeGuard[MixingStressor[Any]]:

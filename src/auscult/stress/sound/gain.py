@@ -42,6 +42,7 @@ class Gain:
     params = GainParams
     levels: Rows = ((0.0,), (3.0,), (6.0,), (9.0,), (12.0,), (15.0,))
     declared = _DECLARED
+    keeps_silence = True
     meta = Metadata(
         summary="makes the whole sound louder or quieter",
         goal="a model that listens to loudness rather than to what sounds",

@@ -48,6 +48,7 @@ class HighPass:
     )
     """Least and greatest cut-off in Hz, share of the filter."""
     declared = ALL_ONE_WAY
+    keeps_silence = True
     meta = Metadata(
         summary="takes away the bass below a cut-off, at 12 dB for each octave",
         goal="a model that tells sounds apart by their bass",

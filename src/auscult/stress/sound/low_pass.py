@@ -48,6 +48,7 @@ class LowPass:
     )
     """Least and greatest cut-off in Hz, share of the filter."""
     declared = ALL_ONE_WAY
+    keeps_silence = True
     meta = Metadata(
         summary="takes away the treble above a cut-off, at 12 dB for each octave",
         goal="a model that tells sounds apart by their treble",

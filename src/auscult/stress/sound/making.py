@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from auscult import registry
 from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.effect import Effect
+from auscult.stress.loading import loaded
 from auscult.stress.params import Params
 from auscult.stress.sound.base import AnyStressor, Take, mixes, silences
 from auscult.stress.strength import strength_of
@@ -77,7 +77,7 @@ def perturb(
     """
     stressor = load(name)
     given = opened(sound)
-    rate = _rate(rate_hz)
+    rate = rate_of(rate_hz)
     take = Take(samples=given.shape[1], channels=given.shape[0], rate_hz=rate)
     rng = randomness.generator(seed, "stress", stressor.name, key)
     params: Params = stressor.choose(rng, take, strength=strength_of(severity))
@@ -100,19 +100,18 @@ def render(
     """
     stressor = load(name)
     params = stressor.params.from_json(params_json)
-    made = rendered(stressor, opened(sound), params, rate_hz=_rate(rate_hz), noise=noise)
+    made = rendered(stressor, opened(sound), params, rate_hz=rate_of(rate_hz), noise=noise)
     return made.reshape(np.shape(sound))
 
 
-@cache
 def load(name: str) -> AnyStressor:
     """A registered perturbation of sound by its name.
 
     Raises:
         UnknownName: No such stressor of sound.
+        UsageError: It cannot be loaded.
     """
-    short = name if "." in name else f"{ROOM}.{name}"
-    stressor: AnyStressor = registry.load("stressor", short)
+    stressor: AnyStressor = loaded(ROOM, name)
     return stressor
 
 
@@ -173,9 +172,13 @@ def opened(sound: object) -> Samples:
     return found
 
 
-def _rate(rate_hz: object) -> int:
-    numeric = isinstance(rate_hz, int | float | np.integer) and not isinstance(rate_hz, bool)
-    rate = float(rate_hz) if numeric else 0.0  # type: ignore[arg-type]
-    if not (0 < rate <= MOST_HZ and rate.is_integer()):
-        raise UsageError(f"the rate is {rate_hz!r:.40} Hz", expected=f"a whole number up to {MOST_HZ}")
-    return int(rate)
+def rate_of(rate_hz: object) -> int:
+    """Samples per second, as a whole number.
+
+    Raises:
+        UsageError: It is none, or out of range.
+    """
+    numeric = isinstance(rate_hz, Real) and not isinstance(rate_hz, bool)
+    if not numeric or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:  # type: ignore[call-overload,operator]
+        raise UsageError(f"the rate of the sound is {rate_hz!r:.40} Hz", expected=f"a whole number up to {MOST_HZ}")
+    return int(rate_hz)  # type: ignore[call-overload,no-any-return]

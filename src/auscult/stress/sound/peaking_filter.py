@@ -62,6 +62,7 @@ class PeakingFilter:
     )
     """Least and greatest centre in Hz, bound of the gain in dB, least and greatest quality."""
     declared = _DECLARED
+    keeps_silence = True
     meta = Metadata(
         summary="makes one band of frequencies much louder or quieter",
         goal="a model that trusts the balance of frequencies of good microphones",

@@ -53,6 +53,7 @@ class TanhDistortion:
     )
     """Least and greatest share of distorted samples, share of the distorted sound."""
     declared = ALL_ONE_WAY
+    keeps_silence = True
     meta = Metadata(
         summary="rounds off the loudest samples with a hyperbolic tangent and keeps the loudness",
         goal="an overdriven microphone: harmonics that no source has",

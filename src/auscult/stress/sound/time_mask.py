@@ -43,6 +43,7 @@ class TimeMask:
     levels: Rows = ((0.0, 0.0), (0.05, 0.1), (0.1, 0.2), (0.2, 0.3), (0.3, 0.4), (0.4, 0.5))
     """Least and greatest length, as a share of the sound's."""
     declared = ALL_ONE_WAY
+    keeps_silence = True
     meta = Metadata(
         summary="silences one span of the sound, with a short fade at both ends",
         goal="a model that needs to hear without a pause",

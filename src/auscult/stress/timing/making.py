@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult import registry
 from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.effect import Effect
+from auscult.stress.loading import loaded
 from auscult.stress.params import Params
-from auscult.stress.sound.making import MOST_HZ
 from auscult.stress.sound.making import opened as sound_opened
+from auscult.stress.sound.making import rate_of
 from auscult.stress.strength import strength_of
 from auscult.stress.timing.base import AnyStressor, Numbers, Reel, Times
 from auscult.stress.timing.hearing import retimed, unheard
@@ -117,7 +118,7 @@ def perturb(
     truth = Effect(
         masks=None if masks is None else tuple(_mask(mask, clip)[numbers] for mask in masks),
         frames=tuple(numbers.tolist()),
-        silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / _rate(rate_hz)),
+        silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / rate_of(rate_hz)),
         offset_s=tuple((numbers / reel.rate_fps - heard(times)).tolist()),
     )
     return Stressed(output=made, params=params.as_json(), truth=truth)
@@ -145,15 +146,14 @@ def render(
     return _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
 
 
-@cache
 def load(name: str) -> AnyStressor:
     """A registered perturbation of timing by its name.
 
     Raises:
         UnknownName: No such stressor of timing.
+        UsageError: It cannot be loaded.
     """
-    short = name if "." in name else f"{ROOM}.{name}"
-    stressor: AnyStressor = registry.load("stressor", short)
+    stressor: AnyStressor = loaded(ROOM, name)
     return stressor
 
 
@@ -195,7 +195,7 @@ def heard_by(stressor: AnyStressor, params: Params, times_s: Times) -> Times:
     return made  # type: ignore[return-value]
 
 
-def reel_of(clip: object, rate_fps: float) -> Reel:
+def reel_of(clip: object, rate_fps: object) -> Reel:
     """What may be known of a clip when its timing is perturbed.
 
     Raises:
@@ -206,9 +206,10 @@ def reel_of(clip: object, rate_fps: float) -> Reel:
         raise UsageError(f"the clip is {told}", expected="uint8 (T, H, W, 3), none of them 0")
     if 0 in clip.shape:
         raise UsageError(f"the clip is uint8 {clip.shape}", expected="uint8 (T, H, W, 3), none of them 0")
-    if not 0.0 < rate_fps <= 100_000.0:
-        raise UsageError(f"the rate is {rate_fps} frames per second", expected="above 0, up to 100000")
-    return Reel(frames=len(clip), rate_fps=float(rate_fps))
+    numeric = isinstance(rate_fps, Real) and not isinstance(rate_fps, bool)
+    if not numeric or not 0.0 < rate_fps <= 100_000.0:  # type: ignore[operator]
+        raise UsageError(f"the rate is {rate_fps!r:.40} frames per second", expected="above 0, up to 100000")
+    return Reel(frames=len(clip), rate_fps=float(rate_fps))  # type: ignore[arg-type]
 
 
 def _made(
@@ -219,17 +220,12 @@ def _made(
     given = sound_opened(sound)
     if params.strength == 0.0:
         return Footage(clip=clip[numbers], sound=given.copy().reshape(np.shape(sound)))
-    made = retimed(given, partial(heard_by, stressor, params), rate_hz=_rate(rate_hz))
+    made = retimed(given, partial(heard_by, stressor, params), rate_hz=rate_of(rate_hz))
     return Footage(clip=clip[numbers], sound=made.reshape(np.shape(sound)))
 
 
-def _rate(rate_hz: int | None) -> int:
-    if rate_hz is None or isinstance(rate_hz, bool) or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:
-        raise UsageError(f"the rate of the sound is {rate_hz} Hz", expected=f"a whole number up to {MOST_HZ}")
-    return int(rate_hz)
-
-
-def _mask(mask: Mask, clip: Clip) -> Mask:
-    if mask.shape != clip.shape[:3] or mask.dtype != np.bool_:
-        raise UsageError(f"a mask is {mask.dtype} {mask.shape}", expected=f"bool {clip.shape[:3]}")
+def _mask(mask: object, clip: Clip) -> Mask:
+    if not isinstance(mask, np.ndarray) or mask.shape != clip.shape[:3] or mask.dtype != np.bool_:
+        told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise UsageError(f"a mask is {told}", expected=f"bool {clip.shape[:3]}")
     return mask

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult import registry
 from auscult import rng as randomness
 from auscult.arrays.boxes import box_of, grown, window
 from auscult.errors import UsageError
 from auscult.stress.effect import Effect
+from auscult.stress.loading import loaded
 from auscult.stress.params import Params
 from auscult.stress.strength import strength_of
 from auscult.stress.vision.base import AnyStressor, MovingStressor
-from auscult.stress.vision.pictures import Picture, opened
+from auscult.stress.vision.pictures import Picture, boxes_from, opened
 from auscult.types import Box, Frame, Mask, Stressed
 
 ROOM = "vision"
@@ -70,14 +69,15 @@ def perturb(
         seed: As in ``apply``.
         key: As in ``apply``.
         masks: Masks of objects, each bool (H, W), or (T, H, W) for a clip, that are to follow the pixels.
-        boxes: Boxes of objects of a picture, that are to follow the pixels.
+        boxes: Boxes of objects of a picture, (x0, y0, x1, y1), that are to follow the pixels; those with fractions of
+            pixels are rounded outwards.
 
     Returns:
         What was made, its parameters, and the masks and boxes where the pixels went.
 
     Raises:
         UnknownName: No such stressor.
-        UsageError: The image, a mask or the severity does not fit.
+        UsageError: The image, a mask, a box or the severity does not fit.
     """
     stressor = load(name)
     picture = opened(image)
@@ -106,15 +106,14 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
     return rendered(stressor, picture, [stressor.params.from_json(params_json)] * len(picture.frames))
 
 
-@cache
 def load(name: str) -> AnyStressor:
     """A registered perturbation of pictures by its name.
 
     Raises:
         UnknownName: No such stressor of pictures.
+        UsageError: It cannot be loaded.
     """
-    short = name if "." in name else f"{ROOM}.{name}"
-    stressor: AnyStressor = registry.load("stressor", short)
+    stressor: AnyStressor = loaded(ROOM, name)
     return stressor
 
 
@@ -160,16 +159,17 @@ def moved(
     """What became of masks and boxes; both stay where no pixel leaves its place.
 
     Raises:
-        UsageError: A mask is not of the image's size, or boxes come with a clip.
+        UsageError: A mask is not of the image's size, a box is none, or boxes come with a clip.
     """
     checked = [picture.mask(mask) for mask in masks or ()]
     if boxes is not None and len(picture.frames) != 1:
         raise UsageError("boxes of a clip", expected="boxes of one picture", hint="give masks instead")
-    found: tuple[Box | None, ...] | None = None if boxes is None else tuple(boxes)
+    whole = [] if boxes is None else boxes_from(boxes)
+    found: tuple[Box | None, ...] | None = None if boxes is None else tuple(whole)
     if isinstance(stressor, MovingStressor) and params.strength > 0.0:
         checked = [np.stack([stressor.move(one, params, index=at) for at, one in enumerate(mask)]) for mask in checked]
         size = picture.shot.height, picture.shot.width
-        found = None if boxes is None else tuple(box_of(stressor.move(_filled(box, size), params)) for box in boxes)
+        found = None if boxes is None else tuple(box_of(stressor.move(_filled(box, size), params)) for box in whole)
     return Effect(masks=None if masks is None else tuple(picture.mask_back(mask) for mask in checked), boxes=found)
 
 

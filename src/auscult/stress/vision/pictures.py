@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, TypeAlias
 
 import cv2
@@ -12,9 +14,11 @@ from numpy.typing import NDArray
 
 from auscult.errors import UsageError
 from auscult.stress.vision.base import Shot
-from auscult.types import Frame, Mask
+from auscult.types import Box, Frame, Mask
 
 Form: TypeAlias = Literal["grey", "rgb", "rgba", "clip"]
+
+_FAR = 2**31  # pixels
 
 _EXPECTED = "uint8 (H, W), (H, W, 3), (H, W, 4) or (T, H, W, 3), none of them 0"
 
@@ -84,6 +88,25 @@ def opened(image: object, *, rate_fps: float = 25.0) -> Picture:
             return _picture((frame,), "rgb", rate_fps)
         return _picture((frame,), "rgba", rate_fps, alpha=image[..., 3].copy())
     raise UsageError(f"the image is {image.dtype} {image.shape}", expected=_EXPECTED)
+
+
+def boxes_from(values: object) -> list[Box]:
+    """Boxes of whole pixels, rounded outwards.
+
+    Raises:
+        UsageError: One of them is no (x0, y0, x1, y1) of finite numbers, or its end lies before its beginning.
+    """
+    if not isinstance(values, Iterable):
+        raise UsageError(f"boxes are {values!r:.60}", expected="a list of boxes")
+    return [_box(value) for value in values]
+
+
+def _box(value: object) -> Box:
+    sides = list(value) if isinstance(value, Sequence | np.ndarray) else []
+    fits = len(sides) == 4 and all(isinstance(side, Real) and -_FAR <= side <= _FAR for side in sides)  # type: ignore[operator]
+    if not fits or sides[0] > sides[2] or sides[1] > sides[3]:
+        raise UsageError(f"a box is {value!r:.60}", expected="(x0, y0, x1, y1) in pixels, x0 <= x1, y0 <= y1")
+    return math.floor(sides[0]), math.floor(sides[1]), math.ceil(sides[2]), math.ceil(sides[3])
 
 
 def _picture(

@@ -4,13 +4,15 @@ Source: R2-Bench, Sec. 3.1 and toolbox; formula and constants of ImageNet-C (Hen
 ``mix * picture + (1 - mix) * max(picture, 1.5 * grey + 0.5)``, plus the flakes, plus the same flakes turned by half.
 
 Chosen otherwise: beyond the picture's upper edge the flakes go on, where the release repeats the edge. In a clip they
-fall along the direction in which they are drawn out, the turned ones too.
+fall along the direction in which they are drawn out, the turned ones too. Between two levels the flakes of one fade out
+while those of the other fade in: constants between theirs would change the size of the cells, and with it the place of
+every flake, as soon as the strength changes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -79,11 +81,26 @@ class Snow:
 
     def render(self, frame: Frame, params: SnowParams, *, index: int = 0) -> Frame:
         """The frame in snow."""
-        return whitened(frame, self.flakes(frame.shape[:2], params, index=index), kept=self._constants(params)[6])
+        kept = between(self.levels, params.strength)[6]
+        return whitened(frame, self.flakes(frame.shape[:2], params, index=index), kept=kept)
 
     def flakes(self, size: tuple[int, int], params: SnowParams, *, index: int) -> NDArray[np.uint8]:
-        """The light of the flakes over a frame, uint8 (H, W)."""
-        mean, deviation, zoom, threshold, radius, spread, _ = self._constants(params)
+        """The light of the flakes over a frame, uint8 (H, W); between two levels, some of the light of each."""
+        below = int(params.strength)
+        share = params.strength - below
+        if share == 0.0:
+            return self._fallen(size, params, row=self.levels[below], index=index)
+        above = self._fallen(size, params, row=self.levels[below + 1], index=index)
+        if below == 0:
+            return as_bytes(cv2.convertScaleAbs(above, alpha=share))
+        under = self._fallen(size, params, row=self.levels[below], index=index)
+        return as_bytes(cv2.addWeighted(under, 1.0 - share, above, share, 0.0))
+
+    def _fallen(
+        self, size: tuple[int, int], params: SnowParams, *, row: Sequence[float], index: int
+    ) -> NDArray[np.uint8]:
+        """The light of the flakes of one level."""
+        mean, deviation, zoom, threshold, radius, spread, _ = row
         flakes = Flakes(
             mean=mean,
             deviation=deviation,
@@ -104,9 +121,6 @@ class Snow:
         cells = [math.ceil(length / zoom) for length in size]
         height, width = ((count * zoom - 1.0) / max(count - 1, 1) for count in cells)
         return height, width
-
-    def _constants(self, params: SnowParams) -> tuple[float, ...]:
-        return between(self.levels, params.strength)
 
 
 def whitened(frame: Frame, flakes: NDArray[np.uint8], *, kept: float) -> Frame:
