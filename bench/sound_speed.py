@@ -33,12 +33,16 @@ def run() -> Table:
     """Measure both on ten seconds of one channel."""
     with Peers() as peers:
         found = {name: _both(peers, name) for name in TYPES}
-    rows = [[name, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}"] for name, (ours, theirs) in found.items()]
+    copy = _copy()
+    rows = [
+        [name, f"{ours:.2f}", f"{theirs:.2f}", f"{theirs / ours:.1f}", f"{ours / copy:.0f}"]
+        for name, (ours, theirs) in found.items()
+    ]
     mean = geometric_mean([theirs / ours for ours, theirs in found.values()])
-    rows.append(["geometric mean", "", "", f"{mean:.1f}"])
+    rows.append(["geometric mean", "", "", f"{mean:.1f}", ""])
     return Table(
         title=f"perturbations of sound, severity {SEVERITY}, {SECONDS} s of one channel at {RATE_HZ} Hz",
-        header=["type", "auscult ms", "audiomentations ms", "times as fast"],
+        header=["type", "auscult ms", "audiomentations ms", "times as fast", "plain copies"],
         rows=rows,
         note=f"medians of {TURNS} turns of {REPEATS}, processor time of one core each; background noise: a given one; "
         f"room without ray tracing; NumPy {np.__version__}; load {os.getloadavg()[0]:.1f} at the end",
@@ -83,3 +87,14 @@ def _both(peers: Peers, name: str) -> tuple[float, float]:
             ours.append(1000 * (process_time() - begun))
         theirs += peers.ask("sound", name, seed=turn * REPEATS, repeats=REPEATS, **asked)["ms"]
     return median(ours), median(theirs)
+
+
+def _copy() -> float:
+    """Milliseconds of a copy of the sound in memory."""
+    given = noise(SECONDS, seed=0)
+    spent = []
+    for _ in range(200):
+        begun = process_time()
+        given.copy()
+        spent.append(1000 * (process_time() - begun))
+    return median(spent)
