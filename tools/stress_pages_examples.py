@@ -45,7 +45,8 @@ for change in made.truth.words:
     print(change.start, repr(change.before), repr(change.after))
 
 assert "dog" in made.output
-assert sentences.render("{name}", sentence, made.params) == made.output  # params are JSON values
+again = sentences.render("{name}", sentence, made.params)  # params are JSON values
+assert again == made.output
 """
 
 _TIMING: Final = """import numpy as np
