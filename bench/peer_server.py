@@ -99,6 +99,7 @@ def sounder() -> Any:
     A request may name a ``transform`` and its ``arguments`` itself, in place of the constants of a level.
     """
     import audiomentations
+    import pyroomacoustics  # noqa: F401 - before the first draw, so that its rays can be seeded
 
     kept: dict[Any, Any] = {}
 
@@ -132,6 +133,8 @@ def main() -> None:
                 seed = int(request.get("seed", 0)) + repeat
                 np.random.seed(seed)  # noqa: NPY002 - the one they draw from
                 random.seed(seed)
+                if "pyroomacoustics" in sys.modules:  # rays have a generator of their own
+                    sys.modules["pyroomacoustics"].random.seed(seed)
                 begun = time.process_time()
                 made = rooms[room](given, request)
                 spent.append(1000 * (time.process_time() - begun))
