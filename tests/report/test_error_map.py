@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.arrays.error_map import error_map_of, painted
-from auscult.report.error_map import EXTRA_COLOUR, MISSING_COLOUR, draw, parts, shares
+from auscult.report.error_map import EXTRA_COLOUR, MISSING_COLOUR, Shares, draw, parts, shares
 from auscult.report.overlay import crop, shrunk, small_overlay, thumbnail
-from auscult.types import ErrorMap
+from auscult.types import Box, ErrorMap
 
 GREY = np.full((96, 128, 3), 128, np.uint8)
 
@@ -138,3 +138,9 @@ def test_a_frame_made_small_once_gives_the_same_thumbnails() -> None:
     kept = small.copy()
     assert (small_overlay(small, mask) == thumbnail(frame, mask)).all()
     assert (small == kept).all()
+
+
+@pytest.mark.parametrize("box", [(-9, -9, -2, -2), (4, -6, 9, -1), (40, 40, 52, 52)], ids=str)
+def test_a_map_beside_the_frame_says_nothing_of_it(box: Box) -> None:
+    found = ErrorMap(box=box, side=1, levels=bytes([250]))
+    assert shares(found, np.ones((12, 16), dtype=np.bool_)) == Shares(missing=0.0, extra=0.0)

@@ -60,8 +60,6 @@ def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
     """
     missing, extra = np.zeros(mask.shape, dtype=np.bool_), np.zeros(mask.shape, dtype=np.bool_)
     height, width = mask.shape
-    if not mask.size:  # a map beside the frame has nothing of it to show
-        return missing, extra
     across, down = width / (view[2] - view[0]), height / (view[3] - view[1])
     left, right = ((edge - view[0]) * across for edge in found.box[::2])
     top, bottom = ((edge - view[1]) * down for edge in found.box[1::2])
@@ -111,6 +109,8 @@ def shares(found: ErrorMap, mask: Mask) -> Shares:
         mask: The mask at the size of its frame, bool (H, W).
     """
     box = grown(found.box, 0, (mask.shape[0], mask.shape[1]))
+    if box[0] >= box[2] or box[1] >= box[3]:  # a map beside the frame says nothing of it
+        return Shares(missing=0.0, extra=0.0)
     missing, extra = parts(found, mask[window(box)], box)
     lacks, spare, held = (int(np.count_nonzero(each)) for each in (missing, extra, mask))
     likely = held - spare + lacks

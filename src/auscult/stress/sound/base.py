@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from auscult.rng import generator
 from auscult.stress.params import Params
-from auscult.stress.strength import Rows
-from auscult.types import Metadata, Samples
+from auscult.stress.perturbation import Perturbation
+from auscult.types import Samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,25 +33,8 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 
 
 @runtime_checkable
-class SoundStressor(Protocol[P]):
-    """Perturbs sound.
-
-    One that makes silence of silence, as a gain or a filter does, may say so by ``keeps_silence = True``: what an
-    earlier step of a recipe silenced is then told as silent still.
-
-    Attributes:
-        name: The registry's full name, ``sound.gain.v1``.
-        meta: What it says about itself; ``origin`` names where it arises.
-        params: The class of its parameters.
-        levels: Its constants: what changes nothing, then levels 1 to 5.
-        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
-    """
-
-    name: str
-    meta: Metadata
-    params: type[P]
-    levels: Rows
-    declared: Mapping[int, str]
+class SoundStressor(Perturbation[P], Protocol[P]):
+    """Perturbs sound."""
 
     def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> P:
         """Draw everything that is random; the draws do not depend on ``strength``."""

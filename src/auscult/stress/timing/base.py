@@ -6,7 +6,6 @@ that each output frame shows, and the time of the input at which each moment of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
-from auscult.stress.strength import Rows
-from auscult.types import Metadata
+from auscult.stress.perturbation import Perturbation
 
 Numbers: TypeAlias = NDArray[np.int64]
 Times: TypeAlias = NDArray[np.float64]
@@ -43,22 +41,8 @@ P = TypeVar("P", bound=Params)
 
 
 @runtime_checkable
-class TimingStressor(Protocol[P]):
-    """Perturbs the timing of a video and its sound.
-
-    Attributes:
-        name: The registry's full name, ``timing.offset.v1``.
-        meta: What it says about itself; ``origin`` names where it arises.
-        params: The class of its parameters.
-        levels: Its constants: what changes nothing, then levels 1 to 5.
-        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
-    """
-
-    name: str
-    meta: Metadata
-    params: type[P]
-    levels: Rows
-    declared: Mapping[int, str]
+class TimingStressor(Perturbation[P], Protocol[P]):
+    """Perturbs the timing of a video and its sound."""
 
     def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> P:
         """Draw everything that is random; the draws do not depend on ``strength``."""

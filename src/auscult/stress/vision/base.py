@@ -7,7 +7,6 @@ strength rises and falls, and any frame can be made alone, in any order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -15,8 +14,8 @@ import numpy as np
 
 from auscult.rng import generator
 from auscult.stress.params import Params, seed_from
-from auscult.stress.strength import Rows
-from auscult.types import Frame, Mask, Metadata
+from auscult.stress.perturbation import Perturbation
+from auscult.types import Frame, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,22 +40,8 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 
 
 @runtime_checkable
-class VisionStressor(Protocol[P]):
-    """Perturbs pictures.
-
-    Attributes:
-        name: The registry's full name, ``vision.fog.v1``.
-        meta: What it says about itself; ``origin`` names where it arises.
-        params: The class of its parameters.
-        levels: Its constants: what changes nothing, then levels 1 to 5.
-        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
-    """
-
-    name: str
-    meta: Metadata
-    params: type[P]
-    levels: Rows
-    declared: Mapping[int, str]
+class VisionStressor(Perturbation[P], Protocol[P]):
+    """Perturbs pictures."""
 
     def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> P:
         """Draw everything that is random, once for a clip; the draws themselves do not depend on ``strength``."""
