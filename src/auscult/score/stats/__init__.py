@@ -1,5 +1,14 @@
-"""Statistics over many items: errors of estimates, F2 of labels, rank agreement, intervals, and paired comparison."""
+"""Statistics over many items: errors of estimates, F2 of labels, agreement, intervals, comparison, and change."""
 
+from auscult.score.stats.breaking import Breaking, breaking_point, crossing
+from auscult.score.stats.change import Change, Scores, apc, mean_change, sample_changes
+from auscult.score.stats.change_intervals import (
+    ChangeInterval,
+    change_difference,
+    change_interval,
+    change_intervals,
+)
+from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.errors import rmse, rmse_video
 from auscult.score.stats.intervals import Interval, bootstrap_interval, coverage
 from auscult.score.stats.labels import (
@@ -13,29 +22,53 @@ from auscult.score.stats.labels import (
     f_beta,
 )
 from auscult.score.stats.paired import McNemar, holm, mcnemar, rmse_difference
+from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ranks import spearman
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
+from auscult.score.stats.samples import Common, Counts, common
 
 __all__ = [
+    "Breaking",
+    "Change",
+    "ChangeInterval",
+    "Common",
     "Confusion",
+    "Correlation",
+    "Counts",
     "F2Macro",
     "F2Tables",
     "Interval",
     "McNemar",
+    "Ranked",
+    "Ranking",
+    "Scores",
+    "apc",
     "bootstrap_interval",
+    "breaking_point",
+    "change_difference",
+    "change_interval",
+    "change_intervals",
     "cluster_draws",
+    "common",
     "confusion",
+    "correlation",
     "coverage",
+    "crossing",
     "f2_confusion",
     "f2_tables",
     "f2_video",
     "f_beta",
     "holm",
+    "joined",
     "mcnemar",
+    "mean_change",
     "percentile_interval",
+    "rank_by_change",
+    "rank_by_score",
     "rmse",
     "rmse_difference",
     "rmse_video",
+    "sample_changes",
     "spearman",
     "sums_by_cluster",
 ]

@@ -1,0 +1,214 @@
+"""At which strength is half of the clean score lost? One number for a curve, with its interval.
+
+Conventions: strength 0 is clean, 1, 3 and 5 are ``low``, ``medium`` and ``high``; scores are above 0, higher is better.
+Between two measured strengths the score lies on a straight line. The breaking point is the first strength at which the
+line is at or below the share that may be left; a curve that recovers afterwards has broken all the same. A **higher**
+breaking point is more robust.
+
+A curve that never gets there has no breaking point: Undefined, not 5. The same holds within an interval: draws that
+never get there lie beyond its upper end, they are not left out.
+
+References: R2-Bench Sec. 3 (severities); intervals as in ``intervals``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.change import Level, Scores
+from auscult.score.stats.drawn import drawn, drawn_fields
+from auscult.score.stats.resample import Floats, sums_by_cluster
+from auscult.score.stats.samples import Clusters, Counts, common, memberships
+
+STRENGTHS: Final[Mapping[Level, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
+STRONGEST: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaking(Scored[float]):
+    """The breaking point of the mean curve (``value``).
+
+    Attributes:
+        low: Lower end of its interval; None where there is one cluster only.
+        high: Upper end; None where it lies beyond the strongest measured strength, or there is one cluster only.
+        reached: Share of the draws that break at all; 1 without draws.
+        clusters: Clusters drawn from.
+        replicates: Draws that have a clean score above 0.
+        counts: The samples behind it.
+    """
+
+    low: float | None
+    high: float | None
+    reached: float
+    clusters: int
+    replicates: int
+    counts: Counts
+
+
+def crossing(clean: float, levels: Mapping[Any, float], *, lost: float = 0.5) -> Scored[float] | Undefined:
+    """The strength at which a share of the clean score is lost, from one score for each level.
+
+    Args:
+        clean: The clean score.
+        levels: The score at each strength above 0 and up to 5, or at ``low``, ``medium``, ``high``; in any order.
+        lost: The share that is lost, 0..1, both ends excluded.
+
+    Returns:
+        Above 0 and up to the strongest. Undefined where the clean score is not above 0 and where the curve never gets
+        there.
+
+    Raises:
+        InputError: No level, a level that is no strength, two of one strength, a score that is not finite, or ``lost``
+            out of range.
+
+    Example:
+        >>> crossing(0.8, {"low": 0.6, "medium": 0.2}).value
+        2.0
+    """
+    _check(lost)
+    strengths, order = _strengths(tuple(levels))
+    values = np.array([clean, *(list(levels.values())[place] for place in order)], dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise InputError(f"the scores are {values.tolist()}", expected="finite numbers")
+    found = float(_crossings(values[None], strengths, lost)[0])
+    undefined = _why_not(found, strengths)
+    return undefined or Scored(found, Signature.of(**_fields(lost, strengths)))
+
+
+def breaking_point(
+    scores: Scores,
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    lost: float = 0.5,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Breaking | Undefined:
+    """The strength at which the mean over samples has lost a share of its clean value, with its interval.
+
+    Args:
+        scores: Clean and at each strength; levels as in ``crossing``.
+        clusters: The cluster of each sample.
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        lost: The share that is lost, 0..1, both ends excluded.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The breaking point. Undefined when no sample is scored everywhere, where the clean mean is not above 0, where
+        the mean curve never gets there (its detail tells the share of draws that do), and when more than half the
+        draws have no clean score above 0.
+
+    Raises:
+        InputError: As in ``crossing``, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
+    """
+    _check(lost, level)
+    strengths, order = _strengths(tuple(scores.levels))
+    kept = common(scores.columns)
+    if not kept.samples:
+        return kept.counts.none("no sample is scored clean and at every level")
+    values = kept.values[[0, *(1 + place for place in order)]]
+    means = np.array([[math.fsum(row) / row.size for row in values]])
+    found = float(_crossings(means, strengths, lost)[0])
+    members = memberships(kept.samples, clusters)
+    total = int(members.max()) + 1
+    fields = _fields(lost, strengths)
+    draws: Floats | None = None
+    if total >= 2:
+        sums = sums_by_cluster(values.T, members, total)
+        draws = drawn(sums, lambda rows: _crossings(rows, strengths, lost), rng=rng, replicates=replicates)
+        fields |= drawn_fields(level, replicates)
+    undefined = _why_not(found, strengths, draws)
+    if undefined is not None:
+        return undefined
+    ends = (None, None) if draws is None else _ends(draws, level)
+    if ends is None:
+        return kept.counts.none("the clean score is not above 0 in most draws")
+    return Breaking(
+        value=found,
+        signature=Signature.of(**fields),
+        low=ends[0],
+        high=ends[1],
+        reached=1.0 if draws is None else _reached(draws),
+        clusters=total,
+        replicates=0 if draws is None else int(np.count_nonzero(~np.isnan(draws))),
+        counts=kept.counts,
+    )
+
+
+def _crossings(curves: Floats, strengths: Floats, lost: float) -> Floats:
+    """The first crossing of each curve, (draws, 1 + levels); infinite where there is none, NaN without clean score."""
+    clean = curves[:, 0]
+    left = (1 - lost) * clean
+    broken = curves[:, 1:] <= left[:, None]
+    after = 1 + broken.argmax(axis=1)
+    rows = np.arange(len(curves))
+    above, below = curves[rows, after - 1], curves[rows, after]
+    fall = above - below
+    share = np.divide(above - left, fall, out=np.zeros_like(fall), where=fall > 0)
+    found = strengths[after - 1] + share * (strengths[after] - strengths[after - 1])
+    found[~broken.any(axis=1)] = np.inf
+    found[~(clean > 0)] = np.nan
+    return np.asarray(found, dtype=np.float64)
+
+
+def _why_not(found: float, strengths: Floats, draws: Floats | None = None) -> Undefined | None:
+    if math.isnan(found):
+        return Undefined("the clean score is not above 0")
+    if math.isinf(found):
+        detail = {} if draws is None else {"reached_in_draws": _reached(draws)}
+        return Undefined(f"not reached up to strength {strengths[-1]:g}", detail)
+    return None
+
+
+def _ends(draws: Floats, level: float) -> tuple[float | None, float | None] | None:
+    """Outward quantiles: a draw that never breaks is beyond every strength, and between it and another lies nothing."""
+    defined = draws[~np.isnan(draws)]
+    if 2 * defined.size < draws.size:
+        return None
+    tail = (1 - level) / 2
+    low = float(np.quantile(defined, tail, method="lower"))
+    high = float(np.quantile(defined, 1 - tail, method="higher"))
+    return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None)
+
+
+def _reached(draws: Floats) -> float:
+    defined = draws[~np.isnan(draws)]
+    return float(np.isfinite(defined).mean()) if defined.size else 0.0
+
+
+def _strengths(levels: tuple[Level, ...]) -> tuple[Floats, list[int]]:
+    """Strengths in rising order, from 0, and where each level stands among those given."""
+    known = [_strength(level) for level in levels]
+    if not known or len(set(known)) != len(known):
+        raise InputError(f"the levels are {list(levels)}", expected="one level or more, each of its own strength")
+    order = sorted(range(len(known)), key=known.__getitem__)
+    return np.array([0.0, *(known[place] for place in order)]), order
+
+
+def _strength(level: Level) -> float:
+    value = STRENGTHS.get(level, level)
+    if isinstance(value, str) or not 0 < value <= STRONGEST:
+        raise InputError(
+            f"level {level!r} is no strength",
+            expected=f"above 0 and up to {STRONGEST:g}, or {', '.join(map(str, STRENGTHS))}",
+        )
+    return float(value)
+
+
+def _check(lost: float, level: float = 0.95) -> None:
+    for name, value in (("lost", lost), ("level", level)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} is {value!r}", expected="between 0 and 1, both ends excluded")
+
+
+def _fields(lost: float, strengths: Floats) -> dict[str, object]:
+    measured = ",".join(f"{strength:g}" for strength in strengths)
+    return {"metric": "breaking point", "lost": f"{lost:g}", "strengths": measured, "between": "straight lines"}

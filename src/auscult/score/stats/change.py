@@ -1,0 +1,245 @@
+"""How much of its score a model loses under stress: the average performance change (APC).
+
+Conventions: clean and perturbed scores of the same samples, higher is better, in any unit (0..1 or percent). The
+change is perturbed minus clean, in that unit: **below 0 is a loss**, nearer to 0 is more robust.
+
+Variants:
+
+- ``difference`` (default): the mean over the levels of perturbed minus clean, as the paper's tables print it. Over
+  samples it is the mean of theirs, which equals the change of the means.
+- ``relative``: the share of the clean score that is lost, 0..1 for a loss, below 0 for a gain, so **lower is better**.
+  Over samples it is the share of their clean mean: a mean of each sample's share would be ruled by samples whose clean
+  score is near 0. Undefined where the clean score is not above 0.
+
+Only samples that are scored clean and at every level enter; the others are counted. Intervals are in
+``change_intervals``.
+
+References: R2-Bench Sec. 5.1 (APC) and Tables 3 to 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from auscult.errors import InputError, UsageError
+from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.score.stats.resample import Floats
+from auscult.score.stats.samples import Common, Counts, Sample, Value, Values, common
+
+Variant: TypeAlias = Literal["difference", "relative"]
+Level: TypeAlias = str | float
+
+_NONE: Final = "no sample is scored clean and at every level"
+_NOT_ABOVE_0: Final = "the clean score is not above 0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """What one model scored, sample by sample.
+
+    Attributes:
+        clean: On the input as it is.
+        levels: For each level of stress, such as ``low``, ``medium``, ``high`` or a strength.
+    """
+
+    clean: Values
+    levels: Mapping[Any, Values]
+
+    def __post_init__(self) -> None:
+        """Refuse scores without any level.
+
+        Raises:
+            InputError: There is no level.
+        """
+        if not self.levels:
+            raise InputError("there are clean scores and no level", expected="one level of stress or more")
+
+    @property
+    def columns(self) -> tuple[Values, ...]:
+        """Clean, then the levels in their order."""
+        return (self.clean, *self.levels.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Scored[float]):
+    """A change (``value``) and the samples behind it."""
+
+    counts: Counts
+
+
+def apc(clean: Value, levels: Sequence[Value], *, variant: Variant = "difference") -> Outcome[float]:
+    """The change from one clean score to one score for each level: a row of the paper's tables.
+
+    Args:
+        clean: The clean score.
+        levels: The score at each level, one or more.
+        variant: ``difference`` or ``relative``.
+
+    Returns:
+        The mean of perturbed minus clean, or the share lost. What failed where a score failed; Undefined where one is,
+        and for ``relative`` where the clean score is not above 0.
+
+    Raises:
+        InputError: There is no level, or a score is not finite.
+        UsageError: There is no such variant.
+
+    Example:
+        >>> round(apc(76.0, [71.7, 69.7, 65.3]).value, 4)
+        -7.1
+
+    Source: R2-Bench Sec. 5.1 and Tables 3 to 6.
+    """
+    one = Scores(clean={0: clean}, levels={str(number): {0: value} for number, value in enumerate(levels)})
+    told = sample_changes(one, variant=variant)[0]
+    if not isinstance(told, Scored):
+        return told
+    return Scored(told.value, Signature.of(metric="apc", variant=variant, levels=len(levels), samples="not looked at"))
+
+
+def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[Sample, Outcome[float]]:
+    """Each sample's own change.
+
+    Args:
+        scores: Clean and at every level.
+        variant: ``difference`` or ``relative``.
+
+    Returns:
+        For each sample that has any score: its change; the first failure where one of its scores failed; Undefined
+        where one is or is missing, and for ``relative`` where its clean score is not above 0.
+
+    Raises:
+        InputError: A score is not finite.
+        UsageError: There is no such variant.
+
+    Example:
+        >>> scores = Scores(clean={"a": 0.75, "b": 0.5}, levels={"low": {"a": 0.5}})
+        >>> {name: getattr(told, "value", told) for name, told in sample_changes(scores).items()}
+        {'a': -0.25, 'b': Undefined(reason='not scored at low', detail={})}
+    """
+    signature = Signature.of(**change_fields(scores, variant), over="one sample")
+    kept = common(scores.columns)
+    told: dict[Sample, Outcome[float]] = {
+        sample: left_out for sample in _names(scores) if (left_out := _left_out(scores, sample)) is not None
+    }
+    values = changes_of(change_sums(kept.values), variant)[:, 0]
+    for sample, value in zip(kept.samples, values.tolist(), strict=True):
+        told[sample] = Undefined(_NOT_ABOVE_0) if math.isnan(value) else Scored(value, signature)
+    return {sample: told[sample] for sample in _names(scores)}
+
+
+def mean_change(scores: Scores, *, variant: Variant = "difference") -> Change | Undefined:
+    """The change over all samples that are scored clean and at every level.
+
+    Args:
+        scores: Clean and at every level.
+        variant: ``difference`` or ``relative``.
+
+    Returns:
+        The change and its counts. Undefined when no sample is scored everywhere, and for ``relative`` where the clean
+        mean is not above 0.
+
+    Raises:
+        InputError: A score is not finite.
+        UsageError: There is no such variant.
+    """
+    kept = common(scores.columns)
+    value = whole_change(kept, variant)
+    if isinstance(value, Undefined):
+        return value
+    return Change(value=value, signature=Signature.of(**change_fields(scores, variant)), counts=kept.counts)
+
+
+def same_levels(many: Sequence[Scores]) -> None:
+    """Refuse scores at different levels.
+
+    Raises:
+        InputError: Two differ; the message gives both.
+    """
+    for other in many[1:]:
+        if tuple(other.levels) != tuple(many[0].levels):
+            raise InputError(
+                f"the levels are {_listed(many[0])} and {_listed(other)}",
+                expected="the same levels in one order for all that are compared",
+            )
+
+
+def change_sums(values: Floats) -> Floats:
+    """What adds up for a change: each sample's change, its clean score, and 1.
+
+    Args:
+        values: Clean, then the levels, (1 + levels, n).
+
+    Returns:
+        (n, 3).
+    """
+    # the mean of the differences, not the difference of the means: no change is exactly 0
+    change = (values[1:] - values[:1]).mean(axis=0)
+    return np.stack([change, values[0], np.ones_like(change)], axis=1)
+
+
+def changes_of(sums: Floats, variant: Variant) -> Floats:
+    """Changes from added ``change_sums``, those of m models side by side.
+
+    Args:
+        sums: (draws, 3 m).
+        variant: ``difference`` or ``relative``.
+
+    Returns:
+        (draws, m); NaN where there is no sample or, for ``relative``, the clean score is not above 0.
+    """
+    change, clean, count = np.moveaxis(sums.reshape(len(sums), sums.shape[1] // 3, 3), 2, 0)
+    over = count if variant == "difference" else clean
+    share = np.divide(change, over, out=np.full_like(change, np.nan), where=(over > 0) & (count > 0))
+    return share if variant == "difference" else 0.0 - share
+
+
+def whole_change(kept: Common, variant: Variant) -> float | Undefined:
+    """The change of all samples; the sums are exact, so that their order does not matter.
+
+    Args:
+        kept: Clean and levels of the samples that have all.
+        variant: ``difference`` or ``relative``.
+
+    Returns:
+        A number. Undefined when there is no sample, and for ``relative`` where the clean mean is not above 0.
+    """
+    if not kept.samples:
+        return kept.counts.none(_NONE)
+    sums = np.array([[math.fsum(column) for column in change_sums(kept.values).T]])
+    value = float(changes_of(sums, variant)[0, 0])
+    return kept.counts.none(_NOT_ABOVE_0) if math.isnan(value) else value
+
+
+def _left_out(scores: Scores, sample: Sample) -> Undefined | Failed | None:
+    named = [("clean", scores.clean.get(sample))]
+    named += [(str(level), column.get(sample)) for level, column in scores.levels.items()]
+    for kind in (Failed, Undefined):
+        for _, value in named:
+            if isinstance(value, kind):
+                return value
+    missing = [level for level, value in named if value is None]
+    return Undefined(f"not scored at {', '.join(missing)}") if missing else None
+
+
+def _names(scores: Scores) -> tuple[Sample, ...]:
+    return tuple(dict.fromkeys(sample for column in scores.columns for sample in column))
+
+
+def change_fields(scores: Scores, variant: Variant) -> dict[str, object]:
+    """How a change is computed, for its signature.
+
+    Raises:
+        UsageError: There is no such variant.
+    """
+    if variant not in ("difference", "relative"):
+        raise UsageError(f"there is no variant {variant!r} of the change", expected="difference or relative")
+    return {"metric": "apc", "variant": variant, "levels": _listed(scores), "samples": "scored at all levels"}
+
+
+def _listed(scores: Scores) -> str:
+    return ",".join(str(level) for level in scores.levels)

@@ -1,0 +1,179 @@
+"""Which kinds of stress hurt the same samples? Pearson correlation between kinds, ordered so that likes stand together.
+
+Conventions: for each kind of stress one number per sample, its change of performance, in vectors that may be joined
+over models and data sets (``joined``). Correlations are -1..1; 1 is two kinds that hurt the same samples in proportion.
+
+- A pair of kinds is correlated over the samples that both have; how many is told. Below ``LEAST`` it is undefined.
+- A vector that is constant on these samples has no correlation: undefined, not 0. Values that differ by no more than
+  ``CONSTANT`` are equal, for the change of a sample that nothing happened to may be 1e-17.
+- Order: average linkage on 1 - r, then the order of leaves in which neighbours are most alike. Pairs without
+  correlation enter no average. Kinds that correlate with nothing, not even themselves, go last, in the order given.
+
+References: R2-Bench Sec. 5.3, Figs. 8 and 9; R. Sokal, C. Michener, "A statistical method for evaluating systematic
+relationships", 1958 (average linkage); Z. Bar-Joseph, D. Gifford, T. Jaakkola, "Fast optimal leaf ordering for
+hierarchical clustering", Bioinformatics 17, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.outcome import Failed, Scored, Signature, Undefined
+from auscult.score.stats.linkage import clustered_order
+from auscult.score.stats.resample import Floats
+from auscult.score.stats.samples import Counts, Sample, Value, Values, common
+
+LEAST: Final = 3
+CONSTANT: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """Correlations between kinds of stress.
+
+    Attributes:
+        kinds: Their names, in the order given, (k,).
+        values: (k, k) float64, symmetric; NaN where undefined, ``at`` says why.
+        pairs: Samples that both have, (k, k); on the diagonal those that the kind has.
+        order: The names, likes beside one another.
+        counts: For each kind its samples and those that failed, are undefined, or that only other kinds have.
+        signature: How it was made.
+    """
+
+    kinds: tuple[str, ...]
+    values: Floats
+    pairs: NDArray[np.int64]
+    order: tuple[str, ...]
+    counts: Mapping[str, Counts]
+    signature: Signature
+
+    def at(self, first: str, second: str) -> Scored[float] | Undefined:
+        """The correlation of two kinds.
+
+        Raises:
+            InputError: There is no such kind.
+        """
+        for name in (first, second):
+            if name not in self.kinds:
+                raise InputError(f"there is no kind {name!r}", expected=f"one of {', '.join(self.kinds)}")
+        at = self.kinds.index(first), self.kinds.index(second)
+        value, shared = float(self.values[at]), int(self.pairs[at])
+        if not np.isnan(value):
+            return Scored(value, self.signature)
+        if shared < LEAST:
+            return Undefined(f"fewer than {LEAST} samples in common", {"pairs": shared})
+        return Undefined("a vector is constant", {"pairs": shared})
+
+    def ordered(self) -> tuple[Floats, NDArray[np.int64]]:
+        """Values and pairs with rows and columns in ``order``, (k, k) each."""
+        places = [self.kinds.index(name) for name in self.order]
+        grid = np.ix_(places, places)
+        return self.values[grid], self.pairs[grid]
+
+
+def joined(parts: Mapping[Any, Values]) -> dict[Sample, Value]:
+    """One vector of the vectors of several models and data sets, as the paper joins them.
+
+    Args:
+        parts: The values of each sample, for each model and data set.
+
+    Returns:
+        The same values, under (part, sample).
+
+    Example:
+        >>> joined({("flow", "davis"): {"bear": -0.25}})
+        {(('flow', 'davis'), 'bear'): -0.25}
+
+    Source: R2-Bench Fig. 9.
+    """
+    return {(part, sample): value for part, values in parts.items() for sample, value in values.items()}
+
+
+def correlation(kinds: Mapping[str, Values]) -> Correlation:
+    """Pearson correlation between kinds of stress, over samples, and an order by likeness.
+
+    Args:
+        kinds: For each kind the change of each sample, such as from ``sample_changes``, joined over models and data
+            sets. Samples that failed or are undefined enter no pair and are counted.
+
+    Returns:
+        The matrix, the pairs it is from, and the order. No kind, or kinds without samples, is no error: everything is
+        undefined.
+
+    Raises:
+        InputError: A value is not finite.
+
+    Example:
+        >>> blur, noise = {"a": -0.1, "b": -0.3, "c": -0.2}, {"a": -0.2, "b": -0.6, "c": -0.4}
+        >>> round(correlation({"blur": blur, "noise": noise}).at("blur", "noise").value, 6)
+        1.0
+
+    Source: R2-Bench Sec. 5.3, Figs. 8 and 9.
+    """
+    names = tuple(kinds)
+    values, counts = _columns(kinds)
+    present = ~np.isnan(values)
+    size = len(names)
+    matrix = np.full((size, size), np.nan)
+    pairs = np.diag(present.sum(axis=1)).astype(np.int64).reshape(size, size)
+    for one in range(size):
+        if _correlate(values[one, present[one]], values[one, present[one]]) is not None:
+            matrix[one, one] = 1.0
+    for one, other in combinations(range(size), 2):
+        both = present[one] & present[other]
+        pairs[one, other] = pairs[other, one] = both.sum()
+        found = _correlate(values[one, both], values[other, both])
+        if found is not None:
+            matrix[one, other] = matrix[other, one] = found
+    return Correlation(
+        kinds=names,
+        values=matrix,
+        pairs=pairs,
+        order=tuple(names[place] for place in clustered_order(1 - matrix)),
+        counts=counts,
+        signature=Signature.of(
+            metric="pearson",
+            over="samples that both have",
+            least=LEAST,
+            order="average linkage on 1 - r, best leaves",
+        ),
+    )
+
+
+def _columns(kinds: Mapping[str, Values]) -> tuple[Floats, dict[str, Counts]]:
+    """Values of all kinds over all samples, (k, n), NaN where one has none; and what became of each kind's samples."""
+    places = {
+        sample: place for place, sample in enumerate(dict.fromkeys(name for told in kinds.values() for name in told))
+    }
+    values = np.full((len(kinds), len(places)), np.nan)
+    counts = {}
+    for row, (name, told) in zip(values, kinds.items(), strict=True):
+        kept = common([told])
+        row[[places[sample] for sample in kept.samples]] = kept.values[0]
+        absent = sum(sample not in told for sample in places)
+        failed = sum(isinstance(value, Failed) for value in told.values())
+        counts[name] = Counts(n=kept.counts.n, failed=failed, undefined=kept.counts.undefined, missing=absent)
+    return values, counts
+
+
+def _correlate(first: Floats, second: Floats) -> float | None:
+    """Pearson's r of two vectors of one length; None where there is none."""
+    if first.size < LEAST or np.ptp(first) <= CONSTANT or np.ptp(second) <= CONSTANT:
+        return None
+    one, other = (_centred(values) for values in (first, second))
+    scale = float(np.sqrt((one @ one) * (other @ other)))
+    return float(np.clip((one @ other) / scale, -1.0, 1.0))
+
+
+def _centred(values: Floats) -> Floats:
+    """Around the mean, the largest 1 or -1: neither huge nor tiny numbers lose their squares."""
+    left = values - values.mean()
+    scaled: Floats = left / np.abs(left).max()
+    return scaled

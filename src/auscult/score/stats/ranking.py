@@ -1,0 +1,264 @@
+"""Which model is best, and how sure is its place?
+
+Conventions: place 1 is best. Models of equal value share the better place (1, 1, 3). All are compared on the samples
+that all of them scored; the others are counted. In each draw of whole clusters every model meets the same clusters, is
+ranked anew, and
+
+- the interval of a place holds the middle share of its places over the draws, both ends rounded outwards; a model that
+  ties in a draw takes the better place for the lower end and the worse place for the upper end;
+- the probability of being first is the share of draws it wins; those who tie share the draw.
+
+These are statements about other videos or photographs of the same kind. They are no p values of a single comparison.
+
+References: R2-Bench Sec. 5.2 ranks by score and by APC without either; intervals as in ``intervals``. Marshall and
+Spiegelhalter, "Reliability of league tables of in vitro fertilisation clinics", BMJ 316, 1998, for intervals of places.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.change import Scores, Variant, change_fields, change_sums, changes_of, same_levels
+from auscult.score.stats.drawn import drawn, drawn_fields
+from auscult.score.stats.resample import Floats, FromSums, percentile_interval, sums_by_cluster
+from auscult.score.stats.samples import Clusters, Common, Counts, Values, common, memberships
+
+_EQUAL = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked(Scored[float]):
+    """A model's value and its place.
+
+    Attributes:
+        model: Its name.
+        place: 1 is best; equal values share the better place.
+        place_low: Best place of its interval; None where there is one cluster only.
+        place_high: Worst place of its interval; None likewise.
+        first: Probability of being first, 0..1; they sum to 1. None likewise.
+        low: Lower end of the interval of the value; None likewise.
+        high: Upper end; None likewise.
+    """
+
+    model: str
+    place: int
+    place_low: int | None
+    place_high: int | None
+    first: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Models, best first; equal ones in the order given.
+
+    Attributes:
+        rows: One for each model.
+        counts: The samples that all of them scored, and how many were left out.
+        clusters: Clusters drawn from.
+        replicates: Draws in which every model has a value; 0 where there is one cluster only.
+        signature: How it was made.
+    """
+
+    rows: tuple[Ranked, ...]
+    counts: Counts
+    clusters: int
+    replicates: int
+    signature: Signature
+
+
+def rank_by_score(
+    models: Mapping[str, Values],
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    higher: bool = True,
+    level: float = 0.9,
+    replicates: int = 1000,
+) -> Ranking | Undefined:
+    """Rank models by their mean score over the samples that all of them scored.
+
+    Args:
+        models: For each model the score of each sample.
+        clusters: The cluster of each sample.
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        higher: Whether a higher score is better.
+        level: Share of draws inside the intervals, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The ranking; without intervals where there is one cluster only. Undefined when no sample is scored by all.
+
+    Raises:
+        InputError: There is no model, a score is not finite, a sample has no cluster, or ``level`` or ``replicates`` is
+            out of range.
+
+    Example:
+        >>> from auscult.rng import generator
+        >>> models = {"a": {0: 0.5, 1: 0.25}, "b": {0: 0.75, 1: 0.5}}
+        >>> told = rank_by_score(models, clusters={0: "v", 1: "w"}, rng=generator(1, "example"))
+        >>> [(row.model, row.place, row.place_low, row.place_high, row.first) for row in told.rows]
+        [('b', 1, 1, 1, 1.0), ('a', 2, 2, 2, 0.0)]
+    """
+    _some(models)
+    kept = common(list(models.values()))
+    fields: dict[str, object] = {"ranked_by": "mean score", "best": "highest" if higher else "lowest"}
+    columns = np.vstack([kept.values, np.ones((1, len(kept.samples)))]).T
+    draws = _Draws(clusters=clusters, rng=rng, level=level, replicates=replicates)
+    return _ranking(
+        tuple(models), kept, columns=columns, statistic=_means, sign=1 if higher else -1, fields=fields, draws=draws
+    )
+
+
+def rank_by_change(
+    models: Mapping[str, Scores],
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    variant: Variant = "difference",
+    level: float = 0.9,
+    replicates: int = 1000,
+) -> Ranking | Undefined:
+    """Rank models by their change under stress: who loses least is first.
+
+    Args:
+        models: For each model its scores, at the same levels.
+        clusters: The cluster of each sample.
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        variant: ``difference`` (the highest is best) or ``relative`` (the lowest is best).
+        level: Share of draws inside the intervals, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The ranking; without intervals where there is one cluster only. Undefined when no sample is scored by all clean
+        and at every level, and for ``relative`` when a clean mean is not above 0.
+
+    Raises:
+        InputError: The levels differ, or as in ``rank_by_score``.
+        UsageError: There is no such variant.
+    """
+    _some(models)
+    every = list(models.values())
+    same_levels(every)
+    fields = change_fields(every[0], variant)
+    fields = {"ranked_by": fields.pop("metric"), "best": "loses least", **fields}
+    kept = common([column for scores in every for column in scores.columns])
+    columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(every))])
+    draws = _Draws(clusters=clusters, rng=rng, level=level, replicates=replicates)
+    return _ranking(
+        tuple(models),
+        kept,
+        columns=columns,
+        statistic=lambda sums: changes_of(sums, variant),
+        sign=1 if variant == "difference" else -1,
+        fields=fields,
+        draws=draws,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draws:
+    clusters: Clusters
+    rng: np.random.Generator
+    level: float
+    replicates: int
+
+
+def _ranking(
+    names: tuple[str, ...],
+    kept: Common,
+    *,
+    columns: Floats,
+    statistic: FromSums,
+    sign: int,
+    fields: dict[str, object],
+    draws: _Draws,
+) -> Ranking | Undefined:
+    if not kept.samples:
+        return kept.counts.none("no sample is scored by all models")
+    values = statistic(np.array([[math.fsum(column) for column in columns.T]]))
+    if np.isnan(values).any():
+        return kept.counts.none("a model's value is undefined")
+    members = memberships(kept.samples, draws.clusters)
+    total = int(members.max()) + 1
+    again: Floats | None = None
+    if total >= 2:
+        sums = sums_by_cluster(columns, members, total)
+        again = drawn(sums, statistic, rng=draws.rng, replicates=draws.replicates)
+        again = again[~np.isnan(again).any(axis=1)]
+        if 2 * len(again) < draws.replicates:
+            return kept.counts.none("a model's value is undefined in most draws")
+        fields = fields | drawn_fields(draws.level, draws.replicates)
+    signature = Signature.of(**fields | {"samples": "scored by all"}, models=len(names), ties="share the better place")
+    rows = _rows(names, values, again=again, sign=sign, level=draws.level, signature=signature)
+    made = 0 if again is None else len(again)
+    return Ranking(rows=rows, counts=kept.counts, clusters=total, replicates=made, signature=signature)
+
+
+def _rows(
+    names: tuple[str, ...], values: Floats, *, again: Floats | None, sign: int, level: float, signature: Signature
+) -> tuple[Ranked, ...]:
+    places = _places(sign * values)[0][0]
+    made = []
+    intervals = None if again is None else _place_intervals(sign * again, level)
+    for at, name in enumerate(names):
+        ends = None if again is None else percentile_interval(again[:, at], level=level)
+        made.append(
+            Ranked(
+                value=float(values[0, at]),
+                signature=signature,
+                model=name,
+                place=int(places[at]),
+                place_low=None if intervals is None else int(intervals[0][at]),
+                place_high=None if intervals is None else int(intervals[1][at]),
+                first=None if intervals is None else float(intervals[2][at]),
+                low=None if ends is None else ends[0],
+                high=None if ends is None else ends[1],
+            )
+        )
+    return tuple(sorted(made, key=lambda row: row.place))
+
+
+def _place_intervals(better: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """Best and worst place and probability of being first of each model, from (draws, models), higher is better."""
+    best, worst = _places(better)
+    tail = (1 - level) / 2
+    winners = best == 1
+    return (
+        np.quantile(best, tail, axis=0, method="lower"),
+        np.quantile(worst, 1 - tail, axis=0, method="higher"),
+        (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0),
+    )
+
+
+def _places(better: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The better and the worse place of each model in each row, where equal values share places from one to the other.
+
+    Values that differ by less than rounding are equal: the same sums in another order must tie.
+    """
+    margin = _EQUAL * np.maximum(1.0, np.abs(better).max(axis=1))
+    best = np.empty(better.shape, np.int64)
+    worst = np.empty(better.shape, np.int64)
+    for at in range(better.shape[1]):
+        ahead = better - better[:, at : at + 1]
+        best[:, at] = 1 + (ahead > margin[:, None]).sum(axis=1)
+        worst[:, at] = (ahead >= -margin[:, None]).sum(axis=1)
+    return best, worst
+
+
+def _means(sums: Floats) -> Floats:
+    means: Floats = sums[:, :-1] / sums[:, -1:]
+    return means
+
+
+def _some(models: Mapping[str, object]) -> None:
+    if not models:
+        raise InputError("there is no model to rank", expected="one model or more")

@@ -1,0 +1,157 @@
+"""Means and ratios of sums over samples, with intervals that draw whole clusters.
+
+A mean score is a ratio with a denominator of 1 for every sample; an overall IoU (oIoU) is the pixels of all
+intersections over those of all unions, so that large objects weigh more. Higher is better where the score's own is.
+
+References: oIoU and mIoU as in Kazemzadeh et al. 2014 and the RefCOCO literature; intervals as in ``intervals``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.drawn import drawn, drawn_fields
+from auscult.score.stats.resample import Floats, percentile_interval, sums_by_cluster
+from auscult.score.stats.samples import Clusters, Counts, Values, common, memberships
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio(Scored[float]):
+    """A ratio (``value``), its interval and the samples behind it.
+
+    Attributes:
+        low: Lower end; None where there is one cluster only.
+        high: Upper end; None likewise.
+        clusters: Clusters drawn from.
+        counts: The samples.
+    """
+
+    low: float | None
+    high: float | None
+    clusters: int
+    counts: Counts
+
+
+def mean_ratio(
+    values: Values,
+    over: Mapping[Hashable, float] | None = None,
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Ratio | Undefined:
+    """The sum of values over the sum of what they are shares of.
+
+    Args:
+        values: Of each sample.
+        over: What each is over; 1 each where None, which gives the mean.
+        clusters: The cluster of each sample.
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The ratio with its interval. Undefined when no sample has a value, or all are over 0.
+
+    Raises:
+        InputError: A value is not finite, a sample has no cluster, or ``level`` is out of range.
+
+    Example:
+        >>> from auscult.rng import generator
+        >>> told = mean_ratio({"a": 1.0, "b": 0.5}, clusters={"a": 1, "b": 2}, rng=generator(0, "example"))
+        >>> told.value, told.clusters
+        (0.75, 2)
+    """
+    kept = common([values] if over is None else [values, over])
+    if not kept.samples:
+        return kept.counts.none("no sample is scored")
+    rows = np.stack([kept.values[0], np.ones(len(kept.samples)) if over is None else kept.values[1]], axis=1)
+    top, bottom = (math.fsum(column) for column in rows.T)
+    if bottom <= 0:
+        return kept.counts.none("all samples are over 0")
+    members = memberships(kept.samples, clusters)
+    total = int(members.max()) + 1
+    fields: dict[str, object] = {"metric": "mean" if over is None else "ratio of sums"}
+    ends = None
+    if total >= 2:
+        fields |= drawn_fields(level, replicates)
+        draws = drawn(sums_by_cluster(rows, members, total), _shares, rng=rng, replicates=replicates)
+        ends = percentile_interval(draws, level=level)
+    return Ratio(
+        value=top / bottom,
+        signature=Signature.of(**fields),
+        low=None if ends is None else ends[0],
+        high=None if ends is None else ends[1],
+        clusters=total,
+        counts=kept.counts,
+    )
+
+
+def ratio_change(
+    parts: Sequence[tuple[Values, Mapping[Hashable, float]]],
+    *,
+    clusters: Clusters,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Ratio | Undefined:
+    """The mean of several ratios minus the first: the average performance change of an overall IoU.
+
+    Args:
+        parts: (values, what they are over), clean first, then one for each level.
+        clusters: The cluster of each sample.
+        rng: The generator of this draw.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The change over the samples that all have. Undefined as in ``mean_ratio``.
+
+    Raises:
+        InputError: As in ``mean_ratio``, or there are fewer than two parts.
+    """
+    if len(parts) < 2:
+        raise InputError(f"{len(parts)} ratios give no change", expected="the clean one and at least one level")
+    kept = common([column for part in parts for column in part])
+    if not kept.samples:
+        return kept.counts.none("no sample is scored clean and at every level")
+    rows = kept.values.T
+    value = float(_changes(np.array([[math.fsum(column) for column in kept.values]]))[0])
+    if math.isnan(value):
+        return kept.counts.none("all samples are over 0")
+    members = memberships(kept.samples, clusters)
+    total = int(members.max()) + 1
+    fields: dict[str, object] = {"metric": "apc of a ratio of sums", "levels": len(parts) - 1}
+    ends = None
+    if total >= 2:
+        fields |= drawn_fields(level, replicates)
+        draws = drawn(sums_by_cluster(rows, members, total), _changes, rng=rng, replicates=replicates)
+        ends = percentile_interval(draws, level=level)
+    return Ratio(
+        value=value,
+        signature=Signature.of(**fields),
+        low=None if ends is None else ends[0],
+        high=None if ends is None else ends[1],
+        clusters=total,
+        counts=kept.counts,
+    )
+
+
+def _changes(sums: Floats) -> Floats:
+    """From (draws, 2 parts) of values and what they are over."""
+    over = sums[:, 1::2]
+    ratios = np.divide(sums[:, 0::2], over, out=np.full(over.shape, np.nan), where=over > 0)
+    changes: Floats = ratios[:, 1:].mean(axis=1) - ratios[:, 0]
+    return changes
+
+
+def _shares(sums: Floats) -> Floats:
+    shares: Floats = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+    return shares
