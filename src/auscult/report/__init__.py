@@ -13,5 +13,11 @@ tables    tables ready to print on a console
 truth     judge against truth: finished tables and a scatter
 page      everything the HTML file shows, as one value
 html      that value as one file
+curves    line charts as inline SVG
+suite     the page of a benchmark
+clips     the page's part on video
+latex     tables as CSV and LaTeX
+charts    charts of robustness, as drawings
+strip     frames, masks and scores of one perturbation
 ========  ==================================================
 """

@@ -21,7 +21,7 @@ CSP = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart and its caption; the markup comes from ``report.svg`` or ``report.curves``."""
+    """A chart and its caption; the markup comes from ``report.svg``, ``report.curves`` or ``media.drawing``."""
 
     caption: str
     chart: Markup

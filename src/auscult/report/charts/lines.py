@@ -1,0 +1,244 @@
+"""Scores over the strength of the perturbation: one line per model, the dynamic condition beside, breaking points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from auscult.media.drawing import Drawing, Line, Part, Polygon, Polyline, Text, text_width
+from auscult.report.charts.axes import Scale, Ticks, ticks
+from auscult.report.charts.marks import Style, cross, heading, label, mark, name_label, style_of, upright_whisker
+from auscult.report.charts.values import MAX_MODELS, NONE, Estimate, Words, check_size, counts, printed, with_count
+
+_WIDTH, _NAME, _RIGHT = 560.0, 56.0, 14.0
+_HIGH, _DYNAMIC, _ROW = 250.0, 84.0, 19.0
+_STRENGTHS = {0.0: "clean", 1.0: "low", 3.0: "medium", 5.0: "high"}
+_MOST_BANDS = 3
+_MOST_STRENGTHS = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrengthLine:
+    """One model's scores.
+
+    Attributes:
+        name: The model's.
+        at: (strength, score), strengths rising; 0 is clean and 1, 3, 5 are low, medium, high.
+        dynamic: Its score where the perturbation changes within a clip; None where that was not measured.
+        breaks_at: The strength at which half of the clean score is lost. A value of None says that it is not lost up
+            to the last strength; None says that nobody looked.
+    """
+
+    name: str
+    at: tuple[tuple[float, Estimate], ...]
+    dynamic: Estimate | None = None
+    breaks_at: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plot:
+    """Where things are: scales, the left edge, the dynamic column's centre, and the shift between models."""
+
+    x: Scale
+    y: Scale
+    ticks: Ticks
+    left: float
+    dynamic_px: float
+    count: int
+    digits: int
+
+    def shift(self, number: int) -> float:
+        """How far a model's marks are moved aside, so that whiskers of equal strengths do not hide one another."""
+        apart = min(4.0, 24.0 / max(1, self.count))
+        return (number - (self.count - 1) / 2) * apart
+
+
+def robustness_lines(lines: Sequence[StrengthLine], words: Words) -> Drawing:
+    """Draw scores over strengths.
+
+    With up to three models intervals are bands, with more they are whiskers. A score that is Undefined leaves a gap
+    and ``n/a`` at the foot of the chart.
+
+    Args:
+        lines: In the order of the legend.
+        words: Words around it.
+
+    Raises:
+        TooLarge: Over ``MAX_MODELS`` lines or two dozen strengths.
+    """
+    check_size("models", lines, MAX_MODELS)
+    strengths = sorted({strength for line in lines for strength, _ in line.at} or {0.0})
+    check_size("strengths", strengths, _MOST_STRENGTHS)
+    top = 42.0 if words.heading else 12.0
+    plot = _plot(lines, words, top)
+    foot = top + _HIGH
+    parts = [*heading(words.heading, _WIDTH - 16), *_frame(plot, words, strengths)]
+    if len(lines) <= _MOST_BANDS:
+        parts += [band for number, line in enumerate(lines) for band in _bands(line, plot, style_of(number))]
+    for number, line in enumerate(lines):
+        parts += _drawn(line, number, plot)
+    parts += _legend(lines, foot + 58, words.digits)
+    size = int(_WIDTH), round(foot + 54 + _ROW * max(1, len(lines)) + 8)
+    return Drawing(
+        size=size, parts=tuple(parts), title=words.heading or f"{words.axis} over strength", words=_said(lines)
+    )
+
+
+def _plot(lines: Sequence[StrengthLine], words: Words, top: float) -> _Plot:
+    marks = ticks(number for line in lines for one in _estimates(line) for number in one.numbers)
+    strengths = [strength for line in lines for strength, _ in line.at] or [0.0, 1.0]
+    dynamic = any(line.dynamic is not None for line in lines)
+    right = _WIDTH - _RIGHT - (_DYNAMIC if dynamic else 0)
+    left = 34 + max(text_width(text, 12) for text in marks.words)
+    last = max(strengths) if max(strengths) > min(strengths) else min(strengths) + 1
+    return _Plot(
+        x=Scale(low=min(strengths), high=last, first_px=left + 30, last_px=right - 30),
+        y=Scale(low=marks.ends[0], high=marks.ends[1], first_px=top + _HIGH, last_px=top),
+        ticks=marks,
+        left=left,
+        dynamic_px=right + _DYNAMIC / 2 if dynamic else 0.0,
+        count=len(lines),
+        digits=words.digits,
+    )
+
+
+def _estimates(line: StrengthLine) -> list[Estimate]:
+    return [one for _, one in line.at] + ([line.dynamic] if line.dynamic is not None else [])
+
+
+def _frame(plot: _Plot, words: Words, strengths: Sequence[float]) -> list[Part]:
+    """Grid, axes and their words."""
+    foot, right = plot.y.first_px, _WIDTH - _RIGHT
+    parts: list[Part] = []
+    for number, text in zip(plot.ticks.at, plot.ticks.words, strict=True):
+        y = plot.y.at(number)
+        parts.append(Line(start=(plot.left, y), end=(right, y), colour="quiet" if number == 0 else "line"))
+        parts.append(label((plot.left - 7, y + 4), text, plot.left, anchor="end", colour="quiet"))
+    for strength in strengths:
+        x = plot.x.at(strength)
+        parts.append(Line(start=(x, foot), end=(x, foot + 4), colour="quiet"))
+        text = _STRENGTHS.get(strength, f"{strength:g}")
+        parts.append(Text(at=(x, foot + 18), words=text, anchor="middle", colour="quiet"))
+    middle = (plot.x.first_px + plot.x.last_px) / 2
+    parts.append(Text(at=(middle, foot + 38), words="strength of the perturbation", anchor="middle", colour="quiet"))
+    up = label((14, foot - _HIGH / 2), words.axis, _HIGH, anchor="middle", colour="quiet")
+    parts.append(Text(at=up.at, words=up.words, colour="quiet", anchor="middle", rotation=-90, title=up.title))
+    if plot.dynamic_px:
+        edge = plot.dynamic_px - _DYNAMIC / 2
+        parts.append(Line(start=(edge, foot - _HIGH), end=(edge, foot), colour="quiet", dash=(2, 3)))
+        parts.append(Text(at=(plot.dynamic_px, foot + 18), words="dynamic", anchor="middle", colour="quiet"))
+    return parts
+
+
+def _bands(line: StrengthLine, plot: _Plot, style: Style) -> list[Part]:
+    """Intervals as areas, one for each run of scores that have one."""
+    bands: list[Part] = []
+    for run in _runs(line):
+        known = [(strength, one.low, one.high) for strength, one in run if one.low is not None and one.high is not None]
+        if len(known) > 1:
+            above = [(plot.x.at(strength), plot.y.at(high)) for strength, _, high in known]
+            below = [(plot.x.at(strength), plot.y.at(low)) for strength, low, _ in reversed(known)]
+            bands.append(Polygon(points=(*above, *below), fill=style.colour, opacity=0.16))
+    return bands
+
+
+def _runs(line: StrengthLine) -> list[list[tuple[float, Estimate]]]:
+    """The scores between gaps."""
+    runs: list[list[tuple[float, Estimate]]] = [[]]
+    for strength, one in line.at:
+        if one.value is None:
+            runs.append([])
+        else:
+            runs[-1].append((strength, one))
+    return [run for run in runs if run]
+
+
+def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[Part]:
+    """One model: its line, its marks and whiskers, its gaps, its breaking point."""
+    style = style_of(number)
+    aside = plot.shift(number)
+    parts: list[Part] = []
+    for run in _runs(line):
+        path = tuple(
+            (plot.x.at(strength) + aside, plot.y.at(one.value)) for strength, one in run if one.value is not None
+        )
+        if len(path) > 1:
+            parts.append(Polyline(points=path, colour=style.colour, width=2, dash=style.dash))
+    for strength, one in line.at:
+        words = f"{line.name}, {_STRENGTHS.get(strength, f'{strength:g}')}"
+        parts += _point(one, (plot.x.at(strength), number, words), plot)
+    if line.dynamic is not None:
+        parts += _point(line.dynamic, (plot.dynamic_px, number, f"{line.name}, dynamic"), plot)
+    return parts + _broken(line, plot, number)
+
+
+def _point(one: Estimate, place: tuple[float, int, str], plot: _Plot) -> list[Part]:
+    x, number, words = place
+    style, title = style_of(number), f"{words}: {with_count(one, plot.digits)}"
+    if one.value is None:
+        y = plot.y.first_px - 5 - 11 * (number % 20)
+        return [
+            mark((x - 12, y - 3), style, size=0.7, title=title),
+            Text(at=(x - 5, y), words=NONE, size=10, colour=style.colour, title=title),
+        ]
+    x += plot.shift(number)
+    whisker: list[Part] = []
+    if one.low is not None and one.high is not None:
+        whisker = upright_whisker(x, (plot.y.at(one.low), plot.y.at(one.high)), style.colour)
+    return [*whisker, mark((x, plot.y.at(one.value)), style, title=title)]
+
+
+def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[Part]:
+    """A cross on the line where half of the clean score is lost, and a thread down to the axis."""
+    at = None if line.breaks_at is None else line.breaks_at.value
+    height = None if at is None else _height(line, at)
+    if at is None or height is None:
+        return []
+    x, y, style = plot.x.at(at) + plot.shift(number), plot.y.at(height), style_of(number)
+    title = f"{line.name}: half of the clean score is lost at strength {printed(at, 1)}"
+    thread = Line(start=(x, y), end=(x, plot.y.first_px), colour=style.colour, width=1, dash=(1.5, 2.5))
+    return [thread, *cross((x, y), style.colour, title=title)]
+
+
+def _height(line: StrengthLine, at: float) -> float | None:
+    """The line's score at a strength; None in a gap."""
+    for run in _runs(line):
+        for (first, before), (second, after) in pairwise(run):
+            if first <= at <= second and before.value is not None and after.value is not None and first < second:
+                return before.value + (after.value - before.value) * (at - first) / (second - first)
+    return None
+
+
+def _legend(lines: Sequence[StrengthLine], top: float, digits: int) -> list[Part]:
+    parts: list[Part] = []
+    for number, line in enumerate(lines):
+        y, style = top + number * _ROW, style_of(number)
+        parts.append(Line(start=(12, y), end=(46, y), colour=style.colour, width=2, dash=style.dash))
+        parts.append(mark((29, y), style))
+        said = "; ".join(text for text in (counts(_estimates(line)), _breaking(line, digits)) if text)
+        parts.append(name_label((_NAME, y + 4), line.name, 196))
+        parts.append(label((_NAME + 206, y + 4), said, _WIDTH - _NAME - 214, colour="quiet"))
+    if not lines:
+        parts.append(Text(at=(_NAME, top), words="no model", colour="quiet"))
+    return parts
+
+
+def _breaking(line: StrengthLine, digits: int) -> str:
+    found = line.breaks_at
+    if found is None:
+        return ""
+    if found.value is None:
+        return f"half not lost up to {max((strength for strength, _ in line.at), default=0):g}"
+    ends = "" if found.low is None else f" [{printed(found.low, 1)}, {printed(found.high, 1)}]"
+    return f"half lost at {printed(found.value, min(digits, 1) or 1)}{ends}"
+
+
+def _said(lines: Sequence[StrengthLine]) -> str:
+    """The chart in words."""
+    told = []
+    for line in lines:
+        scores = [f"{_STRENGTHS.get(strength, f'{strength:g}')} {printed(one.value)}" for strength, one in line.at]
+        scores += [f"dynamic {printed(line.dynamic.value)}"] if line.dynamic is not None else []
+        told.append(f"{line.name}: {', '.join(scores)}")
+    return "; ".join(told) or "no model"

@@ -1,0 +1,274 @@
+"""One perturbation in pictures: severities below one another, frames of a clip side by side, scores under them.
+
+Each cell shows the perturbed frame, the predicted mask as a tint and the true outline as a white line. A photograph has
+one frame, so its severities stand side by side instead. Arrays in, an array out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from auscult.errors import TooLarge
+from auscult.media.drawing import Drawing, Part, Rect, Text, fitted, text_width, to_picture
+from auscult.report.charts.values import NONE, printed
+from auscult.report.overlay import overlay
+from auscult.types import Frame, Mask
+
+MOST_FRAMES = 6
+MAX_ROWS = 24
+WIDTHS_PX = (160, 4000)
+
+_GAP, _UNDER, _OVER, _KEY = 6, 18, 18, 24
+_KEYS = ("predicted mask", "true outline")
+_KEY_STEP, _WIDEST = 136, 480
+_HALO, _OUTLINE = (12, 12, 12), (255, 255, 255)
+_ROUND = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
+_TALLEST = 3.0
+_EMPTY = 228
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StripCell:
+    """One frame of one severity.
+
+    Attributes:
+        frame: The perturbed frame, uint8 RGB (H, W, 3); None where there is none.
+        prediction: The predicted mask, bool (H, W); None where there is none.
+        truth: The true mask, bool (H, W); None where the data set has none.
+        score: Of this frame, 0..1; None where it is Undefined.
+        why: What is printed instead of the score where the prediction is missing, for example ``failed``.
+    """
+
+    frame: Frame | None
+    prediction: Mask | None
+    truth: Mask | None = None
+    score: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StripRow:
+    """One severity.
+
+    Attributes:
+        name: ``clean``, ``low``, ``medium``, ``high``, ``dynamic``.
+        cells: Its frames, as many as every other row's.
+        said: Printed under the name, for example the clip's score.
+    """
+
+    name: str
+    cells: tuple[StripCell, ...]
+    said: str = ""
+
+
+def evenly(count: int, most: int = MOST_FRAMES) -> tuple[int, ...]:
+    """Which of ``count`` frames to show: first, last and others evenly between, at most ``most``.
+
+    Raises:
+        ValueError: ``most`` is under 1.
+    """
+    if most < 1:
+        raise ValueError(f"at most {most} frames: expected 1 or more")
+    if count <= most:
+        return tuple(range(max(0, count)))
+    if most == 1:
+        return ((count - 1) // 2,)
+    return tuple(round(place * (count - 1) / (most - 1)) for place in range(most))
+
+
+def strip(rows: Sequence[StripRow], *, width_px: int = 960) -> Frame:
+    """Lay out the pictures of one perturbation.
+
+    Args:
+        rows: Top to bottom; of longer clips ``evenly`` chosen frames are shown, the same in every row.
+        width_px: Width of the picture, within ``WIDTHS_PX``.
+
+    Returns:
+        uint8 RGB (height, width_px, 3), dark text on white.
+
+    Raises:
+        TooLarge: Over ``MAX_ROWS`` rows.
+        ValueError: No row, rows of unequal length, a mask of another size than its frame, or a width out of range.
+    """
+    plan = _plan(_chosen(rows, width_px), width_px)
+    picture = np.array(to_picture(_written(plan)))
+    for place in plan.places:
+        if place.cell.frame is not None:
+            _put(picture, _drawn(place.cell, place.cell.frame, plan.cell_px), (place.x, place.y))
+    for number, swatch in enumerate(_swatches()):
+        _put(picture, swatch, (8 + number * _KEY_STEP, plan.size[1] - _KEY + 4))
+    return picture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Place:
+    """A cell with its top left corner and the words over it."""
+
+    cell: StripCell
+    x: int
+    y: int
+    over: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Plan:
+    """Where everything is, in pixels: sizes of the picture and of a cell, cells, and names at the left with their y."""
+
+    size: tuple[int, int]
+    cell_px: tuple[int, int]
+    places: tuple[_Place, ...]
+    names: tuple[tuple[StripRow, int], ...]
+
+
+def _plan(rows: Sequence[StripRow], width_px: int) -> _Plan:
+    return _photographs(rows, width_px) if len(rows[0].cells) == 1 else _clip(rows, width_px)
+
+
+def _clip(rows: Sequence[StripRow], width_px: int) -> _Plan:
+    count = len(rows[0].cells)
+    widest = max(text_width(words, size) for row in rows for words, size in ((row.name, 13.0), (row.said, 11.0)))
+    left = 8 + round(min(widest + 2, width_px / 4)) + 8
+    cell = _cell_px(rows, (width_px - left - 8 - (count - 1) * _GAP) // count)
+    step = cell[1] + _UNDER + _GAP
+    places = [
+        _Place(cell=one, x=left + column * (cell[0] + _GAP), y=8 + number * step)
+        for number, row in enumerate(rows)
+        for column, one in enumerate(row.cells)
+    ]
+    names = tuple((row, 8 + number * step + cell[1] // 2) for number, row in enumerate(rows))
+    return _Plan(size=(width_px, 8 + len(rows) * step + _KEY), cell_px=cell, places=tuple(places), names=names)
+
+
+def _photographs(rows: Sequence[StripRow], width_px: int) -> _Plan:
+    """Severities side by side, in several lines where there are many."""
+    count = min(MOST_FRAMES, len(rows))
+    cell = _cell_px(rows, (width_px - 16 - (count - 1) * _GAP) // count)
+    step = _OVER + cell[1] + _UNDER + _GAP
+    places = tuple(
+        _Place(
+            cell=row.cells[0],
+            x=8 + (number % count) * (cell[0] + _GAP),
+            y=4 + _OVER + (number // count) * step,
+            over=f"{row.name}  {row.said}" if row.said else row.name,
+        )
+        for number, row in enumerate(rows)
+    )
+    lines = -(-len(rows) // count)
+    return _Plan(size=(width_px, 4 + lines * step + _KEY), cell_px=cell, places=places, names=())
+
+
+def _cell_px(rows: Sequence[StripRow], width: int) -> tuple[int, int]:
+    """Size of a cell: as wide as there is room, in the shape of the first frame."""
+    width = max(8, min(width, _WIDEST))
+    shapes = [cell.frame.shape for row in rows for cell in row.cells if cell.frame is not None]
+    tall, wide = (shapes[0][0], shapes[0][1]) if shapes else (3, 4)
+    return width, max(8, round(width * min(tall / wide, _TALLEST)))
+
+
+def _written(plan: _Plan) -> Drawing:
+    """All words of the strip, and a ground where a frame is missing."""
+    wide, tall = plan.cell_px
+    parts: list[Part] = []
+    for place in plan.places:
+        parts.append(Rect(x=place.x, y=place.y, width_px=wide, height_px=tall, fill="faint"))
+        parts.append(_centred(_words(place.cell), (place.x, place.y + tall + 13), wide))
+        if place.over:
+            parts.append(_centred(place.over, (place.x, place.y - 5), wide))
+    left = plan.places[0].x
+    for row, y in plan.names:
+        parts.append(Text(at=(8, y + 2), words=fitted(row.name, 13, left - 14, ends=True), size=13, title=row.name))
+        parts.append(Text(at=(8, y + 17), words=fitted(row.said, 11, left - 14), size=11, colour="quiet"))
+    foot = plan.size[1] - 9
+    for number, words in enumerate(_KEYS):
+        room = plan.size[0] - 8 - (28 + number * _KEY_STEP)
+        if room > 40:
+            at = (28 + number * _KEY_STEP, foot)
+            parts.append(Text(at=at, words=fitted(words, 11, min(room, _KEY_STEP - 24)), size=11, colour="quiet"))
+    return Drawing(size=plan.size, parts=tuple(parts), title="strip")
+
+
+def _centred(words: str, corner: tuple[float, float], wide: float) -> Text:
+    x, y = corner
+    return Text(at=(x + wide / 2, y), words=fitted(words, 11.5, wide), size=11.5, anchor="middle")
+
+
+def _words(cell: StripCell) -> str:
+    """What stands under a cell: its score, else why there is none."""
+    if cell.frame is None:
+        return cell.why or "no frame"
+    if cell.prediction is None:
+        return cell.why or "no prediction"
+    return cell.why or NONE if cell.score is None else printed(cell.score)
+
+
+def _drawn(cell: StripCell, frame: Frame, cell_px: tuple[int, int]) -> Frame:
+    """The frame with tint and outline, within a cell; a frame of another shape keeps its own.
+
+    The outline runs outside the object, so that the tint of a tiny one stays in sight.
+    """
+    scale = min(cell_px[0] / frame.shape[1], cell_px[1] / frame.shape[0])
+    size = max(1, round(frame.shape[1] * scale)), max(1, round(frame.shape[0] * scale))
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    canvas = np.array(cv2.resize(frame, size, interpolation=how), np.uint8)
+    if cell.prediction is not None:
+        canvas = overlay(canvas, _resized(cell.prediction, size), outline=False)
+    if cell.truth is not None and cell.truth.any():
+        shape = _resized(cell.truth, size).astype(np.uint8)
+        near = cv2.dilate(shape, _ROUND, borderType=cv2.BORDER_CONSTANT, borderValue=(0,))
+        canvas[cv2.dilate(near, _ROUND) > near] = _HALO
+        canvas[near > shape] = _OUTLINE
+    whole = np.full((cell_px[1], cell_px[0], 3), _EMPTY, np.uint8)
+    _put(whole, canvas, ((cell_px[0] - size[0]) // 2, (cell_px[1] - size[1]) // 2))
+    return whole
+
+
+def _resized(mask: Mask, size: tuple[int, int]) -> Mask:
+    """The mask at another size: pixels that it covers by half, or by anything if that leaves none."""
+    share = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size, interpolation=cv2.INTER_AREA)
+    half: Mask = np.asarray(share > 127)
+    some: Mask = np.asarray(share > 0)
+    return half if half.any() else some
+
+
+def _swatches() -> tuple[Frame, Frame]:
+    """The key: a piece of tint and a piece of outline on grey."""
+    grey: Frame = np.full((12, 14, 3), 150, np.uint8)
+    line = grey.copy()
+    line[4:9], line[6] = _HALO, _OUTLINE
+    return overlay(grey, np.ones((12, 14), np.bool_), outline=False), line
+
+
+def _put(picture: Frame, part: Frame, corner: tuple[int, int]) -> None:
+    """Paste a part; what reaches beyond the picture is left out."""
+    x, y = corner
+    room = part[: max(0, picture.shape[0] - y), : max(0, picture.shape[1] - x)]
+    picture[y : y + room.shape[0], x : x + room.shape[1]] = room
+
+
+def _chosen(rows: Sequence[StripRow], width_px: int) -> list[StripRow]:
+    """The rows with the frames that are shown; photographs turned to one row."""
+    if not rows or not rows[0].cells or len({len(row.cells) for row in rows}) != 1:
+        raise ValueError("a strip has one row or more, each with the same number of frames, one or more")
+    if len(rows) > MAX_ROWS:
+        raise TooLarge(f"a strip of {len(rows)} rows", expected=f"at most {MAX_ROWS}", hint="show fewer severities")
+    if not WIDTHS_PX[0] <= width_px <= WIDTHS_PX[1]:
+        raise ValueError(f"width {width_px}: expected {WIDTHS_PX[0]} to {WIDTHS_PX[1]} pixels")
+    for cell in (cell for row in rows for cell in row.cells):
+        _check(cell)
+    picked = evenly(len(rows[0].cells))
+    return [StripRow(name=row.name, said=row.said, cells=tuple(row.cells[index] for index in picked)) for row in rows]
+
+
+def _check(cell: StripCell) -> None:
+    if cell.frame is None:
+        return
+    size = cell.frame.shape[:2]
+    if cell.frame.ndim != 3 or cell.frame.shape[2] != 3 or 0 in size or cell.frame.dtype != np.uint8:
+        raise ValueError(f"frame {cell.frame.shape} {cell.frame.dtype}: expected uint8 (H, W, 3)")
+    for mask in (cell.prediction, cell.truth):
+        if mask is not None and (mask.shape != size or mask.dtype != np.bool_):
+            raise ValueError(f"mask {mask.shape} {mask.dtype}: expected bool {size}, as its frame")
