@@ -20,13 +20,23 @@ from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 
 NAMES = [entry.name for entry in registry.entries("dataset")]
-BUILT_IN = {f"datasets.{layout}.v1" for layout in ("folder", "items", "coco", "davis", "refavs", "mqravs", "refcoco")}
+LAYOUTS = ("folder", "items", "coco", "davis", "refavs", "mqravs", "refcoco", "ytvos", "refdavis", "avsbench")
+BUILT_IN = {f"datasets.{layout}.v1" for layout in LAYOUTS}
 RELEASED = {
     "datasets.refavs.v1": ("media/v_0_10/frames", "gt_mask/v_0_10/fid_0"),
     "datasets.mqravs.v1": ("media/v_0_10/frames", "masks"),
     "datasets.refcoco.v1": ("train2014", "drawn"),
     "datasets.davis.v1": ("JPEGImages/480p/dog", "Annotations/480p/dog"),
+    "datasets.ytvos.v1": ("JPEGImages/dog", "Annotations/dog"),
+    "datasets.refdavis.v1": ("JPEGImages/480p/dog", "Annotations/480p/dog"),
+    "datasets.avsbench.v1": ("s4_data/visual_frames/test/dog/v", "s4_data/gt_masks/test/dog/v"),
 }
+TOLD = {
+    "datasets.ytvos.v1": ("meta.json", json.dumps({"videos": {"dog": {"objects": {"1": {"category": "dog"}}}}})),
+    "datasets.refdavis.v1": ("davis_text_annotations/Davis17_annot1.txt", 'dog 1 "the dog"\n'),
+    "datasets.avsbench.v1": ("s4_meta_data.csv", "name,start,category,split\nv,0,dog,test\n"),
+}
+"""What says that a tree of frames and masks is of that layout: a file and its content."""
 
 
 def example(name: str, root: Path) -> tuple[Path, ListOptions]:
@@ -34,9 +44,13 @@ def example(name: str, root: Path) -> tuple[Path, ListOptions]:
     labels = np.zeros((8, 10), np.uint8)
     labels[1:4, 1:4], labels[5:7, 6:9] = 1, 2
     frames, masks = RELEASED.get(name, ("frames", "masks"))
-    for stem in ("2", "10", "1"):
+    for stem in ("v_2", "v_10", "v_1") if name == "datasets.avsbench.v1" else ("2", "10", "1"):
         write_frame(root / frames / f"{stem}.jpg", np.zeros((8, 10, 3), np.uint8))
         write_labels(root / masks / f"{stem}.png", labels)
+    if name in TOLD:
+        file, content = TOLD[name]
+        (root / file).parent.mkdir(exist_ok=True)
+        (root / file).write_text(content)
     if name == "datasets.items.v1":
         (root / "items.jsonl").write_text('{"id": "a", "frame": "frames/1.jpg", "mask": "masks/1.png"}\n{"id": 3}\n')
     if name == "datasets.refavs.v1":
@@ -52,9 +66,9 @@ def example(name: str, root: Path) -> tuple[Path, ListOptions]:
         (root / "refs(unc).p").write_bytes(pickle.dumps([ref], protocol=2))
     if name not in {"datasets.coco.v1", "datasets.refcoco.v1"}:
         return root, ListOptions()
-    file = "coco.json" if name == "datasets.coco.v1" else "instances.json"
+    listed = "coco.json" if name == "datasets.coco.v1" else "instances.json"
     box = [[1, 1, 5, 1, 5, 6]]
-    (root / file).write_text(
+    (root / listed).write_text(
         json.dumps(
             {
                 "images": [{"id": 1, "file_name": "1.jpg", "height": 8, "width": 10}],
@@ -63,7 +77,7 @@ def example(name: str, root: Path) -> tuple[Path, ListOptions]:
             }
         )
     )
-    source = root / file if name == "datasets.coco.v1" else root
+    source = root / listed if name == "datasets.coco.v1" else root
     return source, ListOptions(images=root / frames)
 
 

@@ -24,7 +24,9 @@ INPUTS = (
     "an items.jsonl, or a folder that holds one; "
     "a COCO json with --images FOLDER (results also need --instances FILE); "
     "a DAVIS folder with JPEGImages/ and Annotations/; Ref-AVSBench (metadata.csv, media/, gt_mask/); "
-    "MQ-RAVSBench (train_test_meta_files/); RefCOCO (refs(...).p with instances.json) with --images FOLDER"
+    "MQ-RAVSBench (train_test_meta_files/); RefCOCO (refs(...).p with instances.json) with --images FOLDER; "
+    "YouTube-VOS (meta.json or meta_expressions.json with JPEGImages/); Ref-DAVIS (davis_text_annotations/) or an "
+    "expressions.json beside videos; AVSBench (s4_meta_data.csv, ms3_meta_data.csv)"
 )
 
 _BUILT_IN = "auscult"

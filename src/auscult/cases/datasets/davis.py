@@ -22,6 +22,8 @@ from auscult.types import Metadata
 _RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
 _ANNOTATIONS = ("Annotations", "Annotations_unsupervised")
 _PREDICTIONS = "pred"
+_TOLD = ("meta.json", "meta_expressions.json", "meta_expressions", "davis_text_annotations")
+"""What a layout that knows more of such a tree has beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class DavisDataset:
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether it is the released tree, a folder of sequences, or a sequence whose predictions are chosen."""
+        if options.masks is None and source.is_dir() and any((source / name).exists() for name in _TOLD):
+            return False
         if not source.is_dir() or options.frames is not None or (source / "items.jsonl").is_file():
             return False
         if (source / "JPEGImages").is_dir():

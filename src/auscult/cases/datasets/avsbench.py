@@ -1,0 +1,292 @@
+"""AVSBench, s4 (one source) and ms3 (several), as released: masks of all that sounds, five frames a clip.
+
+::
+
+    Single-source/s4_meta_data.csv                                        name, ..., category, split
+    Single-source/s4_data/visual_frames/<split>/<category>/<clip>/<clip>_1.png .. _5.png
+    Single-source/s4_data/gt_masks/<split>/<category>/<clip>/<clip>_1.png ..     of train the first only
+    Single-source/s4_data/audio_wav/<split>/<category>/<clip>.wav
+    Multi-sources/ms3_meta_data.csv                                       name, split, ...
+    Multi-sources/ms3_data/visual_frames/<clip>/<clip>.mp4_1.png .. _5.png
+    Multi-sources/ms3_data/gt_masks/<split>/<clip>/<clip>_1.png ..
+    Multi-sources/ms3_data/audio_wav/<split>/<clip>.wav
+
+INPUT is one of the two folders, or the folder around them. Each row is an instance without an expression: the sound
+asks. Any value above 0 is the mask; an empty mask says that nothing seen sounds. Frame ``k`` was taken 15/16 of a
+second into second ``k``, by the release's own script. Folders with and without ``<split>/`` (and, of s4,
+``<category>/``) are both read, since releases differ. The second version (AVSBench-semantic) is not read: its colours
+are classes, and which of them is background was not to be had for certain.
+
+Source: Zhou et al. 2022 (Audio-Visual Segmentation, ECCV), release OpenNLPLab/AVSBench, its loaders and scripts. The
+media were not at hand; tests write trees of exactly this structure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from auscult.cases.datasets.avsbench_table import Row, read_rows
+from auscult.cases.datasets.ytvos_videos import check_inside, lost
+from auscult.cases.ids import counted
+from auscult.cases.instances import InstanceListing
+from auscult.cases.listing import Listing, ListOptions, refuse_options
+from auscult.cases.walk import Tree, base_folder, boundary, is_file, is_folder, suffix, walk, within
+from auscult.errors import ErrorRecord, InputError
+from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
+from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
+
+_COUNT = 5
+_TAKEN_S = 15 / 16
+_NUMBER = re.compile(r"_([1-9][0-9]{0,3})\.[A-Za-z]+$")
+_FRAMES, _MASKS, _SOUNDS = "visual_frames", "gt_masks", "audio_wav"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Set:
+    """One of the two subsets.
+
+    Attributes:
+        title: ``s4`` or ``ms3``.
+        folder: What the release calls the folder around it.
+        categories: Whether clips stand in folders of categories.
+    """
+
+    title: str
+    folder: str
+    categories: bool
+
+    @property
+    def table(self) -> str:
+        """The file of its clips."""
+        return f"{self.title}_meta_data.csv"
+
+    @property
+    def data(self) -> str:
+        """The folder of its media."""
+        return f"{self.title}_data"
+
+
+_SETS = (
+    _Set(title="s4", folder="Single-source", categories=True),
+    _Set(title="ms3", folder="Multi-sources", categories=False),
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Bench:
+    """A subset on disk, and what was found out about it."""
+
+    kind: _Set
+    home: Path
+    base: Path
+    rows: tuple[Row, ...] = ()
+    errors: list[ErrorRecord] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def table(self) -> Path:
+        """The file of its clips."""
+        return self.home / self.kind.table
+
+    def notes(self) -> list[str]:
+        """What it holds, and what was left out."""
+        splits = Counter(row.split for row in self.rows)
+        told = [
+            f"{self.kind.title}: {counted(len(self.rows), 'clip')}: "
+            + ", ".join(f"{name} {count}" for name, count in splits.items())
+        ]
+        for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
+            if self.counts[key]:
+                told.append(f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}")
+        return told if self.rows else []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Clip:
+    """The files of a clip by frame number, from 1."""
+
+    row: Row
+    frames: Mapping[int, Path]
+    masks: Mapping[int, MaskRef]
+    sound: Path | None
+
+
+class AvsBenchDataset:
+    """Clips whose sound says what is meant."""
+
+    name = "datasets.avsbench.v1"
+    meta = Metadata(
+        summary="AVSBench s4 and ms3: s4_meta_data.csv with s4_data/, ms3_meta_data.csv with ms3_data/",
+        goal="lists clips with the masks of everything that sounds",
+        modality="video",
+        source="Zhou et al. 2022 (AVSBench, ECCV), release OpenNLPLab/AVSBench",
+        truth="gt_masks/: any value above 0",
+    )
+
+    def recognises(self, source: Path, options: ListOptions) -> bool:
+        """Whether it holds a table of one of the subsets; ``frames`` or ``masks`` name another layout."""
+        return options.frames is None and options.masks is None and bool(_homes(source))
+
+    def list(self, source: Path, options: ListOptions) -> Listing:
+        """List every frame that has a mask, its true mask as the candidate.
+
+        Raises:
+            NothingToDo: A table cannot be read.
+            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
+        """
+        benches = _opened(source, options)
+        items = tuple(item for bench in benches for clip in _clips(bench) for item in _items(bench, clip))
+        errors = tuple((None, error) for bench in benches for error in bench.errors)
+        return Listing(items, errors, self.name, tuple(note for bench in benches for note in bench.notes()))
+
+    def instances(self, source: Path, options: ListOptions) -> InstanceListing:
+        """List every clip that has a frame and a mask, in the order of the tables.
+
+        Raises:
+            NothingToDo: A table cannot be read.
+            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
+        """
+        benches = _opened(source, options)
+        found = tuple(_instance(bench, clip) for bench in benches for clip in _clips(bench))
+        return InstanceListing(
+            instances=found,
+            errors=tuple((None, error) for bench in benches for error in bench.errors),
+            layout=self.name,
+            notes=tuple(note for bench in benches for note in bench.notes()),
+        )
+
+
+def _homes(source: Path) -> list[tuple[_Set, Path]]:
+    """The subsets that a folder holds, each with the folder its table stands in."""
+    places = ((kind, home) for kind in _SETS for home in (source, source / kind.folder))
+    return [(kind, home) for kind, home in places if is_file(home / kind.table)]
+
+
+def _opened(source: Path, options: ListOptions) -> list[_Bench]:
+    refuse_options(options, "frames", "masks", "images", "instances", layout="AVSBench")
+    base_folder(source, options.root)  # which refuses a root that does not contain it
+    benches = []
+    for kind, home in _homes(source):
+        media = home / kind.data
+        for top in (home, media, *(media / name for name in (_FRAMES, _MASKS, _SOUNDS))):
+            if is_folder(top) and top != source:  # a link out is told once, not once a clip
+                boundary(top, source=top.parent, root=options.root or source)
+        check_inside(home / kind.table, options.root or source)
+        rows, errors = read_rows(home / kind.table, categories=kind.categories)
+        benches.append(_Bench(kind=kind, home=home, base=options.root or source, rows=rows, errors=list(errors)))
+    return benches
+
+
+def _clips(bench: _Bench) -> Iterator[_Clip]:
+    for row in bench.rows:
+        try:
+            clip = _Clip(
+                row=row,
+                frames=_numbered(_tree(bench, _FRAMES, row), FRAME_SUFFIXES, bench),
+                masks={
+                    number: MaskRef(path=path, positive=True)
+                    for number, path in _numbered(_tree(bench, _MASKS, row), MASK_SUFFIXES, bench).items()
+                },
+                sound=_found(bench, _SOUNDS, row, ending=".wav"),
+            )
+        except InputError as error:
+            bench.errors.append(ErrorRecord.of(error, "read"))
+            bench.counts["lost"] += 1
+            continue
+        bench.errors += _missing(bench, clip)
+        if not (clip.frames.keys() & clip.masks.keys()):
+            bench.counts["lost"] += 1
+            continue
+        bench.counts["silent"] += clip.sound is None
+        yield clip
+
+
+def _found(bench: _Bench, top: str, row: Row, *, ending: str = "") -> Path | None:
+    """A clip's folder, or its file: under split and category, under the split, or at once.
+
+    Raises:
+        InputError: It leads out of INPUT.
+    """
+    folders = dict.fromkeys([f"{row.split}/{row.category}", row.split, row.category, ""])
+    for above in folders:
+        name = "/".join(filter(None, (bench.kind.data, top, above.strip("/"), row.name + ending)))
+        path = within(bench.base, home=bench.home, name=name)
+        if is_file(path) if ending else is_folder(path):
+            return path
+    return None
+
+
+def _tree(bench: _Bench, top: str, row: Row) -> Tree | None:
+    path = _found(bench, top, row)
+    return None if path is None else walk(path, root=bench.base)
+
+
+def _numbered(tree: Tree | None, suffixes: frozenset[str], bench: _Bench) -> dict[int, Path]:
+    """The files of a clip that end in a number, by that number."""
+    found: dict[int, Path] = {}
+    for name, path in {} if tree is None else tree.files.items():
+        match = _NUMBER.search(name)
+        if match and "/" not in name and suffix(name) in suffixes:
+            found.setdefault(int(match[1]), path)
+    if tree is not None:
+        bench.errors += (replace(error, stage="frames") for error in tree.errors)
+    return dict(sorted(found.items()))
+
+
+def _missing(bench: _Bench, clip: _Clip) -> Iterator[ErrorRecord]:
+    """What is missing of a clip: one record for its frames, one for its masks."""
+    row = clip.row
+    first_only = bench.kind.categories and row.split == "train"
+    wanted = {
+        _FRAMES: (clip.frames.keys(), range(1, _COUNT + 1), "frame", "frames"),
+        _MASKS: (clip.masks.keys(), (1,) if first_only else range(1, _COUNT + 1), "mask", "truth"),
+    }
+    for top, (there, numbers, noun, remark) in wanted.items():
+        bare = [f"{row.name}_{number}.png" for number in numbers if number not in there]
+        if bare:
+            path = bench.home / bench.kind.data / top / row.split / row.category / row.name
+            yield lost(path, bare, noun=noun, stage=remark if there else "read", of=len(numbers))
+
+
+def _instance(bench: _Bench, clip: _Clip) -> Instance:
+    return Instance(
+        id=clip.row.id,
+        clip=clip.row.name,
+        query=Query(None),
+        moments=tuple(
+            Moment(frame=frame, target=clip.masks.get(number), time_s=_time_s(number))
+            for number, frame in clip.frames.items()
+        ),
+        split=clip.row.split,
+        category=clip.row.category,
+        sound=clip.sound,
+        source=bench.table,
+        line=clip.row.line,
+    )
+
+
+def _items(bench: _Bench, clip: _Clip) -> Iterator[Item]:
+    for number, frame in clip.frames.items():
+        if number in clip.masks:
+            yield Item(
+                id=f"{clip.row.id}/{number}",
+                frame=frame,
+                mask=clip.masks[number],
+                clip=clip.row.name,
+                time_s=_time_s(number),
+                audio=clip.sound,
+                extra={"split": clip.row.split, "category": clip.row.category},
+                source=bench.table,
+                line=clip.row.line,
+            )
+
+
+def _time_s(number: int) -> float:
+    return number - 1 + _TAKEN_S
+
+
+DATASET = AvsBenchDataset()
