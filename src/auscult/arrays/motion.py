@@ -23,6 +23,7 @@ from auscult.types import Frame, Mask
 MOST_HEIGHT = 120
 MOST_WIDTH = 240
 SMALLEST = 16
+FLATTEST = 0.4
 ASTRAY = 0.1
 CHANGED = 0.1
 BINS = 4
@@ -133,7 +134,8 @@ def _length(flow: Flow) -> Soft:
 
 
 def _flow(start: NDArray[np.uint8], end: NDArray[np.uint8]) -> Flow:
-    if min(start.shape) < SMALLEST:
+    # The coarsest scale of the search follows the width alone: a flat picture would be lower there than a patch.
+    if min(start.shape) < SMALLEST or start.shape[0] < FLATTEST * start.shape[1]:
         return np.zeros((*start.shape, 2), np.float32)
     search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_ULTRAFAST)
     nowhere = np.zeros((*start.shape, 2), np.float32)

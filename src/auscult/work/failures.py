@@ -10,9 +10,12 @@ from types import TracebackType
 from auscult.errors import AuscultError, ErrorRecord, UsageError
 from auscult.outcome import Failed
 
+MODEL_STAGE = "predict"  # where code runs that is neither ours nor a plug-in's
+
 _MAX_TEXT = 500
 _LIBRARIES = frozenset({"numpy", "cv2", "PIL", "scipy", "skimage", "sklearn", "torch"})
 _REPORT = "a defect in auscult or in a plug-in: please report it with the place named above"
+_MODEL = "the model under test raised it, at the place named above where there is one; the other cases went on"
 
 
 def of_exception(error: BaseException, stage: str) -> Failed:
@@ -22,7 +25,7 @@ def of_exception(error: BaseException, stage: str) -> Failed:
     if isinstance(error, MemoryError):
         hint = "the machine ran out of memory: use fewer --workers or smaller input"
         return Failed(ErrorRecord(stage=stage, error="out of memory", hint=hint))
-    return Failed(ErrorRecord(stage=stage, error=described(error), hint=_REPORT))
+    return Failed(ErrorRecord(stage=stage, error=described(error), hint=_MODEL if stage == MODEL_STAGE else _REPORT))
 
 
 def of_death(code: int, stage: str) -> Failed:
@@ -45,6 +48,17 @@ def of_timeout(limit_s: float, stage: str) -> Failed:
     )
 
 
+def of_memory(limit_mb: int, stage: str) -> Failed:
+    """Say that a worker took more memory than it may."""
+    return Failed(
+        ErrorRecord(
+            stage=stage,
+            error=f"took more memory than the limit of {limit_mb:,} MB and was stopped",
+            hint="raise the limit if the machine has more, or look at this input: it may be very large",
+        )
+    )
+
+
 def of_setup(error: BaseException) -> AuscultError:
     """What to raise when the workers' function cannot be made."""
     if isinstance(error, AuscultError):
@@ -58,8 +72,13 @@ def of_setup(error: BaseException) -> AuscultError:
     return UsageError(f"the workers could not be set up: {described(error)}", hint="`auscult doctor` checks what works")
 
 
-def of_setup_death(code: int) -> AuscultError:
-    """What to raise when a worker died before its first task."""
+def of_setup_death(code: int, *, memory_mb: int | None = None) -> AuscultError:
+    """What to raise when a worker died before its first task; ``memory_mb`` is the limit that it passed, if it did."""
+    if memory_mb is not None:
+        return UsageError(
+            f"a worker process took more memory than the limit of {memory_mb:,} MB while it was being set up",
+            hint="raise the limit: what is loaded before the first case needs more",
+        )
     return UsageError(
         f"a worker process died while it was being set up ({_how(code)})",
         hint="use fewer --workers if memory is short; `auscult doctor` checks what works",

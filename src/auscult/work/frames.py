@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import pickle
 import struct
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 _LENGTH = struct.Struct("<Q")
+
+
+class Readable(Protocol):
+    """What messages are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read up to so many bytes; none at the end."""
+        ...
 
 
 def pack(message: object) -> bytes:
@@ -32,7 +40,7 @@ def unpack(data: bytes) -> Any:
     return pickle.loads(data)  # noqa: S301 - from our own child or parent
 
 
-def read(pipe: BinaryIO) -> bytes | None:
+def read(pipe: Readable) -> bytes | None:
     """Read one message's body; None when the other end is gone."""
     head = _exactly(pipe, _LENGTH.size)
     return None if head is None else _exactly(pipe, _LENGTH.unpack(head)[0])
@@ -50,7 +58,7 @@ def write(pipe: BinaryIO, message: bytes) -> None:
     pipe.flush()
 
 
-def _exactly(pipe: BinaryIO, size: int) -> bytes | None:
+def _exactly(pipe: Readable, size: int) -> bytes | None:
     parts = bytearray()
     while len(parts) < size:
         part = pipe.read(min(size - len(parts), 1 << 20))

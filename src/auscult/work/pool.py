@@ -21,6 +21,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 _JOIN_S = 2.0
+_FULL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ def run_tasks(
     *,
     workers: int,
     timeout_s: float | None = None,
+    memory_mb: int | None = None,
     stage: str = "work",
 ) -> Iterator[TaskResult[R]]:
     """Run a function over tasks and yield each result as it comes, in any order.
@@ -55,6 +57,9 @@ def run_tasks(
         tasks: What to do; taken one by one as workers become free, so it may be endless.
         workers: Worker processes; 0 runs everything in this process, without isolation or time limit.
         timeout_s: Limit for one task; the worker that exceeds it is killed and replaced.
+        memory_mb: Limit on the resident memory of a worker with the processes it starts, in mebibytes, looked at ten
+            times a second; the worker that exceeds it is killed and replaced. One that its tasks made grow over 80 % of
+            it is replaced between two tasks, which costs neither. Linux tells memory; elsewhere there is no limit.
         stage: The stage that failures are recorded under.
 
     Yields:
@@ -63,9 +68,10 @@ def run_tasks(
     Raises:
         AuscultError: The function cannot be made; an error of ours as it is, any other as ``UsageError``.
     """
-    if workers < 0 or (timeout_s is not None and timeout_s <= 0):
+    if workers < 0 or (timeout_s is not None and timeout_s <= 0) or (memory_mb is not None and memory_mb <= 0):
         raise UsageError(
-            f"workers={workers}, timeout_s={timeout_s}", expected="workers 0 or more, a time limit above 0 or None"
+            f"workers={workers}, timeout_s={timeout_s}, memory_mb={memory_mb}",
+            expected="workers 0 or more, limits above 0 or None",
         )
     if workers == 0:
         return _in_this_process(make, tasks, stage)
@@ -77,7 +83,7 @@ def run_tasks(
             expected="functions and classes of modules",
             hint="put it into a module of its own and import it, or use workers=0",
         ) from error
-    return _Pool(first, workers=workers, timeout_s=timeout_s, stage=stage).run(tasks)
+    return _Pool(first, workers=workers, limits=_Limits(timeout_s, memory_mb), stage=stage).run(tasks)
 
 
 def _in_this_process(
@@ -96,12 +102,28 @@ def _in_this_process(
         yield TaskResult(task.key, outcome)
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What a worker may take, None for no limit; when it has grown too large to be given another task."""
+
+    timeout_s: float | None
+    memory_mb: int | None
+
+    def is_grown(self, ready_mb: float, now_mb: float) -> bool:
+        """Whether a worker that took so much when it was ready has grown too large since."""
+        if self.memory_mb is None:
+            return False
+        # One that is large from the start is not replaced after every task: its model would be loaded each time.
+        return now_mb > _FULL * self.memory_mb and now_mb - ready_mb > (1 - _FULL) / 2 * self.memory_mb
+
+
 class _Worker:
     """A process and the one task it has."""
 
     def __init__(self, process: Process) -> None:
         self.process = process
         self.ready = False
+        self.ready_mb = 0.0
         self.key: str | None = None
         self.message = b""
         self.deadline: float | None = None
@@ -125,13 +147,14 @@ class _Worker:
 
 
 class _Pool:
-    def __init__(self, first: bytes, *, workers: int, timeout_s: float | None, stage: str) -> None:
+    def __init__(self, first: bytes, *, workers: int, limits: _Limits, stage: str) -> None:
         self._first = first
         self._limit = workers
-        self._timeout_s = timeout_s
+        self._limits = limits
         self._stage = stage
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._workers: dict[Process, _Worker] = {}
+        self._leaving: set[Process] = set()
         self._results: deque[TaskResult[Any]] = deque()
         self._again: list[tuple[str, bytes]] = []
 
@@ -170,9 +193,9 @@ class _Pool:
                     self._results.append(TaskResult(task.key, failures.of_exception(error, self._stage)))
                     return True
             if free is None:
-                free = _Worker(Process(self._first, self._events))
+                free = _Worker(Process(self._first, self._events, memory_mb=self._limits.memory_mb))
                 self._workers[free.process] = free
-            free.give(key, message, self._timeout_s)
+            free.give(key, message, self._limits.timeout_s)
 
     def _wait(self) -> None:
         """Wait for events, handle all there are, then stop what is over its time."""
@@ -191,9 +214,13 @@ class _Pool:
                 worker.process.kill()
 
     def _handle(self, event: Event) -> None:
+        if event.worker in self._leaving:
+            if event.kind == "died":
+                self._leaving.remove(event.worker)
+            return
         worker = self._workers[event.worker]
         if event.kind == "said":
-            self._hear(worker, event.body)
+            self._hear(worker, event)
             return
         del self._workers[event.worker]
         if event.error is not None:
@@ -202,37 +229,43 @@ class _Pool:
                 hint="use fewer --workers, or close other programs",
             ) from event.error
         if not worker.ready:
-            raise failures.of_setup_death(event.code)
+            raise failures.of_setup_death(event.code, memory_mb=self._limits.memory_mb if event.over_memory else None)
         key = worker.end()
         if key is not None and worker.message:  # it died idle, before it got this task
             self._again.append((key, worker.message))
         elif key is not None:
-            timed_out = worker.timed_out and self._timeout_s is not None
-            failure = (
-                failures.of_timeout(self._timeout_s or 0.0, self._stage)
-                if timed_out
-                else failures.of_death(event.code, self._stage)
-            )
-            self._results.append(TaskResult(key, failure))
+            self._results.append(TaskResult(key, self._why(worker, event)))
 
-    def _hear(self, worker: _Worker, body: bytes) -> None:
+    def _why(self, worker: _Worker, event: Event) -> Failed:
+        """Why a worker died at its task."""
+        if event.over_memory:
+            return failures.of_memory(self._limits.memory_mb or 0, self._stage)
+        if worker.timed_out:
+            return failures.of_timeout(self._limits.timeout_s or 0.0, self._stage)
+        return failures.of_death(event.code, self._stage)
+
+    def _hear(self, worker: _Worker, event: Event) -> None:
         try:
-            kind, value = frames.unpack(body)
+            kind, value = frames.unpack(event.body)
         except Exception as error:
             kind, value = "done", failures.of_exception(error, self._stage)
         if kind == "unready":
             raise value
         if kind == "ready":
-            worker.ready = True
-            worker.begin(self._timeout_s)
+            worker.ready, worker.ready_mb = True, event.memory_mb
+            worker.begin(self._limits.timeout_s)
             return
         key = worker.end()
         if key is not None:
             self._results.append(TaskResult(key, value))
+        if self._limits.is_grown(worker.ready_mb, event.memory_mb):
+            del self._workers[worker.process]
+            self._leaving.add(worker.process)
+            worker.process.retire()
 
     def _stop(self, *, clean: bool) -> None:
         """End every process: gently when all is done, at once after an error or interrupt."""
-        processes = list(self._workers)
+        processes = [*self._workers, *self._leaving]
         for process in processes:
             if clean:
                 process.retire()

@@ -1,17 +1,20 @@
 """The other end: what runs inside a worker process.
 
 The process reads tasks from what was its standard input and answers on what was its standard output. Both are moved
-away before a judge or plug-in is imported, so that one that prints or reads disturbs nobody.
+away before a judge or plug-in is imported, so that one that prints or reads disturbs nobody. A process that a task
+forks has neither, and ends where the task does: one process was asked, one answers.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
@@ -28,6 +31,8 @@ def main(parent: int) -> None:
         parent: Process id of the parent.
     """
     tasks_pipe, answers_pipe = _take_pipes()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _leave(tasks_pipe, answers_pipe))
     _die_with(parent)
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     busy = threading.Event()
@@ -47,6 +52,13 @@ def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
     os.close(nothing)
     os.dup2(2, 1)
     return tasks, answers
+
+
+def _leave(*pipes: BinaryIO) -> None:
+    """Close the pipes in a forked process: while it holds them, the parent hears no end, and it must never answer."""
+    for pipe in pipes:
+        with contextlib.suppress(OSError):
+            pipe.close()
 
 
 def _die_with(parent: int) -> None:
@@ -75,20 +87,44 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     if first is None:
         return
     busy.set()
+    own, home = os.getpid(), _folder()
     try:
         make, stage = frames.unpack(first)
         function = make()
     except BaseException as error:
+        _end_unless(own)
         frames.write(answers, _unready(failures.of_setup(error)))
         return
+    _end_unless(own)
     _one_processor()
     busy.clear()
     frames.write(answers, frames.pack(("ready", None)))
     while (message := inbox.get()) is not None:
         busy.set()
         answer = _answer(function, message, stage)
+        _end_unless(own)
+        _return_to(home)
         busy.clear()
         frames.write(answers, answer)
+
+
+def _end_unless(own: int) -> None:
+    if os.getpid() != own:
+        os._exit(1)
+
+
+def _folder() -> str | None:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it has been removed
+        return None
+
+
+def _return_to(folder: str | None) -> None:
+    """Undo a change of the working folder, which the names of the next task's files may be relative to."""
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(folder)
 
 
 def _unready(error: AuscultError) -> bytes:

@@ -1,0 +1,114 @@
+"""What counts as an answer: masks of the asked shape, or probabilities that are cut at one half."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.models.base import Masks
+
+THRESHOLD: Final = 0.5
+_EXPECTED: Final = "an array bool (T, H, W), or probabilities in [0, 1]"
+
+
+def masks_of(given: object, *, shape: tuple[int, int, int]) -> tuple[Masks, float | None]:
+    """Check what a model gave.
+
+    Args:
+        given: bool, whole numbers 0 and 1, or floating point in [0, 1]; a mask without T is taken for a single frame's.
+        shape: (T, H, W) of the clip.
+
+    Returns:
+        bool (T, H, W), a new array, and what it was cut at: .5 for floating point, where .5 itself is in the mask as
+        in files of soft masks; None for masks.
+
+    Raises:
+        InputError: It is no array, of another shape or type, or holds values that are neither.
+    """
+    array = _array(given)
+    if array.ndim == 2 and shape[0] == 1:
+        array = array[None]
+    if array.shape != shape:
+        raise InputError(
+            f"the model gave an array of shape {array.shape}",
+            expected=f"{shape}: frames, height, width of the clip",
+            hint="masks are never resized here; resize them to the frames in the model",
+        )
+    if array.dtype == np.bool_:
+        return array.copy(), None
+    if np.issubdtype(array.dtype, np.integer):
+        return _of_whole(array), None
+    return _of_soft(array), THRESHOLD
+
+
+def _array(given: object) -> NDArray[Any]:
+    given = _from_tensor(given)
+    if isinstance(given, list | tuple) and given:
+        frames = [_from_tensor(one) for one in given]
+        if all(isinstance(one, np.ndarray) for one in frames):
+            given = _stacked(frames)
+    if not isinstance(given, np.ndarray):
+        raise InputError(
+            f"the model gave {type(given).__name__}", expected=_EXPECTED, hint="return a NumPy array or a torch tensor"
+        )
+    if given.dtype.kind not in "biuf":
+        raise InputError(
+            f"the model gave an array of {given.dtype}", expected=_EXPECTED, hint="return a NumPy array of numbers"
+        )
+    return np.asarray(given)
+
+
+def _from_tensor(given: object) -> object:
+    """A torch tensor, or what acts like one, says itself how it becomes an array; anything else is left as it is."""
+    kept = getattr(given, "detach", None)
+    if not callable(kept):
+        return given
+    try:
+        return kept().cpu().numpy()
+    except (TypeError, AttributeError, RuntimeError) as error:  # bfloat16, a sparse tensor
+        raise InputError(
+            f"the model gave {type(given).__name__}, which does not become an array: {error}",
+            expected=_EXPECTED,
+            hint="end the model with `.float().cpu().numpy()`",
+        ) from error
+
+
+def _stacked(frames: list[Any]) -> NDArray[Any]:
+    shapes = {one.shape for one in frames}
+    if len(shapes) > 1:
+        raise InputError(
+            f"the model gave masks of different shapes: {sorted(shapes)[:4]}",
+            expected=_EXPECTED,
+            hint="masks are never resized here; resize them to the frames in the model",
+        )
+    return np.stack(frames)
+
+
+def _of_whole(array: NDArray[Any]) -> Masks:
+    if array.size and (int(array.min()) < 0 or int(array.max()) > 1):
+        raise InputError(
+            f"the model gave whole numbers from {array.min()} to {array.max()}",
+            expected="0 and 1",
+            hint="one object is asked for at a time: compare with its index, or with 0",
+        )
+    return np.asarray(array != 0)
+
+
+def _of_soft(array: NDArray[Any]) -> Masks:
+    if not np.isfinite(array).all():
+        raise InputError(
+            "the model gave NaN or infinity",
+            expected="probabilities in [0, 1]",
+            hint="look at what the model computes there; numpy.nan_to_num would only hide it",
+        )
+    low, high = (float(array.min()), float(array.max())) if array.size else (0.0, 0.0)
+    if low < 0.0 or high > 1.0:
+        raise InputError(
+            f"the model gave numbers from {low:g} to {high:g}",
+            expected="probabilities in [0, 1]",
+            hint="pass scores through a sigmoid, or compare them with 0",
+        )
+    return np.asarray(array >= THRESHOLD)

@@ -1,0 +1,179 @@
+"""What a model under test is: something that segments what is referred to, through the frames of a clip.
+
+======== ============================= ==========================================
+task     the reference (guidance)      frames
+======== ============================= ==========================================
+ris      a sentence                    one photograph
+vos      the mask of the first frame   a video
+rvos     a sentence                    a video
+avs      the sound                     frames at the times of the sound
+======== ============================= ==========================================
+
+A model takes arrays and gives masks (``ReferringModel``). What runs one knows more, such as where a case's
+predictions lie: an adapter takes an ``Ask`` and gives masks (``Answering``). ``models.spec`` turns what a person writes
+into either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.types import Frame, Mask, Metadata, Query, Samples
+
+Task: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
+Guidance: TypeAlias = Literal["text", "mask", "sound"]
+Clip: TypeAlias = NDArray[np.uint8]
+Masks: TypeAlias = NDArray[np.bool_]
+
+TASKS: Final[tuple[Task, ...]] = ("ris", "vos", "rvos", "avs")
+GUIDANCE: Final[dict[Task, Guidance]] = {"ris": "text", "vos": "mask", "rvos": "text", "avs": "sound"}
+
+
+@runtime_checkable
+class ReferringModel(Protocol):
+    """Segments what is referred to.
+
+    A model holds nothing over from one call to the next that could change an answer.
+    """
+
+    @property
+    def name(self) -> str:
+        """The registry's full name, ``classical.flow.v1``."""
+        ...
+
+    @property
+    def meta(self) -> Metadata:
+        """What it says about itself."""
+        ...
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What it can be asked."""
+        ...
+
+    def predict(
+        self,
+        frames: Clip,
+        query: Query,
+        *,
+        sound: Samples | None = None,
+        rate_hz: int | None = None,
+        first_mask: Mask | None = None,
+    ) -> NDArray[Any]:
+        """Segment one object.
+
+        Args:
+            frames: uint8 RGB (T, H, W, 3); T is 1 for a photograph.
+            query: The referring expression; its text is None where the reference is a mask or the sound.
+            sound: float32 in [-1, 1], (samples,) or (channels, samples), as long as the clip; None without sound.
+            rate_hz: Its sample rate; None without sound.
+            first_mask: The object in the first frame, bool (H, W); None where the reference is not a mask.
+
+        Returns:
+            bool (T, H, W); or probabilities in [0, 1], which are cut at .5.
+        """
+        ...
+
+
+@runtime_checkable
+class WeightedModel(Protocol):
+    """A model whose weights the user brings: what is registered until they are there."""
+
+    @property
+    def name(self) -> str:
+        """The registry's full name."""
+        ...
+
+    @property
+    def meta(self) -> Metadata:
+        """What it says about itself."""
+        ...
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What it can be asked."""
+        ...
+
+    def using(self, weights: Path) -> ReferringModel:
+        """The model with the weights of a folder.
+
+        Raises:
+            UsageError: There is no such folder, a file is missing or damaged, or an extra is not installed.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ask:
+    """One question to a model: a case under one condition.
+
+    Attributes:
+        id: The case.
+        condition: What was done to its input, ``clean`` or a recipe's name.
+        names: The stem of every frame's file, in order: what predictions in a folder are called.
+        size: (height, width) of the frames.
+        query: What was asked for, as perturbed.
+        frames: Makes the frames, uint8 RGB (T, H, W, 3), as perturbed: a new array, which a model may spoil. A
+            function, since an adapter that looks up what was predicted elsewhere needs none.
+        sound: As perturbed, or None.
+        rate_hz: Its sample rate, or None.
+        first_mask: The object in the first frame, as perturbed, or None.
+    """
+
+    id: str
+    condition: str
+    names: tuple[str, ...]
+    size: tuple[int, int]
+    query: Query
+    frames: Callable[[], Clip]
+    sound: Samples | None = None
+    rate_hz: int | None = None
+    first_mask: Mask | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """What an answer must have: (T, H, W)."""
+        return (len(self.names), *self.size)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answer:
+    """What a model said.
+
+    Attributes:
+        masks: bool (T, H, W).
+        seconds: Wall time of the model alone.
+        threshold: What probabilities were cut at; None where the model gave masks.
+    """
+
+    masks: Masks
+    seconds: float
+    threshold: float | None = None
+
+
+class Answering(Protocol):
+    """A model ready to be asked, in one process."""
+
+    def __call__(self, ask: Ask) -> Answer:
+        """Answer.
+
+        Raises:
+            InputError: What the model gave is no answer, or there is none for this case.
+            Exception: Whatever the model raises.
+        """
+        ...
+
+    def close(self) -> None:
+        """End what was started for it; a second call does nothing."""
+        ...
+
+
+def frames_of(*frames: Frame) -> Clip:
+    """Frames of one size as a clip."""
+    return np.stack(frames)

@@ -1,0 +1,240 @@
+"""From what a person writes to a model that can be asked.
+
+=============================== =====================================================================
+``flow``, ``classical.flow.v1`` a registered model
+``clipseg@DIR``                 a registered model with the weights of a folder
+``FILE.py:NAME``                a function of a file, ``predict(frames, query, *, sound, ...) -> masks``
+``package.module:NAME``         a function of an installed module
+``predictions:DIR``             masks that were predicted elsewhere
+``command:python model.py``     a program that reads and writes lines of JSON
+=============================== =====================================================================
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from auscult import registry
+from auscult.errors import UsageError
+from auscult.media.paths import safe_name
+from auscult.models.base import TASKS, Answering, ReferringModel, Task, WeightedModel
+from auscult.record.digest import digest_file, digest_json
+
+_DIGITS: Final = 12
+Kind = Literal["registered", "callable", "predictions", "command"]
+
+PREDICTIONS: Final = "predictions:"
+COMMAND: Final = "command:"
+_FORMS: Final = (
+    "a model of `auscult list model`, NAME@WEIGHTS, FILE.py:NAME, module:NAME, predictions:DIR or command:PROGRAM ..."
+)
+# What may stand before the @ of a folder of weights: no path and no module, which may hold an @ themselves.
+_WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.]*@.")
+_CODE: Final = frozenset({".py", ".sh", ".js", ".rb", ".pl", ".jl"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """A model that was asked for, before anything of it is loaded; goes to worker processes.
+
+    Attributes:
+        given: What the person wrote.
+        kind: Which adapter it needs.
+        name: What tables call it: unique among the models of a run.
+        target: Registry name, ``FILE.py`` or module, folder, or command line.
+        function: The function's name, for a callable.
+        weights: A folder of weights, or None.
+        revision: What its code or weights are, so that a changed model is asked again: a hash.
+        tasks: What it can be asked.
+    """
+
+    given: str
+    kind: Kind
+    name: str
+    target: str
+    function: str = ""
+    weights: Path | None = None
+    revision: str = ""
+    tasks: tuple[Task, ...] = TASKS
+
+    def load(self) -> Answering:
+        """Load it into this process.
+
+        Raises:
+            UsageError: It cannot be loaded.
+        """
+        # Adapters are loaded when they are needed: a command's process never imports a callable's, and so on.
+        if self.kind == "predictions":
+            from auscult.models.adapters.folder import FolderOfPredictions
+
+            return FolderOfPredictions(Path(self.target))
+        if self.kind == "command":
+            from auscult.models.adapters.command import Program
+
+            return Program(self.target)
+        from auscult.models.adapters.calling import Calling, function_of
+
+        if self.kind == "callable":
+            return Calling(function_of(self.target, self.function))
+        return Calling(_registered(self).predict)
+
+
+def model_spec(given: str) -> ModelSpec:
+    """Read what a person wrote; nothing of the model is loaded but its registration.
+
+    Raises:
+        UnknownName: There is no such registered model; the message lists the nearest.
+        UsageError: It is none of the forms, or names a file or folder that is not there.
+    """
+    text = given.strip()
+    if text.startswith(PREDICTIONS):
+        return _predictions(text)
+    if text.startswith(COMMAND):
+        return _command(text)
+    if ":" in text and not _WEIGHTED.match(text):
+        return _callable(text)
+    if text.endswith(".py"):
+        raise UsageError(f"{text[:80]!r} names no function", expected=_FORMS, hint="write FILE.py:predict")
+    if not text:
+        raise UsageError("a model without a name was asked for", expected=_FORMS)
+    return _of_registry(text)
+
+
+def _predictions(text: str) -> ModelSpec:
+    named = text.removeprefix(PREDICTIONS)
+    folder = Path(named)
+    if not named:
+        raise UsageError("predictions without a folder were asked for", expected=_FORMS)
+    if not folder.is_dir():
+        raise UsageError("there is no such folder of predictions", path=folder, expected=_FORMS)
+    home = folder.resolve()
+    return ModelSpec(
+        given=text,
+        kind="predictions",
+        name=f"predictions.{safe_name(home.name)}",
+        target=str(home),
+        revision=digest_json([str(home), _listed(home)])[:_DIGITS],
+    )
+
+
+def _listed(folder: Path) -> list[list[str | int]]:
+    """Every file with its size and time of change: files that were predicted anew are read anew, but not hashed."""
+    found: list[list[str | int]] = []
+    for path in sorted(folder.rglob("*")):
+        try:
+            status = path.stat()
+        except OSError:  # a link to nowhere
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append([path.relative_to(folder).as_posix(), status.st_size, status.st_mtime_ns])
+    return found
+
+
+def _command(text: str) -> ModelSpec:
+    from auscult.models.adapters.command import program_of, words_of
+
+    line = text.removeprefix(COMMAND).strip()
+    words = words_of(line)
+    program = Path(program_of(words))
+    files = [Path(word) for word in words if Path(word).suffix in _CODE and Path(word).is_file()]
+    if not files and os.sep in words[0]:
+        files = [program]  # a program of the user's own, which is its code
+    name = safe_name(files[0].stem if files else program.name)
+    hashed = [digest_file(file) for file in files]
+    return ModelSpec(
+        given=text,
+        kind="command",
+        name=f"command.{name}",
+        target=line,
+        revision=digest_json([line, *hashed])[:_DIGITS],
+    )
+
+
+def _callable(text: str) -> ModelSpec:
+    target, _, function = text.rpartition(":")
+    if not function.isidentifier():
+        raise UsageError(f"{text[:80]!r} names no function", expected=_FORMS)
+    file = Path(target)
+    if file.suffix == ".py":
+        if not file.is_file():
+            raise UsageError("there is no such file", path=file, expected=_FORMS)
+        name = safe_name(file.stem)
+    else:
+        file, name = _module_file(target), target.rpartition(".")[2]
+    return ModelSpec(
+        given=text,
+        kind="callable",
+        name=f"{name}.{function}" if function != "predict" else name,
+        target=str(file.resolve()) if target.endswith(".py") else target,
+        function=function,
+        revision=digest_file(file)[:_DIGITS],
+    )
+
+
+def _module_file(module: str) -> Path:
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError, AttributeError):
+        found = None
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        raise UsageError(
+            f"there is no module {module[:80]!r}",
+            expected=_FORMS,
+            hint="install the package that holds it, or name the file: FILE.py:NAME",
+        )
+    return Path(found.origin)
+
+
+def _of_registry(text: str) -> ModelSpec:
+    name, at, weights = text.partition("@")
+    entry = registry.find("model", name)
+    model = entry.load()
+    if not isinstance(model, ReferringModel | WeightedModel):
+        raise UsageError(
+            f"{entry.name} segments no reference: it is a tool of other parts",
+            expected=f"a model of tasks: {', '.join(TASKS)}",
+            hint="`auscult list model` shows which model does what",
+        )
+    needs = isinstance(model, WeightedModel)
+    if needs and not at:
+        raise UsageError(
+            f"{entry.name} brings no weights", expected=f"{name}@DIR with a folder of weights", hint=model.meta.source
+        )
+    if at and not needs:
+        raise UsageError(f"{entry.name} takes no weights", expected=name)
+    folder = Path(weights) if at else None
+    if folder is not None and not folder.is_dir():
+        raise UsageError("there is no such folder of weights", path=folder, expected=f"{name}@DIR")
+    return ModelSpec(
+        given=text,
+        kind="registered",
+        name=entry.name if folder is None else f"{entry.name}@{safe_name(folder.resolve().name)}",
+        target=entry.name,
+        weights=None if folder is None else folder.resolve(),
+        revision=_revision(entry, folder),
+        tasks=tuple(model.tasks),
+    )
+
+
+def _revision(entry: registry.Entry, weights: Path | None) -> str:
+    """A built-in model changes with its name; a plug-in's with its package, weights with their files."""
+    parts: list[Any] = [entry.name, entry.origin]
+    if weights is not None:
+        files = sorted(path for path in weights.rglob("*") if path.is_file())
+        parts.append([[path.relative_to(weights).as_posix(), digest_file(path)] for path in files])
+    return digest_json(parts)[:_DIGITS]
+
+
+def _registered(spec: ModelSpec) -> ReferringModel:
+    model = registry.find("model", spec.target).load()
+    if spec.weights is not None and isinstance(model, WeightedModel):
+        return model.using(spec.weights)
+    if not isinstance(model, ReferringModel):
+        raise UsageError(f"{spec.target} segments no reference", expected=_FORMS)
+    return model

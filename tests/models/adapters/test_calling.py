@@ -1,0 +1,163 @@
+"""Functions of files and modules as models: what is loaded, what they are given, what their answers become."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import strange_models
+from asking import SHAPE, STRANGE, question
+
+from auscult.errors import InputError, UsageError
+from auscult.models.adapters.calling import Calling, function_of
+
+
+def given_back(answer: np.ndarray) -> Calling:
+    """A model that gives the same array whatever it is asked."""
+
+    def predict(_frames: np.ndarray, _query: object) -> np.ndarray:
+        return answer
+
+    return Calling(predict)
+
+
+def test_probabilities_are_cut_at_a_half_which_is_in_the_mask() -> None:
+    answer = given_back(np.full(SHAPE, 0.5, np.float16))(question())
+    assert answer.threshold == 0.5
+    assert answer.masks.all()
+    below = given_back(np.full(SHAPE, 0.499, np.float32))(question())
+    assert not below.masks.any()
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64])
+def test_masks_are_taken_as_they_are(dtype: type) -> None:
+    given = np.zeros(SHAPE, dtype)
+    given[1, 2, 3] = 1
+    answer = given_back(given)(question())
+    assert answer.threshold is None
+    assert answer.masks.dtype == np.bool_
+    assert np.argwhere(answer.masks).tolist() == [[1, 2, 3]]
+    assert not np.shares_memory(answer.masks, given)
+    assert answer.seconds >= 0
+
+
+def test_a_photograph_may_be_answered_without_the_number_of_frames() -> None:
+    assert given_back(np.ones((4, 5), bool))(question((1, 4, 5))).masks.shape == (1, 4, 5)
+    with pytest.raises(InputError, match="of shape"):
+        given_back(np.ones((4, 5), bool))(question((2, 4, 5)))
+
+
+def test_what_a_model_spoils_is_its_own() -> None:
+    ask = question()
+    sound, mask = ask.sound, ask.first_mask
+    assert sound is not None
+    assert mask is not None
+    before = (sound.copy(), mask.copy(), ask.frames())
+    answer = Calling(strange_models.changes_input)(ask)
+    assert answer.masks.all()
+    for now, then in zip((sound, mask, ask.frames()), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize("name", ["good", "soft", "everything", "WithPredict", "OBJECT"])
+def test_functions_objects_and_classes_are_asked_with_what_they_take(name: str) -> None:
+    answer = Calling(function_of(str(STRANGE), name))(question())
+    assert answer.masks.shape == SHAPE
+    assert 0 < answer.masks.sum() < answer.masks.size
+
+
+def test_functions_without_a_signature_and_partial_ones_are_asked() -> None:
+    def told(frames: np.ndarray, query: object, *, level: int, **given: object) -> np.ndarray:
+        assert set(given) == {"sound", "rate_hz", "first_mask"}
+        return frames[..., 0] > level
+
+    assert Calling(partial(told, level=255))(question()).masks.sum() == 0
+
+
+def test_installed_modules_are_imported_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(STRANGE.parent))
+    assert Calling(function_of("strange_models", "soft"))(question()).threshold == 0.5
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "says"),
+    [
+        (str(STRANGE), "unknown", "holds no 'unknown'"),
+        (str(STRANGE), "NUMBER", "is of type int"),
+        (str(STRANGE), "NeedsArguments", "cannot be made: missing a required argument: 'weights'"),
+        ("no.such.module", "predict", "cannot be imported: ModuleNotFoundError"),
+        ("nowhere/model.py", "predict", "there is no such f"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said(target: str, name: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        function_of(target, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def predict(:", "SyntaxError"),
+        ("import no_such_package", "no_such_package"),
+        ("from os import wings", "wings"),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_said(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(text, "utf-8")
+    with pytest.raises(UsageError, match=says) as caught:
+        function_of(str(file), "predict")
+    assert caught.value.path == str(file)
+
+
+def test_a_function_that_cannot_be_called_as_a_model_is_refused_before_it_is_asked() -> None:
+    with pytest.raises(UsageError, match=r"only_frames.*cannot be called as a model: too many positional arguments"):
+        Calling(strange_models.only_frames)
+    with pytest.raises(UsageError, match="missing a required"):
+        Calling(strange_models.needs_weights)
+
+
+def test_two_files_of_one_name_do_not_meet_and_neighbours_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    alone = tmp_path / "alone"
+    for folder in ("first", "alone"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "first" / "neighbour_of_model.py").write_text("LEVEL = 0.25\n", "utf-8")
+    first = tmp_path / "first" / "model.py"
+    first.write_text(
+        "from dataclasses import dataclass\nimport numpy as np\n"
+        "@dataclass\nclass Level:\n    at: 'float' = 1.0\n"
+        "def predict(frames, query):\n"
+        "    from neighbour_of_model import LEVEL\n"
+        "    return np.full(frames.shape[:3], LEVEL * Level().at)\n",
+        "utf-8",
+    )
+    (alone / "model.py").write_text("def predict(frames, query):\n    return frames[..., 0] >= 0\n", "utf-8")
+    one, other = (Calling(function_of(str(tmp_path / name / "model.py"), "predict")) for name in ("first", "alone"))
+    assert not one(question()).masks.any()
+    assert other(question()).masks.all()
+    assert str(tmp_path / "first") in sys.path
+    assert str(alone) not in sys.path, "it has no neighbours"
+    assert "model" not in sys.modules
+
+
+def test_closing_twice_is_fine() -> None:
+    model = Calling(strange_models.soft)
+    model.close()
+    model.close()
+
+
+def test_a_forked_child_never_answers_in_this_process_either() -> None:
+    own = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of forks beside threads
+        answer = Calling(strange_models.forks)(question())
+    assert os.getpid() == own
+    assert not answer.masks.all()

@@ -1,0 +1,216 @@
+"""Masks predicted elsewhere: found by condition, case and frame; missing, extra, of another size, empty, soft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from asking import question
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from auscult.errors import InputError, UsageError
+from auscult.media.masks import write_labels, write_mask
+from auscult.models.adapters.folder import FolderOfPredictions
+
+SHAPE = (2, 6, 8)
+NAMES = ("00000", "00001")
+
+
+def write(path: Path, array: NDArray) -> None:
+    """NPY or PNG, as a model's own script writes them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".npy":
+        np.save(path, array)
+    else:
+        cv2.imwrite(str(path), array)
+
+
+def predictions(folder: Path, *arrays: NDArray, suffix: str = ".png") -> FolderOfPredictions:
+    for name, array in zip(NAMES, arrays, strict=False):
+        write(folder / "clean" / "v1" / "f3" / (name + suffix), array)
+    return FolderOfPredictions(folder)
+
+
+def grey(value: int, *, rest: int = 0) -> NDArray:
+    array = np.full(SHAPE[1:], rest, np.uint8)
+    array[1:3, 2:5] = value
+    return array
+
+
+BLACK, WHITE = grey(0), grey(255)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "suffix", "pixels", "threshold"),
+    [
+        ((WHITE, WHITE), ".png", (6, 6), None),
+        ((BLACK, grey(1)), ".png", (0, 6), None),
+        ((BLACK, BLACK), ".png", (0, 0), None),
+        ((grey(255, rest=255), BLACK), ".png", (48, 0), None),
+        ((grey(200, rest=20), grey(100, rest=20)), ".png", (6, 0), 0.5),
+        ((grey(127), grey(128)), ".png", (0, 6), 0.5),
+        ((grey(127, rest=40), grey(90)), ".png", (0, 0), 0.5),
+        ((WHITE > 0, BLACK > 0), ".npy", (6, 0), None),
+        ((WHITE // 255, BLACK), ".npy", (6, 0), None),
+        ((WHITE / 255, BLACK / 255), ".npy", (6, 0), 0.5),
+        ((np.where(WHITE, 0.5, 0.49).astype(np.float32), BLACK / 255), ".npy", (6, 0), 0.5),
+    ],
+    ids=[
+        "white", "one is an object", "empty", "full", "soft", "soft by its clip", "soft and nothing sure",
+        "bool", "whole numbers", "probabilities", "a half is in",
+    ],
+)  # fmt: skip
+def test_files_are_read_by_clip(
+    tmp_path: Path, arrays: tuple[NDArray, ...], suffix: str, pixels: tuple[int, ...], threshold: float | None
+) -> None:
+    answer = predictions(tmp_path, *arrays, suffix=suffix)(question(SHAPE))
+    assert tuple(answer.masks.sum(axis=(1, 2)).tolist()) == pixels
+    assert answer.masks.dtype == np.bool_
+    assert answer.threshold == threshold
+
+
+def test_palette_pictures_are_objects_without_void(tmp_path: Path) -> None:
+    indices = grey(3)
+    indices[0] = 255
+    for name in NAMES:
+        (tmp_path / "clean" / "v1" / "f3").mkdir(parents=True, exist_ok=True)
+        write_labels(tmp_path / "clean" / "v1" / "f3" / f"{name}.png", indices)
+    answer = FolderOfPredictions(tmp_path)(question(SHAPE))
+    assert answer.masks.sum() == 12
+    assert answer.threshold is None
+
+
+def test_a_photograph_needs_no_folder_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "clean" / "v1" / "f3.png", WHITE)
+    assert FolderOfPredictions(tmp_path)(question((1, *SHAPE[1:]))).masks.sum() == 6
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    masks=st.lists(st.lists(st.booleans(), min_size=48, max_size=48), min_size=2, max_size=2),
+    written=st.sampled_from(["bits", "npy"]),
+)
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, masks: list[list[bool]], written: str
+) -> None:
+    folder = tmp_path_factory.mktemp("predictions")
+    truth = np.array(masks).reshape(SHAPE)
+    for name, mask in zip(NAMES, truth, strict=True):
+        if written == "npy":
+            write(folder / "clean" / "v1" / "f3" / f"{name}.npy", mask)
+        else:
+            write_mask(folder / "clean" / "v1" / "f3" / f"{name}.png", mask)
+    np.testing.assert_array_equal(FolderOfPredictions(folder)(question(SHAPE)).masks, truth)
+
+
+def nothing(folder: Path) -> None:
+    del folder
+
+
+def one_frame(folder: Path) -> None:
+    predictions(folder, WHITE)
+
+
+def another_case(folder: Path) -> None:
+    write(folder / "clean" / "v2" / "00000.png", WHITE)
+
+
+def another_condition(folder: Path) -> None:
+    write(folder / "fog" / "v1" / "f3" / "00000.png", WHITE)
+
+
+def another_size(folder: Path) -> None:
+    predictions(folder, WHITE, np.zeros((8, 6), np.uint8))
+
+
+def indices(folder: Path) -> None:
+    predictions(folder, grey(1, rest=2), grey(1))
+
+
+def colours(folder: Path) -> None:
+    predictions(folder, WHITE, np.stack([WHITE, BLACK, BLACK], axis=2))
+
+
+def damaged(folder: Path) -> None:
+    predictions(folder, WHITE, WHITE)
+    place = folder / "clean" / "v1" / "f3" / "00001.png"
+    place.write_bytes(place.read_bytes()[:50])
+
+
+def both(folder: Path) -> None:
+    predictions(folder, WHITE, WHITE)
+    predictions(folder, WHITE > 0, WHITE > 0, suffix=".npy")
+
+
+def logits(folder: Path) -> None:
+    predictions(folder, WHITE - 3.0, WHITE - 3.0, suffix=".npy")
+
+
+def nan(folder: Path) -> None:
+    predictions(folder, np.full(SHAPE[1:], np.nan), WHITE / 255, suffix=".npy")
+
+
+def several(folder: Path) -> None:
+    predictions(folder, grey(1, rest=2), BLACK, suffix=".npy")
+
+
+def pickled(folder: Path) -> None:
+    predictions(folder, np.array([{}], dtype=object), BLACK, suffix=".npy")
+
+
+@pytest.mark.parametrize(
+    ("make", "says", "path"),
+    [
+        (nothing, "no predictions under the condition 'clean'", "clean"),
+        (another_condition, "no predictions under the condition 'clean'", "clean"),
+        (another_case, "no predictions of the case under 'clean'", "clean/v1/f3/00000.png"),
+        (one_frame, "no prediction of this frame", "clean/v1/f3/00001.png"),
+        (another_size, "the mask is 8 x 6, its frame 6 x 8", "clean/v1/f3/00001.png"),
+        (indices, "look like object indices", "clean/v1/f3/00000.png"),
+        (colours, "in colour", "clean/v1/f3/00001.png"),
+        (damaged, "", "clean/v1/f3/00001.png"),
+        (both, "several predictions of one frame: 00000.png, 00000.npy", "clean/v1/f3"),
+        (logits, "numbers from -3 to 252", "clean/v1/f3/00000.npy"),
+        (nan, "NaN", "clean/v1/f3/00000.npy"),
+        (several, "several whole numbers above 0", "clean/v1/f3/00000.npy"),
+        (pickled, "pickled objects, which are never loaded", "clean/v1/f3/00000.npy"),
+    ],
+    ids=lambda one: getattr(one, "__name__", None),
+)
+def test_what_is_no_prediction_costs_its_case(
+    tmp_path: Path, make: Callable[[Path], None], says: str, path: str
+) -> None:
+    make(tmp_path)
+    with pytest.raises(InputError) as caught:
+        FolderOfPredictions(tmp_path)(question(SHAPE))
+    assert says in caught.value.message
+    assert caught.value.path == str(tmp_path / path)
+    assert caught.value.expected
+
+
+@pytest.mark.parametrize("fields", [{"id": "../fog/v1"}, {"id": "/etc"}, {"condition": ".."}, {"id": ""}])
+def test_ids_stay_in_their_condition(tmp_path: Path, fields: dict[str, str]) -> None:
+    for condition in ("clean", "fog"):
+        write(tmp_path / condition / "v1" / "00000.png", WHITE)
+        write(tmp_path / condition / "v1" / "00001.png", WHITE)
+    with pytest.raises(InputError, match=r"leaves the folder|absolute|the folder itself|no predictions"):
+        FolderOfPredictions(tmp_path)(question(SHAPE, **fields))
+
+
+def test_files_that_nobody_asked_for_are_listed(tmp_path: Path) -> None:
+    model = predictions(tmp_path, WHITE, WHITE)
+    for extra in ("clean/v1/f3/00002.png", "clean/v9/00000.png", "fog/v1/f3/00000.png", "notes.txt", ".DS_Store"):
+        write(tmp_path / extra, WHITE) if extra.endswith(".png") else (tmp_path / extra).write_text("", "utf-8")
+    asks = [question(SHAPE), question(SHAPE, id="../x"), question((1, *SHAPE[1:]), id="v9")]
+    found = model.extra(asks)  # noqa: S610 - no database
+    assert found == ("clean/v1/f3/00002.png", "fog/v1/f3/00000.png", "notes.txt")
+
+
+def test_a_missing_folder_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        FolderOfPredictions(tmp_path / "none")

@@ -1,0 +1,100 @@
+"""Workers that take more memory than they may, and what workers leave behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import memory_functions as mf
+import pytest
+
+from auscult.errors import UsageError
+from auscult.outcome import Failed
+from auscult.work import Task, run_tasks
+from auscult.work.memory import GroupMemory
+
+
+def run(payloads: list[Any], make: Any = mf.make, **options: Any) -> list[Any]:
+    tasks = [Task(f"{index:03d}", payload) for index, payload in enumerate(payloads)]
+    results = run_tasks(make, tasks, workers=1, **options)
+    return [result.outcome for result in sorted(results, key=lambda result: result.key)]
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits to be reaped does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone(pid: int) -> bool:
+    limit = time.monotonic() + 5
+    while is_there(pid) and time.monotonic() < limit:
+        time.sleep(0.01)
+    return not is_there(pid)
+
+
+@pytest.mark.parametrize("payload", [("keep and wait", 400), ("child keeps", 400)], ids=["itself", "its child"])
+def test_a_task_that_takes_too_much_is_stopped_and_costs_itself(payload: tuple[Any, ...]) -> None:
+    outcomes = run([payload, ("where",)], memory_mb=200)
+    assert isinstance(outcomes[0], Failed)
+    assert outcomes[0].error.error == "took more memory than the limit of 200 MB and was stopped"
+    assert outcomes[0].error.hint
+    assert outcomes[1] == str(Path.cwd())
+
+
+def test_a_leak_from_task_to_task_costs_none() -> None:
+    """Ten times 30 MB pass the limit of 200 MB, yet no worker comes to it."""
+    pids = run([("keep", 30)] * 10, memory_mb=200)
+    assert not any(isinstance(pid, Failed) for pid in pids)
+    assert 2 <= len(set(pids)) <= 5
+    assert all(gone(pid) for pid in pids)
+
+
+def test_a_worker_that_is_large_from_the_start_stays() -> None:
+    pids = run([("keep", 1)] * 5, make=partial(mf.make_large, 200), memory_mb=280)
+    assert len(set(pids)) == 1
+
+
+def test_pages_that_processes_share_are_counted_once() -> None:
+    """Three forks of a worker with 60 MB: 240 MB if each were counted for itself."""
+    assert run([("children share", 60, 1.0)], memory_mb=160) == [60]
+
+
+def test_a_function_that_needs_too_much_to_be_made_is_an_error_at_once() -> None:
+    with pytest.raises(UsageError, match="limit of 100 MB while it was being set up"):
+        run([("where",)], make=partial(mf.make_large, 200), memory_mb=100)
+
+
+@pytest.mark.parametrize("memory_mb", [0, -1])
+def test_impossible_limits_are_refused(memory_mb: int) -> None:
+    with pytest.raises(UsageError, match="memory_mb"):
+        run_tasks(mf.make, [], workers=1, memory_mb=memory_mb)
+
+
+def test_what_a_worker_leaves_behind_goes_with_it() -> None:
+    child, folder = run([("leave behind",)])[0]
+    assert gone(child)
+    assert not Path(folder).exists()
+
+
+def test_a_child_that_outlives_its_worker_does_not_hold_up_the_others() -> None:
+    begun = time.monotonic()
+    outcomes = run([("hold the pipe",), ("where",)])
+    assert time.monotonic() - begun < 20
+    assert outcomes[0].error.error == "the worker process died (exit status 5)"
+    assert outcomes[1] == str(Path.cwd())
+
+
+def test_a_change_of_the_working_folder_ends_with_its_task(tmp_path: Path) -> None:
+    assert run([("go", str(tmp_path)), ("where",)]) == [None, str(Path.cwd())]
+
+
+def test_memory_of_this_process_is_told() -> None:
+    own = GroupMemory(os.getpgid(0))
+    assert own.mb(1e9) > 10
+    assert GroupMemory(2**22 + 1).mb(1e9) == 0
