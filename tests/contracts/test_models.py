@@ -15,6 +15,13 @@ MODELS = [name for name, model in LOADED.items() if isinstance(model, ReferringM
 ASKED = [name for name in MODELS if isinstance(LOADED[name], ReferringModel)]
 
 
+# Another process costs seconds, and the models' own tests start one too.
+SLOW_LAWS = [
+    pytest.param(law, id=law.__name__, marks=[pytest.mark.slow] if law.__name__.endswith("elsewhere") else [])
+    for law in LAWS
+]
+
+
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -23,7 +30,7 @@ def test_keeps_the_law(name: str, check: Callable[..., None], example: str) -> N
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("law", SLOW_LAWS)
 def test_keeps_the_law_of_all_examples(name: str, law: Callable[[str], None]) -> None:
     law(name)
 

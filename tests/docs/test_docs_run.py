@@ -74,12 +74,17 @@ def _plain(line: str) -> str:
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
 def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One namespace and one folder for each page, blocks in their order; the folder holds what the quickstart makes."""
+    """One namespace and one folder for each page, blocks in their order; the folder holds what the quickstart makes.
+
+    A block marked ``file: NAME`` is what the reader saves under that name.
+    """
     monkeypatch.chdir(tmp_path)
     _run_python(DOCS / "quickstart.md", _setup(), {"__name__": "setup"})
     namespace: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
-        if block.language == "python" and block.mark != "demo":
+        if block.mark.startswith("file: "):
+            Path(block.mark.removeprefix("file: ")).write_text(block.body, encoding="utf-8")
+        elif block.language == "python" and block.mark != "demo":
             _run_python(page, block, namespace)
         elif block.language == "console":
             for command in commands(block):

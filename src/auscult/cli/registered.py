@@ -54,8 +54,13 @@ def doctor(*, json: options.Json = False) -> None:
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor, judge or identity.")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, for example `shear`.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="stressor, judge, identity or model.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Its name, for example `shear`; of a stressor with its room, `vision.dust`."
+        ),
+    ],
     *,
     out: Annotated[
         Path | None,
@@ -65,7 +70,7 @@ def new(
     """Write the skeleton of a plug-in package, with its contract test."""
     from auscult.jobs.new import write_skeleton
 
-    folder = out or Path(f"auscult-{name.replace('_', '-')}")
+    folder = out or Path(f"auscult-{name.rpartition('.')[2].replace('_', '-')}")
     for path in write_skeleton(kind, name, folder=folder):
         print(path)
     measure = f" && python {folder / 'measure.py'}" if kind == "judge" else ""

@@ -2,116 +2,64 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from auscult.cli import options, show
-from auscult.judge import DEFAULT_JUDGE
+from auscult.cli import run_options as only
 
 if TYPE_CHECKING:
-    from auscult.suites.registered import SuiteRun
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
 
-Suite = Annotated[str, typer.Argument(metavar="SUITE", help="A suite of `auscult list suite`, for example mqa.")]
-Data = Annotated[
-    str,
-    typer.Option(
-        "--data",
-        help="A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that "
-        "name goes first).",
-    ),
-]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option("--judge", help="A judge of `auscult list judge`; repeat it for several.", show_default=DEFAULT_JUDGE),
-]
-Count = Annotated[int, typer.Option("--count", min=1, help="How many scenes, with --data scenes.")]
-Assets = Annotated[
-    Path | None, typer.Option("--assets", help="Folder of cutouts/, sounds/ and backgrounds/ for the scenes.")
-]
-Protocol = Annotated[str, typer.Option("--protocol", help="Comma-separated: image,video.")]
-Split = Annotated[
-    str, typer.Option("--split", help="Comma-separated splits of the source.", show_default="the suite's")
-]
-Negatives = Annotated[
-    str, typer.Option("--negatives", help="Other objects: own (the data set's), or a proposer of regions.")
-]
-Generator = Annotated[
-    str,
-    typer.Option("--generator", help="Who makes the defects: standard, or freehand (same kinds, other shapes)."),
-]
-Take = Annotated[
-    str, typer.Option("--take", help="Frames of the image protocol: key (one an object), all, or every:N of them.")
-]
-Objects = Annotated[str, typer.Option("--objects", help="Objects of the source: sample (the suite's numbers), or all.")]
-LeastPx = Annotated[int, typer.Option("--least-px", min=0, help="Leave out objects with fewer pixels.")]
-SplitsFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--splits-file",
-        parser=options.input_path,
-        help="JSON of split to names of photographs or sequences, where the source has no splits of its own.",
-    ),
-]
+    from auscult.suites.registered import SuiteOptions, SuiteRun, Tested
 
 
 def run(
     ctx: typer.Context,
-    suite: Suite,
+    suite: only.Suite,
     *,
-    data: Data,
+    data: only.Data,
     out: options.Out,
-    judge: Judges = None,
-    count: Count = 50,
+    judge: only.Judges = None,
+    model: only.Models = None,
+    task: only.Task = "",
+    severity: only.Severity = "low,medium,high,dynamic",
+    perturb: only.Perturb = "mix",
+    kind: only.Kinds = "",
+    part: only.Parts = "all",
+    texts: only.Sentences = None,
+    masks: only.TrueMasks = None,
+    memory_mb: only.Memory = 8192,
+    inputs: only.Inputs = False,
+    count: only.Count = 50,
     seed: options.Seed = 0,
-    assets: Assets = None,
-    protocol: Protocol = "image,video",
-    split: Split = "",
-    negatives: Negatives = "own",
-    generator: Generator = "standard",
-    take: Take = "key",
-    objects: Objects = "sample",
-    least_px: LeastPx = 0,
-    splits_file: SplitsFile = None,
+    assets: only.Assets = None,
+    protocol: only.Protocol = "image,video",
+    split: only.Split = "",
+    negatives: only.Negatives = "own",
+    generator: only.Generator = "standard",
+    take: only.Take = "key",
+    objects: only.Objects = "sample",
+    least_px: only.LeastPx = 0,
+    splits_file: only.SplitsFile = None,
     images: options.Images = None,
     policy: options.Policy = "default",
     identity: options.Identity = None,
     identity_weights: options.IdentityWeights = None,
     workers: options.Workers = None,
-    timeout: options.Timeout = 120.0,
+    timeout: only.Limit = None,
     overwrite: options.Overwrite = False,
     max_failed: options.MaxFailed = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Run a benchmark: make it, have every judge judge it, and write tables, charts and a report."""
-    from auscult.suites.registered import DEFAULT_JUDGES, SCENES, SuiteOptions, data_of, load_suite
+    """Run a benchmark: make it, have every judge judge it or every model asked, and write tables and a report."""
+    from auscult.suites.registered import load_suite
 
-    job = SuiteOptions(
-        data=SCENES if data_of(data) == SCENES else options.input_path(data),
-        out=out,
-        judges=tuple(judge or DEFAULT_JUDGES),
-        count=count,
-        seed=seed,
-        assets=assets,
-        protocols=options.names(protocol),
-        splits=options.names(split),
-        negatives=negatives,
-        generator=generator,
-        take=take,
-        objects=objects,
-        least_px=least_px,
-        splits_file=splits_file,
-        images=images,
-        policy=policy,
-        identity=identity,
-        identity_weights=identity_weights,
-        workers=workers,
-        timeout_s=timeout,
-        overwrite=overwrite,
-        given=options.given(ctx),
-    )
+    job = _job(ctx)
     found = load_suite(suite)
     with show.progress_bar(quiet=quiet) as progress:
         done = found.run(job, progress)
@@ -126,3 +74,42 @@ def _tell(done: SuiteRun, out: Path, *, json: bool) -> None:
         return
     show.tables(done.shown)
     show.say(f"report: {out / 'report.html'}")
+
+
+def _job(ctx: typer.Context) -> SuiteOptions:
+    """What the command asks for."""
+    from auscult.suites.registered import DEFAULT_JUDGES, SCENES, SuiteOptions, data_of
+
+    given = ctx.params
+    same = (
+        "out", "count", "seed", "assets", "negatives", "generator", "take", "objects", "least_px", "splits_file",
+        "images", "policy", "identity", "identity_weights", "workers", "overwrite",
+    )  # fmt: skip
+    return SuiteOptions(
+        data=SCENES if data_of(given["data"]) == SCENES else options.input_path(given["data"]),
+        judges=tuple(given["judge"] or DEFAULT_JUDGES),
+        protocols=options.names(given["protocol"]),
+        splits=options.names(given["split"]),
+        timeout_s=given["timeout"],
+        given=options.given(ctx),
+        tested=_tested(given),
+        **{name: given[name] for name in same},
+    )
+
+
+def _tested(given: Mapping[str, Any]) -> Tested:
+    """What a suite of models is asked for, from the options of the command."""
+    from auscult.suites.registered import Tested
+
+    return Tested(
+        task=given["task"],
+        models=tuple(given["model"] or ()),
+        levels=options.names(given["severity"]),
+        mixes=() if given["perturb"] == "none" else options.names(given["perturb"]),
+        kinds=options.names(given["kind"]),
+        parts=options.names(given["part"]),
+        texts=given["texts"],
+        masks=given["masks"],
+        memory_mb=given["memory_mb"],
+        inputs=given["inputs"],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UsageError
@@ -19,6 +19,77 @@ from auscult.work.pool import default_workers
 SCENES = "scenes"
 DEFAULT_COUNT = 50
 DEFAULT_JUDGES = (DEFAULT_JUDGE,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """Which models a suite of models tests, and under what.
+
+    Attributes:
+        task: A task of the suite, such as ``vos``.
+        models: What was written for each model; see ``models.spec``.
+        levels: ``low``, ``medium``, ``high``, numbers from 0 to 5, and ``dynamic``.
+        mixes: ``mix``, ``picture``, ``guidance``: what is drawn for each case.
+        kinds: Perturbations that are tried alone; ``all`` for the paper's.
+        parts: Frames that are perturbed: ``all``, or ``first`` and ``rest``.
+        texts: CSV of sentences, for data that has none of its own.
+        masks: Folder of the true masks, where the layout has several.
+        memory_mb: Limit of a worker's memory.
+        inputs: Also write what models are shown, to predict elsewhere.
+    """
+
+    task: str = ""
+    models: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ("low", "medium", "high", "dynamic")
+    mixes: tuple[str, ...] = ("mix",)
+    kinds: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ("all",)
+    texts: Path | None = None
+    masks: Path | None = None
+    memory_mb: int = 8192
+    inputs: bool = False
+
+
+NO_MODELS = Tested()
+
+
+class TestedWords(TypedDict, total=False):
+    """``Tested`` as it is given in Python: names may be one or many, paths may be text."""
+
+    task: str
+    models: Sequence[str] | str
+    levels: Sequence[str]
+    mixes: Sequence[str]
+    kinds: Sequence[str] | str
+    parts: Sequence[str]
+    texts: Path | str | None
+    masks: Path | str | None
+    memory_mb: int
+    inputs: bool
+
+
+def tested_of(**given: Unpack[TestedWords]) -> Tested:
+    """What is tested, with everything that was not given as usual."""
+    plain: dict[str, Any] = dict(given)
+    for name in ("models", "levels", "mixes", "kinds", "parts"):
+        if name in plain:
+            plain[name] = (plain[name],) if isinstance(plain[name], str) else tuple(plain[name])
+    for name in ("texts", "masks"):
+        if plain.get(name) is not None:
+            plain[name] = Path(plain[name])
+    return Tested(**plain)
+
+
+MODELS_ONLY = frozenset(
+    {"model", "task", "severity", "perturb", "kind", "part", "texts", "masks", "memory_mb", "inputs"}
+)
+JUDGES_ONLY = frozenset(
+    {
+        "judge", "protocol", "negatives", "generator", "take", "objects", "least_px", "splits_file", "policy",
+        "identity", "identity_weights",
+    }
+)  # fmt: skip
+"""Options of the command line that suites of models, or of judges, alone know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +116,10 @@ class SuiteOptions:
         identity: Name of a registered identity check that is asked beside every judge; None for none.
         identity_weights: Folder of weights for a check whose weights the user brings.
         workers: Worker processes; None for one per processor, 0 for this process.
-        timeout_s: Limit for the masks of one frame together.
+        timeout_s: Limit for the masks of one frame together, or for one question to a model; None for the suite's own.
         overwrite: Start anew over an earlier record.
         given: Names of the options that the user spelled out, for the manifest.
+        tested: What is asked of a suite of models; a suite of judges takes none of it.
     """
 
     data: Path | str
@@ -69,9 +141,14 @@ class SuiteOptions:
     identity: str | None = None
     identity_weights: Path | None = None
     workers: int | None = None
-    timeout_s: float = 120.0
+    timeout_s: float | None = None
     overwrite: bool = False
     given: frozenset[str] = frozenset()
+    tested: Tested = NO_MODELS
+
+    def limit_s(self, usual: float) -> float:
+        """The time limit: what was asked for, else what is usual."""
+        return usual if self.timeout_s is None else self.timeout_s
 
     @property
     def crew_size(self) -> int:
@@ -106,6 +183,21 @@ class Suite(Protocol):
     def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         """Make the benchmark, have it judged, and write tables; the same options again resume."""
         ...
+
+
+def refuse_options(given: frozenset[str], foreign: frozenset[str], *, suite: str) -> None:
+    """Refuse options that were spelled out and that a suite does not know.
+
+    Raises:
+        UsageError: There is one.
+    """
+    told = sorted(given & foreign)
+    if told:
+        raise UsageError(
+            f"suite {suite} takes no --{told[0].replace('_', '-')}",
+            expected="options of this suite",
+            hint="`auscult list suite` says what each suite is for",
+        )
 
 
 def data_of(data: Path | str) -> Path | str:
@@ -149,16 +241,17 @@ def run(
     identity: str | None = None,
     identity_weights: Path | str | None = None,
     workers: int | None = None,
-    timeout_s: float = 120.0,
+    timeout_s: float | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
+    **tested: Unpack[TestedWords],
 ) -> SuiteRun:
     """Run a benchmark end to end; what ``auscult run`` does.
 
     Args:
         suite: Its name, for example ``mqa``.
         data: A source of cases with truth, a benchmark made before, or ``scenes``.
-        judges: Names of registered judges.
+        judges: Names of registered judges, for a suite of judges.
         out: The output folder; the same call again goes on where a stopped one left off.
         count: How many scenes, where ``data`` is ``scenes``.
         seed: The same seed makes the same benchmark.
@@ -176,9 +269,11 @@ def run(
         identity: Name of a registered identity check that is asked beside every judge; None for none.
         identity_weights: Folder of weights for a check whose weights the user brings.
         workers: Worker processes; None for one per processor, 0 for this process.
-        timeout_s: Limit for the masks of one frame together.
+        timeout_s: Limit for the masks of one frame together, or for one question to a model; None for the suite's own.
         overwrite: Start anew over an earlier record.
         progress: Who listens.
+        tested: For a suite of models: ``models``, ``task``, ``levels``, ``mixes``, ``kinds``, ``parts``, ``texts``,
+            ``masks``, ``memory_mb``, ``inputs``, as ``Tested`` has them; a single model needs no list.
 
     Returns:
         Summary and tables; the whole record lies in ``out``.
@@ -210,5 +305,6 @@ def run(
         workers=workers,
         timeout_s=timeout_s,
         overwrite=overwrite,
+        tested=tested_of(**tested),
     )
     return load_suite(suite).run(options, progress)

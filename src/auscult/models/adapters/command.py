@@ -115,7 +115,7 @@ class Program:
             self._talk.end()
             self._talk = None
 
-    def _exchange(self, line: bytes, key: str, *, most_bytes: int) -> dict[str, Any]:
+    def _exchange(self, line: bytes, key: str, *, most_bytes: int, again: bool = True) -> dict[str, Any]:
         talk = self._ready()
         try:
             return _reply(talk.exchange(line, silence_s=self._silence_s, most_bytes=most_bytes), key)
@@ -123,8 +123,9 @@ class Program:
             words = talk.last_words()
             talk.end(at_once=True)
             self._talk = None
-            if error.ended_well:  # it ended after the question before; nobody had read this one
-                return self._exchange(line, key, most_bytes=most_bytes)
+            # It ended after the question before, or answered that one twice: this one is put to a new one, once.
+            if error.ended_well and again:
+                return self._exchange(line, key, most_bytes=most_bytes, again=False)
             raise InputError(
                 f"the program {self._words[0][:80]!r}: {error}" + (f"; its last words: {words}" if words else ""),
                 expected=error.expected,
@@ -179,8 +180,16 @@ def _reply(line: bytes, key: str) -> dict[str, Any]:
         raise Broken(
             f"it answered with the id {_shown(value.get('id'))}",
             expected=f"the question's own id, {_shown(key)}: one line for each question, in order",
+            ended_well=_is_earlier(value.get("id"), key),
         )
     return value
+
+
+def _is_earlier(told: object, key: str) -> bool:
+    """Whether an id is that of a question before this one."""
+    number = str(told).rpartition("#")[2]
+    own = key.rpartition("#")[2]
+    return len(number) <= len(own) and number.isascii() and number.isdigit() and int(number) < int(own)
 
 
 def _masks(reply: dict[str, Any], shape: tuple[int, int, int]) -> Masks:

@@ -53,7 +53,7 @@ class FolderOfPredictions:
     def close(self) -> None:
         """Do nothing: no file stays open."""
 
-    def extra(self, asks: Iterable[Ask]) -> tuple[str, ...]:
+    def unasked(self, asks: Iterable[Ask]) -> tuple[str, ...]:
         """Files of the folder that no question asks for: predictions of other cases, of other frames, misnamed.
 
         Hidden files are passed over.

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from auscult.suites.registered import MODELS_ONLY, refuse_options
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
@@ -37,7 +38,12 @@ class MqaSuite:
     )
 
     def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
-        """Make the benchmark, have each judge judge it, and write tables, figures and report."""
+        """Make the benchmark, have each judge judge it, and write tables, figures and report.
+
+        Raises:
+            UsageError: An option is for suites of models.
+        """
+        refuse_options(options.given, MODELS_ONLY, suite="mqa")
         from auscult.suites.mqa.run import run_mqa
 
         return run_mqa(options, progress)

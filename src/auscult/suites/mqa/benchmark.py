@@ -16,6 +16,8 @@ from auscult.suites.mqa.rows import KEY
 from auscult.suites.registered import SCENES, SuiteOptions
 
 SCENE_FOLDER = "scenes"
+FRAME_LIMIT_S = 120.0
+"""Limit for the masks of one frame together, where no other is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +103,7 @@ def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark
             out=folder,
             listing=ListOptions(images=options.images),
             workers=options.workers,
-            timeout_s=options.timeout_s,
+            timeout_s=options.limit_s(FRAME_LIMIT_S),
             overwrite=options.overwrite,
             seed=options.seed,
             protocols=options.protocols,

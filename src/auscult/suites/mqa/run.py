@@ -44,7 +44,7 @@ from auscult.record.reader import Run, read_run
 from auscult.record.schema import error_to_json
 from auscult.suites.mqa.areas import with_areas
 from auscult.suites.mqa.baselines import baseline_answers, constant_of
-from auscult.suites.mqa.benchmark import Benchmark, benchmark_of
+from auscult.suites.mqa.benchmark import FRAME_LIMIT_S, Benchmark, benchmark_of
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import Outcome, write_results
 from auscult.suites.mqa.judged import FILE, line_of, root_of
@@ -143,7 +143,7 @@ def _manifest(options: SuiteOptions, judges: Mapping[str, registry.Entry], polic
         "splits_file": splits_digest(options.splits_file),
         "policy": asdict(policy),
         "workers": options.crew_size,
-        "timeout": options.timeout_s,
+        "timeout": options.limit_s(FRAME_LIMIT_S),
         **identity_arguments(options.identity, options.identity_weights),
     }
     spelled = options.given | {"data", "out"}
@@ -207,7 +207,7 @@ def _judge_all(
             identity_weights=options.identity_weights,
             listing=ListOptions(root=root),
             workers=options.workers,
-            timeout_s=options.timeout_s,
+            timeout_s=options.limit_s(FRAME_LIMIT_S),
             overwrite=options.overwrite,
             alone=True,
         )

@@ -1,0 +1,81 @@
+"""What runs in a worker: one model, asked about one case after another."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from auscult.jobs.predict_reading import Reader
+from auscult.media.rle import encode
+from auscult.models.base import Ask, Clip
+from auscult.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from auscult.jobs.predict import Request
+
+
+class Asked:
+    """A model in this process.
+
+    Args:
+        spec: The model; loaded here.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._spec = spec
+        self._model = spec.load()
+        self._reader = Reader()
+
+    def __call__(self, request: Request) -> dict[str, Any]:
+        """Ask, and give the row that is stored.
+
+        Raises:
+            InputError: The case cannot be read, or what the model gave is no answer.
+        """
+        begun = time.perf_counter()
+        ask = request.asked.ask(self._reader)
+        clock = _Clock(ask, begun=begun)
+        answer = self._model(clock.ask)
+        counts = [encode(mask)["counts"] for mask in answer.masks]
+        whole = time.perf_counter() - begun
+        return {
+            "key": request.key,
+            "id": request.id,
+            "condition": request.condition,
+            "model": self._spec.name,
+            "revision": self._spec.revision,
+            "size": list(ask.size),
+            "counts": counts,
+            "threshold": answer.threshold,
+            "seconds": round(answer.seconds, 6),
+            "preparing_s": round(clock.preparing_s, 6),
+            "overhead_s": round(max(0.0, whole - clock.preparing_s - answer.seconds), 6),
+            "peak_mb": _peak_mb(),
+        }
+
+
+class _Clock:
+    """Tells the time of making the question from that of the adapter around the model."""
+
+    def __init__(self, ask: Ask, *, begun: float) -> None:
+        self.preparing_s = time.perf_counter() - begun
+        self._frames = ask.frames
+        self.ask = replace(ask, frames=self.frames)
+
+    def frames(self) -> Clip:
+        """The frames, timed."""
+        begun = time.perf_counter()
+        made = self._frames()
+        self.preparing_s += time.perf_counter() - begun
+        return made
+
+
+def _peak_mb() -> int | None:
+    """The most memory that this process has had so far, with the model; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -1,0 +1,170 @@
+"""Models asked and answers scored, each only where it has not been done: what runs in worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from auscult.cases.ids import counted
+from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
+from auscult.jobs import predict as job
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.progress import Progress
+from auscult.models.adapters.folder import FolderOfPredictions
+from auscult.models.base import Ask, Clip
+from auscult.models.spec import ModelSpec
+from auscult.outcome import Failed
+from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
+from auscult.record.schema import error_to_json
+from auscult.suites.r2 import scoring
+from auscult.suites.r2.asking import Place, key_of
+from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.inputs import InputOrder, InputWriter, order_of
+from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.tasks import TaskRules
+from auscult.work.pool import Task, run_tasks
+
+
+@dataclass(slots=True, kw_only=True)
+class Bench:
+    """A run at work.
+
+    Attributes:
+        run: The record.
+        task: The task.
+        cases: What is asked about.
+        seed: The run's seed.
+        how: Workers and limits.
+        errors: Where errors are written.
+        progress: Who listens.
+        failed: What has no answer, or one that could not be scored.
+    """
+
+    run: RunFolder
+    task: TaskRules
+    cases: Sequence[R2Case]
+    seed: int
+    how: job.PredictOptions
+    errors: ErrorLog
+    progress: Progress
+    failed: list[Place] = field(default_factory=list)
+
+    def ask(self, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> None:
+        """Ask every model what is not stored yet."""
+        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
+        for model in models:
+            requests = [one for one in self._requests(model, conditions) if one.key not in stored]
+            self.progress.stage(f"ask {model.name}", len(requests))
+            try:
+                job.predict(
+                    requests,
+                    model,
+                    options=self.how,
+                    keep=partial(self.run.append, job.FILE),
+                    fail=partial(self._unanswered, model.name),
+                    progress=self.progress,
+                )
+            except (RecordError, OutputError):
+                raise
+            except AuscultError as error:  # this model cannot be loaded: the others go on
+                self.errors.keep([error_to_json(None, ErrorRecord.of(error, job.STAGE))])
+                self.failed += [(model.name, one.condition, one.id) for one in requests]
+            if model.kind == "predictions":
+                self._unasked(model, conditions)
+
+    def write_inputs(self, conditions: Sequence[Condition]) -> None:
+        """Write what models are shown, as far as it is not written yet; what cannot be written fails no case."""
+        orders: list[InputOrder] = []
+        for case in self.cases:
+            try:
+                found = [order_of(self.run, self._prepared(case, condition)) for condition in conditions]
+            except OutputError as error:  # its id is no name of a folder
+                self.errors.keep([error_to_json(case.id, ErrorRecord.of(error, "frames"))])
+                continue
+            orders += [one for one in found if one is not None]
+        self.progress.stage("inputs", len(orders))
+        tasks = [Task(f"{one.prepared.condition.name}/{one.prepared.case.id}", one) for one in orders]
+        for result in run_tasks(InputWriter, tasks, workers=self.how.workers, stage="frames"):
+            if isinstance(result.outcome, Failed):
+                self.errors.keep([error_to_json(None, result.outcome.error)])
+            self.progress.step()
+
+    def score(self, places: Mapping[str, Place], conditions: Sequence[Condition]) -> None:
+        """Score every stored answer that is not scored yet; no model is asked again."""
+        known = {str(row["key"]) for row in read_lines(self.run.path / scoring.FILE)}
+        waiting = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)} & places.keys() - known
+        self.progress.stage("score", len(waiting))
+        results = run_tasks(
+            partial(scoring.Scorer, self.task),
+            self._to_score(waiting, places, {one.name: one for one in conditions}),
+            workers=self.how.workers,
+            stage="score",
+        )
+        for result in results:
+            if isinstance(result.outcome, Failed):
+                self.failed.append(places[result.key])
+                self._tell(places[result.key], result.outcome.error)
+            else:
+                self.run.append_many(scoring.FILE, result.outcome)
+            self.progress.step()
+
+    def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.Request]:
+        for case in self.cases:
+            for condition in conditions:
+                yield job.Request(
+                    key=key_of(case, condition, model=model.name, revision=model.revision, seed=self.seed),
+                    id=case.id,
+                    condition=condition.name,
+                    source=case.frames[0],
+                    asked=self._prepared(case, condition),
+                )
+
+    def _to_score(
+        self, waiting: set[str], places: Mapping[str, Place], conditions: Mapping[str, Condition]
+    ) -> Iterator[Task[scoring.ToScore]]:
+        """The waiting rows one by one: the file may be larger than the memory."""
+        cases = {case.id: case for case in self.cases}
+        for row in read_lines(self.run.path / job.FILE):
+            key = str(row["key"])
+            if key in waiting:
+                waiting.discard(key)
+                _, condition, case = places[key]
+                yield Task(key, scoring.ToScore(row=row, prepared=self._prepared(cases[case], conditions[condition])))
+
+    def _unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
+        """Remark files of a folder of predictions that no question asks for: misnamed ones look like missing ones."""
+        asks = (
+            Ask(id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames)
+            for case in self.cases
+            for one in conditions
+        )
+        extra = FolderOfPredictions(Path(model.target)).unasked(asks)
+        if extra:
+            some = ", ".join(extra[:3]) + (", ..." if len(extra) > 3 else "")
+            remark = ErrorRecord(
+                stage="frames",
+                error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {some}",
+                expected="<condition>/<case>/<frame>.png, as in cases.jsonl and asked.json",
+                path=model.target,
+            )
+            self.errors.keep([error_to_json(None, remark)])
+
+    def _prepared(self, case: R2Case, condition: Condition) -> Prepared:
+        return Prepared(case=case, condition=condition, seed=self.seed, guidance=self.task.guidance)
+
+    def _unanswered(self, model: str, request: job.Request, error: ErrorRecord) -> None:
+        place = (model, request.condition, request.id)
+        self.failed.append(place)
+        self._tell(place, replace(error, path=error.path or str(request.source)))
+
+    def _tell(self, place: Place, error: ErrorRecord) -> None:
+        model, condition, case = place
+        self.errors.keep([error_to_json(case, replace(error, error=f"{model}, {condition}: {error.error}"))])
+
+
+def _no_frames() -> Clip:
+    raise AssertionError("a folder of predictions looks at no frame")

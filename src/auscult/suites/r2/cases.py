@@ -1,0 +1,225 @@
+"""From instances to the cases of a task: what a model is shown, what it is told, and the truth that scores it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auscult.cases.listing import ListError
+from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.media.frames import frame_size
+from auscult.media.masks import read_mask
+from auscult.record.digest import digest_file, digest_json
+from auscult.suites.r2.tasks import FrameRule, TaskRules
+from auscult.types import Instance, Mask, MaskRef, Query
+
+STAGE = "case"
+_PHOTO_FPS = 25.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class R2Case:
+    """One object of one clip or photograph, asked for in one way.
+
+    Attributes:
+        id: Unique in the run.
+        clip: Video or photograph; cases of one clip are one cluster.
+        split: ``seen``, ``unseen``, or the source's own word.
+        query: The referring expression; without text where the reference is a mask or a sound.
+        frames: Picture files in order of time.
+        targets: The true mask of every frame; None where the data set has none.
+        size: (height, width) of every frame.
+        rate_fps: Frames per second, for what changes over time.
+        scored: Which frames are scored.
+        sound: The clip's sound, or None.
+        first: Whether the first frame's true mask is the reference.
+        digest: Hash of everything a model can see of it; no two cases of a run have one.
+        truth: Hash of its true masks, so that answers are scored anew where they changed.
+    """
+
+    id: str
+    clip: str
+    split: str
+    query: Query
+    frames: tuple[Path, ...]
+    targets: tuple[MaskRef | None, ...]
+    size: tuple[int, int]
+    rate_fps: float
+    scored: FrameRule
+    sound: Path | None = None
+    first: bool = False
+    digest: str = ""
+    truth: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What predictions of its frames are called: the files' stems, or numbers where two are alike."""
+        stems = tuple(path.stem for path in self.frames)
+        return stems if len(set(stems)) == len(stems) else tuple(f"{place:05d}" for place in range(len(stems)))
+
+
+@dataclass(slots=True)
+class CaseList:
+    """What was made of a listing.
+
+    Attributes:
+        cases: The cases.
+        errors: What could not be made a case, and why.
+        absent: Expressions that refer to nothing: this suite asks only for what is there.
+    """
+
+    cases: list[R2Case] = field(default_factory=list)
+    errors: list[ListError] = field(default_factory=list)
+    absent: int = 0
+
+
+def cases_of(
+    instances: Iterable[Instance], task: TaskRules, *, scored: FrameRule, step: Callable[[], None] = lambda: None
+) -> CaseList:
+    """Make the cases of a task.
+
+    Args:
+        instances: What the data refers to.
+        task: The task.
+        scored: Which frames of a clip are scored.
+        step: Called after each instance.
+
+    Returns:
+        The cases. An instance without what the task needs (a sentence, a sound, a first mask) is an error, not a case.
+    """
+    found, hashes, asked = CaseList(), _Hashes(), set[str]()
+    for one in instances:
+        try:
+            if one.absent:
+                found.absent += 1
+            else:
+                found.cases.append(_apart(_case(one, task, scored=scored, hashes=hashes), asked))
+        except AuscultError as error:
+            found.errors.append((one.id, ErrorRecord.of(error, STAGE)))
+        step()
+    return found
+
+
+def _apart(case: R2Case, asked: set[str]) -> R2Case:
+    """The case, told from one that asks the very same and may mean another object: what is asked is an answer's key."""
+    if case.digest in asked:
+        case = replace(case, digest=digest_json([case.digest, case.id]))
+    asked.add(case.digest)
+    return case
+
+
+class _Hashes:
+    """Hashes of files, each read once: several objects share a clip's frames."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, str] = {}
+
+    def of(self, path: Path) -> str:
+        if path not in self._known:
+            self._known[path] = digest_file(path)
+        return self._known[path]
+
+
+def _case(one: Instance, task: TaskRules, *, scored: FrameRule, hashes: _Hashes) -> R2Case:
+    if task.guidance == "sentences" and not (one.query.text or "").strip():
+        raise InputError(
+            "nothing says which object is meant",
+            expected=f"a referring expression: {task.title} is asked by a sentence",
+            hint="give sentences with --text or --texts, or in the data set's own file of expressions",
+            path=one.source,
+        )
+    if task.guidance == "sound" and one.sound is None:
+        raise InputError("the clip has no sound", expected="a sound file beside its frames", path=one.source)
+    place = _middle(one) if task.still else _start(one) if task.guidance == "masks" else 0
+    moments = one.moments[place : place + 1] if task.still else one.moments[place:]
+    if task.guidance != "sound" and not any(moment.target is not None for moment in moments):
+        raise InputError("no frame has a true mask", expected="true masks to score with", path=one.source)
+    case = R2Case(
+        id=one.id,
+        clip=_cluster(one),
+        split=one.split,
+        query=one.query if task.guidance == "sentences" else Query(),
+        frames=tuple(moment.frame for moment in moments),
+        targets=tuple(moment.target for moment in moments),
+        size=frame_size(moments[0].frame),
+        rate_fps=_rate([moment.time_s for moment in moments]),
+        scored=scored,
+        sound=one.sound if task.guidance == "sound" else None,
+        first=task.guidance == "masks",
+    )
+    return _with_digest(case, hashes)
+
+
+def _cluster(one: Instance) -> str:
+    """What is drawn as a whole for intervals: the clip; of a picture alone, the picture."""
+    stem = one.moments[0].frame.stem
+    return one.clip if len(one.moments) > 1 or one.clip == stem else f"{one.clip}/{stem}"
+
+
+def _with_digest(case: R2Case, hashes: _Hashes) -> R2Case:
+    first = target(case, 0) if case.first else None
+    seen = {
+        "frames": [hashes.of(path) for path in case.frames],
+        "text": case.query.text,
+        "sound": None if case.sound is None else hashes.of(case.sound),
+        "first": None if first is None else digest_json([first.shape, np.packbits(first).tobytes().hex()]),
+        "rate": case.rate_fps,
+    }
+    truth = [None if ref is None else _told(ref, hashes) for ref in case.targets]
+    return replace(case, digest=digest_json(seen), truth=digest_json(truth))
+
+
+def _told(ref: MaskRef, hashes: _Hashes) -> list[Any]:
+    """What a true mask follows from; a file that is not there is found when it is scored."""
+    if ref.path is None:
+        return [repr(ref.segmentation)]
+    return [hashes.of(ref.path) if ref.path.is_file() else None, ref.index, ref.absent_ok]
+
+
+def target(case: R2Case, place: int) -> Mask | None:
+    """The true mask of a frame, bool (H, W); None where the data set has none.
+
+    Raises:
+        InputError: It cannot be read, or is of another size than its frame.
+    """
+    ref = case.targets[place]
+    return None if ref is None else read_mask(ref, size=case.size).mask
+
+
+def _shows(ref: MaskRef | None, frame: Path) -> bool:
+    return ref is not None and bool(read_mask(ref, size=frame_size(frame)).mask.any())
+
+
+def _start(one: Instance) -> int:
+    """The first frame that shows the object: one that appears late is asked for from there on."""
+    for place, moment in enumerate(one.moments):
+        if _shows(moment.target, moment.frame):
+            return place
+    raise InputError(
+        "the object is in no frame that has a true mask",
+        expected="a first frame whose mask says which object is meant",
+        path=one.source,
+    )
+
+
+def _middle(one: Instance) -> int:
+    """Of a clip, the frame nearest to the middle that shows the object."""
+    if len(one.moments) == 1:
+        return 0
+    middle = (len(one.moments) - 1) / 2
+    for place in sorted(range(len(one.moments)), key=lambda at: (abs(at - middle), at)):
+        if _shows(one.moments[place].target, one.moments[place].frame):
+            return place
+    raise InputError("the object is in no frame that has a true mask", path=one.source)
+
+
+def _rate(times_s: Sequence[float | None]) -> float:
+    """Frames per second by the times of first and last frame; 25 where no times are known."""
+    known = [time for time in times_s if time is not None]
+    if len(known) < 2 or len(known) < len(times_s) or not known[-1] > known[0]:
+        return _PHOTO_FPS
+    return (len(known) - 1) / (known[-1] - known[0])

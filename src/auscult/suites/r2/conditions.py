@@ -1,0 +1,217 @@
+"""Conditions: what is done to a case before a model sees it, from the words of the command line.
+
+=================== ===========================================================================================
+``clean``           nothing
+``mix_LEVEL``       of each case picture and guidance (20 %), the picture (40 %) or the guidance (40 %), one kind each
+``picture_LEVEL``   the picture of every case, one kind drawn for each
+``guidance_LEVEL``  the sentence, the sound or the first frame's mask of every case, one kind drawn for each
+``KIND_LEVEL``      one kind alone, the same for every case
+=================== ===========================================================================================
+
+Where the reference is a mask, ``mix`` and ``picture`` are one: the paper stresses no masks; ``guidance`` does.
+
+A level is ``low``, ``medium``, ``high`` (1, 3, 5), any strength, or ``dynamic``. What is drawn for a case does not
+depend on the level, so that a case meets the same kind at every level. Dynamic is, for the mixes, the preset ``paper``
+(kind and severity drawn for every frame), and for one kind ``r2bench`` (severity drawn for every frame).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from auscult import registry
+from auscult.errors import UsageError
+from auscult.stress.recipe_parts import PAPER, base_of, full_name, registered, room_of
+from auscult.stress.strength import strength_of
+from auscult.suites.r2.tasks import TaskRules
+
+Part = Literal["all", "first", "rest"]
+
+CLEAN: Final = "clean"
+DYNAMIC: Final = "dynamic"
+MIXES: Final = ("mix", "picture", "guidance")
+PARTS: Final[tuple[Part, ...]] = ("all", "first", "rest")
+LEVELS: Final = ("low", "medium", "high")
+_WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
+FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
+"""What a first frame's mask suffers where its guidance is stressed: what people and tools do to a mask they draw."""
+
+DIFFICULTY: Final = MappingProxyType({"low": "hard", "high": "medium"})
+"""A mask's defects have two windows of IoU: .85 to .90 (hard to see) stands for low, .75 to .80 for high."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What is done to every case.
+
+    Attributes:
+        name: Fit for a folder's name.
+        group: ``clean``, one of ``MIXES``, or the full name of a kind.
+        level: ``clean``, ``low``, ``medium``, ``high``, a strength as text, or ``dynamic``.
+        part: Which frames are perturbed, of a clip whose first frame carries the reference.
+    """
+
+    name: str
+    group: str
+    level: str
+    part: Part = "all"
+
+    @property
+    def strength(self) -> float | None:
+        """0..5; None where it changes from frame to frame."""
+        if self.level == DYNAMIC:
+            return None
+        return 0.0 if self.level == CLEAN else strength_of(self.level)
+
+    @property
+    def label(self) -> str:
+        """The group as a person says it: ``mix``, ``fog``, ``fog, first frame``."""
+        name = self.group
+        if "." in name:
+            named = self.name.startswith(f"{room_of(name)}.")
+            name = f"{base_of(name)} of {room_of(name)}" if named else base_of(name)
+        return name if self.part == "all" else f"{name}, {'first frame' if self.part == 'first' else 'later frames'}"
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+NOTHING: Final = Condition(name=CLEAN, group=CLEAN, level=CLEAN)
+
+
+def conditions_of(
+    task: TaskRules,
+    *,
+    mixes: Sequence[str],
+    kinds: Sequence[str],
+    levels: Sequence[str],
+    parts: Sequence[str] = ("all",),
+) -> tuple[Condition, ...]:
+    """The conditions of a run, ``clean`` first.
+
+    Args:
+        task: The task.
+        mixes: Some of ``MIXES``.
+        kinds: Names of perturbations, or ``all``: the paper's kinds of the picture and of the task's guidance.
+        levels: ``low``, ``medium``, ``high``, numbers from 0 to 5, ``dynamic``.
+        parts: ``all``, or ``first`` and ``rest`` for a clip whose first frame carries the reference.
+
+    Raises:
+        UnknownName: There is no such perturbation.
+        UsageError: A word is none of these, or does not fit the task.
+    """
+    _check(task, mixes=mixes, levels=levels, parts=parts)
+    groups = [*dict.fromkeys(mixes), *dict.fromkeys(_full(task, kinds))]
+    found = {CLEAN: NOTHING}
+    for group in groups:
+        short = _short(task, group)
+        for part in _parts_of(group, parts):
+            for level in _levels_of(task, group, levels):
+                one = _condition(short, group, level=level, part=part)
+                found.setdefault(one.name, one)
+    if groups and len(found) == 1 and any(level == DYNAMIC or strength_of(level) > 0.0 for level in levels):
+        raise UsageError(
+            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {', '.join(map(_said, groups))}",
+            expected="low or high for first masks, dynamic for pictures of clips, else any severity",
+        )
+    return tuple(found.values())
+
+
+def _said(group: str) -> str:
+    return base_of(group) if "." in group else group
+
+
+def _check(task: TaskRules, *, mixes: Sequence[str], levels: Sequence[str], parts: Sequence[str]) -> None:
+    _refuse(mixes, MIXES, "mix")
+    _refuse(parts, PARTS, "part")
+    if not levels:
+        raise UsageError("no severity was asked for", expected="low, medium, high, dynamic, or numbers from 0 to 5")
+    if not parts:
+        raise UsageError("no part of a clip was asked for", expected=f"some of: {', '.join(PARTS)}")
+    if set(parts) != {"all"} and task.guidance != "masks":
+        raise UsageError(
+            f"the frames of {task.name} are perturbed all alike",
+            expected="--part first and rest with --task vos, whose first frame carries the reference",
+        )
+
+
+def _refuse(words: Iterable[str], known: Sequence[str], what: str) -> None:
+    for word in words:
+        if word not in known:
+            raise UsageError(f"there is no {what} {word!r:.40}", expected=f"one of: {', '.join(known)}")
+
+
+def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
+    rooms = ("vision", task.guidance, "timing") if task.guidance != "masks" else ("vision", "timing")
+    names: list[str] = []
+    for kind in kinds:
+        if kind == "all":
+            names += [full_name(one, ["vision"]) for one in PAPER["vision"]]
+            names += _guiding(task)
+        elif task.guidance == "masks" and (found := _mask_kind(kind)):
+            names.append(found)
+        else:
+            names.append(full_name(kind, rooms))
+    if task.still and any(room_of(name) == "timing" for name in names):
+        raise UsageError("a photograph has no timing", expected="perturbations of pictures and sentences")
+    return names
+
+
+def _guiding(task: TaskRules) -> list[str]:
+    """The kinds of the guidance; the masks' own come with ``guidance``, since the paper has none."""
+    if task.guidance == "masks":
+        return []
+    return [full_name(one, [task.guidance]) for one in PAPER[task.guidance]]
+
+
+def _mask_kind(kind: str) -> str:
+    names = [entry.name for entry in registry.entries("stressor") if entry.name in FIRST_MASKS]
+    return next((name for name in names if kind in {name, base_of(name), name.rpartition(".")[0]}), "")
+
+
+def _parts_of(group: str, parts: Sequence[str]) -> list[Part]:
+    """A first frame's mask is in the first frame, and a clip's timing in all of it, whatever was asked for."""
+    if group == "guidance" or room_of(group) in {"masks", "timing"}:
+        return ["all"]
+    return [part for part in PARTS if part in parts]
+
+
+def _levels_of(task: TaskRules, group: str, levels: Sequence[str]) -> list[str]:
+    masks = group.startswith("masks.") or (group == "guidance" and task.guidance == "masks")
+    found: list[str] = []
+    for level in dict.fromkeys(levels):
+        if level == DYNAMIC:
+            moving = not task.still and not masks and (group in {"mix", "picture"} or room_of(group) == "vision")
+            found += [DYNAMIC] if moving else []
+            continue
+        value = strength_of(level)
+        word = _WORDS.get(value, f"{value:g}")
+        if value > 0.0 and (not masks or word in DIFFICULTY):
+            found.append(word)
+    return found
+
+
+def _condition(short: str, group: str, *, level: str, part: Part) -> Condition:
+    middle = "" if part == "all" else f"_{part}"
+    return Condition(name=f"{short}{middle}_{level}", group=group, level=level, part=part)
+
+
+def _short(task: TaskRules, group: str) -> str:
+    """A group in a condition's name: without its room, but where two rooms of the task share it and one is the paper's.
+
+    So ``impulse_noise`` is the picture's and ``gaussian_noise`` the sound's, and ``sound.impulse_noise`` and
+    ``vision.gaussian_noise`` are the others. A version that is not the newest stands in the name as well.
+    """
+    if group in MIXES:
+        return group
+    room, base, version = group.split(".")
+    if room == "masks":
+        return f"first_mask_{base}"
+    others = [other for other in ("vision", task.guidance) if other != room and base in PAPER.get(other, ())]
+    shared = bool(others) and base not in PAPER[room] and f"{others[0]}.{base}.{version}" in registered(others)
+    newest = full_name(base, [room]) == group
+    return f"{room}." * shared + base + f".{version}" * (not newest)

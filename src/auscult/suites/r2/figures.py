@@ -1,0 +1,218 @@
+"""Numbers as charts: curves over strength, kinds, correlations, static and dynamic, ranks, seen and unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from auscult.media.drawing import Drawing
+from auscult.outcome import Undefined
+from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
+from auscult.report.charts.lines import StrengthLine, robustness_lines
+from auscult.report.charts.matrix import Matrix, matrix
+from auscult.report.charts.paired import Pair, paired, seen_unseen
+from auscult.report.charts.ranks import Rank
+from auscult.report.charts.ranks import ranks as ranks_chart
+from auscult.report.charts.values import MAX_MODELS, MAX_TYPES, UNDEFINED, Estimate, Words
+from auscult.score.stats.correlation import Correlation
+from auscult.stress.recipe_parts import ORIGINS, crew_of, room_of
+from auscult.stress.strength import strength_of
+from auscult.suites.r2.conditions import DYNAMIC, MIXES
+from auscult.suites.r2.measures import Number
+from auscult.suites.r2.relations import Ranks, room_words
+from auscult.suites.r2.tables import Index, group_name, main_metric, metric_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A chart of the run.
+
+    Attributes:
+        name: Of its files.
+        caption: What it shows.
+        drawing: The chart.
+    """
+
+    name: str
+    caption: str
+    drawing: Drawing
+
+
+def charts_of(
+    index: Index, *, correlations: Mapping[str, Correlation], ranks: Sequence[Ranks], splits: Sequence[str]
+) -> list[Chart]:
+    """Every chart that the numbers allow."""
+    if len(index.models()) > MAX_MODELS:
+        return []
+    found = [*_curves(index), *_kinds(index), *_dynamics(index), *_correlations(correlations), *_ranks(ranks)]
+    if {"seen", "unseen"} <= set(splits):
+        found += _splits(index)
+    return found
+
+
+def estimate(number: Number | None) -> Estimate:
+    """A number as charts take it, in percent."""
+    if number is None or number.value is None:
+        return UNDEFINED
+    counts = number.counts
+    n = None if counts is None else counts.n
+    if number.ends is None:
+        return Estimate(value=100 * number.value, n=n)
+    low, high = (100 * end for end in number.ends)
+    return Estimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)
+
+
+def _curves(index: Index) -> Iterator[Chart]:
+    """Score over strength, for the mixes; the kinds alone have their bars."""
+    metric = main_metric(index)
+    for group, part in index.groups():
+        if group in MIXES:
+            name = group_name(group, part)
+            lines = [_line(index, model, metric, place=(group, part)) for model in index.models()]
+            lines = [line for line in lines if len(line.at) > 1]
+            if lines:
+                words = Words(axis=f"{metric_name(metric)}, %, higher is better", digits=1)
+                yield Chart(
+                    name=f"curve_{group}" + ("" if part == "all" else f"_{part}"),
+                    caption=f"{metric_name(metric)} over strength, perturbed: {name}. With 95 % intervals over clips.",
+                    drawing=robustness_lines(lines, words),
+                )
+
+
+def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> StrengthLine:
+    group, part = place
+    clean = index.get("level", model, metric, group="clean", level="clean")
+    levels = [
+        one
+        for one in index.of("level")
+        if (one.model, one.metric, one.group, one.part, one.split) == (model, metric, group, part, "")
+    ]
+    still = sorted((strength_of(one.level), estimate(one)) for one in levels if one.level != DYNAMIC) if levels else []
+    moving = next((estimate(one) for one in levels if one.level == DYNAMIC), None)
+    breaks = index.get("breaking", model, metric, group=group, part=part)
+    at = ([(0.0, estimate(clean))] if clean is not None else []) + still
+    return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=None if breaks is None else _break(breaks))
+
+
+def _break(number: Number) -> Estimate:
+    if number.value is None:
+        return UNDEFINED
+    if number.ends is None:
+        return Estimate(value=number.value)
+    return Estimate(value=number.value, low=number.ends[0], high=number.ends[1])
+
+
+def _kinds(index: Index) -> Iterator[Chart]:
+    """Fig. 7: the change by each kind alone, by origin."""
+    metric, models = main_metric(index), index.stressed()
+    kinds = [(group, part) for group, part in index.groups() if group not in MIXES][:MAX_TYPES]
+    if not kinds:
+        return
+    origins = {group: _origin(group) for group, _ in kinds}
+    groups = [
+        BarGroup(
+            name=origin,
+            types=tuple(
+                TypeBars(
+                    name=group_name(group, part),
+                    values=tuple(estimate(index.get("apc", model, metric, group=group, part=part)) for model in models),
+                )
+                for group, part in kinds
+                if origins[group] == origin
+            ),
+        )
+        for origin in dict.fromkeys([*ORIGINS, *origins.values()])
+    ]
+    yield Chart(
+        name="kinds",
+        caption=f"Average change of {metric_name(metric)} by kind (mean over the strengths), with 95 % intervals.",
+        drawing=apc_bars(
+            [group for group in groups if group.types],
+            models,
+            Words(axis=f"change of {metric_name(metric)}, percentage points, below 0 is a loss", digits=1),
+        ),
+    )
+
+
+def _origin(group: str) -> str:
+    if room_of(group) in {"masks", "timing"}:
+        return {"masks": "first mask", "timing": "timing"}[room_of(group)]
+    return str(crew_of([group])[group].meta.origin)
+
+
+def _dynamics(index: Index) -> Iterator[Chart]:
+    """Fig. 10."""
+    metric = main_metric(index)
+    pairs = []
+    for gap in index.of("dynamic_gap"):
+        if gap.metric == metric and not gap.split:
+            static = index.get("apc", gap.model, metric, group=gap.group, part=gap.part)
+            moving = index.get("apc_dynamic", gap.model, metric, group=gap.group, part=gap.part)
+            name = f"{gap.model}, {group_name(gap.group, gap.part)}"
+            pairs.append(Pair(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
+    if pairs:
+        words = Words(axis=f"change of {metric_name(metric)}, percentage points", digits=1)
+        yield Chart(
+            name="dynamic",
+            caption="What does not change within a clip (mean over the strengths) against what changes from frame to "
+            "frame.",
+            drawing=paired(pairs[:MAX_TYPES], ("static", "dynamic"), words),
+        )
+
+
+def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Chart]:
+    for room, found in correlations.items():
+        if len(found.kinds) > MAX_TYPES:
+            continue
+        places = [found.kinds.index(name) for name in found.order]
+        values = tuple(
+            tuple(None if (value := float(found.values[row, column])) != value else value for column in places)
+            for row in places
+        )
+        yield Chart(
+            name=f"correlation_{room}",
+            caption=f"Which kinds of {room_words(room)} harm the same cases: correlation of the changes, case by case, "
+            "over all models; likes beside one another.",
+            drawing=matrix(Matrix(names=found.order, values=values), Words(axis="Pearson's r of the changes")),
+        )
+
+
+def _ranks(ranks: Sequence[Ranks]) -> Iterator[Chart]:
+    for one in ranks:
+        if isinstance(one.ranking, Undefined):
+            continue
+        rows = [
+            Rank(
+                name=row.model,
+                rank=Estimate(value=row.place)
+                if row.place_low is None or row.place_high is None
+                else Estimate(value=row.place, low=row.place_low, high=row.place_high),
+                first=row.first,
+            )
+            for row in one.ranking.rows
+        ]
+        yield Chart(
+            name=f"ranks_{one.name}",
+            caption=f"Places of the models by {one.title}, with 90 % intervals and the probability of being first.",
+            drawing=ranks_chart(rows, Words(axis=one.title)),
+        )
+
+
+def _splits(index: Index) -> Iterator[Chart]:
+    metric = main_metric(index)
+    for group, part in index.groups():
+        if group not in MIXES:
+            continue
+        pairs = [
+            Pair(
+                name=model,
+                first=estimate(index.get("apc", model, metric, group=group, part=part, split="seen")),
+                second=estimate(index.get("apc", model, metric, group=group, part=part, split="unseen")),
+            )
+            for model in index.stressed()
+        ]
+        yield Chart(
+            name=f"seen_unseen_{group}" + ("" if part == "all" else f"_{part}"),
+            caption=f"Change on seen and on unseen categories, perturbed: {group_name(group, part)}.",
+            drawing=seen_unseen(pairs, Words(axis=f"change of {metric_name(metric)}, percentage points", digits=1)),
+        )

@@ -1,0 +1,314 @@
+"""From the grid to numbers: levels, changes, ranks, breaking points, differences; each with interval and counts.
+
+=============  ===================================================================================================
+level          the mean of a metric under one condition; for sentences also oIoU
+apc            mean over low, medium and high of perturbed minus clean (R2-Bench, Tables 3 to 6)
+apc_relative   the share of the clean score that is lost
+apc_dynamic    dynamic minus clean (Fig. 10)
+dynamic_gap    dynamic change minus static change, case by case
+breaking       the strength at which half of the clean score is lost
+=============  ===================================================================================================
+
+Intervals hold 95 %, by drawing whole clips or photographs; everything of one run is drawn alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from auscult.errors import ErrorRecord
+from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.rng import generator
+from auscult.score.stats.breaking import breaking_point
+from auscult.score.stats.change import Scores
+from auscult.score.stats.change_intervals import change_difference, change_interval
+from auscult.score.stats.ratios import mean_ratio, ratio_change
+from auscult.score.stats.samples import Counts, Value
+from auscult.suites.r2.conditions import CLEAN, DYNAMIC, Condition
+from auscult.suites.r2.grid import Grid
+
+BOTH: Final = "J&F"
+OVERALL: Final = "oIoU"
+PAPER_LEVELS: Final = ("low", "medium", "high")
+NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
+
+ValueMap: TypeAlias = dict[Hashable, Value]
+Place: TypeAlias = tuple[str, str]
+"""A group of conditions and the part of a clip that is perturbed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """One number of a run.
+
+    Attributes:
+        measure: What it is; see the module.
+        model: Of which model; for a difference ``first - second``.
+        metric: Of which metric.
+        group: What was done; ``clean`` where nothing was.
+        level: How strongly; empty for numbers over levels.
+        part: To which frames.
+        split: Of which cases; empty for all.
+        outcome: The number.
+        signature: How its scores were made.
+    """
+
+    measure: str
+    model: str
+    metric: str
+    group: str
+    level: str = ""
+    part: str = "all"
+    split: str = ""
+    outcome: Outcome[float]
+    signature: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The number, None where there is none."""
+        return self.outcome.value if isinstance(self.outcome, Scored) else None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Its interval."""
+        low, high = getattr(self.outcome, "low", None), getattr(self.outcome, "high", None)
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def counts(self) -> Counts | None:
+        """The cases behind it."""
+        found = getattr(self.outcome, "counts", None)
+        if isinstance(found, Counts):
+            return found
+        detail = getattr(self.outcome, "detail", {})
+        return Counts(**detail) if set(detail) == {"n", "failed", "undefined", "missing"} else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The grid as columns of values, for all cases or for those of a split.
+
+    Attributes:
+        grid: The scores.
+        seed: The run's seed.
+        split: Only cases of this split; empty for all.
+    """
+
+    grid: Grid
+    seed: int
+    split: str = ""
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases it is of."""
+        grid = self.grid
+        return tuple(name for name in grid.cases if not self.split or grid.splits.get(name) == self.split)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics, and the mean of J and F where there are both."""
+        found = self.grid.task.metrics
+        return (*found, BOTH) if found == ("J", "F") else found
+
+    def values(self, model: str, condition: str, metric: str) -> ValueMap:
+        """The value of every case; what was asked and has no answer failed."""
+        if metric == BOTH:
+            parts = [self.values(model, condition, one) for one in ("J", "F")]
+            return {case: _mean([part[case] for part in parts]) for case in parts[0]}
+        cell = self.grid.cell(model, condition, metric)
+        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in self.cases}
+
+    def pixels(self, model: str, condition: str) -> tuple[dict[Hashable, Value], dict[Hashable, float]]:
+        """Pixels of intersection and of union of every case."""
+        found = self.grid.pixels.get((model, condition), {})
+        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in self.cases}
+        return both, {case: found[case][1] for case in self.cases if case in found}
+
+    def scores(self, model: str, conditions: Sequence[Condition], metric: str) -> Scores:
+        """Clean and some conditions, by level."""
+        levels = {one.level: self.values(model, one.name, metric) for one in conditions}
+        return Scores(
+            clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
+        )
+
+    def rng(self, *key: str) -> np.random.Generator:
+        """The draws of a number; the same for every model, so that all meet the same clips."""
+        return generator(self.seed, "r2", "bootstrap", *key)
+
+
+def _level(name: str) -> str | float:
+    return name if name in {*PAPER_LEVELS, DYNAMIC} else float(name)
+
+
+def _value(value: float | None, *, undefined: bool) -> Value:
+    if value is not None:
+        return value
+    return Undefined("not scored") if undefined else NO_ANSWER
+
+
+def _mean(values: Sequence[Value]) -> Value:
+    for kind in (Failed, Undefined):
+        for value in values:
+            if isinstance(value, kind):
+                return value
+    return sum(float(value) for value in values if isinstance(value, float | int)) / len(values)
+
+
+def numbers_of(view: View) -> tuple[Number, ...]:
+    """Every number of a run but correlations and ranks."""
+    found: list[Number] = []
+    for model in view.grid.models:
+        for metric in view.metrics:
+            found += _levels(view, model, metric)
+            for place in view.grid.groups():
+                found += _changes(view, model, metric, place=place)
+        if view.grid.task.name == "ris":
+            found += _overall(view, model)
+    found += _differences(view)
+    return tuple(found)
+
+
+def _levels(view: View, model: str, metric: str) -> Iterator[Number]:
+    for one in view.grid.conditions:
+        if view.grid.asked(model, one.name):
+            values = view.values(model, one.name, metric)
+            outcome = mean_ratio(values, clusters=view.grid.cases, rng=view.rng("levels"))
+            yield _number(view, one, "level", outcome=outcome, model=model, metric=metric)
+
+
+def _overall(view: View, model: str) -> Iterator[Number]:
+    for one in view.grid.conditions:
+        if view.grid.asked(model, one.name):
+            both, either = view.pixels(model, one.name)
+            outcome = mean_ratio(both, either, clusters=view.grid.cases, rng=view.rng("levels"))
+            yield _number(view, one, "level", outcome=outcome, model=model, metric=OVERALL)
+    for place in view.grid.groups():
+        static = static_of(view, model, place)
+        if static and view.grid.asked(model, CLEAN):
+            parts = [view.pixels(model, name) for name in (CLEAN, *(one.name for one in static))]
+            change = ratio_change(parts, clusters=view.grid.cases, rng=view.rng("levels"))
+            yield _of_group(view, place, "apc", outcome=change, model=model, metric=OVERALL)
+
+
+def _number(view: View, one: Condition, measure: str, *, outcome: Outcome[float], model: str, metric: str) -> Number:
+    return Number(
+        measure=measure,
+        model=model,
+        metric=metric,
+        group=one.group,
+        level=one.level,
+        part=one.part,
+        split=view.split,
+        outcome=outcome,
+        signature=view.grid.signatures.get(metric, {}),
+    )
+
+
+def static_of(view: View, model: str, place: Place) -> tuple[Condition, ...]:
+    """The conditions of constant strength that a model was asked under: the paper's three, or what there is."""
+    asked = [one for one in view.grid.of_group(*place) if one.strength is not None]
+    asked = [one for one in asked if view.grid.asked(model, one.name)]
+    printed = [one for one in asked if one.level in PAPER_LEVELS]
+    return tuple(printed or asked)
+
+
+def dynamic_of(view: View, model: str, place: Place) -> Condition | None:
+    """The dynamic condition of a group, where a model was asked under it."""
+    found = (one for one in view.grid.of_group(*place) if one.strength is None)
+    return next((one for one in found if view.grid.asked(model, one.name)), None)
+
+
+def _changes(view: View, model: str, metric: str, *, place: Place) -> Iterator[Number]:
+    if not view.grid.asked(model, CLEAN):
+        return
+    made = partial(_of_group, view, place, model=model, metric=metric)
+    static, dynamic = static_of(view, model, place), dynamic_of(view, model, place)
+    clusters, rng = view.grid.cases, partial(view.rng, "levels")
+    if static:
+        scores = view.scores(model, static, metric)
+        yield made("apc", outcome=change_interval(scores, clusters=clusters, rng=rng()))
+        yield made("apc_relative", outcome=change_interval(scores, clusters=clusters, rng=rng(), variant="relative"))
+        curve = [one for one in view.grid.of_group(*place) if one.strength is not None]
+        curve = [one for one in curve if view.grid.asked(model, one.name)]
+        yield made("breaking", outcome=breaking_point(view.scores(model, curve, metric), clusters=clusters, rng=rng()))
+    if dynamic is not None:
+        scores = view.scores(model, [dynamic], metric)
+        yield made("apc_dynamic", outcome=change_interval(scores, clusters=clusters, rng=rng()))
+        if static:
+            yield made("dynamic_gap", outcome=_gap(view, model, metric, static=static, dynamic=dynamic))
+
+
+def _gap(view: View, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition) -> Outcome[float]:
+    columns = [view.values(model, one.name, metric) for one in static]
+    level: ValueMap = {case: _mean([column[case] for column in columns]) for case in view.cases}
+    clean = view.values(model, CLEAN, metric)
+    moving = Scores(clean=clean, levels={"x": view.values(model, dynamic.name, metric)})
+    return change_difference(
+        moving, Scores(clean=clean, levels={"x": level}), clusters=view.grid.cases, rng=view.rng("levels")
+    )
+
+
+def _of_group(view: View, place: Place, measure: str, *, outcome: Outcome[float], model: str, metric: str) -> Number:
+    return Number(
+        measure=measure,
+        model=model,
+        metric=metric,
+        group=place[0],
+        part=place[1],
+        split=view.split,
+        outcome=outcome,
+        signature=view.grid.signatures.get(metric, {}),
+    )
+
+
+def _differences(view: View) -> Iterator[Number]:
+    """Of every two models, on the cases that both have: under each condition, and of their changes."""
+    models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
+    models.sort(key=lambda name: name.startswith("baseline."))  # a baseline is never the first of a pair with a model
+    for place, first in enumerate(models):
+        for second in models[place + 1 :]:
+            for metric in view.metrics:
+                yield from _between(view, (first, second), metric)
+
+
+def _between(view: View, pair: tuple[str, str], metric: str) -> Iterator[Number]:
+    name = f"{pair[0]} - {pair[1]}"
+    for one in view.grid.conditions:
+        if all(view.grid.asked(model, one.name) for model in pair):
+            first, second = (view.values(model, one.name, metric) for model in pair)
+            gap: ValueMap = {case: _minus(first[case], second[case]) for case in view.cases}
+            told = mean_ratio(gap, clusters=view.grid.cases, rng=view.rng("levels"))
+            yield _number(view, one, "difference", outcome=told, model=name, metric=metric)
+    for place in view.grid.groups():
+        shared = [one for one in static_of(view, pair[0], place) if view.grid.asked(pair[1], one.name)]
+        if shared:
+            outcome = change_difference(
+                view.scores(pair[0], shared, metric),
+                view.scores(pair[1], shared, metric),
+                clusters=view.grid.cases,
+                rng=view.rng("levels"),
+            )
+            yield _of_group(view, place, "apc_difference", outcome=outcome, model=name, metric=metric)
+
+
+def _minus(first: Value, second: Value) -> Value:
+    for kind in (Failed, Undefined):
+        for value in (first, second):
+            if isinstance(value, kind):
+                return value
+    return _mean([first]) - _mean([second])  # type: ignore[operator]
+
+
+def number_signature(number: Number) -> str:
+    """How a number was made: its scores, then the statistic."""
+    if not isinstance(number.outcome, Scored):
+        return ""
+    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
+    made = dict(number.outcome.signature.fields)
+    made.pop("version", None)
+    return str(Signature.of(**scores, **made))

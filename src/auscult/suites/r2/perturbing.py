@@ -1,0 +1,199 @@
+"""A case under a condition: what a model is shown then, and what became of the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from auscult.errors import InputError
+from auscult.jobs.predict import Reader
+from auscult.models.base import Ask, Clip
+from auscult.outcome import Scored
+from auscult.rng import generator
+from auscult.stress.masks import stress
+from auscult.stress.presets import preset
+from auscult.stress.recipe import STATIC, Plan, Recipe, planned
+from auscult.stress.recipe_sweep import recipe_of
+from auscult.stress.schedule import SCHEDULES
+from auscult.stress.sound.base import Take
+from auscult.stress.vision.base import Shot
+from auscult.suites.r2.cases import R2Case, target
+from auscult.suites.r2.conditions import CLEAN, DIFFICULTY, FIRST_MASKS, MIXES, Condition
+from auscult.types import Frame, Mask, MaskTarget, Query, Samples
+
+_FULL: Final = 5.0
+_SHARES: Final = MappingProxyType({"mix": (0.2, 0.4), "picture": (0.0, 1.0), "guidance": (0.0, 0.0)})
+"""Of each mix the share of cases with both perturbed, and with the picture alone (the release: 20, 40, 40 %)."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A case under a condition; goes to a worker process, which reads the files.
+
+    Attributes:
+        case: The case.
+        condition: What is done to it.
+        seed: The run's seed.
+        guidance: The room of the task's reference.
+    """
+
+    case: R2Case
+    condition: Condition
+    seed: int
+    guidance: str
+
+    def ask(self, reader: Reader) -> Ask:
+        """What the model is asked.
+
+        Raises:
+            InputError: A file cannot be read, frames differ in size, or the first mask cannot be perturbed so.
+        """
+        case = self.case
+        sound = None if case.sound is None else reader.sound(case.sound)
+        plan = self.plan(self._heard_by(reader))
+        text = case.query.text
+        return Ask(
+            id=case.id,
+            condition=self.condition.name,
+            names=case.names,
+            size=case.size,
+            query=case.query if plan is None or plan.text is None or text is None else Query(plan.sentence(text)),
+            frames=lambda: self._frames(reader, plan),
+            sound=None if sound is None else _heard(plan, sound.samples, sound.rate_hz),
+            rate_hz=None if sound is None else sound.rate_hz,
+            first_mask=self._first(plan) if case.first else None,
+        )
+
+    def frames(self, reader: Reader) -> Clip:
+        """The frames as a model is shown them, uint8 RGB (T, H, W, 3)."""
+        return self._frames(reader, self.plan(self._heard_by(reader)))
+
+    def truths(self, masks: Sequence[Mask | None]) -> list[Mask | None]:
+        """The true mask of every frame as it is shown: moved where its pixels moved, and in its frame's place.
+
+        What moves pixels or frames is alone in its recipe, so that no draw of it depends on the sound.
+
+        Args:
+            masks: The true masks of the case's own frames.
+        """
+        plan = self.plan(None)
+        if plan is None or not (plan.moves or plan.retimes):
+            return list(masks)
+        found: list[Mask | None] = []
+        for place in range(len(masks)):
+            mask = masks[plan.frame_number(place)]
+            found.append(plan.mask(mask, place) if mask is not None and self._acts(place) else mask)
+        return found
+
+    def plan(self, take: Take | None) -> Plan | None:
+        """All draws for this case; None where nothing of frames, sound or sentence is perturbed.
+
+        Args:
+            take: The sound; None for the truth. The schedule draws otherwise without the steps of a sound.
+        """
+        recipe = self.recipe
+        if recipe is None:
+            return None
+        if take is None:
+            recipe = replace(recipe, steps=tuple(step for step in recipe.steps if step.room != "sound"))
+        if not recipe.steps:
+            return None
+        case = self.case
+        return planned(
+            recipe,
+            seed=self.seed,
+            key=case.id,
+            shot=Shot(height=case.size[0], width=case.size[1], frames=len(case.frames), rate_fps=case.rate_fps),
+            take=take,
+            sentence=case.query.text,
+        )
+
+    @cached_property
+    def recipe(self) -> Recipe | None:
+        """What is done to frames, sound or sentence; None for the clean case and for stressed first masks."""
+        group, strength = self.condition.group, self.condition.strength
+        if group == CLEAN or group.startswith("masks.") or (group == "guidance" and self.guidance == "masks"):
+            return None
+        if group in MIXES:
+            return _mixed(group, self.guidance, strength=strength, seed=self.seed, key=self.case.id)
+        schedule = STATIC if strength is not None else SCHEDULES["r2bench"]
+        return recipe_of([group], _FULL if strength is None else strength, schedule=schedule)
+
+    def _heard_by(self, reader: Reader) -> Take | None:
+        if self.case.sound is None:
+            return None
+        sound = reader.sound(self.case.sound)
+        return _take(sound.samples, sound.rate_hz)
+
+    def _acts(self, place: int) -> bool:
+        part = self.condition.part
+        return part == "all" or (part == "first") == (place == 0)
+
+    def _frames(self, reader: Reader, plan: Plan | None) -> Clip:
+        clip = reader.frames(self.case.frames, self.case.size)
+        if plan is None or (plan.shot is None and not plan.retimes):
+            return clip.copy()
+        made = np.empty_like(clip)
+        for place in range(len(clip)):
+            frame: Frame = clip[plan.frame_number(place)]
+            made[place] = plan.frame(frame, place) if plan.shot is not None and self._acts(place) else frame
+        return made
+
+    def _first(self, plan: Plan | None) -> Mask:
+        mask = target(self.case, 0)
+        if mask is None:  # `cases` starts a case where the object is seen
+            raise InputError("the first frame has no true mask", path=self.case.frames[0])
+        if plan is not None and plan.moves and self._acts(0):
+            mask = plan.mask(mask, 0)
+        group = self.condition.group
+        if group.startswith("masks."):
+            return self._spoiled(mask, (group,))
+        if group == "guidance":
+            drawn = generator(self.seed, "r2", "first_mask", self.case.id).permutation(len(FIRST_MASKS))
+            return self._spoiled(mask, tuple(FIRST_MASKS[at] for at in drawn))
+        return mask
+
+    def _spoiled(self, mask: Mask, kinds: tuple[str, ...]) -> Mask:
+        """The mask with a defect: of the first kind that an object of this shape allows."""
+        for kind in kinds:
+            made = stress(
+                kind,
+                MaskTarget(mask=mask),
+                difficulty="hard" if DIFFICULTY[self.condition.level] == "hard" else "medium",
+                seed=self.seed,
+                key=self.case.id,
+            )
+            if isinstance(made, Scored):
+                return made.value.output
+        raise InputError(
+            "the object in the first frame is too small to spoil its mask so",
+            expected=f"an object that allows {' or '.join(kinds)} at {self.condition.level}",
+            path=self.case.frames[0],
+        )
+
+
+def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:
+    """The release's mix over the paper's kinds, or one side of it alone."""
+    both, alone = _SHARES[group]
+    way = replace(preset("paper"), both=both, picture_only=alone)
+    if strength is not None:
+        way = replace(way, schedule=STATIC)
+    told = None if guidance == "masks" or group == "picture" else guidance
+    return way.recipe(seed=seed, key=key, guidance=told, severity=_FULL if strength is None else strength)
+
+
+def _take(samples: Samples, rate_hz: int) -> Take:
+    channels, count = (1, samples.shape[0]) if samples.ndim == 1 else samples.shape
+    return Take(samples=count, channels=channels, rate_hz=rate_hz)
+
+
+def _heard(plan: Plan | None, samples: Samples, rate_hz: int) -> Samples:
+    """What is heard; what a gain lifts over full scale is cut off, as in a file."""
+    if plan is None or plan.take is None:
+        return samples.copy()
+    return np.clip(plan.sound(samples, rate_hz), -1.0, 1.0)

@@ -1,0 +1,237 @@
+"""``auscult run r2``: cases perturbed, models asked, answers scored, and told in tables, figures and one page.
+
+::
+
+    DIR/scenes/             generated scenes, where they are the source
+    DIR/cases.jsonl         what was asked about
+    DIR/asked.json          models and conditions so far
+    DIR/predictions.jsonl   every answer, as RLE
+    DIR/scores.jsonl        every metric of every answer
+    DIR/inputs/             what models are shown, where it was asked for
+    DIR/cells.json .csv     every number with interval, counts and signature
+    DIR/tables/ figures/    tables as JSON, CSV and LaTeX; figures as SVG and PNG
+    DIR/report.html summary.json errors.jsonl
+
+The same command again computes nothing that is done; a severity, a kind or a model that is added computes only what is
+missing. A model that cannot be loaded costs its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from auscult.cases.instances import InstanceListing
+from auscult.errors import NothingToDo, UsageError
+from auscult.jobs import predict as job
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.progress import Progress, Silent
+from auscult.models.spec import ModelSpec, model_spec
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.lines import read_lines
+from auscult.record.manifest import IGNORED
+from auscult.record.manifest import build as build_manifest
+from auscult.record.schema import error_to_json
+from auscult.suites.r2 import scoring
+from auscult.suites.r2.answering import Bench
+from auscult.suites.r2.answers import answers_of
+from auscult.suites.r2.asking import Asked, with_earlier
+from auscult.suites.r2.cases import CaseList, R2Case, cases_of
+from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
+from auscult.suites.r2.finish_run import Outcome, write_results
+from auscult.suites.r2.grid import grid_of
+from auscult.suites.r2.sources import listing_of
+from auscult.suites.r2.tasks import TaskRules, frame_rule, task_rules
+from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun
+
+COMMAND = "run r2"
+BASELINES = ("baseline.full_frame.v1", "baseline.centre_box.v1", "baseline.random_region.v1", "baseline.empty.v1")
+"""Rows that look at next to nothing, asked without being named: a model that is no better has nothing to lose."""
+
+CASES = "cases.jsonl"
+_GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
+"""Arguments that may change from command to command: what they add is computed, what they leave out stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setting:
+    """A run as it was asked for."""
+
+    options: SuiteOptions
+    task: TaskRules
+    models: tuple[ModelSpec, ...]
+    conditions: tuple[Condition, ...]
+
+
+def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
+    """Run the benchmark.
+
+    Args:
+        options: What to run it on and how; ``options.tested`` says which models, task and conditions.
+        progress: Who listens.
+
+    Returns:
+        Summary and tables; the record lies in ``options.out``.
+
+    Raises:
+        UnknownName: There is no such task, model or perturbation.
+        UsageError: An option is wrong, or no model was named.
+        NothingToDo: The source holds no case of the task.
+        RecordError: The folder is in use, or was made with other arguments.
+    """
+    listener = progress or Silent()
+    setting = _setting(options)
+    with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
+        run.remove("errors.jsonl")  # whatever failed before is tried again now
+        errors = ErrorLog(run)
+        listing = listing_of(options, setting.task, listener)
+        found = _cases(listing, setting, listener)
+        errors.keep(error_to_json(name, error) for name, error in (*listing.errors, *found.errors))
+        if not found.cases:
+            raise NothingToDo(
+                f"the input holds no case of {setting.task.title} (read as {listing.layout})",
+                path=options.data if isinstance(options.data, Path) else None,
+                hint="; ".join(dict.fromkeys(error.error for _, error in found.errors[:3])),
+            )
+        _write_cases(run, found.cases)
+        bench = Bench(
+            run=run,
+            task=setting.task,
+            cases=found.cases,
+            seed=options.seed,
+            how=_how(options),
+            errors=errors,
+            progress=listener,
+        )
+        floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
+        asked = with_earlier(run, (*setting.models, *floor), setting.conditions)
+        if options.tested.inputs:
+            bench.write_inputs(setting.conditions)
+        bench.ask(setting.models, setting.conditions)
+        bench.ask(floor, [NOTHING])
+        bench.score(asked.places(found.cases, seed=options.seed), asked.conditions)
+        return write_results(run, _outcome(bench, asked, found=found))
+
+
+def _setting(options: SuiteOptions) -> _Setting:
+    tested = options.tested
+    if not tested.task:
+        raise UsageError("no task was named", expected="--task ris, vos, rvos or avs")
+    task = task_rules(tested.task)
+    if not tested.models and not tested.inputs:
+        raise UsageError(
+            "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
+        )
+    models = tuple(model_spec(one) for one in dict.fromkeys(tested.models))
+    for one in models:
+        if task.name not in one.tasks:
+            raise UsageError(
+                f"{one.name} does not do {task.title}",
+                expected=f"a model of {task.name}, {one.name} does: {', '.join(one.tasks)}",
+            )
+    return _Setting(
+        options=options,
+        task=task,
+        models=_unlike(models),
+        conditions=conditions_of(
+            task, mixes=tested.mixes, kinds=tested.kinds, levels=tested.levels, parts=tested.parts
+        ),
+    )
+
+
+def _unlike(models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
+    """Two models of one name get numbers."""
+    found: list[ModelSpec] = []
+    for one in models:
+        alike = sum(other.name == one.name or other.name.startswith(f"{one.name}~") for other in found)
+        found.append(one if not alike else replace(one, name=f"{one.name}~{alike + 1}"))
+    return tuple(found)
+
+
+def _manifest(setting: _Setting) -> dict[str, Any]:
+    options, tested = setting.options, setting.options.tested
+    everything = {
+        "data": options.data if isinstance(options.data, str) else str(options.data.resolve()),
+        "out": str(options.out),
+        "task": setting.task.name,
+        "model": [one.name for one in setting.models],
+        "severity": list(tested.levels),
+        "perturb": list(tested.mixes),
+        "kind": list(tested.kinds),
+        "part": list(tested.parts),
+        "texts": None if tested.texts is None else str(tested.texts.resolve()),
+        "masks": None if tested.masks is None else str(tested.masks),
+        "count": options.count if options.data == SCENES else None,
+        "seed": options.seed,
+        "assets": None if options.assets is None else str(options.assets.resolve()),
+        "images": None if options.images is None else str(options.images.resolve()),
+        "split": list(options.splits),
+        "workers": options.crew_size,
+        "timeout": options.limit_s(job.DEFAULT_TIMEOUT_S),
+        "memory_mb": tested.memory_mb,
+        "inputs": tested.inputs,
+    }
+    spelled = options.given | {"data", "out", "task", "model"}
+    return build_manifest(
+        COMMAND,
+        given={key: value for key, value in everything.items() if key in spelled},
+        defaulted={key: value for key, value in everything.items() if key not in spelled},
+        seeds={"seed": options.seed},
+        inputs={},
+    )
+
+
+def _cases(listing: InstanceListing, setting: _Setting, progress: Progress) -> CaseList:
+    wanted = setting.options.splits
+    instances = [one for one in listing.instances if not wanted or one.split in wanted]
+    progress.stage("cases", len(instances))
+    return cases_of(instances, setting.task, scored=frame_rule(setting.task, listing.layout), step=progress.step)
+
+
+def _write_cases(run: RunFolder, cases: Sequence[R2Case]) -> None:
+    run.remove(CASES)
+    run.append_many(
+        CASES,
+        [
+            {
+                "id": case.id, "clip": case.clip, "split": case.split, "text": case.query.text,
+                "frames": len(case.frames), "size": list(case.size), "digest": case.digest,
+            }
+            for case in cases
+        ],
+    )  # fmt: skip
+
+
+def _how(options: SuiteOptions) -> job.PredictOptions:
+    return job.PredictOptions(
+        workers=options.crew_size,
+        timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
+        memory_mb=options.tested.memory_mb,
+    )
+
+
+def _outcome(bench: Bench, asked: Asked, *, found: CaseList) -> Outcome:
+    places = asked.places(found.cases, seed=bench.seed)
+    models = tuple(asked.models)
+    grid = grid_of(
+        read_lines(bench.run.path / scoring.FILE),
+        task=bench.task,
+        valid=places,
+        cases={case.id: (case.clip, case.split) for case in found.cases},
+        models=models,
+        conditions=asked.conditions,
+        failed=bench.failed,
+    )
+    stored = read_lines(bench.run.path / job.FILE)
+    return Outcome(
+        command=COMMAND,
+        grid=grid,
+        answers=answers_of(stored, valid=places, models=models, failed=bench.failed),
+        cases=tuple(found.cases),
+        unlisted=len(found.errors),
+        absent=found.absent,
+        seed=bench.seed,
+        workers=bench.how.workers,
+    )

@@ -1,0 +1,176 @@
+"""Pictures of what was done and what came of it: for each group of conditions one case, strength by strength."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from auscult.arrays.overlap import iou
+from auscult.jobs.predict import FILE, Reader
+from auscult.media.frames import encode_jpeg
+from auscult.media.rle import decode
+from auscult.outcome import Failed
+from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
+from auscult.report.strip import StripCell, StripRow, evenly, strip
+from auscult.report.suite import Example
+from auscult.suites.r2.cases import R2Case, target
+from auscult.suites.r2.conditions import CLEAN, Condition
+from auscult.suites.r2.measures import View, static_of
+from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.tables import group_name
+from auscult.work.pool import Task, run_tasks
+
+WIDTH_PX = 1200
+_QUALITY = 85
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripOrder:
+    """What one strip shows.
+
+    Attributes:
+        name: Of its file.
+        title: What was perturbed.
+        case: The case.
+        rows: (condition, its stored prediction or None, its score or None), mildest first.
+        seed: The run's seed.
+        guidance: The room of the reference.
+    """
+
+    name: str
+    title: str
+    case: R2Case
+    rows: tuple[tuple[Condition, Mapping[str, Any] | None, float | None], ...]
+    seed: int
+    guidance: str
+
+
+def draw_strips(run: RunFolder, view: View, cases: Sequence[R2Case], *, workers: int) -> list[Example]:
+    """Draw a strip for every group of conditions, of the case that the first model loses most on.
+
+    Args:
+        run: The record; pictures go to ``figures/strips``.
+        view: The scores.
+        cases: What was asked about.
+        workers: Worker processes.
+
+    Returns:
+        The strips that could be drawn, in the order of the groups.
+    """
+    orders = _orders(run, view, {case.id: case for case in cases})
+    made: dict[str, bytes] = {}
+    tasks = [Task(order.name, order) for order in orders]
+    for result in run_tasks(_Drawer, tasks, workers=workers, stage="figure"):
+        if not isinstance(result.outcome, Failed):  # a figure is no result: its lack costs no case
+            made[result.key] = result.outcome
+            run.write_bytes(f"figures/strips/{result.key}.jpg", result.outcome, durable=False)
+    return [
+        Example(
+            title=order.title,
+            jpeg=made[order.name],
+            text=order.case.query.text or "",
+            id=order.case.id,
+            facts=tuple(
+                (one.level, "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}")
+                for one, row, score in order.rows
+            ),
+        )
+        for order in orders
+        if order.name in made
+    ]
+
+
+def _orders(run: RunFolder, view: View, cases: Mapping[str, R2Case]) -> list[StripOrder]:
+    grid = view.grid
+    model = next((name for name in grid.models if not name.startswith("baseline.") and grid.asked(name, CLEAN)), "")
+    if not model:
+        return []
+    metric = grid.task.metrics[0]
+    chosen = {place: _worst(view, model, metric, place=place) for place in grid.groups()}
+    wanted = {
+        (one.name, case)
+        for place, case in chosen.items()
+        if case
+        for one in (grid.conditions[0], *grid.of_group(*place))
+    }
+    stored = {
+        (str(row["condition"]), str(row["id"])): row
+        for row in read_lines(run.path / FILE)
+        if row["model"] == model and (str(row["condition"]), str(row["id"])) in wanted
+    }
+    orders = []
+    for (group, part), case in chosen.items():
+        if case in cases:
+            conditions = [
+                one for one in (grid.conditions[0], *grid.of_group(group, part)) if grid.asked(model, one.name)
+            ]
+            rows = tuple(
+                (one, stored.get((one.name, case)), grid.cell(model, one.name, metric).values.get(case))
+                for one in conditions
+            )
+            name = conditions[-1].name.rpartition("_")[0] or group
+            orders.append(
+                StripOrder(
+                    name=name,
+                    title=f"{group_name(group, part)}: {model}",
+                    case=cases[case],
+                    rows=rows,
+                    seed=view.seed,
+                    guidance=grid.task.guidance,
+                )
+            )
+    return orders
+
+
+def _worst(view: View, model: str, metric: str, *, place: tuple[str, str]) -> str:
+    """The case that loses most at the strongest static condition; empty where none is scored."""
+    static = static_of(view, model, place)
+    if not static:
+        return ""
+    clean = view.grid.cell(model, CLEAN, metric).values
+    strong = view.grid.cell(model, static[-1].name, metric).values
+    shared = sorted(clean.keys() & strong.keys())
+    return min(shared, key=lambda case: (strong[case] - clean[case], case), default="")
+
+
+class _Drawer:
+    """Draws strips in one process."""
+
+    def __init__(self) -> None:
+        self._reader = Reader()
+
+    def __call__(self, order: StripOrder) -> bytes:
+        """One strip as JPEG."""
+        places = evenly(len(order.case.frames))
+        rows = [
+            StripRow(
+                name=condition.level,
+                cells=tuple(self._cells(order, condition, row, places=places)),
+                said="" if score is None else f"{100 * score:.1f} %",
+            )
+            for condition, row, score in order.rows
+        ]
+        return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
+
+    def _cells(
+        self, order: StripOrder, condition: Condition, row: Mapping[str, Any] | None, *, places: Sequence[int]
+    ) -> list[StripCell]:
+        prepared = Prepared(case=order.case, condition=condition, seed=order.seed, guidance=order.guidance)
+        truths = prepared.truths([target(order.case, place) for place in range(len(order.case.frames))])
+        frames = prepared.frames(self._reader)
+        found = []
+        for place in places:
+            truth = truths[place]
+            mask = None if row is None else decode({"size": row["size"], "counts": row["counts"][place]})
+            found.append(
+                StripCell(
+                    frame=frames[place],
+                    prediction=mask,
+                    truth=truth,
+                    score=None if mask is None or truth is None else iou(mask, truth),
+                    why="failed" if row is None else "",
+                )
+            )
+        return found

@@ -1,0 +1,307 @@
+"""Numbers as tables: the paper's, one row a model, and what the paper has no table for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Final
+
+from auscult.report.tables import Table
+from auscult.stress.recipe_parts import base_of
+from auscult.suites.r2.conditions import DYNAMIC, MIXES
+from auscult.suites.r2.measures import BOTH, OVERALL, PAPER_LEVELS, Number
+
+PERCENT: Final = (
+    "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."
+)
+_MOVING: Final = ("dynamic", "dynamic - clean")
+_LABELS: Final = {"mix": "a kind drawn for each case", "picture": "picture alone", "guidance": "guidance alone"}
+_NAMES: Final = {"IoU": "mIoU", "F_contour": "F (contour)", "F_region": "F (region)"}
+
+
+def group_name(group: str, part: str = "all") -> str:
+    """A group of conditions as a person says it."""
+    name = _LABELS.get(group) or (base_of(group) if "." in group else group)
+    name = f"{name} of the first mask" if group.startswith("masks.") else name
+    return name if part == "all" else f"{name}, {'first frame' if part == 'first' else 'later frames'}"
+
+
+def metric_name(metric: str) -> str:
+    """A metric as tables call it: the mean IoU over cases is mIoU."""
+    return _NAMES.get(metric, metric)
+
+
+def number_text(number: Number | None, *, points: bool = False, interval: bool = False) -> str:
+    """A number in percent; a dash where it was not measured, n/a where it does not exist."""
+    if number is None:
+        return "–"
+    if number.value is None:
+        return "n/a"
+    text = f"{100 * number.value:+.1f}" if points else f"{100 * number.value:.1f}"
+    if interval and number.ends is not None:
+        low, high = (f"{100 * end:+.1f}" if points else f"{100 * end:.1f}" for end in number.ends)
+        return f"{text} [{low}, {high}]"
+    return text
+
+
+class Index:
+    """Numbers by what they are of."""
+
+    def __init__(self, numbers: Iterable[Number]) -> None:
+        self.numbers = tuple(numbers)
+        self._known = {
+            (one.measure, one.model, one.metric, one.group, one.level, one.part, one.split): one for one in self.numbers
+        }
+
+    def get(
+        self, measure: str, model: str, metric: str, *, group: str, level: str = "", part: str = "all", split: str = ""
+    ) -> Number | None:
+        """One number, or None where it was not measured."""
+        return self._known.get((measure, model, metric, group, level, part, split))
+
+    def of(self, measure: str) -> tuple[Number, ...]:
+        """All of a measure, in their order."""
+        return tuple(one for one in self.numbers if one.measure == measure)
+
+    def models(self) -> tuple[str, ...]:
+        """The models, in their order."""
+        return tuple(dict.fromkeys(one.model for one in self.of("level")))
+
+    def stressed(self) -> tuple[str, ...]:
+        """The models that were asked about anything perturbed."""
+        found = {one.model for one in self.of("level") if one.group != "clean"}
+        return tuple(model for model in self.models() if model in found)
+
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics, in their order."""
+        return tuple(dict.fromkeys(one.metric for one in self.of("level")))
+
+    def groups(self) -> tuple[tuple[str, str], ...]:
+        """Groups of conditions with their part, without clean."""
+        return tuple(dict.fromkeys((one.group, one.part) for one in self.of("level") if one.group != "clean"))
+
+
+def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
+    """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked."""
+    mine = [one for one in index.of("level") if (one.group, one.part, one.split) == (group, part, split)]
+    levels = list(dict.fromkeys(one.level for one in mine if one.level != DYNAMIC))
+    moves = any(one.level == DYNAMIC for one in mine)
+    rows = []
+    for model in index.models():
+        for metric in index.metrics():
+            get = partial(index.get, model=model, metric=metric, split=split)
+            clean = get("level", group="clean", level="clean")
+            if clean is None:
+                continue
+            change = get("apc", group=group, part=part)
+            moving = get("level", group=group, level=DYNAMIC, part=part)
+            gap = get("apc_dynamic", group=group, part=part)
+            rows.append(
+                (
+                    model,
+                    metric_name(metric),
+                    number_text(clean),
+                    *(number_text(get("level", group=group, level=one, part=part)) for one in levels),
+                    number_text(change, points=True, interval=True),
+                    *((number_text(moving), number_text(gap, points=True, interval=True)) if moves else ()),
+                    _counts(change or clean),
+                )
+            )
+    over = ", ".join(dict.fromkeys(one for one in levels if one in PAPER_LEVELS) or levels)
+    return Table(
+        title=f"Perturbed: {group_name(group, part)}" + (f"; {split} cases" if split else ""),
+        header=(
+            "model",
+            "metric",
+            "clean",
+            *levels,
+            "APC",
+            *(("dynamic", "dynamic - clean") if moves else ()),
+            "cases",
+        ),
+        rows=tuple(rows),
+        note=f"APC: mean over {over} of perturbed minus clean, of the cases that have all. {PERCENT}",
+    )
+
+
+def _counts(number: Number | None) -> str:
+    """How many cases a number is of, and how many are left out of it."""
+    counts = None if number is None else number.counts
+    if counts is None:
+        return "–"
+    told = [f"{counts.failed + counts.missing} failed"] if counts.failed + counts.missing else []
+    told += [f"{counts.undefined} undefined"] if counts.undefined else []
+    return f"{counts.n}" + (f" ({', '.join(told)})" if told else "")
+
+
+def main_metric(index: Index) -> str:
+    """What one number a model is told in: J&F where there are both, else the task's first."""
+    metrics = index.metrics()
+    return BOTH if BOTH in metrics else next(iter(metrics), "score")
+
+
+def kinds_table(index: Index) -> Table | None:
+    """Fig. 7 as a table: the change by each kind alone."""
+    metric = main_metric(index)
+    kinds = [(group, part) for group, part in index.groups() if group not in MIXES]
+    if not kinds:
+        return None
+    models = index.stressed()
+    rows = []
+    for group, part in kinds:
+        cells = [index.get("apc", model, metric, group=group, part=part) for model in models]
+        breaks = [index.get("breaking", model, metric, group=group, part=part) for model in models]
+        rows.append(
+            (
+                group_name(group, part),
+                *(number_text(one, points=True, interval=True) for one in cells),
+                *(_strength(one) for one in breaks),
+            )
+        )
+    return Table(
+        title=f"Average change by kind, {metric_name(metric)}",
+        header=("kind", *models, *(f"half lost at, {model}" for model in models)),
+        rows=tuple(rows),
+        note=f"Half lost: the strength (1 low, 3 medium, 5 high) at which half of the clean score is gone. {PERCENT}",
+    )
+
+
+def _strength(number: Number | None) -> str:
+    if number is None:
+        return "–"
+    if number.value is None:
+        return "above 5" if "not reached" in getattr(number.outcome, "reason", "") else "n/a"
+    low, high = getattr(number.outcome, "low", None), getattr(number.outcome, "high", None)
+    if low is None:
+        return f"{number.value:.1f}"
+    return f"{number.value:.1f} [{low:.1f}, {'above 5' if high is None else f'{high:.1f}'}]"
+
+
+def breaking_table(index: Index) -> Table:
+    """The breaking point of every model, by what is perturbed."""
+    metric = main_metric(index)
+    groups = [(group, part) for group, part in index.groups() if group in MIXES]
+    rows = [
+        (model, *(_strength(index.get("breaking", model, metric, group=group, part=part)) for group, part in groups))
+        for model in index.stressed()
+    ]
+    return Table(
+        title=f"Breaking point: the strength at which half of the clean {metric_name(metric)} is lost",
+        header=("model", *(group_name(group, part) for group, part in groups)),
+        rows=tuple(rows),
+        note="Strength 1 is low, 3 medium, 5 high; between them straight lines. In brackets: 95 % interval over clips.",
+    )
+
+
+def difference_table(index: Index) -> Table | None:
+    """Every two models: clean, and how much more one loses than the other."""
+    metric = main_metric(index)
+    stressed = index.stressed()
+    every = dict.fromkeys(one.model for one in index.of("difference"))
+    pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
+    if not pairs:
+        return None
+    groups = [(group, part) for group, part in index.groups() if group in MIXES]
+    rows = []
+    for pair in pairs:
+        cells = [index.get("difference", pair, metric, group="clean", level="clean")]
+        cells += [index.get("apc_difference", pair, metric, group=group, part=part) for group, part in groups]
+        rows.append((pair, *(_signed(one) for one in cells)))
+    return Table(
+        title=f"Differences of models, {metric_name(metric)}, on the same cases",
+        header=("first - second", "clean", *(f"APC, {group_name(group, part)}" for group, part in groups)),
+        rows=tuple(rows),
+        note="Above 0: the first is better, or loses less. A star: the interval holds no 0; the intervals are not "
+        f"corrected for how many there are. {PERCENT}",
+    )
+
+
+def _signed(number: Number | None) -> str:
+    text = number_text(number, points=True, interval=True)
+    ends = None if number is None else number.ends
+    return f"{text} *" if ends is not None and (ends[0] > 0 or ends[1] < 0) else text
+
+
+def floor_table(index: Index) -> Table | None:
+    """Every model against what looks at next to nothing, on clean input."""
+    metric = main_metric(index)
+    models = [model for model in index.models() if not is_baseline(model)]
+    floors = [model for model in index.models() if is_baseline(model)]
+    if not models or not floors:
+        return None
+    return Table(
+        title=f"Clean {metric_name(metric)} above the baselines",
+        header=("model", *floors),
+        rows=tuple((model, *(_signed(over(index, model, floor)) for floor in floors)) for model in models),
+        note="Model minus baseline on the same cases. A star: the interval holds no 0. A model without a star in every "
+        f"column is no better than something that does not look: its curve carries no information. {PERCENT}",
+    )
+
+
+def is_baseline(model: str) -> bool:
+    """Whether a model looks at next to nothing."""
+    return model.startswith("baseline.")
+
+
+def over(index: Index, model: str, floor: str) -> Number | None:
+    """A model's clean score minus a baseline's."""
+    metric = main_metric(index)
+    return index.get("difference", f"{model} - {floor}", metric, group="clean", level="clean")
+
+
+def uninformative(index: Index) -> tuple[str, ...]:
+    """Models that do not beat every baseline by an interval: what they lose says nothing."""
+    floors = [model for model in index.models() if is_baseline(model)]
+    found = []
+    for model in index.models():
+        if is_baseline(model) or not floors:
+            continue
+        ends = [None if (one := over(index, model, floor)) is None else one.ends for floor in floors]
+        if any(one is None or one[0] <= 0 for one in ends):
+            found.append(model)
+    return tuple(found)
+
+
+def dynamic_table(index: Index) -> Table | None:
+    """Fig. 10 as a table: static against dynamic."""
+    metric = main_metric(index)
+    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
+    if not gaps:
+        return None
+    rows = []
+    for one in gaps:
+        static = index.get("apc", one.model, metric, group=one.group, part=one.part)
+        moving = index.get("apc_dynamic", one.model, metric, group=one.group, part=one.part)
+        rows.append(
+            (
+                one.model,
+                group_name(one.group, one.part),
+                number_text(static, points=True, interval=True),
+                number_text(moving, points=True, interval=True),
+                _signed(one),
+            )
+        )
+    return Table(
+        title=f"Static against dynamic, {metric_name(metric)}",
+        header=("model", "perturbed", "static APC", "dynamic - clean", "dynamic - static"),
+        rows=tuple(rows),
+        note=f"Below 0 in the last column: what changes from frame to frame does more harm. {PERCENT}",
+    )
+
+
+__all__ = [
+    "OVERALL",
+    "Index",
+    "breaking_table",
+    "difference_table",
+    "dynamic_table",
+    "floor_table",
+    "general_table",
+    "group_name",
+    "is_baseline",
+    "kinds_table",
+    "main_metric",
+    "metric_name",
+    "number_text",
+    "uninformative",
+]
