@@ -74,6 +74,34 @@ class TestSweep:
         )
         assert all(recipe.schedule.name == "static" for recipe in made)
 
+    def test_severities_that_hardly_differ_have_folders_of_their_own(self) -> None:
+        made = sweep("vision", "fog", "2,2.0000001,1.2345678,1.2345679,0,-0,1e-7,2.50")
+        assert [recipe.name for recipe in made] == [
+            "fog_2",
+            "fog_2.0000001",
+            "fog_1.2345678",
+            "fog_1.2345679",
+            "fog_0",
+            "fog_1e-07",
+            "fog_2.5",
+        ]
+
+    @pytest.mark.parametrize(
+        "given", [{"kinds": ["fog", "snow"]}, {"severities": 3}, {"kinds": None}, {"severities": [1]}]
+    )
+    def test_what_is_no_text_is_refused(self, given: Any) -> None:
+        with pytest.raises(UsageError, match="are "):
+            sweep(**{"room": "vision", "kinds": "fog", "severities": "3", **given})
+
+    def test_long_mixes_have_folders_of_their_own(self) -> None:
+        long = "+".join(PAPER["vision"][:12])
+        mixes = [f"{long}+{last}" for last in PAPER["vision"][12:]]
+        made = sweep("vision", ",".join(mixes), "1,3")
+        assert len({recipe.name for recipe in made}) == 2 * len(mixes)
+        assert all(recipe.name.startswith("13_kinds-") for recipe in made)
+        turned = "+".join(reversed(mixes[0].split("+")))
+        assert sweep("vision", turned, "1")[0].name == made[0].name
+
     @pytest.mark.parametrize(("room", "count"), [("vision", 16), ("sound", 12), ("sentences", 4), ("timing", 4)])
     def test_all_are_the_papers(self, room: str, count: int) -> None:
         made = sweep(room, "all", "low,medium,high")
@@ -447,6 +475,39 @@ class TestBadInput:
                 plan.frame_number(index)
             with pytest.raises(UsageError, match="0 to 29"):
                 plan.frame(FRAMES[0], index)
+
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            FRAMES[0] / 255.0,
+            FRAMES[0].astype(np.float32),
+            FRAMES[0].astype(np.int16),
+            FRAMES[0][..., 0],
+            np.dstack([FRAMES[0], FRAMES[0][..., 0]]),
+            FRAMES[:1],
+            FRAMES[0].tolist(),
+            None,
+        ],
+        ids=["0 to 1", "float", "int16", "grey", "RGBA", "clip", "list", "None"],
+    )
+    @pytest.mark.parametrize("kind", ["gaussian_blur", "contrast", "elastic_transform", "gaussian_noise"])
+    def test_what_is_no_frame_is_refused(self, kind: str, frame: Any) -> None:
+        with pytest.raises(UsageError, match="the frame is"):
+            plan_of(one("vision", kind)).frame(frame, 0)
+
+    @pytest.mark.parametrize("mask", [np.zeros((24, 32), np.uint8), np.zeros((24, 32, 1), np.bool_), [[True]], 5, None])
+    @pytest.mark.parametrize("kind", ["fog", "elastic_transform"])
+    def test_what_is_no_mask_is_refused(self, kind: str, mask: Any) -> None:
+        with pytest.raises(UsageError, match="the mask is"):
+            plan_of(one("vision", kind)).mask(mask, 0)
+
+    @pytest.mark.parametrize("kind", [*PAPER["vision"], "zoom_blur", "elastic_transform", "vision.gaussian_noise"])
+    def test_a_frame_may_lie_in_memory_in_any_way(self, kind: str) -> None:
+        plan, turned = plan_of(one("vision", kind)), np.asfortranarray(FRAMES[0])
+        for view in (turned, FRAMES[0][::-1], FRAMES[0][..., ::-1]):
+            assert np.array_equal(plan.frame(view, 0), plan.frame(np.ascontiguousarray(view), 0))
+        mask = np.asfortranarray(FRAMES[0][..., 0] > 100)
+        assert np.array_equal(plan.mask(mask, 0), plan.mask(np.ascontiguousarray(mask), 0))
 
     def test_a_clip_without_end(self) -> None:
         with pytest.raises(TooLarge):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from auscult.cases.grouping import group_by_frame
+from auscult.cases.grouping import NaturalKey, group_by_frame, natural_key
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import UsageError
 from auscult.jobs.clip_tracks import filmed
@@ -49,9 +49,8 @@ def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[Part]
         )
     known = Counter(Path(frame_id(group[0], source)).stem for groups in clips.values() for group in groups)
     parts = []
-    for key, groups in clips.items():
-        if all(group[0].time_s is not None for group in groups):
-            groups.sort(key=lambda group: group[0].time_s or 0.0)
+    for key, members in clips.items():
+        groups = _in_order(members)
         parts += [
             Part(
                 id=frame_id(group[0], source),
@@ -114,7 +113,7 @@ def _audios(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[
         Part(
             id=names[path],
             kind="audio",
-            key=item.clip or names[path],
+            key=item.clip if item.clip and item.id in films else names[path],
             group=_group(item, source, films),
             path=path,
             name=f"audio/{_ending(names[path].partition(':')[2], '.wav', known)}",
@@ -127,6 +126,16 @@ def _audios(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[
 def _ending(name: str, ending: str, known: Mapping[str, int]) -> str:
     """A name with another ending, after its own where two files differ in that alone."""
     return f"{Path(name).stem}{ending}" if known.get(Path(name).stem, 0) <= 1 else f"{name}{ending}"
+
+
+def _in_order(groups: Sequence[list[Item]]) -> list[list[Item]]:
+    """The frames of a clip by their times, or by their names where not all have one, whatever the order of lines."""
+    timed = all(group[0].time_s is not None for group in groups)
+
+    def place(group: list[Item]) -> tuple[float, NaturalKey]:
+        return (group[0].time_s or 0.0) if timed else 0.0, natural_key(group[0].frame.as_posix())
+
+    return sorted(groups, key=place)
 
 
 def _rate(groups: Sequence[Sequence[Item]]) -> float:

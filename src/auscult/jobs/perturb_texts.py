@@ -66,7 +66,7 @@ def read_sentences(path: Path) -> Sentences:
         raise UsageError(f"byte {error.start + 1} is not UTF-8", expected="UTF-8", path=path) from error
     if path.suffix.lower() == ".csv":
         return _table(content, path)
-    lines = content.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
     found = [(number, Row(str(number), line)) for number, line in enumerate(lines, start=1)]
     return _checked(found, path=path, header=())
 

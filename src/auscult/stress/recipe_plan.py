@@ -167,31 +167,31 @@ class Plan:
         """Render one frame; pure.
 
         Args:
-            frame: Input frame ``frame_number(index)``, uint8 RGB (H, W, 3), C-contiguous; never written to.
+            frame: Input frame ``frame_number(index)``, uint8 RGB (H, W, 3); never written to.
             index: Number of the output frame, from 0.
 
         Returns:
             A new array of the same shape.
 
         Raises:
-            UsageError: The frame is of another size than was planned for, or the clip has no such frame.
+            UsageError: It is no such frame, of another size than was planned for, or the clip has none of that number.
         """
-        made = frame
-        for part, params, at in self._at(index, frame.shape[:2]):
+        made = given = _frame(frame)
+        for part, params, at in self._at(index, given.shape[:2]):
             made = frame_of(part.stressor, made, params, index=at)
-        return made if made is not frame else frame.copy()
+        return made if made is not given else given.copy()
 
     def mask(self, mask: Mask, index: int) -> Mask:
         """Where the pixels of a mask of input frame ``frame_number(index)`` went, bool (H, W).
 
         Raises:
-            UsageError: The mask is of another size than was planned for, or the clip has no such frame.
+            UsageError: It is no such mask, of another size than was planned for, or the clip has no such frame.
         """
-        made = mask
-        for part, params, at in self._at(index, mask.shape):
+        made = given = _mask(mask)
+        for part, params, at in self._at(index, given.shape):
             if isinstance(part.stressor, MovingStressor) and params.strength > 0.0:
                 made = part.stressor.move(made, params, index=at)
-        return made if made is not mask else mask.copy()
+        return made if made is not given else given.copy()
 
     def sound(self, sound: Samples, rate_hz: int, *, noise: Samples | None = None) -> Samples:
         """Render the sound.
@@ -267,6 +267,22 @@ class Plan:
             raise TooLarge(f"the clip has {most} frames", expected=f"at most {recipe_json.MOST_FRAMES}")
         if self.shot is not None and self.reel is not None and self.shot.frames != self.reel.frames:
             raise InputError(f"the clip has {self.shot.frames} frames and {self.reel.frames}", expected="one number")
+
+
+def _frame(frame: object) -> Frame:
+    """A frame, C-contiguous, as stressors take it: what is of another type or turned would come out wrong unnoticed."""
+    if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
+        told = f"{frame.dtype} {frame.shape}" if isinstance(frame, np.ndarray) else type(frame).__name__
+        raise UsageError(f"the frame is {told}", expected="uint8 RGB (H, W, 3)")
+    return np.ascontiguousarray(frame)
+
+
+def _mask(mask: object) -> Mask:
+    """A mask, C-contiguous."""
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.ndim != 2:
+        told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
+        raise UsageError(f"the mask is {told}", expected="bool (H, W)")
+    return np.ascontiguousarray(mask)
 
 
 def _within(index: int, frames: int) -> int:

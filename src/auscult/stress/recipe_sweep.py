@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Final
 
 from auscult.errors import UsageError
@@ -70,9 +71,10 @@ def recipe_of(names: Sequence[str], strength: float, *, schedule: Schedule, room
     strength = _UNTOLD if schedule.draws_levels else strength
     parts = [("-" if schedule.draws_types else "+").join(_labels(names, rooms))]
     if len(parts[0]) > _MOST_NAME:
-        parts = [f"{len(names)}_kinds"]
+        tag = blake2b("+".join(sorted(names)).encode(), digest_size=4).hexdigest()  # no two mixes share a folder
+        parts = [f"{len(names)}_kinds-{tag}"]
     if not schedule.draws_levels:
-        parts.append(f"{strength:g}")
+        parts.append(repr(float(strength) + 0.0).removesuffix(".0"))  # every digit, so that no two severities share one
     if schedule.moves:
         parts.append(f"dyn_{schedule.name}")
     steps = tuple(Step(name=name, strength=strength) for name in names)
@@ -88,9 +90,10 @@ def _rooms(room: str) -> tuple[str, ...]:
 
 
 def _mixes(kinds: str, rooms: tuple[str, ...]) -> list[tuple[str, ...]]:
-    if kinds.strip() == "all":
+    listed = _listed(kinds, "kinds")
+    if listed == ["all"]:
         return [(name,) for room in rooms for name in full_names(PAPER[room], [room])]
-    parts = [[one.strip() for one in mix.split("+")] for mix in _listed(kinds, "kinds")]
+    parts = [[one.strip() for one in mix.split("+")] for mix in listed]
     names = iter(full_names([one for mix in parts for one in mix], rooms))
     mixes = [tuple(next(names) for _ in mix) for mix in parts]
     if max(map(len, mixes)) > _MOST_STEPS:
@@ -134,7 +137,9 @@ def _labels(names: Sequence[str], rooms: Sequence[str]) -> list[str]:
     return labels
 
 
-def _listed(text: str, what: str) -> list[str]:
+def _listed(text: object, what: str) -> list[str]:
+    if not isinstance(text, str):
+        raise UsageError(f"{what} are {text!r:.60}", expected="text, with commas between several")
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
         raise UsageError(f"{what} are {text!r:.60}", expected="names with commas between them, none empty")

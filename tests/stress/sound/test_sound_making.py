@@ -69,6 +69,17 @@ def test_a_sound_that_will_do(name: str, case: str) -> None:
     assert given.tobytes() == before
 
 
+@pytest.mark.parametrize("case", GOOD)
+@pytest.mark.parametrize("name", ["gain", "time_mask", "background_noise"])
+def test_what_is_applied_is_what_is_told_and_replays(name: str, case: str) -> None:
+    given, rate_hz = GOOD[case]
+    told = sound.perturb(name, given, rate_hz=rate_hz, severity=4.5, seed=3, key="k")
+    made = sound.apply(name, given, rate_hz=rate_hz, severity=4.5, seed=3, key="k")
+    assert made.tobytes() == told.output.tobytes()
+    assert made.shape == told.output.shape == given.shape
+    assert sound.render(name, given, told.params, rate_hz=rate_hz).tobytes() == made.tobytes()
+
+
 @pytest.mark.parametrize("name", ["gain", *OURS])
 @pytest.mark.parametrize("kind", [np.int16, np.int32])
 def test_integers_are_scaled_by_their_range(name: str, kind: Any) -> None:

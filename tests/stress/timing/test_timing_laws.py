@@ -193,6 +193,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a rate of the sound in words": ({"rate_hz": "8000"}, "the rate of the sound is '8000' Hz"),
     "a rate of the sound beyond numbers": ({"rate_hz": 10**400}, "the rate of the sound is 1000"),
     "a mask that is none": ({"masks": [1]}, "a mask is int"),
+    "masks that are none": ({"masks": 5}, "masks are 5"),
+    "masks in words": ({"masks": "all"}, "masks are 'all'"),
     "an empty sound": ({"sound": np.zeros((1, 0), np.float32)}, "the sound is float32"),
     "a broken sound": ({"sound": np.full(9, np.nan, np.float32)}, "NaN"),
     "too strong": ({"severity": 6}, "severity"),

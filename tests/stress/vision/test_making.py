@@ -277,6 +277,21 @@ def test_masks_of_another_size_or_type_are_refused(mask: Any) -> None:
         perturb("brightness", PICTURE, masks=[mask])
 
 
+@pytest.mark.parametrize("name", ["brightness", "elastic_transform"])
+@pytest.mark.parametrize(
+    "given", [5, 0.5, True, "mask", {"dog": MASK}, np.array(1), MASK], ids=lambda one: str(type(one))
+)
+def test_what_is_no_list_of_masks_is_refused(name: str, given: Any) -> None:
+    with pytest.raises(UsageError, match="mask"):
+        perturb(name, PICTURE, masks=given)
+
+
+def test_masks_may_come_as_one_array() -> None:
+    made = perturb("brightness", PICTURE, masks=np.stack([MASK, ~MASK]))
+    assert made.truth.masks is not None
+    assert np.array_equal(np.stack(made.truth.masks), np.stack([MASK, ~MASK]))
+
+
 def test_boxes_of_a_clip_are_refused() -> None:
     with pytest.raises(UsageError, match="clip"):
         perturb("brightness", np.stack([PICTURE] * 2), boxes=[BOX])

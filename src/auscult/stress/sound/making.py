@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -21,6 +22,8 @@ ROOM = "sound"
 MOST_HZ = 768_000
 _MOST_CHANNELS = 64
 _EXPECTED = "float32 or float64 (samples,) or (channels, samples), at least one sample, all finite"
+_FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+_WHOLES = frozenset({np.dtype(np.int16), np.dtype(np.int32)})
 
 
 def apply(
@@ -57,7 +60,10 @@ def apply(
         >>> apply("gain", tone, rate_hz=8000, severity=2, seed=7).shape
         (8000,)
     """
-    return perturb(name, sound, rate_hz=rate_hz, severity=severity, seed=seed, key=key, noise=noise).output
+    stressor, given = load(name), opened(sound)
+    take = _take(given, rate_hz)
+    params = _chosen(stressor, take, severity=severity, seed=seed, key=key)
+    return rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise).reshape(sound.shape)
 
 
 def perturb(
@@ -75,17 +81,34 @@ def perturb(
     Returns:
         What was made, its parameters, and the spans that were silenced.
     """
-    stressor = load(name)
-    given = opened(sound)
-    rate = rate_of(rate_hz)
-    take = Take(samples=given.shape[1], channels=given.shape[0], rate_hz=rate)
-    rng = randomness.generator(seed, "stress", stressor.name, key)
-    params: Params = stressor.choose(rng, take, strength=strength_of(severity))
-    output = rendered(stressor, given, params, rate_hz=rate, noise=noise)
+    stressor, given = load(name), opened(sound)
+    take = _take(given, rate_hz)
+    params = _chosen(stressor, take, severity=severity, seed=seed, key=key)
+    output = rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise)
     silent: tuple[tuple[float, float], ...] = ()
     if silences(stressor) and params.strength > 0.0:
         silent = stressor.silent(params, take)
-    return Stressed(output=output.reshape(np.shape(sound)), params=params.as_json(), truth=Effect(silent_s=silent))
+    return Stressed(output=output.reshape(sound.shape), params=params.as_json(), truth=Effect(silent_s=silent))
+
+
+def _take(sound: Samples, rate_hz: object) -> Take:
+    """What is known of an opened sound.
+
+    Raises:
+        UsageError: The rate is none, or out of range.
+    """
+    return Take(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
+
+
+def _chosen(stressor: AnyStressor, take: Take, *, severity: float | str, seed: int, key: str) -> Params:
+    """What is drawn for a sound.
+
+    Raises:
+        UsageError: The severity is out of range.
+    """
+    rng = randomness.generator(seed, "stress", stressor.name, key)
+    params: Params = stressor.choose(rng, take, strength=strength_of(severity))
+    return params
 
 
 def render(
@@ -152,18 +175,19 @@ def opened(sound: object) -> Samples:
     """
     if not isinstance(sound, np.ndarray):
         raise UsageError(f"the sound is {type(sound).__name__}", expected=_EXPECTED)
-    told = f"{sound.dtype} {sound.shape}"
     if sound.ndim not in {1, 2} or 0 in sound.shape:
-        raise UsageError(f"the sound is {told}", expected=_EXPECTED)
-    if sound.dtype in {np.dtype(np.int16), np.dtype(np.int32)}:
+        raise UsageError(f"the sound is {sound.dtype} {sound.shape}", expected=_EXPECTED)
+    if sound.dtype in _WHOLES:
         sound = sound / float(-np.iinfo(sound.dtype).min)
-    elif sound.dtype not in {np.dtype(np.float32), np.dtype(np.float64)}:
-        raise UsageError(f"the sound is {told}", expected=_EXPECTED, hint="int16 and int32 will do as well")
+    elif sound.dtype not in _FLOATS:
+        raise UsageError(
+            f"the sound is {sound.dtype} {sound.shape}", expected=_EXPECTED, hint="int16 and int32 will do as well"
+        )
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told below
-        found = np.ascontiguousarray(np.atleast_2d(sound), dtype=np.float32)
+        found = np.ascontiguousarray(sound if sound.ndim == 2 else sound[None], dtype=np.float32)
         flat = found.reshape(-1)
         power = np.dot(flat, flat)  # one pass, where all is well
-    if not np.isfinite(power) and not np.isfinite(found).all():
+    if not math.isfinite(power) and not np.isfinite(found).all():
         raise UsageError("the sound holds NaN, infinity, or numbers beyond float32", expected=_EXPECTED)
     if found.shape[0] > _MOST_CHANNELS and found.shape[0] > found.shape[1]:
         raise UsageError(

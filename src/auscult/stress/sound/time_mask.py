@@ -61,13 +61,14 @@ class TimeMask:
     def render(self, sound: Samples, params: TimeMaskParams, *, rate_hz: int) -> Samples:
         """The sound with its pause."""
         start, end, fade = self._span(params, samples=sound.shape[1], rate_hz=rate_hz)
-        slope = np.linspace(1.0, 0.0, fade, dtype=np.float32)
         made = np.empty_like(sound)
         made[:, :start] = sound[:, :start]
-        made[:, start : start + fade] = sound[:, start : start + fade] * slope
-        made[:, start + fade : end - fade] = 0.0
-        made[:, end - fade : end] = sound[:, end - fade : end] * slope[::-1]
+        made[:, start:end] = 0.0
         made[:, end:] = sound[:, end:]
+        if fade:
+            falling, rising, slope = slice(start, start + fade), slice(end - fade, end), fading(fade)
+            np.multiply(sound[:, falling], slope, out=made[:, falling])
+            np.multiply(sound[:, rising], slope[::-1], out=made[:, rising])
         return made
 
     def silent(self, params: TimeMaskParams, take: Take) -> tuple[tuple[float, float], ...]:
@@ -83,6 +84,15 @@ class TimeMask:
         length = round(samples * (shortest + params.length_share * (longest - shortest)))
         start = round(params.place * (samples - length))
         return start, start + length, min(int(rate_hz * _FADE_S), int(length * _FADE_SHARE))
+
+
+def fading(samples: int) -> Samples:
+    """Factors from 1 to 0 on a straight line, float32 (samples,); ``numpy.linspace`` to the bit, at half the price."""
+    if samples < 2:
+        return np.ones(samples, dtype=np.float32)
+    made = np.arange(samples) * (-1.0 / (samples - 1)) + 1.0
+    made[-1] = 0.0
+    return made.astype(np.float32)
 
 
 STRESSOR: SoundStressor[TimeMaskParams] = TimeMask()

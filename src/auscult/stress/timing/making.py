@@ -21,6 +21,7 @@ from auscult.stress.sound.making import rate_of
 from auscult.stress.strength import strength_of
 from auscult.stress.timing.base import AnyStressor, Numbers, Reel, Times
 from auscult.stress.timing.hearing import retimed, unheard
+from auscult.stress.vision.pictures import masks_from
 from auscult.types import Mask, Samples, Stressed
 
 ROOM = "timing"
@@ -116,7 +117,7 @@ def perturb(
     times = np.arange(reel.frames) / reel.rate_fps
     heard = partial(heard_by, stressor, params)
     truth = Effect(
-        masks=None if masks is None else tuple(_mask(mask, clip)[numbers] for mask in masks),
+        masks=None if masks is None else tuple(_mask(mask, clip)[numbers] for mask in masks_from(masks)),
         frames=tuple(numbers.tolist()),
         silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / rate_of(rate_hz)),
         offset_s=tuple((numbers / reel.rate_fps - heard(times)).tolist()),

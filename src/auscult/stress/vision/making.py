@@ -17,7 +17,7 @@ from auscult.stress.loading import loaded
 from auscult.stress.params import Params
 from auscult.stress.strength import strength_of
 from auscult.stress.vision.base import AnyStressor, MovingStressor
-from auscult.stress.vision.pictures import Picture, boxes_from, opened
+from auscult.stress.vision.pictures import Picture, boxes_from, masks_from, opened
 from auscult.types import Box, Frame, Mask, Stressed
 
 ROOM = "vision"
@@ -161,7 +161,7 @@ def moved(
     Raises:
         UsageError: A mask is not of the image's size, a box is none, or boxes come with a clip.
     """
-    checked = [picture.mask(mask) for mask in masks or ()]
+    checked = [picture.mask(mask) for mask in masks_from(masks)]
     if boxes is not None and len(picture.frames) != 1:
         raise UsageError("boxes of a clip", expected="boxes of one picture", hint="give masks instead")
     whole = [] if boxes is None else boxes_from(boxes)

@@ -90,15 +90,29 @@ def opened(image: object, *, rate_fps: float = 25.0) -> Picture:
     raise UsageError(f"the image is {image.dtype} {image.shape}", expected=_EXPECTED)
 
 
+def masks_from(values: object) -> list[object]:
+    """Masks one by one, each still to be looked at; none where there are none.
+
+    Raises:
+        UsageError: It is no list of them.
+    """
+    return [] if values is None else _listed(values, "masks")
+
+
 def boxes_from(values: object) -> list[Box]:
     """Boxes of whole pixels, rounded outwards.
 
     Raises:
         UsageError: One of them is no (x0, y0, x1, y1) of finite numbers, or its end lies before its beginning.
     """
-    if not isinstance(values, Iterable):
-        raise UsageError(f"boxes are {values!r:.60}", expected="a list of boxes")
-    return [_box(value) for value in values]
+    return [_box(value) for value in _listed(values, "boxes")]
+
+
+def _listed(values: object, what: str) -> list[object]:
+    single = isinstance(values, str | bytes | dict) or (isinstance(values, np.ndarray) and values.ndim == 0)
+    if single or not isinstance(values, Iterable):
+        raise UsageError(f"{what} are {values!r:.60}", expected=f"a list of {what}")
+    return list(values)
 
 
 def _box(value: object) -> Box:

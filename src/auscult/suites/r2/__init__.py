@@ -13,6 +13,9 @@ tables       measures to tables
 cells        measures as plain values
 figures      measures to charts
 strips       what was done and what came of it, in pictures
+results      all that follows from the scores, and how it is written and laid out
+compare      records of several runs side by side
+inputs       what models are shown, as files
 run          the whole: cases, predictions, scores, tables, report
 ===========  ==================================================================
 """

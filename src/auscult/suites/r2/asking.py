@@ -50,7 +50,8 @@ def _each(cases: Sequence[R2Case], conditions: Sequence[Condition]) -> Iterator[
 
 def key_of(case: R2Case, condition: Condition, *, model: str, revision: str, seed: int) -> str:
     """Under what an answer is stored: everything that it follows from."""
-    drawn = None if condition.level == "clean" else [seed, case.id, condition.as_json()]
+    # The id also where nothing is drawn: one sentence may ask for two objects of a picture.
+    drawn = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
     return digest_json([case.digest, drawn, model, revision])
 
 

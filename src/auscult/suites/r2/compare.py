@@ -25,10 +25,10 @@ from auscult.suites.r2 import compare_tables as told
 from auscult.suites.r2.compare_joined import correlations_over, kind_means
 from auscult.suites.r2.compare_notes import notes_of
 from auscult.suites.r2.compare_reading import R2Record, labels_of, read_record
-from auscult.suites.r2.compare_results import Results, figures_of, results_of, sections_of
 from auscult.suites.r2.compare_sets import DataSet, data_sets
 from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.measures import Number
+from auscult.suites.r2.results import Results, figures_of, results_of, sections_of
 from auscult.suites.r2.tables import Index, metric_name
 
 COMMAND: Final = "compare r2"

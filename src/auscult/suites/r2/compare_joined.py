@@ -40,7 +40,7 @@ Parts: TypeAlias = Mapping[str, Sequence[Values]]
 def correlations_over(views: Mapping[str, View], metric: str) -> dict[str, Correlation]:
     """Room of the kinds to the correlation of their changes, over all models and data sets joined.
 
-    Rooms with fewer than two kinds are left out.
+    Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
 
     Args:
         views: The scores of each data set.
@@ -60,11 +60,11 @@ def correlations_over(views: Mapping[str, View], metric: str) -> dict[str, Corre
 
 
 def _changes(view: View, place: tuple[str, str], metric: str) -> dict[str, Values]:
-    """Each model's change of every sample; models that were not asked are left out."""
+    """Each model's change of every sample; baselines and models that were not asked are left out."""
     found: dict[str, Values] = {}
     for model in view.grid.models:
         static = static_of(view, model, place)
-        if static and view.grid.asked(model, CLEAN):
+        if static and view.grid.asked(model, CLEAN) and not is_baseline(model):
             found[model] = sample_changes(view.scores(model, static, metric))
     return found
 
@@ -113,12 +113,7 @@ def _columns(
         if any(levels.values()):
             yield ("level", *one), {name: found for name, found in levels.items() if found}
     for place in dict.fromkeys(place for part in sets for place in part.grid.groups()):
-        changes = {
-            part.name: [
-                values for model, values in _changes(part.view, place, metric).items() if not is_baseline(model)
-            ]
-            for part in sets
-        }
+        changes = {part.name: list(_changes(part.view, place, metric).values()) for part in sets}
         if any(changes.values()):
             yield ("apc", place[0], "", place[1]), {name: found for name, found in changes.items() if found}
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from auscult.errors import RecordError
 from auscult.suites.r2.compare_reading import R2Record
-from auscult.suites.r2.compare_results import Results
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.results import Results
 
 
 def notes_of(

@@ -12,8 +12,9 @@ from auscult.record.manifest import build as build_manifest
 from auscult.report.facts import facts_of
 from auscult.report.suite import SuitePage, render_suite
 from auscult.suites.r2.compare import COMMAND, R2Comparison, compare_r2
-from auscult.suites.r2.compare_results import write_parts
+from auscult.suites.r2.results import write_parts
 from auscult.suites.r2.scoring import FILE as SCORES
+from auscult.suites.r2.tables import is_baseline
 
 
 def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = False) -> R2Comparison:
@@ -65,10 +66,11 @@ def _manifest(folders: Sequence[Path], found: R2Comparison) -> dict[str, object]
 def _page(run: RunFolder, found: R2Comparison) -> SuitePage:
     first = found.sets[0]
     models = dict.fromkeys(model for one in found.sets for model in one.grid.models)
+    counted = [model for model in models if not is_baseline(model)] or list(models)
     clips = sum(len(set(one.grid.cases.values())) for one in found.sets)
     cases = sum(len(one.grid.cases) for one in found.sets)
     return SuitePage(
-        title=f"{first.grid.task.title.capitalize()}: {len(models)} models compared",
+        title=f"{first.grid.task.title.capitalize()}: {len(counted)} model{'' if len(counted) == 1 else 's'} compared",
         suite="r2",
         facts=(
             ("Models", ", ".join(models)),

@@ -11,12 +11,12 @@ from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.r2.cells import cells_json, summary_metrics
 from auscult.suites.r2.compare_joined import ALL
-from auscult.suites.r2.compare_results import Results
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.grid import Grid
 from auscult.suites.r2.measures import Number
 from auscult.suites.r2.relations import Ranks, correlation_table
+from auscult.suites.r2.results import Results
 from auscult.suites.r2.tables import (
     PERCENT,
     Index,

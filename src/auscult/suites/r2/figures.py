@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from auscult.errors import UsageError
 from auscult.media.drawing import Drawing
 from auscult.outcome import Undefined
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
@@ -137,7 +138,10 @@ def _kinds(index: Index) -> Iterator[Chart]:
 def _origin(group: str) -> str:
     if room_of(group) in {"masks", "timing"}:
         return {"masks": "first mask", "timing": "timing"}[room_of(group)]
-    return str(crew_of([group])[group].meta.origin)
+    try:
+        return str(crew_of([group])[group].meta.origin)
+    except UsageError:  # a plug-in's kind, in a record from a machine that has it
+        return "other"
 
 
 def _dynamics(index: Index) -> Iterator[Chart]:

@@ -3,52 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Final
 
-from markupsafe import Markup
-
-from auscult.media.drawing import to_markup, to_png, to_svg
 from auscult.record.folder import RunFolder
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.latex import table_csv, table_latex
-from auscult.report.suite import Example, Figure, Section, SuitePage, render_suite
-from auscult.report.tables import Table
+from auscult.report.suite import Example, Section, SuitePage, render_suite
 from auscult.suites.r2 import cells
-from auscult.suites.r2 import tables as shown
 from auscult.suites.r2.answers import Answers, answers_table
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.grid import Grid
-from auscult.suites.r2.measures import Number, View, numbers_of
-from auscult.suites.r2.relations import correlation_table, correlations_of, ranking_table, rankings_of
+from auscult.suites.r2.measures import Number, View
+from auscult.suites.r2.results import Results, results_of, sections_of, write_parts
 from auscult.suites.r2.strips import draw_strips
 from auscult.suites.registered import SuiteRun
-
-_BY_SPLIT = frozenset({"level", "apc", "apc_dynamic"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
-    """What follows from the scores.
-
-    Attributes:
-        view: The scores.
-        numbers: Every number.
-        tables: By file name.
-        charts: In order.
-        uninformative: Models that do not beat every baseline.
-    """
-
-    view: View
-    numbers: tuple[Number, ...]
-    tables: Mapping[str, Table]
-    charts: tuple[Chart, ...]
-    uninformative: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,70 +56,18 @@ def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
     Returns:
         Summary and tables.
     """
-    results = _results(outcome)
-    for name, table in results.tables.items():
-        run.write_json(f"tables/{name}.json", asdict(table))
-        run.write_text(f"tables/{name}.csv", table_csv(table))
-        run.write_text(f"tables/{name}.tex", table_latex(table))
-    run.write_json("cells.json", cells.cells_json(results.numbers))
-    run.write_text("cells.csv", cells.cells_csv(results.numbers))
-    for chart in results.charts:
-        run.write_text(f"figures/{chart.name}.svg", to_svg(chart.drawing))
-        run.write_bytes(f"figures/{chart.name}.png", to_png(chart.drawing), durable=False)
+    results = results_of(View(grid=outcome.grid, seed=outcome.seed))
+    tables = {**results.tables, "answers": answers_table(outcome.answers)}
+    write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
     summary = _summary(outcome, results.numbers)
     run.write_json("summary.json", summary.as_json())
     strips = draw_strips(run, results.view, outcome.cases, workers=outcome.workers)
-    run.write_text("report.html", render_suite(_page(run, outcome, results, strips=strips)))
+    sections = (*sections_of(tables, results.charts), *_pictures(strips))
+    run.write_text("report.html", render_suite(_page(run, outcome, results, sections=sections)))
     run.finish()
-    first = [table for name, table in results.tables.items() if name.startswith("general") and "__" not in name]
-    return SuiteRun(
-        out=run.path,
-        summary=summary,
-        tables=results.tables,
-        shown=(*first, *(results.tables[one] for one in ("floor", "answers") if one in results.tables)),
-    )
-
-
-def _results(outcome: Outcome) -> Results:
-    view = View(grid=outcome.grid, seed=outcome.seed)
-    splits = tuple(dict.fromkeys(outcome.grid.splits.values()))
-    numbers = numbers_of(view)
-    for split in splits if len(splits) > 1 else ():
-        numbers += tuple(
-            one
-            for one in numbers_of(View(grid=outcome.grid, seed=outcome.seed, split=split))
-            if one.measure in _BY_SPLIT
-        )
-    index = shown.Index(numbers)
-    metric = shown.main_metric(index)
-    correlations, ranks = correlations_of(view, metric), rankings_of(view, metric)
-    tables = _tables(outcome, index, splits=splits if len(splits) > 1 else ())
-    tables |= {f"correlation_{room}": correlation_table(room, found) for room, found in correlations.items()}
-    ranking = ranking_table(ranks)
-    return Results(
-        view=view,
-        numbers=numbers,
-        tables=tables if ranking is None else tables | {"ranking": ranking},
-        charts=tuple(charts_of(index, correlations=correlations, ranks=ranks, splits=splits)),
-        uninformative=shown.uninformative(index),
-    )
-
-
-def _tables(outcome: Outcome, index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
-    found: dict[str, Table | None] = {}
-    for group, part in index.groups():
-        if group in MIXES:
-            name = f"general_{group}" + ("" if part == "all" else f"_{part}")
-            found[name] = shown.general_table(index, group, part)
-            for split in splits:
-                found[f"{name}__{split}"] = shown.general_table(index, group, part, split=split)
-    found["floor"] = shown.floor_table(index)
-    found["kinds"] = shown.kinds_table(index)
-    found["breaking"] = shown.breaking_table(index)
-    found["differences"] = shown.difference_table(index)
-    found["dynamic"] = shown.dynamic_table(index)
-    found["answers"] = answers_table(outcome.answers)
-    return {name: table for name, table in found.items() if table is not None and table.rows}
+    first = [name for name in tables if name.startswith("general") and "__" not in name]
+    shown = [tables[name] for name in (*first, "floor", "answers") if name in tables]
+    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=tuple(shown))
 
 
 def _summary(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
@@ -169,7 +87,7 @@ def _summary(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
     )
 
 
-def _page(run: RunFolder, outcome: Outcome, results: Results, *, strips: Sequence[Example]) -> SuitePage:
+def _page(run: RunFolder, outcome: Outcome, results: Results, *, sections: Sequence[Section]) -> SuitePage:
     grid = outcome.grid
     models = ", ".join(grid.models)
     return SuitePage(
@@ -191,33 +109,11 @@ def _page(run: RunFolder, outcome: Outcome, results: Results, *, strips: Sequenc
             *([f"Expressions that refer to nothing, left out: {outcome.absent:,}."] if outcome.absent else []),
         ),
         links=(),
-        sections=_sections(results, strips),
+        sections=tuple(sections),
     )
 
 
-def _sections(results: Results, strips: Sequence[Example]) -> tuple[Section, ...]:
-    """General first, then kinds, then the rest; each table in the first section that its name fits."""
-    left_tables, left_charts = dict(results.tables), list(results.charts)
-    found = []
-    for name, title, lead, tables, charts in _PARTS:
-        mine = [left_tables.pop(one) for one in list(left_tables) if one.startswith(tables)]
-        drawn = [one for one in left_charts if one.name.startswith(charts)]
-        left_charts = [one for one in left_charts if one not in drawn]
-        figures = tuple(Figure(caption=one.caption, chart=Markup(to_markup(one.drawing))) for one in drawn)  # noqa: S704
-        if mine or figures:
-            found.append(Section(name=name, title=title, lead=lead, figures=figures, tables=tuple(mine)))
-    if strips:
-        lead = "The case that the first model loses most on. Tinted is its mask, the white line is the true outline."
-        found.append(Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips)))
-    return tuple(found)
-
-
-_PARTS: Final = (
-    ("general", "How much is lost", "", ("general", "floor"), ("curve", "seen")),
-    ("kinds", "Which perturbation does it", "Each kind alone, the same for every case.", ("kinds",), ("kinds",)),
-    ("dynamic", "Static and dynamic", "", ("dynamic",), ("dynamic",)),
-    ("alike", "Which perturbations harm alike", "", ("correlation",), ("correlation",)),
-    ("models", "Which model", "", ("ranking", "differences", "breaking"), ("ranks",)),
-    ("answers", "What was asked", "", ("",), ("",)),
-)
-"""Sections: anchor, title, lead, and how the names of their tables and charts begin."""
+def _pictures(strips: Sequence[Example]) -> list[Section]:
+    lead = "The case that the first model loses most on. Tinted is its mask, the white line is the true outline."
+    section = Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips))
+    return [section] if strips else []

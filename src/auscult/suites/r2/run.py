@@ -198,6 +198,7 @@ def _write_cases(run: RunFolder, cases: Sequence[R2Case]) -> None:
             {
                 "id": case.id, "clip": case.clip, "split": case.split, "text": case.query.text,
                 "frames": len(case.frames), "size": list(case.size), "digest": case.digest,
+                "truth": case.truth,
             }
             for case in cases
         ],
@@ -223,6 +224,7 @@ def _outcome(bench: Bench, asked: Asked, *, found: CaseList) -> Outcome:
         models=models,
         conditions=asked.conditions,
         failed=bench.failed,
+        truths={case.id: case.truth for case in found.cases},
     )
     stored = read_lines(bench.run.path / job.FILE)
     return Outcome(

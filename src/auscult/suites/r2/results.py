@@ -21,6 +21,7 @@ from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.measures import Number, View, numbers_of
 from auscult.suites.r2.relations import Ranks, correlation_table, correlations_of, ranking_table, rankings_of
 
+SPLITS: Final = ("seen", "unseen")
 _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 
@@ -51,7 +52,8 @@ class Results:
 
 def results_of(view: View) -> Results:
     """Everything that follows from the scores."""
-    splits = tuple(dict.fromkeys(view.grid.splits.values()))
+    # A source's own words, such as train and test, say nothing of what a model knows.
+    splits = tuple(one for one in SPLITS if one in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
     for split in parts:

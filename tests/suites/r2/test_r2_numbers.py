@@ -1,0 +1,303 @@
+"""From hand-made scores to numbers, against sums done by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auscult.errors import RecordError
+from auscult.models.spec import ModelSpec
+from auscult.outcome import Undefined
+from auscult.record.folder import open_run
+from auscult.record.manifest import build as build_manifest
+from auscult.suites.r2.answers import answers_of
+from auscult.suites.r2.asking import FILE, told_apart, with_earlier
+from auscult.suites.r2.conditions import Condition, conditions_of
+from auscult.suites.r2.grid import Grid, grid_of
+from auscult.suites.r2.measures import Number, View, numbers_of
+from auscult.suites.r2.tasks import task_rules
+
+CASES = ("a", "b", "c", "d", "e")
+CLIPS = {"a": "one", "b": "one", "c": "two", "d": "three", "e": "four"}
+CONDITIONS = conditions_of(
+    task_rules("rvos"), mixes=["mix"], kinds=["fog"], levels=["low", "medium", "high", "2", "dynamic"]
+)
+LEVELS = {"clean": 0.0, "low": 1.0, "2": 2.0, "medium": 3.0, "high": 5.0, "dynamic": 2.5}
+LOSS = {"m": 0.15, "n": 0.05}
+FAILED = ("m", "mix_high", "c")
+UNDEFINED = "e"
+
+
+def score(model: str, condition: Condition, case: str, metric: str) -> float:
+    """Falls by a model's own loss for each strength, from a start of each case's own."""
+    start = 0.8 + 0.02 * CASES.index(case) - (0.1 if metric == "F" else 0.0)
+    return start - LOSS[model] * LEVELS[condition.level]
+
+
+def key(model: str, condition: str, case: str) -> str:
+    return f"{model}/{condition}/{case}"
+
+
+def scored(model: str, condition: Condition, case: str, metric: str) -> dict[str, Any]:
+    value = None if case == UNDEFINED else score(model, condition, case, metric)
+    soft = {"threshold": "0.5"} if model == "n" else {}
+    return {
+        "id": case,
+        "metric": metric,
+        "value": value,
+        "outcome": "undefined" if value is None else "scored",
+        "reason": None,
+        "signature": {"task": "rvos", "metric": metric, **soft, "version": "0"},
+        "key": key(model, condition.name, case),
+        "model": model,
+        "condition": condition.name,
+        "both_px": 3,
+        "either_px": 4,
+    }
+
+
+ROWS = [
+    scored(model, condition, case, metric)
+    for model in LOSS
+    for condition in CONDITIONS
+    for case in CASES
+    for metric in ("J", "F")
+    if (model, condition.name, case) != FAILED
+]
+VALID = {
+    key(model, condition.name, case): (model, condition.name, case)
+    for model in LOSS
+    for condition in CONDITIONS
+    for case in CASES
+}
+
+
+def grid(rows: list[dict[str, Any]] = ROWS, **more: Any) -> Grid:
+    return grid_of(
+        rows,
+        task=task_rules("rvos"),
+        valid=VALID,
+        cases={case: (clip, "seen" if clip == "one" else "unseen") for case, clip in CLIPS.items()},
+        models=tuple(LOSS),
+        conditions=CONDITIONS,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def numbers() -> tuple[Number, ...]:
+    return numbers_of(View(grid=grid(), seed=0))
+
+
+def number(numbers: tuple[Number, ...], **fields: str) -> Number:
+    (found,) = [one for one in numbers if all(getattr(one, name) == value for name, value in fields.items())]
+    return found
+
+
+def mean(model: str, condition: Condition, metric: str, cases: str) -> float:
+    return float(np.mean([score(model, condition, case, metric) for case in cases]))
+
+
+def test_levels(numbers: tuple[Number, ...]) -> None:
+    for model in LOSS:
+        for condition in CONDITIONS:
+            cases = "abd" if (model, condition.name) == FAILED[:2] else "abcd"
+            fields = {"model": model, "group": condition.group, "level": condition.level, "measure": "level"}
+            for metric in ("J", "F"):
+                one = number(numbers, metric=metric, **fields)
+                assert one.value == pytest.approx(mean(model, condition, metric, cases))
+                assert one.counts is not None
+                assert (one.counts.n, one.counts.failed, one.counts.undefined) == (len(cases), 4 - len(cases), 1)
+                assert one.ends is not None
+                assert one.ends[0] <= (one.value or 0) <= one.ends[1]
+            both = number(numbers, metric="J&F", **fields)
+            assert both.value == pytest.approx(
+                (mean(model, condition, "J", cases) + mean(model, condition, "F", cases)) / 2
+            )
+
+
+@pytest.mark.parametrize("group", ["mix", "vision.fog.v1"])
+@pytest.mark.parametrize("model", list(LOSS))
+def test_changes(numbers: tuple[Number, ...], model: str, group: str) -> None:
+    """APC over low, medium and high, whatever else was measured; on the cases scored clean and at all three."""
+    fields = {"model": model, "group": group, "metric": "J"}
+    apc = number(numbers, measure="apc", **fields)
+    change = -LOSS[model] * 3.0
+    assert apc.value == pytest.approx(change)
+    assert apc.counts is not None
+    lost = (model, group) == ("m", "mix")
+    assert (apc.counts.n, apc.counts.failed, apc.counts.undefined) == (3 if lost else 4, int(lost), 1)
+    clean = mean(model, CONDITIONS[0], "J", "abd" if lost else "abcd")
+    relative = number(numbers, measure="apc_relative", **fields)
+    assert relative.value == pytest.approx(-change / clean)
+    dynamic = number(numbers, measure="apc_dynamic", **fields)
+    assert dynamic.value == pytest.approx(-LOSS[model] * 2.5)
+    gap = number(numbers, measure="dynamic_gap", **fields)
+    assert gap.value == pytest.approx(LOSS[model] * 0.5)
+    breaking = number(numbers, measure="breaking", **fields)
+    at = clean / 2 / LOSS[model]
+    assert breaking.value == (pytest.approx(at) if at <= 5 else None)
+
+
+def test_differences(numbers: tuple[Number, ...]) -> None:
+    one = number(numbers, measure="apc_difference", model="m - n", metric="J", group="mix")
+    assert one.value == pytest.approx(-0.3)
+    assert one.counts is not None
+    assert (one.counts.n, one.counts.failed) == (3, 1)
+    high = number(numbers, measure="difference", model="m - n", metric="J", group="mix", level="high")
+    assert high.value == pytest.approx(-0.5)
+    assert high.counts is not None
+    assert (high.counts.n, high.counts.failed, high.counts.undefined) == (3, 1, 1)
+
+
+def test_splits() -> None:
+    made = numbers_of(View(grid=grid(), seed=0, split="seen"))
+    one = number(made, measure="level", model="n", metric="J", group="clean")
+    assert one.value == pytest.approx(mean("n", CONDITIONS[0], "J", "ab"))
+    assert one.split == "seen"
+
+
+def test_every_number_is_the_same_again_and_any_order_of_rows_will_do() -> None:
+    first = numbers_of(View(grid=grid(), seed=3))
+    again = numbers_of(View(grid=grid(list(reversed(ROWS))), seed=3))
+    assert [(one.value, one.ends) for one in first] == [(one.value, one.ends) for one in again]
+
+
+class TestGrid:
+    def test_rows_of_another_state_are_passed_over(self) -> None:
+        strange = {**ROWS[0], "key": "another", "value": 0.0}
+        assert grid([*ROWS, strange]).cells == grid().cells
+
+    def test_the_last_row_of_a_place_holds(self) -> None:
+        row = ROWS[0]
+        undefined = {**row, "value": None, "outcome": "undefined"}
+        cell = grid([row, undefined]).cell("m", "clean", "J")
+        assert (cell.values, cell.undefined) == ({}, {"a"})
+        cell = grid([undefined, {**row, "value": 0.25}]).cell("m", "clean", "J")
+        assert (cell.values, cell.undefined) == ({"a": 0.25}, set())
+
+    def test_scores_of_another_truth_are_passed_over(self) -> None:
+        rows = [{**ROWS[0], "truth": "old"}, {**ROWS[1], "truth": "new"}]
+        found = grid(rows, truths={"a": "new"})
+        assert found.cell("m", "clean", "J").values == {}
+        assert set(found.cell("m", "clean", "F").values) == {"a"}
+
+    def test_order_and_groups(self) -> None:
+        found = grid()
+        assert found.groups() == (("mix", "all"), ("vision.fog.v1", "all"))
+        assert [one.level for one in found.of_group("mix")] == ["low", "2", "medium", "high", "dynamic"]
+        assert found.asked("m", "mix_low")
+        assert not found.asked("m", "mix_4")
+        assert found.splits["a"] == "seen"
+        assert found.pixels["m", "clean"]["a"] == (3, 4)
+
+    def test_a_condition_under_which_everything_failed_was_asked(self) -> None:
+        rows = [row for row in ROWS if row["key"] in VALID and VALID[row["key"]][:2] != ("m", "mix_high")]
+        assert not grid(rows).asked("m", "mix_high")
+        found = grid(rows, failed=[("m", "mix_high", case) for case in CASES])
+        assert found.asked("m", "mix_high")
+        apc = number(numbers_of(View(grid=found, seed=0)), measure="apc", model="m", metric="J", group="mix")
+        assert apc.value is None
+        assert apc.counts is not None
+        assert (apc.counts.n, apc.counts.failed) == (0, 5)
+
+    def test_signatures_are_each_models_own(self) -> None:
+        found = grid()
+        assert "threshold" not in found.signature("m", "J")
+        assert found.signature("n", "J")["threshold"] == "0.5"
+        assert found.signature("n", "J&F")["metric"] == "mean of J and F"
+        assert found.signature("m - n", "J")["metric"] == "J"
+        assert found.signature("m", "nothing") == {}
+
+
+def test_no_case_has_a_score() -> None:
+    made = numbers_of(View(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
+    for one in made:
+        assert isinstance(one.outcome, Undefined)
+        assert one.value is None
+    assert any(one.measure == "level" for one in made)
+
+
+class TestAnswers:
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "key": key("m", "clean", case),
+                "counts": ["x"] * 4,
+                "seconds": 0.4 * (1 + place),
+                "preparing_s": 0.04,
+                "overhead_s": 0.004,
+                "threshold": 0.5,
+            }
+            for place, case in enumerate("abc")
+        ]
+
+    def test_counts_and_times(self) -> None:
+        rows = [*self.rows(), self.rows()[0], {**self.rows()[0], "key": "another state"}]
+        lost = [("m", "clean", "d"), ("m", "clean", "c")]  # the second has an answer that cannot be scored
+        told = answers_of(rows, valid=VALID, models=("m", "n"), failed=lost)["m"]
+        assert (told.asked, told.answered, told.failed, told.frames) == (4, 3, 2, 12)
+        assert told.model_ms == pytest.approx(200.0)
+        assert told.preparing_ms == pytest.approx(10.0)
+        assert told.overhead_ms == pytest.approx(1.0)
+        assert told.threshold == 0.5
+
+    def test_a_model_without_answers(self) -> None:
+        told = answers_of(self.rows(), valid=VALID, models=("m", "n"), failed=[("n", "clean", "a")])["n"]
+        assert (told.asked, told.answered, told.failed, told.model_ms, told.threshold) == (1, 0, 1, None, None)
+
+
+def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition, ...]) -> tuple[list[str], list[str]]:
+    specs = [
+        ModelSpec(given=name, kind="registered", name=name, target=name, revision=revision)
+        for name, revision in models.items()
+    ]
+    manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
+    with open_run(folder, manifest, overwrite=False) as run:
+        asked = with_earlier(run, specs, conditions)
+    return [f"{name} {revision}" for name, revision in asked.models.items()], [one.name for one in asked.conditions]
+
+
+def test_what_was_asked_before_is_kept(tmp_path: Path) -> None:
+    low, high = (conditions_of(task_rules("vos"), mixes=(), kinds=["fog"], levels=[level]) for level in ("low", "high"))
+    assert listed(tmp_path / "o", {"m": "1"}, low) == (["m 1"], ["clean", "fog_low"])
+    assert listed(tmp_path / "o", {"n": "1"}, high) == (["n 1", "m 1"], ["clean", "fog_low", "fog_high"])
+    assert listed(tmp_path / "o", {"m": "2"}, low) == (["m 2", "n 1"], ["clean", "fog_low", "fog_high"])
+
+
+def named(folder: Path, *models: tuple[str, str]) -> list[str]:
+    """Names of models by (where it was found, revision), all called ``m``; the folder remembers them."""
+    specs = [ModelSpec(given="m", kind="callable", name="m", target=target, revision=code) for target, code in models]
+    manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
+    with open_run(folder, manifest, overwrite=False) as run:
+        specs = list(told_apart(run, specs))
+        with_earlier(run, specs, CONDITIONS)
+    return [one.name for one in specs]
+
+
+def test_a_model_keeps_its_name_from_command_to_command(tmp_path: Path) -> None:
+    out = tmp_path / "o"
+    assert named(out, ("a.py", "1"), ("b.py", "2")) == ["m", "m~2"]
+    assert named(out, ("b.py", "2")) == ["m~2"]
+    assert named(out, ("b.py", "3"), ("a.py", "1")) == ["m~2", "m"]  # changed, and in another order
+    assert named(out, ("c.py", "4")) == ["m~3"]
+    assert named(out, ("moved.py", "1")) == ["m"]  # the same code, from elsewhere
+    assert named(out, ("moved.py", "5")) == ["m"]
+    assert named(tmp_path / "p", ("a.py", "1"), ("a.py", "1")) == ["m", "m~2"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"models": [], "conditions": []}', json.dumps({"models": {}, "conditions": [{"name": "x"}]})],
+    ids=["empty", "list", "object", "no models", "half a condition"],
+)
+def test_a_damaged_list_of_what_was_asked(tmp_path: Path, content: str) -> None:
+    listed(tmp_path / "o", {"m": "1"}, CONDITIONS)
+    (tmp_path / "o" / FILE).write_text(content)
+    with pytest.raises(RecordError, match="what was asked is damaged"):
+        listed(tmp_path / "o", {"m": "1"}, CONDITIONS)

@@ -1,0 +1,366 @@
+"""``auscult run r2`` from one end to the other, on a handful of tiny clips: what the record says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+from r2_material import (
+    MODEL,
+    asked,
+    block,
+    calls,
+    clip,
+    clips,
+    model_file,
+    photographs,
+    picture,
+    rows,
+    scores,
+    sounding,
+    spoken,
+)
+
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_labels, write_mask
+from auscult.suites.registered import SuiteRun, run
+from small_inputs import auscult
+
+SOURCES = {"ris": photographs, "vos": clips, "rvos": spoken, "avs": sounding}
+MAIN = {"ris": "IoU", "vos": "J", "rvos": "J", "avs": "J"}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("r2")
+
+
+@pytest.fixture(scope="module", params=list(SOURCES))
+def done(request: pytest.FixtureRequest, home: Path) -> tuple[str, SuiteRun, Path]:
+    """A run of one task with four models, one of which fails on every case, one on cases of five frames."""
+    task = request.param
+    data = SOURCES[task](home / task / "data")
+    file = model_file(home / task)
+    models = [f"{file}:{name}" for name in ("colour", "nothing", "soft", "unsizely")]
+    return task, asked(data, home / task / "out", task, *models), file
+
+
+def test_the_record_is_whole(done: tuple[str, SuiteRun, Path]) -> None:
+    task, made, _ = done
+    names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
+    assert {
+        "asked.json",
+        "cases.jsonl",
+        "cells.csv",
+        "cells.json",
+        "errors.jsonl",
+        "predictions.jsonl",
+        "report.html",
+        "manifest.json",
+        "scores.jsonl",
+        "summary.json",
+        "tables/answers.csv",
+        "tables/general_mix.json",
+        "tables/general_mix.tex",
+    } <= names
+    assert any(name.startswith("figures/") and name.endswith(".svg") for name in names)
+    assert json.loads((made.out / "summary.json").read_text()) == json.loads(json.dumps(made.summary.as_json()))
+    assert made.summary.n == made.summary.ok + made.summary.failed
+    assert task in (made.out / "manifest.json").read_text()
+
+
+def test_a_perfect_model_scores_one_and_an_empty_one_what_the_protocol_says(done: tuple[str, SuiteRun, Path]) -> None:
+    task, made, _ = done
+    perfect = scores(made.out, MAIN[task], model="mine.colour")
+    assert len(perfect) == {"ris": 4, "vos": 2, "rvos": 2, "avs": 2}[task]
+    assert list(perfect.values()) == pytest.approx([1.0] * len(perfect))
+    nothing = scores(made.out, MAIN[task], model="mine.nothing")
+    # the last of five frames is silent, where an empty mask is right
+    assert list(nothing.values()) == pytest.approx([0.2 if task == "avs" else 0.0] * len(nothing))
+
+
+def test_soft_masks_say_their_threshold(done: tuple[str, SuiteRun, Path]) -> None:
+    task, made, _ = done
+    for row in rows(made.out, "scores.jsonl"):
+        if row["outcome"] == "scored":
+            assert row["signature"]["task"] == task
+            assert "frames" in row["signature"]
+            assert (str(row["signature"].get("threshold")) == "0.5") == (row["model"] == "mine.soft"), row["signature"]
+    assert list(scores(made.out, MAIN[task], model="mine.soft").values()) == pytest.approx(
+        list(scores(made.out, MAIN[task], model="mine.colour").values())
+    )
+
+
+def test_what_failed_is_counted_and_in_no_mean(done: tuple[str, SuiteRun, Path]) -> None:
+    _, made, _ = done
+    cases = {row["id"] for row in rows(made.out, "cases.jsonl")}
+    errors = [row for row in rows(made.out, "errors.jsonl") if "mine.unsizely" in row["error"]]
+    assert {row["id"] for row in errors} == cases
+    assert len(errors) == 2 * len(cases)
+    assert all("(2, 3, 3)" in row["error"] and row["stage"] == "predict" and row["path"] for row in errors)
+    assert not [row for row in rows(made.out, "scores.jsonl") if row["model"] == "mine.unsizely"]
+    assert made.summary.failed == len(errors)
+    assert "mine.unsizely" in (made.out / "tables/answers.csv").read_text()
+
+
+def test_predictions_tell_their_times(done: tuple[str, SuiteRun, Path]) -> None:
+    _, made, _ = done
+    told = rows(made.out, "predictions.jsonl")
+    assert min(row[name] for row in told for name in ("seconds", "preparing_s", "overhead_s")) >= 0.0
+    assert median(row["overhead_s"] / len(row["counts"]) for row in told) < 0.010, "over 10 ms a frame beside the model"
+
+
+def test_the_guidance_reaches_the_model(done: tuple[str, SuiteRun, Path]) -> None:
+    task, _, file = done
+    for call in calls(file):
+        assert (call["text"] is not None) == (task in {"ris", "rvos"})
+        assert (call["sound"] is not None) == (call["rate_hz"] is not None) == (task == "avs")
+        assert (call["first_mask"] is not None) == (task == "vos")
+        assert call["shape"][1:] == [48, 64, 3]
+
+
+def test_one_bad_case_costs_itself(tmp_path: Path) -> None:
+    data = clips(tmp_path / "data", five=5, six=6)
+    file = model_file(tmp_path)
+    made = asked(data, tmp_path / "out", "vos", f"{file}:picky", f"{file}:colour", mixes=())
+    assert scores(made.out, "J", model="mine.picky") == {"six#1": 1.0}
+    assert scores(made.out, "J", model="mine.colour") == {"five#1": 1.0, "six#1": 1.0}
+    errors = rows(made.out, "errors.jsonl")
+    assert {row["id"] for row in errors} == {"five#1"}
+    assert all("five frames are too many" in row["error"] for row in errors)
+    assert made.summary.failed == 1
+    cell = next(
+        one
+        for one in json.loads((made.out / "cells.json").read_text())
+        if (one["model"], one["metric"], one["measure"], one["group"]) == ("mine.picky", "J", "level", "clean")
+    )
+    assert (cell["value"], cell["n"], cell["failed"]) == (1.0, 1, 1)
+
+
+class TestAgain:
+    """A folder is asked only what it lacks."""
+
+    @pytest.fixture
+    def first(self, tmp_path: Path) -> tuple[Path, Path, Path]:
+        data, file, out = clips(tmp_path / "data"), model_file(tmp_path), tmp_path / "out"
+        asked(data, out, "vos", f"{file}:colour")
+        assert len(calls(file)) == 4
+        return data, file, out
+
+    def test_only_what_is_missing(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        before = (out / "scores.jsonl").read_bytes(), scores(out, "J")
+        asked(data, out, "vos", f"{file}:colour")
+        assert len(calls(file)) == 4
+        assert (out / "scores.jsonl").read_bytes() == before[0]
+        asked(data, out, "vos", f"{file}:colour", levels=("low", "5"), kinds="fog")  # fog twice, the mix at 5
+        assert len(calls(file)) == 4 + 2 * 3
+        made = asked(data, out, "vos", f"{file}:nothing", levels=("high",))  # the first model stays in the tables
+        assert [call["model"] for call in calls(file)[10:]] == ["nothing"] * 4
+        assert {"mine.colour", "mine.nothing"} <= set(json.loads((out / "asked.json").read_text())["models"])
+        assert "mine.colour" in (out / "tables/general_mix.csv").read_text()
+        assert made.summary.failed == 0
+        assert len({row["key"] for row in rows(out, "predictions.jsonl")}) == len(rows(out, "predictions.jsonl"))
+
+    def test_a_killed_run_goes_on(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        told = {row["key"]: row["value"] for row in rows(out, "scores.jsonl") if row["metric"] == "J"}
+        lines = (out / "predictions.jsonl").read_bytes().splitlines(keepends=True)
+        mine = [at for at, one in enumerate(lines) if b'"mine.colour"' in one]
+        lines = [one for at, one in enumerate(lines) if at not in mine[2:]] + [lines[mine[3]][:60]]
+        (out / "predictions.jsonl").write_bytes(b"".join(lines))
+        (out / "scores.jsonl").unlink()
+        asked(data, out, "vos", f"{file}:colour")
+        assert len(calls(file)) == 6
+        assert {row["key"]: row["value"] for row in rows(out, "scores.jsonl") if row["metric"] == "J"} == told
+
+    def test_scores_are_made_again_without_a_model(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        told = sorted(json.dumps(row, sort_keys=True) for row in rows(out, "scores.jsonl"))
+        (out / "scores.jsonl").unlink()
+        asked(data, out, "vos", f"{file}:colour")
+        assert len(calls(file)) == 4
+        assert sorted(json.dumps(row, sort_keys=True) for row in rows(out, "scores.jsonl")) == told
+
+    def test_a_changed_model_is_asked_again(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        file.write_text(MODEL.replace("return red(frames)\n\n\ndef nothing", "return ~red(frames)\n\n\ndef nothing"))
+        made = asked(data, out, "vos", f"{file}:colour")
+        assert len(calls(file)) == 8
+        assert made.summary.metrics["mine.colour/clean/clean/J"]["value"] == 0.0
+
+    def test_a_changed_frame_is_asked_again(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        frame = picture(block(2))
+        frame[0, 0] = 7
+        write_frame(data / "one/frames/00002.png", frame)
+        asked(data, out, "vos", f"{file}:colour")
+        assert len(calls(file)) == 6  # clean and mixed, of the one clip
+
+
+def test_a_model_that_does_not_load_costs_itself(tmp_path: Path) -> None:
+    data = clips(tmp_path / "data", one=4)
+    good, bad = model_file(tmp_path), model_file(tmp_path, "bad.py", "raise ValueError('no weights here')\n")
+    made = asked(data, tmp_path / "out", "vos", f"{bad}:predict", f"{good}:colour")
+    assert scores(made.out, "J", model="mine.colour") == {"one#1": 1.0}
+    assert "no weights here" in (made.out / "errors.jsonl").read_text()
+    assert made.summary.failed == 2
+
+
+@pytest.mark.slow
+def test_what_a_worker_process_does_is_the_same(tmp_path: Path) -> None:
+    data, file = clips(tmp_path / "data", five=5, six=6), model_file(tmp_path)
+    told = []
+    for workers in (0, 2):
+        out = tmp_path / f"out{workers}"
+        asked(data, out, "vos", f"{file}:picky", kinds=["elastic_transform", "dropped_frames"], workers=workers)
+        told.append(sorted((row["key"], row["metric"], row["value"]) for row in rows(out, "scores.jsonl")))
+        assert {row["id"] for row in rows(out, "errors.jsonl")} == {"five#1"}
+    assert told[0] == told[1]
+
+
+def test_the_command(tmp_path: Path) -> None:
+    data, file, out = clips(tmp_path / "data", one=5), model_file(tmp_path), tmp_path / "out"
+    words = ["run", "r2", "--task", "vos", "--data", data, "--out", out, "--workers", "1", "--quiet"]
+    words += ["--severity", "low", "--perturb", "none"]
+    told = auscult(*words, "--model", f"{file}:colour", "--model", f"{file}:picky", "--json")
+    assert told.code == 1  # the one clip has five frames
+    assert json.loads(told.out)["failed"] == 1
+
+
+@pytest.mark.slow
+def test_the_command_in_words(tmp_path: Path) -> None:
+    data, file, out = clips(tmp_path / "data", one=5), model_file(tmp_path), tmp_path / "out"
+    words = ["run", "r2", "--task", "vos", "--data", data, "--out", out, "--workers", "1", "--quiet"]
+    words += ["--model", f"{file}:colour", "--model", f"{file}:picky", "--max-failed", "5"]
+    told = auscult(*words)
+    assert told.code == 0
+    assert "mine.colour" in told.out
+    assert "report.html" in told.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["ris", "vos", "rvos", "avs"])
+def test_scenes_are_made_for_a_run(tmp_path: Path, task: str) -> None:
+    """Generated scenes hold what every task needs; the same command again makes and asks nothing."""
+    models = ["baseline.centre_box", "baseline.full_frame"]
+    made = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=2)
+    assert made.summary.failed == 0
+    cases = rows(made.out, "cases.jsonl")
+    assert len({row["clip"] for row in cases}) == 2
+    assert all((row["text"] is not None) == (task in {"ris", "rvos"}) for row in cases)
+    assert {row["frames"] for row in cases} == {1} if task == "ris" else min(row["frames"] for row in cases) > 2
+    size = (made.out / "predictions.jsonl").stat().st_size
+    again = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=2)
+    assert again.summary == made.summary
+    assert (made.out / "predictions.jsonl").stat().st_size == size
+
+
+def predicted(folder: Path, condition: str, case: str, frames: int) -> None:
+    for place in range(frames):
+        write_mask(folder / condition / case / f"{place:05d}.png", block(place))
+
+
+def test_predictions_of_a_folder(tmp_path: Path) -> None:
+    data = clips(tmp_path / "data", one=5, two=6)
+    home = tmp_path / "my masks"
+    predicted(home, "clean", "one#1", 5)
+    predicted(home, "clean", "two#1", 6)
+    predicted(home, "fog_low", "one#1", 5)
+    predicted(home, "fog_low", "two#1", 5)  # one is missing
+    made = asked(data, tmp_path / "out", "vos", f"predictions:{home}", mixes=(), kinds="fog")
+    name = next(name for name in json.loads((made.out / "asked.json").read_text())["models"] if "predictions" in name)
+    assert scores(made.out, "J", model=name) == {"one#1": 1.0, "two#1": 1.0}
+    assert scores(made.out, "J", "fog_low", model=name) == {"one#1": 1.0}
+    (error,) = [row for row in rows(made.out, "errors.jsonl") if name in row["error"]]
+    assert error["id"] == "two#1"
+    assert error["path"].endswith("fog_low/two#1/00005.png")
+    predicted(home, "fog_low", "two#1", 6)
+    made = asked(data, tmp_path / "out", "vos", f"predictions:{home}", mixes=(), kinds="fog")
+    assert made.summary.failed == 0
+
+
+def test_names_that_hurt(tmp_path: Path) -> None:
+    """Ids with slashes are folders; ids that leave the folder find nothing, and nothing is read elsewhere."""
+    data = tmp_path / "data"
+    names = ["a/b c", "..", "a/../../x", "ünï ☂", "-rf"]
+    lines: list[dict[str, Any]] = []
+    for place, name in enumerate(names):
+        write_frame(data / f"{place}.png", picture(block(place)))
+        write_mask(data / f"{place}-mask.png", block(place))
+        lines.append({"id": name, "frame": f"{place}.png", "mask": f"{place}-mask.png", "text": "the red block"})
+    (data / "items.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    home = tmp_path / "masks"
+    write_mask(home / "clean/a/b c/0.png", block(0))
+    write_mask(home / "clean/ünï ☂.png", block(3))
+    write_mask(tmp_path / "x.png", block(2))
+    write_mask(home / "clean/-rf/4.png", block(4))
+    made = asked(data, tmp_path / "out", "ris", f"predictions:{home}", mixes=())
+    found = scores(made.out, "IoU", model="predictions.masks")
+    assert {name: value for name, value in found.items() if value == 1.0}.keys() == set(found)
+    assert set(found) == {"a/b c", "ünï ☂", "-rf"}
+    assert {row["id"] for row in rows(made.out, "cases.jsonl")} == set(found)
+    assert sorted(row["line"] for row in rows(made.out, "errors.jsonl")) == [2, 3]
+
+
+def test_models_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    data = clips(tmp_path / "data", one=4)
+    here, there = model_file(tmp_path / "a"), model_file(tmp_path / "b", text=MODEL + "\n")
+    made = asked(data, tmp_path / "out", "vos", f"{here}:colour", f"{there}:colour", mixes=())
+    assert set(scores(made.out, "J", model="mine.colour~2")) == {"one#1"}
+    assert (len(calls(here)), len(calls(there))) == (1, 1)
+
+
+def test_two_cases_that_ask_the_very_same(tmp_path: Path) -> None:
+    """One sentence for two objects of one photograph: the answer is one, the truths are two."""
+    data, file = tmp_path / "data", model_file(tmp_path)
+    write_frame(data / "frames/p.png", picture(block(1)))
+    write_mask(data / "masks/left.png", block(1))
+    write_mask(data / "masks/right.png", np.roll(block(1), 30, axis=1))
+    lines = [
+        {"id": name, "frame": "frames/p.png", "mask": f"masks/{name}.png", "text": "the block"}
+        for name in ("left", "right")
+    ]
+    (data / "items.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    made = asked(data, tmp_path / "out", "ris", f"{file}:colour", mixes=())
+    assert scores(made.out, "IoU", model="mine.colour") == {"left": 1.0, "right": pytest.approx(0.0, abs=0.01)}
+    assert made.summary.failed == 0
+
+
+def test_a_split_and_an_object_that_comes_late(tmp_path: Path) -> None:
+    data, file = tmp_path / "data", model_file(tmp_path)
+    clip(data / "late", 6, hidden=(0, 1))
+    clip(data / "never", 4, hidden=(0, 1, 2, 3))
+    clip(data / "short", 2)
+    made = asked(data, tmp_path / "out", "vos", f"{file}:colour", mixes=())
+    cases = {row["id"]: row["frames"] for row in rows(made.out, "cases.jsonl")}
+    assert cases == {"late#1": 4, "short#1": 2}
+    assert scores(made.out, "J", model="mine.colour") == {"late#1": 1.0, "short#1": None}
+    short = next(row for row in rows(made.out, "scores.jsonl") if row["id"] == "short#1")
+    assert (short["outcome"], short["reason"]) == ("undefined", "no frame is left to score")
+    assert made.summary.undefined >= 1
+    (error,) = rows(made.out, "errors.jsonl")
+    assert (error["id"], error["stage"]) == ("never", "case")
+    assert made.summary.failed == len(json.loads((made.out / "asked.json").read_text())["models"])
+    shutil.rmtree(data / "late")
+    made = asked(data, tmp_path / "out2", "vos", f"{file}:colour")  # nothing at all to score
+    assert set(scores(made.out, "J", model="mine.colour").values()) == {None}
+    assert made.summary.metrics["mine.colour/clean/clean/J"]["value"] is None
+
+
+def test_material_at_fault_costs_itself(tmp_path: Path) -> None:
+    data, file = tmp_path / "data", model_file(tmp_path)
+    for name in ("good", "unequal", "damaged", "truth"):
+        clip(data / name, 4)
+    write_frame(data / "unequal/frames/00002.png", picture(block(2, size=(40, 64))))
+    (data / "damaged/frames/00001.png").write_bytes(b"no picture")
+    write_labels(data / "truth/masks/00001.png", block(1, size=(40, 60)).astype(np.uint8))
+    made = asked(data, tmp_path / "out", "vos", f"{file}:colour", mixes=())
+    assert scores(made.out, "J", model="mine.colour") == {"good#1": 1.0}
+    errors = {(row["id"], row["path"].rsplit("/", 3)[-3]) for row in rows(made.out, "errors.jsonl")}
+    assert errors == {("unequal#1", "unequal"), ("damaged#1", "damaged"), ("truth#1", "truth")}

@@ -1,0 +1,102 @@
+"""Records of ``auscult run r2`` written by hand: scores of models under conditions, without pictures or models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.record.digest import digest_json
+from auscult.record.folder import open_run
+from auscult.record.schema import SCHEMA, score_to_json
+from auscult.suites.r2.asking import key_of
+from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.conditions import Condition, conditions_of
+from auscult.suites.r2.tasks import task_rules
+from auscult.types import Query
+from auscult.version import VERSION
+
+# model -> condition -> case -> J; None where no score is defined, left out where the question failed
+Told = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+
+KINDS = ("fog", "snow", "gaussian_noise")
+
+
+def conditions(*levels: str, task: str = "rvos", mixes: Sequence[str] = ("mix",)) -> tuple[Condition, ...]:
+    """Clean, the mix and three kinds of pictures at some levels."""
+    return conditions_of(task_rules(task), mixes=mixes, kinds=KINDS, levels=levels or ("low", "high"))
+
+
+def case(name: str, *, content: str = "", truth: str = "", task: str = "rvos") -> R2Case:
+    """A case; those of ``clip/object`` share their clip."""
+    return R2Case(
+        id=name,
+        clip=name.partition("/")[0],
+        split="",
+        query=Query(),
+        frames=(),
+        targets=(),
+        size=(48, 64),
+        rate_fps=25.0,
+        scored=task_rules(task).scored,
+        digest=digest_json([name, content]),
+        truth=truth,
+    )
+
+
+def record(
+    folder: Path,
+    told: Told,
+    *,
+    cases: Sequence[R2Case],
+    asked: Sequence[Condition] = conditions("low", "high"),
+    task: str = "rvos",
+    seed: int = 7,
+    data: str = "clips",
+    revision: str = "r1",
+    frames: str = "all",
+    finished: bool = True,
+    errors: Sequence[Mapping[str, str]] = (),
+) -> Path:
+    """Write a record; F is J less a tenth."""
+    manifest = {
+        "schema": SCHEMA,
+        "command": "run r2",
+        "arguments": {"given": {"data": f"/somewhere/{data}", "task": task}, "defaulted": {}},
+        "versions": {"auscult": VERSION},
+        "seeds": {"seed": seed},
+        "inputs": {},
+    }
+    rules = task_rules(task)
+    with open_run(folder, manifest) as run:
+        run.append_many(
+            "cases.jsonl",
+            [
+                {"id": one.id, "clip": one.clip, "split": one.split, "digest": one.digest}
+                | ({"truth": one.truth} if one.truth else {})
+                for one in cases
+            ],
+        )
+        listed = {"models": dict.fromkeys(told, revision), "conditions": [one.as_json() for one in asked]}
+        run.write_json("asked.json", listed)
+        known = {one.name: one for one in asked}
+        rows = []
+        for model, by_condition in told.items():
+            for name, values in by_condition.items():
+                for one in (one for one in cases if one.id in values):
+                    key = key_of(one, known[name], model=model, revision=revision, seed=seed)
+                    for metric in rules.metrics:
+                        row = score_to_json(one.id, metric, _outcome(values[one.id], metric, frames))
+                        rows.append({**row, "key": key, "both_px": 1, "either_px": 2})
+        run.append_many("scores.jsonl", rows)
+        run.append_many("errors.jsonl", errors)
+        if finished:
+            run.finish()
+    return folder
+
+
+def _outcome(value: float | None, metric: str, frames: str) -> Scored[float] | Undefined:
+    if value is None:
+        return Undefined("no frame is left to score")
+    less = 0.0 if metric in {"J", "IoU"} else 0.1
+    return Scored(value - less, Signature.of(task="any", metric=metric, frames=frames))
