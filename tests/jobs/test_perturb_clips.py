@@ -1,4 +1,4 @@
-"""What frames and sounds share: those of one clip are drawn together and in their order, others alone; and what a line is."""
+"""What frames and sounds share: those of one clip are drawn together, in order, others alone; what a line is."""
 
 from __future__ import annotations
 

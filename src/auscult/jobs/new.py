@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
+from typing import Final
 
 from auscult import registry
 from auscult.errors import OutputError, UsageError
 
-SKELETONS = ("stressor", "judge", "identity")
-_NAME = re.compile(r"^[a-z][a-z0-9_]{1,40}$")
+SKELETONS = ("stressor", "judge", "identity", "model")
+ROOMS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "masks": "stressor",
+        "vision": "stressor_vision",
+        "sound": "stressor_sound",
+        "sentences": "stressor_sentences",
+        "timing": "stressor_timing",
+    }
+)
+"""The rooms of stressors, each with the folder of its skeleton; a name without its room is one of masks."""
+_NAME = re.compile(r"(?!v[0-9]+$)[a-z][a-z0-9_]{1,40}")
 
 
 def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
     """Write a plug-in package.
 
     Args:
-        kind: ``stressor``, ``judge`` or ``identity``.
-        name: Lower-case letters, digits and underscores: the name it will have in the registry.
+        kind: One of ``SKELETONS``.
+        name: Lower-case letters, digits and underscores: the name it will have in the registry. A stressor's may
+            begin with its room, ``vision.dust``; without one it is of masks.
         folder: The folder to create.
 
     Returns:
@@ -33,9 +47,48 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
     """
     if kind not in SKELETONS:
         raise UsageError(f"there is no skeleton for {kind!r}", expected=f"one of: {', '.join(SKELETONS)}")
-    if not _NAME.match(name):
+    source, name = _source_of(kind, name)
+    _check_name(kind, name)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError("exists already", path=folder, hint="choose another folder with --out")
+    templates = {template.name: template.read_text(encoding="utf-8") for template in source.iterdir()}
+    words = {"name": name, "class_name": _class_name(name, templates.values()), "package": f"auscult_{name}"}
+    written = []
+    for template in sorted(templates):
+        path = folder / _place(template, words)
+        _write(path, Template(templates[template]).substitute(words))
+        written.append(path)
+    return written
+
+
+def _source_of(kind: str, name: str) -> tuple[Traversable, str]:
+    """The folder of the skeleton, and the name without its room.
+
+    Raises:
+        UsageError: There is no such room of stressors.
+    """
+    skeletons = resources.files("auscult.jobs") / "skeletons"
+    room, dot, bare = name.rpartition(".")
+    if kind != "stressor" or not dot:
+        return skeletons / kind, name
+    if room not in ROOMS:
         raise UsageError(
-            f"{name!r} is no name for a plug-in",
+            f"there is no room {room!r:.60} of stressors",
+            expected=f"one of: {', '.join(ROOMS)}",
+            hint="write it before the name, as in `auscult new stressor vision.dust`; the version is added",
+        )
+    return skeletons / ROOMS[room], bare
+
+
+def _check_name(kind: str, name: str) -> None:
+    """Insist on a name that fits and is free.
+
+    Raises:
+        UsageError: It does not, or is taken.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r:.60} is no name for a plug-in",
             expected="2 to 41 lower-case letters, digits and underscores, a letter first",
         )
     taken = [entry.name for entry in registry.entries(kind) if name in entry.name.split(".")]
@@ -43,17 +96,15 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
         raise UsageError(
             f"{name!r} is taken: {taken[0] if taken else 'a word of Python'}", expected="a name nobody has yet"
         )
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UsageError("exists already", path=folder, hint="choose another folder with --out")
-    words = {"name": name, "class_name": name.title().replace("_", ""), "package": f"auscult_{name}"}
-    written = []
-    source = resources.files("auscult.jobs") / "skeletons" / kind
-    for template in sorted(source.iterdir(), key=lambda entry: entry.name):
-        path = folder / _place(template.name, words)
-        text = Template(template.read_text(encoding="utf-8")).substitute(words)
-        _write(path, text)
-        written.append(path)
-    return written
+
+
+def _class_name(name: str, templates: Iterable[str]) -> str:
+    """The name of the plug-in's class; another one where Python or the skeleton has a use for it."""
+    found = name.title().replace("_", "")
+    used = re.compile(rf"\b{found}(Params)?\b")
+    if keyword.iskeyword(found) or any(used.search(text) for text in templates):
+        return f"{found}Plugin"
+    return found
 
 
 def _place(template: str, words: Mapping[str, str]) -> Path:
