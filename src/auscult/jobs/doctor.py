@@ -24,6 +24,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "demo": ("skimage",),
     "train": ("sklearn", "torch", "onnx"),
     "clip": ("torch", "transformers"),
+    "hf": ("torch", "transformers"),
     "docs": ("zensical",),
     "video": ("av", "soundfile"),
 }
