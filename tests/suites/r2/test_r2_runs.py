@@ -17,6 +17,8 @@ from r2_material import (
     calls,
     clip,
     clips,
+    line,
+    listed,
     model_file,
     photographs,
     picture,
@@ -306,6 +308,18 @@ def test_names_that_hurt(tmp_path: Path) -> None:
     assert set(found) == {"a/b c", "ünï ☂", "-rf"}
     assert {row["id"] for row in rows(made.out, "cases.jsonl")} == set(found)
     assert sorted(row["line"] for row in rows(made.out, "errors.jsonl")) == [2, 3]
+
+
+def test_splits_of_any_name(tmp_path: Path) -> None:
+    """What a source calls its splits is a stranger's text: it names no file and ends no run; seen and unseen do."""
+    data, file = tmp_path / "data", model_file(tmp_path)
+    splits = ("a/b", "../../x", "x\ny", "é" * 300, "seen", "unseen")
+    listed(data, [line(data, f"p{place}", place, text="the block", split=name) for place, name in enumerate(splits)])
+    made = asked(data, tmp_path / "out", "ris", f"{file}:colour")
+    assert made.summary.failed == 0
+    tables = {path.name for path in (made.out / "tables").rglob("general_mix__*.csv")}
+    assert tables == {"general_mix__seen.csv", "general_mix__unseen.csv"}
+    assert not list(tmp_path.glob("x*"))
 
 
 def test_models_of_one_name_are_told_apart(tmp_path: Path) -> None:
