@@ -95,8 +95,8 @@ class Bench:
 
     def score(self, places: Mapping[str, Place], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
-        known = {str(row["key"]) for row in read_lines(self.run.path / scoring.FILE)}
-        waiting = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)} & places.keys() - known
+        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
+        waiting = stored & places.keys() - self._scored(places)
         self.progress.stage("score", len(waiting))
         results = run_tasks(
             partial(scoring.Scorer, self.task),
@@ -111,6 +111,16 @@ class Bench:
             else:
                 self.run.append_many(scoring.FILE, result.outcome)
             self.progress.step()
+
+    def _scored(self, places: Mapping[str, Place]) -> set[str]:
+        """Answers with a score of every metric, by the true masks as they are now."""
+        truths = {case.id: case.truth for case in self.cases}
+        found: dict[str, set[str]] = {}
+        for row in read_lines(self.run.path / scoring.FILE):
+            key = str(row["key"])
+            if key in places and row.get("truth") == truths[places[key][2]]:
+                found.setdefault(key, set()).add(str(row["metric"]))
+        return {key for key, metrics in found.items() if metrics >= set(self.task.metrics)}
 
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.Request]:
         for case in self.cases:

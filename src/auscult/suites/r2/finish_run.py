@@ -32,6 +32,7 @@ class Outcome:
         cases: What was asked about.
         unlisted: What could not be made a case.
         absent: Expressions that refer to nothing, left out.
+        revisions: Model to revision.
         seed: The run's seed.
         workers: Worker processes, for the pictures.
     """
@@ -42,6 +43,7 @@ class Outcome:
     cases: tuple[R2Case, ...]
     unlisted: int
     absent: int
+    revisions: Mapping[str, str]
     seed: int
     workers: int
 
@@ -61,7 +63,7 @@ def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
     write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
     summary = _summary(outcome, results.numbers)
     run.write_json("summary.json", summary.as_json())
-    strips = draw_strips(run, results.view, outcome.cases, workers=outcome.workers)
+    strips = draw_strips(run, results.view, outcome.cases, revisions=outcome.revisions, workers=outcome.workers)
     sections = (*sections_of(tables, results.charts), *_pictures(strips))
     run.write_text("report.html", render_suite(_page(run, outcome, results, sections=sections)))
     run.finish()

@@ -3,7 +3,7 @@
 ::
 
     inputs/<condition>/<case>/<frame>.png    as perturbed
-    inputs/<condition>/<case>/query.json     {"text": ..., "rate_hz": ..., "frames": [...]}; written last
+    inputs/<condition>/<case>/query.json     {"text", "rate_hz", "frames", "digest"}; written last
     inputs/<condition>/<case>/first_mask.png the reference of `vos`
     inputs/<condition>/<case>/sound.wav      the reference of `avs`
 
@@ -57,7 +57,7 @@ def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
     query = run.claim(f"{base}/{QUERY}")
-    if query.is_file():
+    if _is_of(query, case.digest):
         return None
     return InputOrder(
         prepared=prepared,
@@ -66,6 +66,15 @@ def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
         first_mask=run.claim(f"{base}/first_mask.png") if case.first else None,
         sound=run.claim(f"{base}/sound.wav") if case.sound is not None else None,
     )
+
+
+def _is_of(query: Path, digest: str) -> bool:
+    """Whether the files beside a query were written of the case as it is now."""
+    try:
+        told = json.loads(query.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and told.get("digest") == digest
 
 
 class InputWriter:
@@ -88,8 +97,11 @@ class InputWriter:
             write_mask(order.first_mask, ask.first_mask)
         if order.sound is not None and ask.sound is not None and ask.rate_hz is not None:
             samples = ask.sound if ask.sound.ndim == 2 else ask.sound[None]
-            # Floating point: a perturbed sound may leave full scale, and models are shown it so.
+            # Floating point: models are given these very samples.
             write_bytes(order.sound, wav_bytes(Sound(samples=samples, rate_hz=ask.rate_hz), "float32"))
-        told = {"text": ask.query.text, "rate_hz": ask.rate_hz, "frames": list(ask.names)}
+        told = {
+            "text": ask.query.text, "rate_hz": ask.rate_hz, "frames": list(ask.names),
+            "digest": order.prepared.case.digest,
+        }  # fmt: skip
         write_bytes(order.query, json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
         return True

@@ -31,6 +31,7 @@ from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.score.stats.samples import Counts, Value
 from auscult.suites.r2.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.r2.grid import Grid
+from auscult.suites.r2.tasks import BASELINES
 
 BOTH: Final = "J&F"
 OVERALL: Final = "oIoU"
@@ -205,7 +206,7 @@ def _number(view: View, one: Condition, measure: str, *, outcome: Outcome[float]
         part=one.part,
         split=view.split,
         outcome=outcome,
-        signature=view.grid.signatures.get(metric, {}),
+        signature=view.grid.signature(model, metric),
     )
 
 
@@ -262,14 +263,14 @@ def _of_group(view: View, place: Place, measure: str, *, outcome: Outcome[float]
         part=place[1],
         split=view.split,
         outcome=outcome,
-        signature=view.grid.signatures.get(metric, {}),
+        signature=view.grid.signature(model, metric),
     )
 
 
 def _differences(view: View) -> Iterator[Number]:
     """Of every two models, on the cases that both have: under each condition, and of their changes."""
     models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
-    models.sort(key=lambda name: name.startswith("baseline."))  # a baseline is never the first of a pair with a model
+    models.sort(key=lambda name: name in BASELINES)  # a baseline is never the first of a pair with a model
     for place, first in enumerate(models):
         for second in models[place + 1 :]:
             for metric in view.metrics:

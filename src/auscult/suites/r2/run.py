@@ -19,12 +19,12 @@ missing. A model that cannot be loaded costs its own rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from auscult.cases.instances import InstanceListing
-from auscult.errors import NothingToDo, UsageError
+from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress, Silent
@@ -37,19 +37,16 @@ from auscult.record.schema import error_to_json
 from auscult.suites.r2 import scoring
 from auscult.suites.r2.answering import Bench
 from auscult.suites.r2.answers import answers_of
-from auscult.suites.r2.asking import Asked, with_earlier
+from auscult.suites.r2.asking import Asked, told_apart, with_earlier
 from auscult.suites.r2.cases import CaseList, R2Case, cases_of
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
 from auscult.suites.r2.finish_run import Outcome, write_results
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.sources import listing_of
-from auscult.suites.r2.tasks import TaskRules, frame_rule, task_rules
+from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun
 
 COMMAND = "run r2"
-BASELINES = ("baseline.full_frame.v1", "baseline.centre_box.v1", "baseline.random_region.v1", "baseline.empty.v1")
-"""Rows that look at next to nothing, asked without being named: a model that is no better has nothing to lose."""
-
 CASES = "cases.jsonl"
 _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
 """Arguments that may change from command to command: what they add is computed, what they leave out stays."""
@@ -93,7 +90,7 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             raise NothingToDo(
                 f"the input holds no case of {setting.task.title} (read as {listing.layout})",
                 path=options.data if isinstance(options.data, Path) else None,
-                hint="; ".join(dict.fromkeys(error.error for _, error in found.errors[:3])),
+                hint="; ".join(dict.fromkeys(error.error for _, error in (*listing.errors, *found.errors)[:3])),
             )
         _write_cases(run, found.cases)
         bench = Bench(
@@ -106,13 +103,15 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             progress=listener,
         )
         floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
-        asked = with_earlier(run, (*setting.models, *floor), setting.conditions)
+        models = told_apart(run, setting.models)
+        asked = with_earlier(run, (*models, *floor), setting.conditions)
         if options.tested.inputs:
             bench.write_inputs(setting.conditions)
-        bench.ask(setting.models, setting.conditions)
+        bench.ask(models, setting.conditions)
         bench.ask(floor, [NOTHING])
         bench.score(asked.places(found.cases, seed=options.seed), asked.conditions)
-        return write_results(run, _outcome(bench, asked, found=found))
+        unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
+        return write_results(run, _outcome(bench, asked, found=found, unlisted=unread))
 
 
 def _setting(options: SuiteOptions) -> _Setting:
@@ -134,20 +133,11 @@ def _setting(options: SuiteOptions) -> _Setting:
     return _Setting(
         options=options,
         task=task,
-        models=_unlike(models),
+        models=models,
         conditions=conditions_of(
             task, mixes=tested.mixes, kinds=tested.kinds, levels=tested.levels, parts=tested.parts
         ),
     )
-
-
-def _unlike(models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
-    """Two models of one name get numbers."""
-    found: list[ModelSpec] = []
-    for one in models:
-        alike = sum(other.name == one.name or other.name.startswith(f"{one.name}~") for other in found)
-        found.append(one if not alike else replace(one, name=f"{one.name}~{alike + 1}"))
-    return tuple(found)
 
 
 def _manifest(setting: _Setting) -> dict[str, Any]:
@@ -213,7 +203,7 @@ def _how(options: SuiteOptions) -> job.PredictOptions:
     )
 
 
-def _outcome(bench: Bench, asked: Asked, *, found: CaseList) -> Outcome:
+def _outcome(bench: Bench, asked: Asked, *, found: CaseList, unlisted: int) -> Outcome:
     places = asked.places(found.cases, seed=bench.seed)
     models = tuple(asked.models)
     grid = grid_of(
@@ -232,8 +222,9 @@ def _outcome(bench: Bench, asked: Asked, *, found: CaseList) -> Outcome:
         grid=grid,
         answers=answers_of(stored, valid=places, models=models, failed=bench.failed),
         cases=tuple(found.cases),
-        unlisted=len(found.errors),
+        unlisted=unlisted,
         absent=found.absent,
+        revisions=asked.models,
         seed=bench.seed,
         workers=bench.how.workers,
     )

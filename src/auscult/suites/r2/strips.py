@@ -19,7 +19,7 @@ from auscult.suites.r2.cases import R2Case, target
 from auscult.suites.r2.conditions import CLEAN, Condition
 from auscult.suites.r2.measures import View, static_of
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.tables import group_name
+from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.work.pool import Task, run_tasks
 
 WIDTH_PX = 1200
@@ -47,19 +47,22 @@ class StripOrder:
     guidance: str
 
 
-def draw_strips(run: RunFolder, view: View, cases: Sequence[R2Case], *, workers: int) -> list[Example]:
+def draw_strips(
+    run: RunFolder, view: View, cases: Sequence[R2Case], *, revisions: Mapping[str, str], workers: int
+) -> list[Example]:
     """Draw a strip for every group of conditions, of the case that the first model loses most on.
 
     Args:
         run: The record; pictures go to ``figures/strips``.
         view: The scores.
         cases: What was asked about.
+        revisions: Model to the revision whose answers are shown.
         workers: Worker processes.
 
     Returns:
         The strips that could be drawn, in the order of the groups.
     """
-    orders = _orders(run, view, {case.id: case for case in cases})
+    orders = _orders(run, view, {case.id: case for case in cases}, revisions=revisions)
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
     for result in run_tasks(_Drawer, tasks, workers=workers, stage="figure"):
@@ -82,9 +85,11 @@ def draw_strips(run: RunFolder, view: View, cases: Sequence[R2Case], *, workers:
     ]
 
 
-def _orders(run: RunFolder, view: View, cases: Mapping[str, R2Case]) -> list[StripOrder]:
+def _orders(
+    run: RunFolder, view: View, cases: Mapping[str, R2Case], *, revisions: Mapping[str, str]
+) -> list[StripOrder]:
     grid = view.grid
-    model = next((name for name in grid.models if not name.startswith("baseline.") and grid.asked(name, CLEAN)), "")
+    model = next((name for name in grid.models if not is_baseline(name) and grid.asked(name, CLEAN)), "")
     if not model:
         return []
     metric = grid.task.metrics[0]
@@ -98,7 +103,8 @@ def _orders(run: RunFolder, view: View, cases: Mapping[str, R2Case]) -> list[Str
     stored = {
         (str(row["condition"]), str(row["id"])): row
         for row in read_lines(run.path / FILE)
-        if row["model"] == model and (str(row["condition"]), str(row["id"])) in wanted
+        if (row["model"], row["revision"]) == (model, revisions.get(model))
+        and (str(row["condition"]), str(row["id"])) in wanted
     }
     orders = []
     for (group, part), case in chosen.items():

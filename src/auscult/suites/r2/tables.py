@@ -10,6 +10,7 @@ from auscult.report.tables import Table
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.r2.conditions import DYNAMIC, MIXES
 from auscult.suites.r2.measures import BOTH, OVERALL, PAPER_LEVELS, Number
+from auscult.suites.r2.tasks import BASELINES
 
 PERCENT: Final = (
     "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."
@@ -240,7 +241,7 @@ def floor_table(index: Index) -> Table | None:
 
 def is_baseline(model: str) -> bool:
     """Whether a model looks at next to nothing."""
-    return model.startswith("baseline.")
+    return model in BASELINES
 
 
 def over(index: Index, model: str, floor: str) -> Number | None:

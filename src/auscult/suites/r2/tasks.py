@@ -76,6 +76,14 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
     }
 )
 
+BASELINES: Final = (
+    "baseline.full_frame.v1",
+    "baseline.centre_box.v1",
+    "baseline.random_region.v1",
+    "baseline.empty.v1",
+)
+"""Rows that look at next to nothing, asked without being named: a model that is no better has nothing to lose."""
+
 _BY_LAYOUT: Final[Mapping[tuple[str, str], FrameRule]] = MappingProxyType(
     {("vos", "datasets.ytvos.v1"): "after the first", ("rvos", "datasets.refdavis.v1"): "davis2017"}
 )

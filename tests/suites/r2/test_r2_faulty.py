@@ -1,0 +1,57 @@
+"""Material at fault in a listing of videos with sentences: each costs its own case, and says what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from r2_material import SIZE, asked, block, line, listed, model_file, photographs, picture, rows, scores
+
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
+
+VIDEOS = ("good", "lost", "unequal", "untrue", "gone", "mute")
+
+
+def test_each_costs_its_case(tmp_path: Path) -> None:
+    data, file = tmp_path / "data", model_file(tmp_path)
+    lines = [
+        line(data, name, place, clip=name, time_s=place / 5, **({} if name == "mute" else {"text": "the red block"}))
+        for name in VIDEOS
+        for place in range(3)
+    ]
+    listed(data, lines)
+    (data / "frames/lost-1.png").unlink()
+    write_frame(data / "frames/unequal-2.png", picture(block(2, size=(50, 64))))
+    write_mask(data / "masks/untrue-1.png", block(1, size=(50, 64)))
+    (data / "masks/gone-0.png").unlink()
+    made = asked(data, tmp_path / "out", "rvos", f"{file}:colour", mixes=())
+    assert scores(made.out, "J", model="mine.colour") == {"good": 1.0}
+    errors = {row["id"]: row for row in rows(made.out, "errors.jsonl")}
+    assert {name.split("-")[0] for name in errors} == set(VIDEOS) - {"good"}
+    assert "nothing says which object is meant" in errors["mute"]["error"]
+    for name, row in errors.items():
+        assert row["error"]
+        assert row["path"], name
+    assert len(rows(made.out, "predictions.jsonl")) == len({row["key"] for row in rows(made.out, "predictions.jsonl")})
+
+
+def test_an_object_out_of_the_picture_for_a_while_is_asked_through_all_frames(tmp_path: Path) -> None:
+    data, file = tmp_path / "data", model_file(tmp_path)
+    lines = [line(data, "v", place, clip="v", time_s=place / 5, text="the red block") for place in range(4)]
+    for place in (0, 2):
+        write_mask(data / f"masks/v-{place}.png", np.zeros(SIZE, bool))
+        write_frame(data / f"frames/v-{place}.png", picture(np.zeros(SIZE, bool)))
+    listed(data, lines)
+    made = asked(data, tmp_path / "out", "rvos", f"{file}:colour", f"{file}:nothing", mixes=())
+    assert scores(made.out, "J", model="mine.colour") == {"v": 1.0}
+    assert scores(made.out, "J", model="mine.nothing") == {"v": 0.5}  # right where there is nothing
+
+
+def test_photographs_for_a_task_of_videos(tmp_path: Path) -> None:
+    file = model_file(tmp_path)
+    made = asked(photographs(tmp_path / "data", 2), tmp_path / "out", "vos", f"{file}:colour")
+    assert set(scores(made.out, "J", model="mine.colour").values()) == {None}
+    assert made.summary.failed == 0
+    told = asked(tmp_path / "data", tmp_path / "out2", "rvos", f"{file}:colour", mixes=())
+    assert set(scores(told.out, "J", model="mine.colour").values()) == {1.0}
