@@ -34,9 +34,12 @@ ACTIONS: tuple[Action, ...] = ("accept", "minor_revision", "major_revision", "re
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What was asked for: the referring expression, if any."""
+    """What was asked for: the referring expression, if any; as text it is the expression, or empty."""
 
     text: str | None = None
+
+    def __str__(self) -> str:
+        return self.text or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
