@@ -25,7 +25,11 @@ def _run(*command: str, site: Path, cwd: Path) -> subprocess.CompletedProcess[st
     return result
 
 
-@pytest.mark.parametrize("kind", ["stressor", "judge", "identity"])
+# Each builds and installs a package, which takes seconds.
+INSTALLED = ["stressor", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("judge", "identity"))]
+
+
+@pytest.mark.parametrize("kind", INSTALLED)
 def test_a_skeleton_installs_is_found_and_keeps_the_contract(kind: str, tmp_path: Path) -> None:
     folder, site = tmp_path / "plugin", tmp_path / "site"
     write_skeleton(kind, "wobble", folder=folder)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import UnknownName, UsageError
+from auscult.models import code
 from auscult.models.base import Ask
 from auscult.models.spec import model_spec
 from auscult.types import Query
@@ -88,6 +89,80 @@ def test_a_command_is_named_by_its_script_and_changes_with_it_and_with_its_argum
     assert compiled.name == "command.program"
     own.write_text("#!/bin/sh\necho\n", "utf-8")
     assert model_spec(f"command:{shlex.quote(str(own))}").revision != compiled.revision
+
+
+def changed(given: str, file: Path, text: str = "LEVEL = 2\n") -> bool:
+    """Whether a model is another one once a file was written."""
+    before = model_spec(given).revision
+    assert model_spec(given).revision == before
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, "utf-8")
+    return model_spec(given).revision != before
+
+
+HELPERS = ("helper.py", "parts/blocks.py", "parts/deep/er.py")
+OTHERS = (
+    "words.txt", ".hidden/helper.py", "env/helper.py", "lib/site-packages/helper.py", "__pycache__/helper.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["{file}:predict", "command:{python} {quoted}"])
+def test_a_model_changes_with_the_code_that_it_can_import_and_with_nothing_else(file: Path, form: str) -> None:
+    given = form.format(file=file, python=shlex.quote(sys.executable), quoted=shlex.quote(str(file)))
+    (file.parent / "env").mkdir()
+    (file.parent / "env" / "pyvenv.cfg").touch()
+    for name in HELPERS:
+        assert changed(given, file.parent / name, "LEVEL = 1\n"), f"{name} is new"
+        assert changed(given, file.parent / name), name
+    for name in OTHERS:
+        assert not changed(given, file.parent / name), name
+
+
+def test_a_script_changes_with_the_code_beside_it(file: Path) -> None:
+    script = file.with_name("ask.sh")
+    script.write_text("python mine.py\n", "utf-8")
+    assert changed(f"command:/bin/sh {shlex.quote(str(script))}", file)
+
+
+def test_a_module_changes_with_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "package_under_test" / "inner"
+    home.mkdir(parents=True)
+    for name in ("__init__.py", "../__init__.py"):
+        (home / name).touch()
+    (home / "model.py").write_text(MODEL, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = "package_under_test.inner.model:predict"
+    assert changed(given, home.parent / "helper.py")
+    assert changed(given, home / "model.py", MODEL + "\n")
+    assert not changed(given, tmp_path / "another.py")
+
+
+def test_a_module_of_its_own_changes_with_its_neighbours_unless_packages_are_installed_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, expected in (("work", True), ("site-packages", False)):
+        place = tmp_path / name
+        place.mkdir()
+        (place / f"alone_in_{name[:4]}.py").write_text(MODEL, "utf-8")
+        monkeypatch.syspath_prepend(str(place))
+        assert changed(f"alone_in_{name[:4]}:predict", place / "beside.py") is expected
+
+
+def test_more_code_than_is_hashed_is_told_by_size_and_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code, "_MOST_BYTES", 100)
+    late = file.with_name("weights.py")
+    assert changed(f"{file}:predict", late, "#" * 200)
+    stamp = late.stat().st_mtime_ns
+    before = model_spec(f"{file}:predict").revision
+    os.utime(late, ns=(stamp, stamp + 1))
+    assert model_spec(f"{file}:predict").revision != before
+
+
+def test_links_that_lead_back_and_pipes_are_passed_over(file: Path) -> None:
+    (file.parent / "again").symlink_to(file.parent)
+    os.mkfifo(file.with_name("pipe.py"))
+    (file.parent / "nowhere.py").symlink_to("not-there.py")
+    assert changed(f"{file}:predict", file.with_name("helper.py"))
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_a_score_that_never_halves_is_said_and_not_marked() -> None:
     one = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, breaks_at=UNDEFINED)
     drawing = robustness_lines([one], WORDS)
     assert not [p for p in drawing.parts if isinstance(p, Line) and "half of the clean score" in p.title]
-    assert any("half not lost up to 5" in text for text in texts(drawing))
+    assert any("half lost above 5" in text for text in texts(drawing))
 
 
 def test_the_dynamic_condition_stands_to_the_right_of_all_strengths() -> None:

@@ -133,3 +133,13 @@ def test_sizes_are_checked() -> None:
         ranks(ROWS[:1] * 10_000, WORDS)
     with pytest.raises(ValueError, match=r"0\.\.1"):
         ranks([Rank(name="a", rank=UNDEFINED, first=1.2)], WORDS)
+
+
+def test_names_are_wide_where_there_is_room_and_the_scale_stays() -> None:
+    name = "classical.onsets.v1, jpeg_compression"
+    said = Estimate(value=-3.2, low=-11.5, high=-2.0, n=16)
+    drawing = paired([Pair(name=name, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
+    assert name in texts(drawing)
+    long = paired([Pair(name=name * 5, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
+    grid = [p for p in long.parts if isinstance(p, Line) and p.start[0] == p.end[0]]
+    assert max(p.start[0] for p in grid) - min(p.start[0] for p in grid) >= 220

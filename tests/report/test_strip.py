@@ -150,3 +150,17 @@ def test_what_cannot_be_shown_is_refused(rows: list[StripRow], width: int, words
 def test_rows_are_bounded() -> None:
     with pytest.raises(InputError, match="10000 rows"):
         strip([row("a", cell())] * 10_000)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_note_stands_under_the_cells_and_is_cut_where_it_is_long(count: int) -> None:
+    def drawn(note: str) -> Frame:
+        rows = [StripRow(name="clean", cells=(cell(),) * count), StripRow(name="low", cells=(cell(),) * count)]
+        rows[1] = StripRow(name="low", cells=rows[1].cells, note=note)
+        return strip(rows, width_px=640)
+
+    plain, short, long, longer = (drawn(note) for note in ("", "fog", "the red block " * 60, "the red block " * 600))
+    assert plain.shape[0] < short.shape[0] < long.shape[0] == longer.shape[0]
+    assert (long != longer).sum() == 0, "both are cut at the same place"
+    assert (short < 100).sum() > (plain < 100).sum()
+    assert (long[:, -6:] == 255).all(), "it ends before the edge"

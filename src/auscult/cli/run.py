@@ -68,7 +68,9 @@ def run(
 
 
 def _tell(done: SuiteRun, out: Path, *, json: bool) -> None:
-    """Print the summary as JSON, or the tables that fit a console."""
+    """Print the summary as JSON, or the tables that fit a console; remarks go to stderr."""
+    for remark in done.remarks:
+        show.say(remark)
     if json:
         show.as_json(done.summary.as_json())
         return

@@ -24,6 +24,7 @@ from auscult import registry
 from auscult.errors import UsageError
 from auscult.media.paths import safe_name
 from auscult.models.base import TASKS, Answering, ReferringModel, Task, WeightedModel
+from auscult.models.code import is_installed, told_code, told_folders
 from auscult.record.digest import digest_file, digest_json
 
 _DIGITS: Final = 12
@@ -147,12 +148,14 @@ def _command(text: str) -> ModelSpec:
         files = [program]  # a program of the user's own, which is its code
     name = safe_name(files[0].stem if files else program.name)
     hashed = [digest_file(file) for file in files]
+    # A program of the system lies among others that it has nothing to do with.
+    own = [file.parent for file in files if file != program or str(file.parent) not in os.get_exec_path()]
     return ModelSpec(
         given=text,
         kind="command",
         name=f"command.{name}",
         target=line,
-        revision=digest_json([line, *hashed])[:_DIGITS],
+        revision=digest_json([line, *hashed, told_folders(own, _CODE)])[:_DIGITS],
     )
 
 
@@ -164,17 +167,31 @@ def _callable(text: str) -> ModelSpec:
     if file.suffix == ".py":
         if not file.is_file():
             raise UsageError("there is no such file", path=file, expected=_FORMS)
-        name = safe_name(file.stem)
+        name, code = safe_name(file.stem), [digest_file(file), told_code(file.resolve().parent)]
     else:
-        file, name = _module_file(target), target.rpartition(".")[2]
+        name, code = target.rpartition(".")[2], _module_code(target)
     return ModelSpec(
         given=text,
         kind="callable",
         name=f"{name}.{function}" if function != "predict" else name,
         target=str(file.resolve()) if target.endswith(".py") else target,
         function=function,
-        revision=digest_file(file)[:_DIGITS],
+        revision=digest_json(code)[:_DIGITS],
     )
+
+
+def _module_code(module: str) -> list[Any]:
+    """A hash of a module's file, and the code of its top package; of a module alone, the code beside it.
+
+    Raises:
+        UsageError: There is no such module.
+    """
+    file = _module_file(module)
+    top = importlib.util.find_spec(module.partition(".")[0])
+    folders = [Path(one) for one in (top.submodule_search_locations or ())] if top is not None else []
+    if not folders and not is_installed(file.parent):
+        folders = [file.parent]
+    return [digest_file(file), told_folders(folders)]
 
 
 def _module_file(module: str) -> Path:

@@ -7,7 +7,7 @@ one frame, so its severities stand side by side instead. Arrays in, an array out
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -24,6 +24,7 @@ WIDTHS_PX = (160, 4000)
 
 _GAP, _UNDER, _OVER, _KEY = 6, 18, 18, 24
 _KEYS = ("predicted mask", "true outline")
+_NOTE, _NOTE_LINES, _NOTE_SIZE = 15, 3, 11.5
 _KEY_STEP, _WIDEST = 136, 480
 _HALO, _OUTLINE = (12, 12, 12), (255, 255, 255)
 _ROUND = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
@@ -58,11 +59,13 @@ class StripRow:
         name: ``clean``, ``low``, ``medium``, ``high``, ``dynamic``.
         cells: Its frames, as many as every other row's.
         said: Printed under the name, for example the clip's score.
+        note: Printed under the cells, for example the sentence; what three lines do not hold is cut off.
     """
 
     name: str
     cells: tuple[StripCell, ...]
     said: str = ""
+    note: str = ""
 
 
 def evenly(count: int, most: int = MOST_FRAMES) -> tuple[int, ...]:
@@ -122,6 +125,7 @@ class _Plan:
     cell_px: tuple[int, int]
     places: tuple[_Place, ...]
     names: tuple[tuple[StripRow, int], ...]
+    notes: tuple[Text, ...] = ()
 
 
 def _plan(rows: Sequence[StripRow], width_px: int) -> _Plan:
@@ -133,21 +137,30 @@ def _clip(rows: Sequence[StripRow], width_px: int) -> _Plan:
     widest = max(text_width(words, size) for row in rows for words, size in ((row.name, 13.0), (row.said, 11.0)))
     left = 8 + round(min(widest + 2, width_px / 4)) + 8
     cell = _cell_px(rows, (width_px - left - 8 - (count - 1) * _GAP) // count)
-    step = cell[1] + _UNDER + _GAP
+    notes = [_lines(row.note, width_px - left - 8) for row in rows]
+    step = cell[1] + _UNDER + _NOTE * max(map(len, notes)) + _GAP
     places = [
         _Place(cell=one, x=left + column * (cell[0] + _GAP), y=8 + number * step)
         for number, row in enumerate(rows)
         for column, one in enumerate(row.cells)
     ]
     names = tuple((row, 8 + number * step + cell[1] // 2) for number, row in enumerate(rows))
-    return _Plan(size=(width_px, 8 + len(rows) * step + _KEY), cell_px=cell, places=tuple(places), names=names)
+    under = [(left, 8 + number * step + cell[1] + _UNDER) for number in range(len(rows))]
+    return _Plan(
+        size=(width_px, 8 + len(rows) * step + _KEY),
+        cell_px=cell,
+        places=tuple(places),
+        names=names,
+        notes=_noted(notes, under),
+    )
 
 
 def _photographs(rows: Sequence[StripRow], width_px: int) -> _Plan:
     """Severities side by side, in several lines where there are many."""
     count = min(MOST_FRAMES, len(rows))
     cell = _cell_px(rows, (width_px - 16 - (count - 1) * _GAP) // count)
-    step = _OVER + cell[1] + _UNDER + _GAP
+    notes = [_lines(row.note, cell[0]) for row in rows]
+    step = _OVER + cell[1] + _UNDER + _NOTE * max(map(len, notes)) + _GAP
     places = tuple(
         _Place(
             cell=row.cells[0],
@@ -158,7 +171,30 @@ def _photographs(rows: Sequence[StripRow], width_px: int) -> _Plan:
         for number, row in enumerate(rows)
     )
     lines = -(-len(rows) // count)
-    return _Plan(size=(width_px, 4 + lines * step + _KEY), cell_px=cell, places=places, names=())
+    under = [(place.x, place.y + cell[1] + _UNDER) for place in places]
+    return _Plan(
+        size=(width_px, 4 + lines * step + _KEY), cell_px=cell, places=places, names=(), notes=_noted(notes, under)
+    )
+
+
+def _lines(words: str, width: float) -> list[str]:
+    """Words as lines of a width, at most ``_NOTE_LINES``; the last ends in an ellipsis where there are more."""
+    lines: list[str] = []
+    for word in words.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and (text_width(longer, _NOTE_SIZE) <= width or len(lines) == _NOTE_LINES):
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [fitted(line, _NOTE_SIZE, width) for line in lines]
+
+
+def _noted(notes: Sequence[Sequence[str]], under: Sequence[tuple[int, int]]) -> tuple[Text, ...]:
+    return tuple(
+        Text(at=(x, y + 10 + number * _NOTE), words=line, size=_NOTE_SIZE)
+        for lines, (x, y) in zip(notes, under, strict=True)
+        for number, line in enumerate(lines)
+    )
 
 
 def _cell_px(rows: Sequence[StripRow], width: int) -> tuple[int, int]:
@@ -182,6 +218,7 @@ def _written(plan: _Plan) -> Drawing:
     for row, y in plan.names:
         parts.append(Text(at=(8, y + 2), words=fitted(row.name, 13, left - 14, ends=True), size=13, title=row.name))
         parts.append(Text(at=(8, y + 17), words=fitted(row.said, 11, left - 14), size=11, colour="quiet"))
+    parts += plan.notes
     foot = plan.size[1] - 9
     for number, words in enumerate(_KEYS):
         room = plan.size[0] - 8 - (28 + number * _KEY_STEP)
@@ -260,7 +297,7 @@ def _chosen(rows: Sequence[StripRow], width_px: int) -> list[StripRow]:
     for cell in (cell for row in rows for cell in row.cells):
         _check(cell)
     picked = evenly(len(rows[0].cells))
-    return [StripRow(name=row.name, said=row.said, cells=tuple(row.cells[index] for index in picked)) for row in rows]
+    return [replace(row, cells=tuple(row.cells[index] for index in picked)) for row in rows]
 
 
 def _check(cell: StripCell) -> None:

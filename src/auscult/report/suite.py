@@ -37,6 +37,7 @@ class Example:
         text: The referring expression; empty for none.
         id: The item's id.
         facts: Label and text: the truth, then what each judge said.
+        broad: Whether the picture is a strip, which takes the whole width of the page.
     """
 
     title: str
@@ -44,6 +45,7 @@ class Example:
     text: str
     id: str
     facts: tuple[tuple[str, str], ...]
+    broad: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

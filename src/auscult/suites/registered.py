@@ -165,12 +165,14 @@ class SuiteRun:
         summary: The content of its ``summary.json``.
         tables: Its finished tables by file name, the most important first.
         shown: Those of them that fit a console.
+        remarks: What a person must know at once, such as a model that could not be loaded.
     """
 
     out: Path
     summary: Summary
     tables: Mapping[str, Table]
     shown: tuple[Table, ...]
+    remarks: tuple[str, ...] = ()
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from asking import SHAPE, STRANGE, question
 
 from auscult.errors import InputError, UsageError
 from auscult.models.adapters.calling import Calling, function_of
+from auscult.types import Query
 
 
 def given_back(answer: np.ndarray) -> Calling:
@@ -116,10 +117,58 @@ def test_a_file_that_cannot_be_run_is_said(tmp_path: Path, text: str, says: str)
 
 
 def test_a_function_that_cannot_be_called_as_a_model_is_refused_before_it_is_asked() -> None:
-    with pytest.raises(UsageError, match=r"only_frames.*cannot be called as a model: too many positional arguments"):
-        Calling(strange_models.only_frames)
-    with pytest.raises(UsageError, match="missing a required"):
+    with pytest.raises(UsageError, match=r"needs_weights.*cannot be called as a model: missing a required"):
         Calling(strange_models.needs_weights)
+    with pytest.raises(UsageError, match="too many positional arguments"):
+        Calling(lambda *, frames: frames)
+
+
+class Propagates:
+    """Takes the first mask where others take the query."""
+
+    def predict(self, frames: np.ndarray, first_mask: np.ndarray, **_: object) -> np.ndarray:
+        return np.broadcast_to(first_mask, frames.shape[:3])
+
+
+def test_a_function_need_not_take_what_it_does_not_use() -> None:
+    ask = question()
+    assert ask.first_mask is not None
+    light = ask.frames()[..., 0] > 127
+    assert (Calling(strange_models.only_frames)(ask).masks == light).all()
+    assert (Calling(lambda frames, **_: frames[..., 0] > 127)(ask).masks == light).all()
+    assert (Calling(Propagates().predict)(ask).masks == ask.first_mask).all()
+
+
+def _said(*found: object) -> str:
+    """The words of the query, and numbers, among what a function was given."""
+    return " ".join(str(getattr(one, "text", one)) for one in found if isinstance(one, Query | int))
+
+
+TAKERS = {
+    "second": lambda frames, text: _said(text, frames),
+    "only by place": lambda frames, text, /: _said(text, frames),
+    "behind the others": lambda frames, first_mask, query: _said(query, frames, first_mask),
+    "by name alone": lambda frames, *, query: _said(frames, query),
+    "of a place further on": lambda frames, level=3, query=None: _said(frames, query, level),
+    "any place": _said,
+    "any name": lambda frames, **others: _said(frames, others["query"]),
+    "a mask first": lambda frames, first_mask, **others: _said(frames, first_mask, others["query"]),
+}
+
+
+@pytest.mark.parametrize("way", TAKERS)
+def test_the_query_comes_where_it_is_taken(way: str) -> None:
+    ask = question()
+    told: list[str] = []
+    function = TAKERS[way]
+
+    @wraps(function)
+    def noted(*given: object, **named: object) -> np.ndarray:
+        told.append(function(*given, **named))
+        return np.ones(SHAPE, bool)
+
+    Calling(noted)(ask)
+    assert told == [str(ask.query.text) + (" 3" if way == "of a place further on" else "")]
 
 
 def test_two_files_of_one_name_do_not_meet_and_neighbours_are_found(

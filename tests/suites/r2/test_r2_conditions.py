@@ -68,7 +68,7 @@ def test_parts_of_a_clip() -> None:
         "guidance_low",
         "first_mask_erode_low",
     ]
-    assert names("vos", kinds=["drift"], levels=["low"], parts=parts) == ["clean", "drift_low"]
+    assert names("vos", kinds=["dropped_frames"], levels=["low"], parts=parts) == ["clean", "dropped_frames_low"]
 
 
 def test_every_condition_has_a_name_of_its_own() -> None:
@@ -93,6 +93,8 @@ BAD: dict[str, dict[str, Any]] = {
     "no part": {"task": "vos", "kinds": ["fog"], "parts": []},
     "part of a sentence": {"task": "rvos", "kinds": ["fog"], "parts": ["first"]},
     "timing of a photograph": {"task": "ris", "kinds": ["drift"]},
+    "sound against a mute clip": {"task": "vos", "kinds": ["offset"]},
+    "drift against a sentence": {"task": "rvos", "kinds": ["drift"]},
     "sentence of a sound": {"task": "avs", "kinds": ["misspelling"]},
     "sound of a sentence": {"task": "rvos", "kinds": ["gain"]},
     "mask of a sentence": {"task": "rvos", "kinds": ["erode"]},
@@ -107,6 +109,14 @@ def test_words_that_are_refused(words: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as told:
         names(**words)
     assert told.value.expected
+
+
+def test_timing_that_changes_nothing_without_a_sound() -> None:
+    with pytest.raises(UsageError, match="needs a sound"):
+        names("rvos", kinds=["timing.offset"], levels=["low"])
+    assert names("avs", kinds=["offset", "drift"], levels=["low"]) == ["clean", "offset_low", "drift_low"]
+    frames = ["dropped_frames", "repeated_frames"]
+    assert names("rvos", kinds=frames, levels=["low"]) == ["clean", *(f"{one}_low" for one in frames)]
 
 
 def test_tasks() -> None:

@@ -16,7 +16,7 @@ from auscult.outcome import Undefined
 from auscult.record.folder import open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.suites.r2.answers import answers_of
-from auscult.suites.r2.asking import FILE, told_apart, with_earlier
+from auscult.suites.r2.asking import FILE, note, told_apart, with_earlier
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.grid import Grid, grid_of
 from auscult.suites.r2.measures import Number, View, numbers_of
@@ -260,6 +260,7 @@ def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition,
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
         asked = with_earlier(run, specs, conditions)
+        note(run, asked)
     return [f"{name} {revision}" for name, revision in asked.models.items()], [one.name for one in asked.conditions]
 
 
@@ -276,7 +277,7 @@ def named(folder: Path, *models: tuple[str, str]) -> list[str]:
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
         specs = list(told_apart(run, specs))
-        with_earlier(run, specs, CONDITIONS)
+        note(run, with_earlier(run, specs, CONDITIONS))
     return [one.name for one in specs]
 
 

@@ -309,7 +309,8 @@ def test_every_kind_on_the_shortest_clips(tmp_path: Path, task: str) -> None:
     else:
         (case,) = of(clips(tmp_path / "d", one=2) if task == "vos" else spoken(tmp_path / "d", count=1, frames=2), task)
     rules = task_rules(task)
-    kinds = ["all", *(() if task == "ris" else PAPER["timing"]), "elastic_transform"]
+    timing = {"ris": (), "avs": PAPER["timing"]}.get(task, ("dropped_frames", "repeated_frames"))
+    kinds = ["all", *timing, "elastic_transform"]
     for condition in conditions_of(rules, mixes=("mix",), kinds=kinds, levels=("high", "dynamic")):
         if condition.group in {"sound.mp3_compression.v1", "sound.room_reverberation.v1"}:
             continue  # the first needs an extra; both have tests of their own

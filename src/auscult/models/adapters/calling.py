@@ -22,8 +22,10 @@ from auscult.record.digest import digest_bytes
 from auscult.types import Query
 
 _KEYWORDS: Final = ("sound", "rate_hz", "first_mask")
+_QUERY: Final = "query"
+_BY_PLACE: Final = frozenset({inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
 _BY_NAME: Final = frozenset({inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
-_EXPECTED: Final = "predict(frames, query, *, sound, rate_hz, first_mask) -> masks; keywords it has no use for left out"
+_EXPECTED: Final = "predict(frames, query, *, sound, rate_hz, first_mask) -> masks; all but frames may be left out"
 
 
 def function_of(target: str, name: str) -> Callable[..., Any]:
@@ -110,8 +112,8 @@ class Calling:
     """Asks a function.
 
     Args:
-        function: Called as ``function(frames, query, sound=..., rate_hz=..., first_mask=...)``; keywords that it does
-            not take are not passed.
+        function: Called as ``function(frames, query, sound=..., rate_hz=..., first_mask=...)``; what it does not take
+            is not passed, but for the frames.
 
     Raises:
         UsageError: It cannot be called so.
@@ -119,7 +121,7 @@ class Calling:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._takes = _keywords_of(function)
+        self._second, self._takes = _taken_by(function)
 
     def __call__(self, ask: Ask) -> Answer:
         """Call the function, and check what it gives.
@@ -132,15 +134,18 @@ class Calling:
             Exception: Whatever the function raises.
         """
         frames = ask.frames()
+        query = Query(ask.query.text)
         given = {
+            "query": query,
             "sound": _copied(ask.sound),
             "rate_hz": ask.rate_hz,
             "first_mask": _copied(ask.first_mask),
         }
         taken = {key: given[key] for key in self._takes}
+        placed = (frames, query) if self._second else (frames,)
         asked, begun = os.getpid(), time.perf_counter()
         try:
-            found = self._function(frames, Query(ask.query.text), **taken)
+            found = self._function(*placed, **taken)
         finally:
             if os.getpid() != asked:
                 os._exit(1)
@@ -156,23 +161,37 @@ def _copied(array: Any) -> Any:
     return None if array is None else np.array(array)
 
 
-def _keywords_of(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Which of the keywords a function takes."""
+def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...]]:
+    """Whether a function takes the query in the second place, and what it takes by name.
+
+    Raises:
+        UsageError: It needs something else.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # written in C, which tells no signature
-        return _KEYWORDS
+        return True, _KEYWORDS
     kinds = inspect.Parameter
     every = any(one.kind is kinds.VAR_KEYWORD for one in signature.parameters.values())
-    named = {
-        key
-        for key, one in signature.parameters.items()
-        if one.kind in {kinds.KEYWORD_ONLY, kinds.POSITIONAL_OR_KEYWORD}
-    }
-    takes = tuple(key for key in _KEYWORDS if every or key in named)
+    named = {one.name for one in signature.parameters.values() if one.kind in _BY_NAME}
+    second = _second_is_query(signature)
+    wanted = _KEYWORDS if second else (_QUERY, *_KEYWORDS)
+    takes = tuple(key for key in wanted if every or key in named)
     try:
-        signature.bind(None, None, **dict.fromkeys(takes))
+        signature.bind(*(None, None)[: 1 + second], **dict.fromkeys(takes))
     except TypeError as error:
         name = getattr(function, "__name__", type(function).__name__)
         raise UsageError(f"{name}{signature} cannot be called as a model: {error}", expected=_EXPECTED) from error
-    return takes
+    return second, takes
+
+
+def _second_is_query(signature: inspect.Signature) -> bool:
+    """Whether the second value without a name is the query: whatever it is called, but for one of the keywords."""
+    kinds = inspect.Parameter
+    names = list(signature.parameters)
+    places = [one.name for one in signature.parameters.values() if one.kind in _BY_PLACE]
+    if _QUERY in names and places[1:2] != [_QUERY]:
+        return False  # it has a place of its own
+    if len(places) > 1:
+        return places[1] not in _KEYWORDS
+    return any(one.kind is kinds.VAR_POSITIONAL for one in signature.parameters.values())

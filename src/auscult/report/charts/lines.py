@@ -229,7 +229,7 @@ def _breaking(line: StrengthLine, digits: int) -> str:
     if found is None:
         return ""
     if found.value is None:
-        return f"half not lost up to {max((strength for strength, _ in line.at), default=0):g}"
+        return f"half lost above {max((strength for strength, _ in line.at), default=0):g}"
     ends = "" if found.low is None else f" [{printed(found.low, 1)}, {printed(found.high, 1)}]"
     return f"half lost at {printed(found.value, min(digits, 1) or 1)}{ends}"
 

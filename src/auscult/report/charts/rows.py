@@ -11,7 +11,10 @@ from auscult.report.charts.marks import label, lying_whisker, mark, style_of
 from auscult.report.charts.values import NONE, Estimate, Words, with_count
 
 WIDTH = 720.0
-_MOST_NAME, _MOST_SAID = 190.0, 200.0
+_LEAST_NAME, _MOST_SAID = 190.0, 200.0
+"""Names may take this much, and more as long as the scale keeps ``_LEAST_SCALE``."""
+
+_LEAST_SCALE = 250.0
 GAP = 12.0
 
 
@@ -46,8 +49,9 @@ def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float],
         numbers: What the scale has to span.
         zero: Span 0 too.
     """
-    wide = min(_MOST_NAME, max((text_width(name, 12) for name in names), default=0.0) + 2)
     right = min(_MOST_SAID, max((text_width(text, 11) for text in said), default=0.0) + 2)
+    room = max(_LEAST_NAME, WIDTH - 8 - right - _LEAST_SCALE - 8 - GAP - 36)
+    wide = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)
     marks = ticks(numbers, zero=zero)
     said_px = WIDTH - 8 - right
     scale = Scale(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from auscult.cases.ids import counted
 from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
@@ -41,7 +42,8 @@ class Bench:
         how: Workers and limits.
         errors: Where errors are written.
         progress: Who listens.
-        failed: What has no answer, or one that could not be scored.
+        failed: What got no answer now, or one that could not be scored.
+        unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
     """
 
     run: RunFolder
@@ -52,6 +54,7 @@ class Bench:
     errors: ErrorLog
     progress: Progress
     failed: list[Place] = field(default_factory=list)
+    unloaded: dict[str, AuscultError] = field(default_factory=dict)
 
     def ask(self, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> None:
         """Ask every model what is not stored yet."""
@@ -59,20 +62,24 @@ class Bench:
         for model in models:
             requests = [one for one in self._requests(model, conditions) if one.key not in stored]
             self.progress.stage(f"ask {model.name}", len(requests))
+            replied: set[str] = set()
             try:
                 job.predict(
                     requests,
                     model,
                     options=self.how,
-                    keep=partial(self.run.append, job.FILE),
-                    fail=partial(self._unanswered, model.name),
+                    keep=partial(self._answered, replied),
+                    fail=partial(self._unanswered, (model.name, replied)),
                     progress=self.progress,
                 )
             except (RecordError, OutputError):
                 raise
             except AuscultError as error:  # this model cannot be loaded: the others go on
-                self.errors.keep([error_to_json(None, ErrorRecord.of(error, job.STAGE))])
-                self.failed += [(model.name, one.condition, one.id) for one in requests]
+                told = ErrorRecord.of(error, job.STAGE)
+                self.errors.keep([error_to_json(None, replace(told, error=f"{model.name}: {told.error}"))])
+                self.failed += [(model.name, one.condition, one.id) for one in requests if one.key not in replied]
+                if not replied:
+                    self.unloaded[model.name] = error
             if model.kind == "predictions":
                 self._unasked(model, conditions)
 
@@ -96,7 +103,7 @@ class Bench:
     def score(self, places: Mapping[str, Place], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        waiting = stored & places.keys() - self._scored(places)
+        waiting = stored & places.keys() - self.scored(places)
         self.progress.stage("score", len(waiting))
         results = run_tasks(
             partial(scoring.Scorer, self.task),
@@ -112,7 +119,7 @@ class Bench:
                 self.run.append_many(scoring.FILE, result.outcome)
             self.progress.step()
 
-    def _scored(self, places: Mapping[str, Place]) -> set[str]:
+    def scored(self, places: Mapping[str, Place]) -> set[str]:
         """Answers with a score of every metric, by the true masks as they are now."""
         truths = {case.id: case.truth for case in self.cases}
         found: dict[str, set[str]] = {}
@@ -166,7 +173,13 @@ class Bench:
     def _prepared(self, case: R2Case, condition: Condition) -> Prepared:
         return Prepared(case=case, condition=condition, seed=self.seed, guidance=self.task.guidance)
 
-    def _unanswered(self, model: str, request: job.Request, error: ErrorRecord) -> None:
+    def _answered(self, replied: set[str], row: Mapping[str, Any]) -> None:
+        replied.add(str(row["key"]))
+        self.run.append(job.FILE, row)
+
+    def _unanswered(self, asked: tuple[str, set[str]], request: job.Request, error: ErrorRecord) -> None:
+        model, replied = asked
+        replied.add(request.key)
         place = (model, request.condition, request.id)
         self.failed.append(place)
         self._tell(place, replace(error, path=error.path or str(request.source)))

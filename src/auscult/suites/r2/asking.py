@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import load
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.conditions import CLEAN, Condition
 
 FILE = "asked.json"
 
@@ -29,11 +29,14 @@ class Asked:
         models: Model to revision, those asked for now first.
         conditions: ``clean`` first, then in the order in which they were first asked for.
         sources: Model to where it was found, so that another of the same name gets another.
+        asked_of: Model to the names of the conditions that it was asked under; a record of an earlier version does not
+            tell it of every model.
     """
 
     models: Mapping[str, str]
     conditions: tuple[Condition, ...]
     sources: Mapping[str, str] = field(default_factory=dict)
+    asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, Place]:
         """The key of every answer that is valid, to (model, condition, case)."""
@@ -42,6 +45,23 @@ class Asked:
             for model, revision in self.models.items()
             for case, condition in _each(cases, self.conditions)
         }
+
+    def without(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[Place]:
+        """What was asked and has nothing under its key, whichever command asked it."""
+        for key, place in places.items():
+            if key not in answered and place[1] in self.asked_of.get(place[0], ()):
+                yield place
+
+    def told(self) -> Callable[[str], tuple[str, str] | None]:
+        """What says of an error's text which model and condition it is about."""
+        known = {f"{model}, {one.name}: ": (model, one.name) for model in self.models for one in self.conditions}
+        longest = max(map(len, known), default=0)
+
+        def place_of(error: str) -> tuple[str, str] | None:
+            ends = (end + 2 for end in range(min(len(error), longest)) if error.startswith(": ", end))
+            return next((known[error[:end]] for end in ends if error[:end] in known), None)
+
+        return place_of
 
 
 def _each(cases: Sequence[R2Case], conditions: Sequence[Condition]) -> Iterator[tuple[R2Case, Condition]]:
@@ -64,7 +84,7 @@ def told_apart(run: RunFolder, models: Sequence[ModelSpec]) -> tuple[ModelSpec, 
     Raises:
         RecordError: The folder's own list is damaged.
     """
-    before = _earlier(run)
+    before = earlier(run)
     found: list[ModelSpec] = []
     for one in models:
         taken = {other.name for other in found}
@@ -91,29 +111,114 @@ def _numbered(name: str) -> Iterator[str]:
         yield f"{name}~{number}"
 
 
-def with_earlier(run: RunFolder, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> Asked:
-    """What is asked now together with what the folder was asked before; written down.
+def with_earlier(
+    run: RunFolder, models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
+) -> Asked:
+    """What is asked now together with what the folder was asked before; nothing is written.
+
+    Args:
+        run: The record.
+        models: Who is asked under every condition.
+        conditions: Under what.
+        floor: Who is asked about clean input only.
 
     Raises:
         RecordError: The folder's own list is damaged.
     """
-    before = _earlier(run)
-    listed = {one.name: one.revision for one in models}
+    before = earlier(run)
+    listed = {one.name: one.revision for one in (*models, *floor)}
     listed.update({name: revision for name, revision in before.models.items() if name not in listed})
     known = {one.name: one for one in (*conditions, *before.conditions)}
     order = dict.fromkeys([one.name for one in before.conditions] + [one.name for one in conditions])
-    sources = {**before.sources, **{one.name: _source(one) for one in models}}
-    asked = Asked(models=listed, conditions=tuple(known[name] for name in order), sources=sources)
+    mine = {name: told for name, told in before.asked_of.items() if before.models.get(name) == listed.get(name)}
+    for name, told in asked_now(models, conditions, floor=floor).items():
+        mine[name] = tuple(dict.fromkeys((*mine.get(name, ()), *told)))
+    return Asked(
+        models=listed,
+        conditions=tuple(known[name] for name in order),
+        sources={**before.sources, **{one.name: _source(one) for one in (*models, *floor)}},
+        asked_of=mine,
+    )
+
+
+def asked_now(
+    models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
+) -> dict[str, tuple[str, ...]]:
+    """Model to the names of the conditions that a command asks it under."""
+    every = tuple(one.name for one in conditions)
+    return {**{one.name: (CLEAN,) for one in floor}, **{one.name: every for one in models}}
+
+
+def note(run: RunFolder, asked: Asked) -> None:
+    """Write down what was asked.
+
+    Raises:
+        OutputError: The disk is full, or the folder cannot be written to.
+    """
     content = {
-        "models": dict(listed),
+        "models": dict(asked.models),
         "conditions": [one.as_json() for one in asked.conditions],
-        "sources": {name: sources[name] for name in listed if name in sources},
+        "sources": {name: asked.sources[name] for name in asked.models if name in asked.sources},
+        "asked_of": {name: list(asked.asked_of[name]) for name in asked.models if name in asked.asked_of},
     }
     run.write_json(FILE, content)
-    return asked
 
 
-def _earlier(run: RunFolder) -> Asked:
+def take_back(run: RunFolder, asked: Asked, before: Asked, *, names: Collection[str]) -> None:
+    """Write down that models that could not be loaded were asked nothing after all.
+
+    A misspelled name would otherwise stay in the folder, with failures that no command mends.
+
+    Args:
+        run: The record.
+        asked: What was to be asked.
+        before: What the folder was asked before this command.
+        names: Models that could not be loaded.
+    """
+    kept = [name for name in asked.models if name not in names]
+    if not kept and not before.models:
+        run.remove(FILE)
+        return
+    order = (*kept, *(name for name in before.models if name not in kept))
+    note(
+        run,
+        replace(
+            asked,
+            models={name: (asked if name in kept else before).models[name] for name in order},
+            sources={**before.sources, **{name: asked.sources[name] for name in kept if name in asked.sources}},
+            asked_of={**before.asked_of, **{name: asked.asked_of[name] for name in kept if name in asked.asked_of}},
+        ),
+    )
+
+
+def still_true(
+    rows: Iterable[Mapping[str, Any]], asked: Asked, now: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """The errors of questions that are not asked again now; everything else is tried again, and told again.
+
+    Args:
+        rows: The rows of ``errors.jsonl``.
+        asked: What was asked so far, this command included.
+        now: Model to the conditions that it is asked under again.
+    """
+    place_of = asked.told()
+    kept = []
+    for row in rows:
+        place = place_of(str(row.get("error")))
+        if place is None or row.get("stage") == "score":  # every answer without a score is scored again
+            continue
+        model, condition = place
+        if condition in asked.asked_of.get(model, ()) and condition not in now.get(model, ()):
+            kept.append(dict(row))
+    return kept
+
+
+def earlier(run: RunFolder) -> Asked:
+    """What the folder was asked so far; nothing where it is new.
+
+    Raises:
+        RecordError: The folder's own list is damaged.
+    """
     path = run.path / FILE
     if not path.is_file():
         return Asked(models={}, conditions=())
@@ -122,8 +227,18 @@ def _earlier(run: RunFolder) -> Asked:
         models = {str(name): str(revision) for name, revision in content["models"].items()}
         sources = {str(name): str(source) for name, source in content.get("sources", {}).items()}
         conditions = tuple(Condition(**one) for one in content["conditions"])
-        return Asked(models=models, conditions=conditions, sources=sources)
+        return Asked(models=models, conditions=conditions, sources=sources, asked_of=asked_of(content))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RecordError(
             f"the list of what was asked is damaged: {error}", hint="use --overwrite to begin anew", path=path
         ) from error
+
+
+def asked_of(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Model to the names of its conditions, out of the list as JSON; empty in one of an earlier version.
+
+    Raises:
+        AttributeError: It is no mapping.
+        TypeError: A model has no list of names.
+    """
+    return {str(model): tuple(map(str, told)) for model, told in content.get("asked_of", {}).items()}

@@ -15,7 +15,7 @@ from auscult.record.lines import load, numbered_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import require_record
 from auscult.suites.r2.asking import FILE as ASKED
-from auscult.suites.r2.asking import Asked
+from auscult.suites.r2.asking import Asked, asked_of
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition
 from auscult.suites.r2.grid import Grid, grid_of
@@ -95,7 +95,8 @@ def read_record(folder: Path, label: str) -> R2Record:
             "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
         )
     asked = _asked(folder / ASKED)
-    grid = _grid(folder, task, asked=asked, cases=cases, seed=seed)
+    finished = "finished" in manifest
+    grid = _grid(folder, task, asked=asked, cases=cases, seed=seed, finished=finished)
     if not grid.cells:
         raise RecordError(
             "the record holds no score of its cases",
@@ -113,21 +114,25 @@ def read_record(folder: Path, label: str) -> R2Record:
         digests={case.id: f"{case.digest} {case.truth}" for case in cases},
         revisions=asked.models,
         grid=grid,
-        finished="finished" in manifest,
+        finished=finished,
         version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
     )
 
 
-def _grid(folder: Path, task: TaskRules, *, asked: Asked, cases: Sequence[R2Case], seed: int) -> Grid:
+def _grid(folder: Path, task: TaskRules, *, asked: Asked, cases: Sequence[R2Case], seed: int, finished: bool) -> Grid:
+    places = asked.places(cases, seed=seed)
+    failed = set(_failed(folder / ERRORS, asked))
+    if finished:  # else what has no score may only be yet to come
+        failed |= set(asked.without(places, {str(row["key"]) for row in _scores(folder / SCORES)}))
     return grid_of(
         _scores(folder / SCORES),
         task=task,
-        valid=asked.places(cases, seed=seed),
+        valid=places,
         cases={case.id: (case.clip, case.split) for case in cases},
         models=tuple(asked.models),
         conditions=asked.conditions,
         truths={case.id: case.truth for case in cases if case.truth},
-        failed=_failed(folder / ERRORS, asked),
+        failed=failed,
     )
 
 
@@ -165,15 +170,11 @@ def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _failed(path: Path, asked: Asked) -> Iterator[tuple[str, str, str]]:
     """What the record says has no answer: where no case has one, there is no score that shows it was asked."""
-    places = {f"{model}, {one.name}: ": (model, one.name) for model in asked.models for one in asked.conditions}
-    longest = max(map(len, places))
+    place_of = asked.told()
     for _, row in numbered_lines(path):
         case, error = row.get("id"), row.get("error")
-        if isinstance(case, str) and isinstance(error, str):
-            ends = [end + 2 for end in range(min(len(error), longest)) if error.startswith(": ", end)]
-            found = next((places[error[:end]] for end in ends if error[:end] in places), None)
-            if found is not None:
-                yield (*found, case)
+        if isinstance(case, str) and isinstance(error, str) and (found := place_of(error)) is not None:
+            yield (*found, case)
 
 
 def _is_score(row: Mapping[str, Any]) -> bool:
@@ -195,6 +196,7 @@ def _asked(path: Path) -> Asked:
             content: Any = load(file.read(_MAX_BYTES))
         models = {str(name): str(revision) for name, revision in content["models"].items()}
         conditions = tuple(_condition(one) for one in content["conditions"])
+        told = asked_of(content)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, AuscultError) as error:
         reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
         raise RecordError(f"the list of what was asked is damaged: {reason}", path=path, hint=_AGAIN) from error
@@ -204,7 +206,7 @@ def _asked(path: Path) -> Asked:
             "the list of what was asked is damaged", path=path, expected="models, and conditions from clean on",
             hint=_AGAIN,
         )  # fmt: skip
-    return Asked(models=models, conditions=conditions)
+    return Asked(models=models, conditions=conditions, asked_of=told)
 
 
 def _condition(told: Mapping[str, Any]) -> Condition:

@@ -39,6 +39,9 @@ _WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
 FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
 """What a first frame's mask suffers where its guidance is stressed: what people and tools do to a mask they draw."""
 
+_OF_SOUND: Final = frozenset({"timing.offset.v1", "timing.drift.v1"})
+"""Kinds that move the sound against the pictures: without a sound they change nothing."""
+
 DIFFICULTY: Final = MappingProxyType({"low": "hard", "high": "medium"})
 """A mask's defects have two windows of IoU: .85 to .90 (hard to see) stands for low, .75 to .80 for high."""
 
@@ -158,6 +161,12 @@ def _full(task: TaskRules, kinds: Sequence[str]) -> list[str]:
             names.append(full_name(kind, rooms))
     if task.still and any(room_of(name) == "timing" for name in names):
         raise UsageError("a photograph has no timing", expected="perturbations of pictures and sentences")
+    lone = [name for name in names if name in _OF_SOUND] if task.guidance != "sound" else []
+    if lone:
+        raise UsageError(
+            f"{base_of(lone[0])} needs a sound, which {task.name} has not",
+            expected="dropped_frames or repeated_frames, which change a clip without sound too",
+        )
     return names
 
 

@@ -90,14 +90,16 @@ def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> S
     ]
     still = sorted((strength_of(one.level), estimate(one)) for one in levels if one.level != DYNAMIC) if levels else []
     moving = next((estimate(one) for one in levels if one.level == DYNAMIC), None)
-    breaks = index.get("breaking", model, metric, group=group, part=part)
+    found = index.get("breaking", model, metric, group=group, part=part)
+    breaks = None if found is None else _break(found)
     at = ([(0.0, estimate(clean))] if clean is not None else []) + still
-    return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=None if breaks is None else _break(breaks))
+    return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=breaks)
 
 
-def _break(number: Number) -> Estimate:
+def _break(number: Number) -> Estimate | None:
+    """Where half is lost; UNDEFINED where it never is, None where there was nothing to lose."""
     if number.value is None:
-        return UNDEFINED
+        return UNDEFINED if "not reached" in getattr(number.outcome, "reason", "") else None
     if number.ends is None:
         return Estimate(value=number.value)
     return Estimate(value=number.value, low=number.ends[0], high=number.ends[1])
@@ -147,19 +149,20 @@ def _origin(group: str) -> str:
 def _dynamics(index: Index) -> Iterator[Chart]:
     """Fig. 10."""
     metric = main_metric(index)
+    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
+    alone = len({one.model for one in gaps}) == 1  # its name stands once, in the caption
     pairs = []
-    for gap in index.of("dynamic_gap"):
-        if gap.metric == metric and not gap.split:
-            static = index.get("apc", gap.model, metric, group=gap.group, part=gap.part)
-            moving = index.get("apc_dynamic", gap.model, metric, group=gap.group, part=gap.part)
-            name = f"{gap.model}, {group_name(gap.group, gap.part)}"
-            pairs.append(Pair(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
+    for gap in gaps:
+        static = index.get("apc", gap.model, metric, group=gap.group, part=gap.part)
+        moving = index.get("apc_dynamic", gap.model, metric, group=gap.group, part=gap.part)
+        name = ("" if alone else f"{gap.model}, ") + group_name(gap.group, gap.part)
+        pairs.append(Pair(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {metric_name(metric)}, percentage points", digits=1)
         yield Chart(
             name="dynamic",
-            caption="What does not change within a clip (mean over the strengths) against what changes from frame to "
-            "frame.",
+            caption=(f"{gaps[0].model}: what" if alone else "What")
+            + " does not change within a clip (mean over the strengths) against what changes from frame to frame.",
             drawing=paired(pairs[:MAX_TYPES], ("static", "dynamic"), words),
         )
 
@@ -173,12 +176,23 @@ def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Chart]:
             tuple(None if (value := float(found.values[row, column])) != value else value for column in places)
             for row in places
         )
+        count = _pairs_of(found)
         yield Chart(
             name=f"correlation_{room}",
             caption=f"Which kinds of {room_words(room)} harm the same cases: correlation of the changes, case by case, "
-            "over all models; likes beside one another.",
-            drawing=matrix(Matrix(names=found.order, values=values), Words(axis="Pearson's r of the changes")),
+            "over all models; likes beside one another"
+            + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
+            drawing=matrix(
+                Matrix(names=found.order, values=values, n=count[0] if len(count) == 1 else None),
+                Words(axis="Pearson's r"),
+            ),
         )
+
+
+def _pairs_of(found: Correlation) -> list[int]:
+    """How many cases pairs of kinds have in common, each number once."""
+    size = len(found.kinds)
+    return sorted({int(found.pairs[row, column]) for row in range(size) for column in range(row)})
 
 
 def _ranks(ranks: Sequence[Ranks]) -> Iterator[Chart]:
@@ -188,9 +202,9 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[Chart]:
         rows = [
             Rank(
                 name=row.model,
-                rank=Estimate(value=row.place)
+                rank=Estimate(value=row.place, n=one.ranking.counts.n)
                 if row.place_low is None or row.place_high is None
-                else Estimate(value=row.place, low=row.place_low, high=row.place_high),
+                else Estimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
                 first=row.first,
             )
             for row in one.ranking.rows

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any, Final
 
 from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
@@ -17,8 +19,12 @@ from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.grid import Grid
 from auscult.suites.r2.measures import Number, View
 from auscult.suites.r2.results import Results, results_of, sections_of, write_parts
+from auscult.suites.r2.scoring import FILE
 from auscult.suites.r2.strips import draw_strips
 from auscult.suites.registered import SuiteRun
+
+_MOST_REASONS: Final = 4
+_MOST_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +70,9 @@ def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
     summary = _summary(outcome, results.numbers)
     run.write_json("summary.json", summary.as_json())
     strips = draw_strips(run, results.view, outcome.cases, revisions=outcome.revisions, workers=outcome.workers)
+    reasons = undefined_reasons(read_lines(run.path / FILE), outcome.grid)
     sections = (*sections_of(tables, results.charts), *_pictures(strips))
-    run.write_text("report.html", render_suite(_page(run, outcome, results, sections=sections)))
+    run.write_text("report.html", render_suite(_page(run, outcome, results, sections=sections, reasons=reasons)))
     run.finish()
     first = [name for name in tables if name.startswith("general") and "__" not in name]
     shown = [tables[name] for name in (*first, "floor", "answers") if name in tables]
@@ -89,7 +96,40 @@ def _summary(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
     )
 
 
-def _page(run: RunFolder, outcome: Outcome, results: Results, *, sections: Sequence[Section]) -> SuitePage:
+def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
+    """Why answers have no score, in a sentence for each of the commonest reasons.
+
+    Args:
+        rows: Of ``scores.jsonl``.
+        grid: What holds of them.
+
+    Returns:
+        Sentences with the number of answers and the cases; empty where every answer has a score.
+    """
+    why = {
+        (str(row["model"]), str(row["condition"]), str(row["metric"]), str(row["id"])): str(row.get("reason") or "")
+        for row in rows
+        if row["outcome"] == "undefined"
+    }
+    found: dict[str, set[tuple[str, str, str]]] = {}
+    for (model, condition, metric, case), reason in why.items():
+        if case in grid.cell(model, condition, metric).undefined:
+            found.setdefault(reason or "unknown", set()).add((model, condition, case))
+    ranked = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    told = [_reason(reason, answers) for reason, answers in ranked[:_MOST_REASONS]]
+    left = len(ranked) - _MOST_REASONS
+    return told + ([f"{left} more reasons why answers have no score: see scores.jsonl."] if left > 0 else [])
+
+
+def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
+    cases = sorted({case for _, _, case in answers})
+    named = ", ".join(f"{case[:60]}" for case in cases[:_MOST_NAMED]) + (", ..." if len(cases) > _MOST_NAMED else "")
+    return f"Undefined, {reason[:200]}: {len(answers):,} answers to {len(cases):,} cases ({named})."
+
+
+def _page(
+    run: RunFolder, outcome: Outcome, results: Results, *, sections: Sequence[Section], reasons: Sequence[str]
+) -> SuitePage:
     grid = outcome.grid
     models = ", ".join(grid.models)
     return SuitePage(
@@ -106,6 +146,7 @@ def _page(run: RunFolder, outcome: Outcome, results: Results, *, sections: Seque
                 f"{name} does not beat every baseline on clean input by an interval: its curve carries no information."
                 for name in results.uninformative
             ),
+            *reasons,
             "Failed questions are in no number and are counted in every table.",
             *([f"Could not be asked about: {outcome.unlisted:,}; see errors.jsonl."] if outcome.unlisted else []),
             *([f"Expressions that refer to nothing, left out: {outcome.absent:,}."] if outcome.absent else []),
@@ -116,6 +157,9 @@ def _page(run: RunFolder, outcome: Outcome, results: Results, *, sections: Seque
 
 
 def _pictures(strips: Sequence[Example]) -> list[Section]:
-    lead = "The case that the first model loses most on. Tinted is its mask, the white line is the true outline."
+    lead = (
+        "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
+        "mask, the white line is the true outline. In brackets: the change from clean."
+    )
     section = Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips))
     return [section] if strips else []

@@ -5,7 +5,7 @@ level          the mean of a metric under one condition; for sentences also oIoU
 apc            mean over low, medium and high of perturbed minus clean (R2-Bench, Tables 3 to 6)
 apc_relative   the share of the clean score that is lost
 apc_dynamic    dynamic minus clean (Fig. 10)
-dynamic_gap    dynamic change minus static change, case by case
+dynamic_gap    dynamic change minus static change, case by case; where low, medium and high are all there
 breaking       the strength at which half of the clean score is lost
 =============  ===================================================================================================
 
@@ -15,7 +15,7 @@ Intervals hold 95 %, by drawing whole clips or photographs; everything of one ru
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -28,7 +28,7 @@ from auscult.score.stats.breaking import breaking_point
 from auscult.score.stats.change import Scores
 from auscult.score.stats.change_intervals import change_difference, change_interval
 from auscult.score.stats.ratios import mean_ratio, ratio_change
-from auscult.score.stats.samples import Counts, Value
+from auscult.score.stats.samples import Counts, Value, common
 from auscult.suites.r2.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.r2.grid import Grid
 from auscult.suites.r2.tasks import BASELINES
@@ -36,9 +36,12 @@ from auscult.suites.r2.tasks import BASELINES
 BOTH: Final = "J&F"
 OVERALL: Final = "oIoU"
 PAPER_LEVELS: Final = ("low", "medium", "high")
+NOT_ALL_LEVELS: Final = "low, medium and high are needed"
+"""Why there is no ``dynamic_gap``: dynamic draws from all three."""
 NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
 
 ValueMap: TypeAlias = dict[Hashable, Value]
+_Parts: TypeAlias = tuple[ValueMap, ValueMap]
 Place: TypeAlias = tuple[str, str]
 """A group of conditions and the part of a clip that is perturbed."""
 
@@ -57,6 +60,8 @@ class Number:
         split: Of which cases; empty for all.
         outcome: The number.
         signature: How its scores were made.
+        columns: Of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a
+            level does not enter it those that have it as well.
     """
 
     measure: str
@@ -68,6 +73,7 @@ class Number:
     split: str = ""
     outcome: Outcome[float]
     signature: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def value(self) -> float | None:
@@ -193,7 +199,8 @@ def _overall(view: View, model: str) -> Iterator[Number]:
         if static and view.grid.asked(model, CLEAN):
             parts = [view.pixels(model, name) for name in (CLEAN, *(one.name for one in static))]
             change = ratio_change(parts, clusters=view.grid.cases, rng=view.rng("levels"))
-            yield _of_group(view, place, "apc", outcome=change, model=model, metric=OVERALL)
+            made = _of_group(view, place, "apc", outcome=change, model=model, metric=OVERALL)
+            yield replace(made, columns=_columns(view, model, OVERALL, place=place))
 
 
 def _number(view: View, one: Condition, measure: str, *, outcome: Outcome[float], model: str, metric: str) -> Number:
@@ -212,10 +219,44 @@ def _number(view: View, one: Condition, measure: str, *, outcome: Outcome[float]
 
 def static_of(view: View, model: str, place: Place) -> tuple[Condition, ...]:
     """The conditions of constant strength that a model was asked under: the paper's three, or what there is."""
-    asked = [one for one in view.grid.of_group(*place) if one.strength is not None]
-    asked = [one for one in asked if view.grid.asked(model, one.name)]
+    asked = _curve(view, model, place)
     printed = [one for one in asked if one.level in PAPER_LEVELS]
     return tuple(printed or asked)
+
+
+def _curve(view: View, model: str, place: Place) -> list[Condition]:
+    """All conditions of constant strength that a model was asked under."""
+    found = (one for one in view.grid.of_group(*place) if one.strength is not None)
+    return [one for one in found if view.grid.asked(model, one.name)]
+
+
+def _columns(view: View, model: str, metric: str, *, place: Place) -> dict[str, float]:
+    """Clean and every level over the cases of the change, so that a row of a table compares like with like."""
+    static = static_of(view, model, place)
+    get = partial(_parts, view, model, metric=metric)
+    behind = {CLEAN: get(CLEAN), **{one.level: get(one.name) for one in static}}
+    found = _ratios(behind)
+    for one in _curve(view, model, place):
+        if one not in static and found:
+            told = _ratios({**behind, one.level: get(one.name)})
+            found |= {level: value for level, value in told.items() if level == one.level}
+    return found
+
+
+def _ratios(parts: Mapping[str, _Parts]) -> dict[str, float]:
+    """Every level over the cases that all levels have; empty where there is none, or where all are over 0."""
+    kept = common([column for part in parts.values() for column in part]).values
+    sums = kept.sum(axis=1) if kept.size else np.zeros(len(kept))
+    over = dict(zip(parts, zip(sums[::2], sums[1::2], strict=True), strict=True))
+    return {level: float(top / bottom) for level, (top, bottom) in over.items() if bottom > 0}
+
+
+def _parts(view: View, model: str, condition: str, *, metric: str) -> _Parts:
+    """What a level is a ratio of, case by case: pixels for oIoU, else values over 1 each."""
+    if metric == OVERALL:
+        both, either = view.pixels(model, condition)
+        return both, dict(either)
+    return view.values(model, condition, metric), dict.fromkeys(view.cases, 1.0)
 
 
 def dynamic_of(view: View, model: str, place: Place) -> Condition | None:
@@ -232,10 +273,10 @@ def _changes(view: View, model: str, metric: str, *, place: Place) -> Iterator[N
     clusters, rng = view.grid.cases, partial(view.rng, "levels")
     if static:
         scores = view.scores(model, static, metric)
-        yield made("apc", outcome=change_interval(scores, clusters=clusters, rng=rng()))
+        apc = made("apc", outcome=change_interval(scores, clusters=clusters, rng=rng()))
+        yield replace(apc, columns=_columns(view, model, metric, place=place))
         yield made("apc_relative", outcome=change_interval(scores, clusters=clusters, rng=rng(), variant="relative"))
-        curve = [one for one in view.grid.of_group(*place) if one.strength is not None]
-        curve = [one for one in curve if view.grid.asked(model, one.name)]
+        curve = _curve(view, model, place)
         yield made("breaking", outcome=breaking_point(view.scores(model, curve, metric), clusters=clusters, rng=rng()))
     if dynamic is not None:
         scores = view.scores(model, [dynamic], metric)
@@ -245,6 +286,8 @@ def _changes(view: View, model: str, metric: str, *, place: Place) -> Iterator[N
 
 
 def _gap(view: View, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition) -> Outcome[float]:
+    if {one.level for one in static} != set(PAPER_LEVELS):  # the mean of other strengths is not as strong
+        return Undefined(NOT_ALL_LEVELS)
     columns = [view.values(model, one.name, metric) for one in static]
     level: ValueMap = {case: _mean([column[case] for column in columns]) for case in view.cases}
     clean = view.values(model, CLEAN, metric)
@@ -278,13 +321,14 @@ def _differences(view: View) -> Iterator[Number]:
 
 
 def _between(view: View, pair: tuple[str, str], metric: str) -> Iterator[Number]:
-    name = f"{pair[0]} - {pair[1]}"
+    name, signature = f"{pair[0]} - {pair[1]}", _of_both(view, pair, metric)
     for one in view.grid.conditions:
         if all(view.grid.asked(model, one.name) for model in pair):
             first, second = (view.values(model, one.name, metric) for model in pair)
             gap: ValueMap = {case: _minus(first[case], second[case]) for case in view.cases}
             told = mean_ratio(gap, clusters=view.grid.cases, rng=view.rng("levels"))
-            yield _number(view, one, "difference", outcome=told, model=name, metric=metric)
+            made = _number(view, one, "difference", outcome=told, model=name, metric=metric)
+            yield replace(made, signature=signature)
     for place in view.grid.groups():
         shared = [one for one in static_of(view, pair[0], place) if view.grid.asked(pair[1], one.name)]
         if shared:
@@ -294,7 +338,15 @@ def _between(view: View, pair: tuple[str, str], metric: str) -> Iterator[Number]
                 clusters=view.grid.cases,
                 rng=view.rng("levels"),
             )
-            yield _of_group(view, place, "apc_difference", outcome=outcome, model=name, metric=metric)
+            made = _of_group(view, place, "apc_difference", outcome=outcome, model=name, metric=metric)
+            yield replace(made, signature=signature)
+
+
+def _of_both(view: View, pair: tuple[str, str], metric: str) -> dict[str, Any]:
+    """How the scores of two models were made: a threshold of either is one of their difference."""
+    first, second = (dict(view.grid.signature(model, metric)) for model in pair)
+    unlike = {key: f"{first[key]} - {second[key]}" for key in first if first[key] != second.get(key, first[key])}
+    return {**second, **first, **unlike}
 
 
 def _minus(first: Value, second: Value) -> Value:

@@ -12,8 +12,8 @@ from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.r2.conditions import CLEAN, MIXES
-from auscult.suites.r2.measures import View, static_of
-from auscult.suites.r2.tables import group_name, is_baseline, metric_name
+from auscult.suites.r2.measures import PAPER_LEVELS, View, static_of
+from auscult.suites.r2.tables import group_name, is_baseline, levels_only, metric_name
 
 _ROOMS: Final = {"vision": "pictures", "sentences": "sentences", "sound": "sound", "timing": "timing", "masks": "masks"}
 
@@ -73,10 +73,11 @@ def rankings_of(view: View, metric: str) -> list[Ranks]:
         if group not in MIXES or not shared:
             continue
         scores = {model: view.scores(model, shared, metric) for model in stressed}
+        levels = [one.level for one in shared]
         found.append(
             Ranks(
                 name=f"loss_{group}" + ("" if part == "all" else f"_{part}"),
-                title=f"least {told} lost, {group_name(group, part)}",
+                title=f"least {told} lost, {group_name(group, part)}{levels_only(levels, PAPER_LEVELS)}",
                 ranking=rank_by_change(scores, clusters=view.grid.cases, rng=view.rng("levels")),
             )
         )

@@ -18,26 +18,27 @@ missing. A model that cannot be loaded costs its own rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
+from auscult.jobs.errors import FILE as ERRORS
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress, Silent
 from auscult.models.spec import ModelSpec, model_spec
 from auscult.record.folder import RunFolder, open_run
-from auscult.record.lines import read_lines
+from auscult.record.lines import dump, read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
 from auscult.suites.r2 import scoring
 from auscult.suites.r2.answering import Bench
 from auscult.suites.r2.answers import answers_of
-from auscult.suites.r2.asking import Asked, told_apart, with_earlier
+from auscult.suites.r2.asking import Asked, asked_now, earlier, note, still_true, take_back, told_apart, with_earlier
 from auscult.suites.r2.cases import CaseList, R2Case, cases_of
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
 from auscult.suites.r2.finish_run import Outcome, write_results
@@ -81,8 +82,11 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
     listener = progress or Silent()
     setting = _setting(options)
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
-        errors = ErrorLog(run)
+        models = told_apart(run, setting.models)
+        floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
+        before = earlier(run)
+        asked = with_earlier(run, models, setting.conditions, floor=floor)
+        errors = _errors(run, asked, asked_now(models, setting.conditions, floor=floor))
         listing = listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
         errors.keep(error_to_json(name, error) for name, error in (*listing.errors, *found.errors))
@@ -102,16 +106,39 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             errors=errors,
             progress=listener,
         )
-        floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
-        models = told_apart(run, setting.models)
-        asked = with_earlier(run, (*models, *floor), setting.conditions)
+        note(run, asked)
         if options.tested.inputs:
             bench.write_inputs(setting.conditions)
         bench.ask(models, setting.conditions)
+        if bench.unloaded:
+            _take_back(bench, asked, before, models=models)
         bench.ask(floor, [NOTHING])
         bench.score(asked.places(found.cases, seed=options.seed), asked.conditions)
         unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
-        return write_results(run, _outcome(bench, asked, found=found, unlisted=unread))
+        done = write_results(run, _outcome(bench, asked, found=found, unlisted=unread))
+        return replace(done, remarks=tuple(f"{name}: {error}" for name, error in bench.unloaded.items()))
+
+
+def _errors(run: RunFolder, asked: Asked, now: Mapping[str, Sequence[str]]) -> ErrorLog:
+    """The errors so far without those of what is tried again now."""
+    kept = still_true(read_lines(run.path / ERRORS), asked, now)
+    if kept:
+        run.write_bytes(ERRORS, b"".join(dump(row) + b"\n" for row in kept))
+    else:
+        run.remove(ERRORS)
+    return ErrorLog(run)
+
+
+def _take_back(bench: Bench, asked: Asked, before: Asked, *, models: Sequence[ModelSpec]) -> None:
+    """Forget models that could not be loaded.
+
+    Raises:
+        AuscultError: None could be.
+    """
+    if all(one.name in bench.unloaded for one in models):
+        take_back(bench.run, before, before, names=())
+        raise next(iter(bench.unloaded.values()))
+    take_back(bench.run, asked, before, names=bench.unloaded)
 
 
 def _setting(options: SuiteOptions) -> _Setting:
@@ -123,7 +150,7 @@ def _setting(options: SuiteOptions) -> _Setting:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
-    models = tuple(model_spec(one) for one in dict.fromkeys(tested.models))
+    models = _different(model_spec(one) for one in dict.fromkeys(tested.models))
     for one in models:
         if task.name not in one.tasks:
             raise UsageError(
@@ -138,6 +165,14 @@ def _setting(options: SuiteOptions) -> _Setting:
             task, mixes=tested.mixes, kinds=tested.kinds, levels=tested.levels, parts=tested.parts
         ),
     )
+
+
+def _different(models: Iterable[ModelSpec]) -> tuple[ModelSpec, ...]:
+    """The models, one that is given under two spellings once."""
+    found: dict[tuple[str, ...], ModelSpec] = {}
+    for one in models:
+        found.setdefault((one.kind, one.target, one.function, str(one.weights or ""), one.revision), one)
+    return tuple(found.values())
 
 
 def _manifest(setting: _Setting) -> dict[str, Any]:
@@ -206,6 +241,7 @@ def _how(options: SuiteOptions) -> job.PredictOptions:
 def _outcome(bench: Bench, asked: Asked, *, found: CaseList, unlisted: int) -> Outcome:
     places = asked.places(found.cases, seed=bench.seed)
     models = tuple(asked.models)
+    failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, bench.scored(places)))))
     grid = grid_of(
         read_lines(bench.run.path / scoring.FILE),
         task=bench.task,
@@ -213,14 +249,14 @@ def _outcome(bench: Bench, asked: Asked, *, found: CaseList, unlisted: int) -> O
         cases={case.id: (case.clip, case.split) for case in found.cases},
         models=models,
         conditions=asked.conditions,
-        failed=bench.failed,
+        failed=failed,
         truths={case.id: case.truth for case in found.cases},
     )
     stored = read_lines(bench.run.path / job.FILE)
     return Outcome(
         command=COMMAND,
         grid=grid,
-        answers=answers_of(stored, valid=places, models=models, failed=bench.failed),
+        answers=answers_of(stored, valid=places, models=models, failed=failed),
         cases=tuple(found.cases),
         unlisted=unlisted,
         absent=found.absent,

@@ -15,8 +15,9 @@ from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.report.strip import StripCell, StripRow, evenly, strip
 from auscult.report.suite import Example
+from auscult.stress.recipe_parts import base_of
 from auscult.suites.r2.cases import R2Case, target
-from auscult.suites.r2.conditions import CLEAN, Condition
+from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.measures import View, static_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.tables import group_name, is_baseline
@@ -50,7 +51,7 @@ class StripOrder:
 def draw_strips(
     run: RunFolder, view: View, cases: Sequence[R2Case], *, revisions: Mapping[str, str], workers: int
 ) -> list[Example]:
-    """Draw a strip for every group of conditions, of the case that the first model loses most on.
+    """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least.
 
     Args:
         run: The record; pictures go to ``figures/strips``.
@@ -75,14 +76,24 @@ def draw_strips(
             jpeg=made[order.name],
             text=order.case.query.text or "",
             id=order.case.id,
-            facts=tuple(
-                (one.level, "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}")
-                for one, row, score in order.rows
-            ),
+            facts=_facts(order),
+            broad=True,
         )
         for order in orders
         if order.name in made
     ]
+
+
+def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
+    """Each level's score, and its change from clean."""
+    clean = next((score for one, _, score in order.rows if one.name == CLEAN), None)
+    told = []
+    for one, row, score in order.rows:
+        text = "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}"
+        if score is not None and clean is not None and one.name != CLEAN:
+            text += f" ({100 * (score - clean):+.1f})"
+        told.append((one.level, text))
+    return tuple(told)
 
 
 def _orders(
@@ -131,7 +142,7 @@ def _orders(
 
 
 def _worst(view: View, model: str, metric: str, *, place: tuple[str, str]) -> str:
-    """The case that loses most at the strongest static condition; empty where none is scored."""
+    """The case that loses most, or gains least, at the strongest static condition; empty where none is scored."""
     static = static_of(view, model, place)
     if not static:
         return ""
@@ -155,15 +166,24 @@ class _Drawer:
                 name=condition.level,
                 cells=tuple(self._cells(order, condition, row, places=places)),
                 said="" if score is None else f"{100 * score:.1f} %",
+                note=self._note(order, condition),
             )
             for condition, row, score in order.rows
         ]
         return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
 
+    def _note(self, order: StripOrder, condition: Condition) -> str:
+        """What the pictures do not show: the kinds that were drawn for the case, and a sentence that was changed."""
+        prepared = _prepared(order, condition)
+        clean = order.case.query.text
+        text = clean if clean is None else prepared.ask(self._reader).query.text
+        sentence = f"“{text}”" if text != clean else ""
+        return ": ".join(part for part in (_drawn(prepared), sentence) if part)
+
     def _cells(
         self, order: StripOrder, condition: Condition, row: Mapping[str, Any] | None, *, places: Sequence[int]
     ) -> list[StripCell]:
-        prepared = Prepared(case=order.case, condition=condition, seed=order.seed, guidance=order.guidance)
+        prepared = _prepared(order, condition)
         truths = prepared.truths([target(order.case, place) for place in range(len(order.case.frames))])
         frames = prepared.frames(self._reader)
         found = []
@@ -180,3 +200,18 @@ class _Drawer:
                 )
             )
         return found
+
+
+def _prepared(order: StripOrder, condition: Condition) -> Prepared:
+    return Prepared(case=order.case, condition=condition, seed=order.seed, guidance=order.guidance)
+
+
+def _drawn(prepared: Prepared) -> str:
+    """The kinds that a mix has drawn for the case; empty for one kind alone, which the title names."""
+    recipe = prepared.recipe
+    if recipe is None or prepared.condition.group not in MIXES:
+        return ""
+    rooms: dict[str, list[str]] = {}
+    for step in recipe.steps:
+        rooms.setdefault(step.room, []).append(base_of(step.name))
+    return "; ".join(names[0] if len(names) == 1 else "a kind drawn for each frame" for names in rooms.values())

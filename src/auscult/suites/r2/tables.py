@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
 from auscult.report.tables import Table
 from auscult.stress.recipe_parts import base_of
+from auscult.stress.strength import strength_of
 from auscult.suites.r2.conditions import DYNAMIC, MIXES
-from auscult.suites.r2.measures import BOTH, OVERALL, PAPER_LEVELS, Number
+from auscult.suites.r2.measures import BOTH, NOT_ALL_LEVELS, OVERALL, PAPER_LEVELS, Number
 from auscult.suites.r2.tasks import BASELINES
 
 PERCENT: Final = (
@@ -53,6 +54,10 @@ class Index:
         self._known = {
             (one.measure, one.model, one.metric, one.group, one.level, one.part, one.split): one for one in self.numbers
         }
+        self._levels: dict[tuple[str, ...], set[str]] = {}
+        for one in self.numbers:
+            if one.level != DYNAMIC:
+                self._levels.setdefault((one.measure, one.model, one.group, one.part), set()).add(one.level)
 
     def get(
         self, measure: str, model: str, metric: str, *, group: str, level: str = "", part: str = "all", split: str = ""
@@ -61,8 +66,9 @@ class Index:
         return self._known.get((measure, model, metric, group, level, part, split))
 
     def of(self, measure: str) -> tuple[Number, ...]:
-        """All of a measure, in their order."""
-        return tuple(one for one in self.numbers if one.measure == measure)
+        """All of a measure, in their order; those that cannot be for want of levels are shown nowhere."""
+        found = (one for one in self.numbers if one.measure == measure)
+        return tuple(one for one in found if getattr(one.outcome, "reason", "") != NOT_ALL_LEVELS)
 
     def models(self) -> tuple[str, ...]:
         """The models, in their order."""
@@ -81,14 +87,30 @@ class Index:
         """Groups of conditions with their part, without clean."""
         return tuple(dict.fromkeys((one.group, one.part) for one in self.of("level") if one.group != "clean"))
 
+    def levels(self, model: str, group: str, part: str, *, measure: str = "level") -> tuple[str, ...]:
+        """The levels behind an average change, mildest first: the paper's, or what there is, of a model or a pair."""
+        return _averaged(self._levels.get((measure, model, group, part), ()))
+
+
+def _averaged(levels: Iterable[str]) -> tuple[str, ...]:
+    found = sorted(set(levels), key=strength_of)
+    return tuple(one for one in found if one in PAPER_LEVELS) or tuple(found)
+
+
+def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:
+    """Of which levels a change is, where these are not the usual ones: `` (high only)``."""
+    return "" if set(levels) == set(usual) or not levels else f" ({', '.join(levels)} only)"
+
 
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
-    """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked."""
+    """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked; models that met it."""
     mine = [one for one in index.of("level") if (one.group, one.part, one.split) == (group, part, split)]
-    levels = list(dict.fromkeys(one.level for one in mine if one.level != DYNAMIC))
+    levels = sorted({one.level for one in mine if one.level != DYNAMIC}, key=strength_of)
     moves = any(one.level == DYNAMIC for one in mine)
-    rows = []
-    for model in index.models():
+    over = _averaged(levels)
+    rows, apart = [], False
+    for model in index.stressed() or index.models()[:1]:
+        only = levels_only(index.levels(model, group, part), over)
         for metric in index.metrics():
             get = partial(index.get, model=model, metric=metric, split=split)
             clean = get("level", group="clean", level="clean")
@@ -97,32 +119,42 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
             change = get("apc", group=group, part=part)
             moving = get("level", group=group, level=DYNAMIC, part=part)
             gap = get("apc_dynamic", group=group, part=part)
+            alike = {} if change is None else change.columns
+            apart = apart or (change is not None and not alike)
+            still = [get("level", group=group, level=one, part=part) for one in levels]
             rows.append(
                 (
                     model,
                     metric_name(metric),
-                    number_text(clean),
-                    *(number_text(get("level", group=group, level=one, part=part)) for one in levels),
-                    number_text(change, points=True, interval=True),
+                    _column(clean, alike, "clean"),
+                    *(_column(one, alike, level) for one, level in zip(still, levels, strict=True)),
+                    number_text(change, points=True, interval=True) + (only if change is not None else ""),
                     *((number_text(moving), number_text(gap, points=True, interval=True)) if moves else ()),
                     _counts(change or clean),
                 )
             )
-    over = ", ".join(dict.fromkeys(one for one in levels if one in PAPER_LEVELS) or levels)
     return Table(
         title=f"Perturbed: {group_name(group, part)}" + (f"; {split} cases" if split else ""),
-        header=(
-            "model",
-            "metric",
-            "clean",
-            *levels,
-            "APC",
-            *(("dynamic", "dynamic - clean") if moves else ()),
-            "cases",
-        ),
+        header=("model", "metric", "clean", *levels, "APC", *(_MOVING if moves else ()), "cases"),
         rows=tuple(rows),
-        note=f"APC: mean over {over} of perturbed minus clean, of the cases that have all. {PERCENT}",
+        note=_general_note(levels, over, moves=moves, apart=apart),
     )
+
+
+def _column(number: Number | None, alike: Mapping[str, float], level: str) -> str:
+    """A level over the cases of its row; over its own where the row has none."""
+    if number is None or number.value is None or not alike:
+        return number_text(number)
+    return f"{100 * alike[level]:.1f}" if level in alike else "n/a"
+
+
+def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, apart: bool) -> str:
+    more = ", other strengths of those that have them too" if set(levels) != set(over) else ""
+    told = f"APC: mean over {', '.join(over)} of perturbed minus clean" if over else "APC: none without a strength"
+    parts = [f"{told}; clean, levels and APC of a row are of the cases that have all of them{more}."]
+    parts += ["Dynamic: of its own cases; dynamic - clean: of those that have both."] if moves else []
+    parts += ["Where no case has all, each level is of its own cases."] if apart else []
+    return " ".join((*parts, PERCENT))
 
 
 def _counts(number: Number | None) -> str:
@@ -148,6 +180,8 @@ def kinds_table(index: Index) -> Table | None:
     if not kinds:
         return None
     models = index.stressed()
+    levels = {(model, place): index.levels(model, *place) for model in models for place in kinds}
+    over = _averaged(level for found in levels.values() for level in found)
     rows = []
     for group, part in kinds:
         cells = [index.get("apc", model, metric, group=group, part=part) for model in models]
@@ -155,7 +189,11 @@ def kinds_table(index: Index) -> Table | None:
         rows.append(
             (
                 group_name(group, part),
-                *(number_text(one, points=True, interval=True) for one in cells),
+                *(
+                    number_text(one, points=True, interval=True)
+                    + (levels_only(levels[model, (group, part)], over) if one is not None else "")
+                    for model, one in zip(models, cells, strict=True)
+                ),
                 *(_strength(one) for one in breaks),
             )
         )
@@ -163,7 +201,8 @@ def kinds_table(index: Index) -> Table | None:
         title=f"Average change by kind, {metric_name(metric)}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models)),
         rows=tuple(rows),
-        note=f"Half lost: the strength (1 low, 3 medium, 5 high) at which half of the clean score is gone. {PERCENT}",
+        note=f"Mean over {', '.join(over) or 'no level'}. Half lost: the strength (1 low, 3 medium, 5 high) at which "
+        f"half of the clean score is gone. {PERCENT}",
     )
 
 
@@ -207,7 +246,12 @@ def difference_table(index: Index) -> Table | None:
     for pair in pairs:
         cells = [index.get("difference", pair, metric, group="clean", level="clean")]
         cells += [index.get("apc_difference", pair, metric, group=group, part=part) for group, part in groups]
-        rows.append((pair, *(_signed(one) for one in cells)))
+        shared = [
+            "",
+            *(levels_only(index.levels(pair, *place, measure="difference"), PAPER_LEVELS) for place in groups),
+        ]
+        told = zip(cells, shared, strict=True)
+        rows.append((pair, *(_signed(one) + (only if one is not None else "") for one, only in told)))
     return Table(
         title=f"Differences of models, {metric_name(metric)}, on the same cases",
         header=("first - second", "clean", *(f"APC, {group_name(group, part)}" for group, part in groups)),

@@ -1,0 +1,122 @@
+"""A second command for the same folder: what failed in the first one stays failed, and is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from r2_material import asked, calls, clips, model_file, rows
+
+from auscult.errors import UsageError
+from auscult.suites.r2.compare_reading import read_record
+from small_inputs import auscult
+
+
+def failures(out: Path) -> dict[str, str]:
+    """Model to what the table says failed."""
+    table = json.loads((out / "tables/answers.json").read_text())
+    at = table["header"].index("failed")
+    return {row[0]: row[at] for row in table["rows"] if row[at] != "0"}
+
+
+class TestFailures:
+    @pytest.fixture
+    def first(self, tmp_path: Path) -> tuple[Path, Path, Path]:
+        """Two clips of five and six frames; the model fails on the first, clean and at low."""
+        data, file, out = clips(tmp_path / "data"), model_file(tmp_path), tmp_path / "out"
+        made = asked(data, out, "vos", f"{file}:picky")
+        assert made.summary.failed == 2
+        return data, file, out
+
+    def test_another_model_does_not_erase_them(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        before = rows(out, "errors.jsonl")
+        made = asked(data, out, "vos", f"{file}:colour")
+        assert made.summary.failed == 2
+        assert failures(out) == {"mine.picky": "2"}
+        assert rows(out, "errors.jsonl") == before
+        assert (made.summary.n, made.summary.ok) == (16, 14)  # two models, and four baselines on clean input
+
+    def test_another_severity_does_not_erase_them(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        made = asked(data, out, "vos", f"{file}:picky", levels=("high",))
+        assert made.summary.failed == 3
+        told = [row["error"].partition(": ")[0] for row in rows(out, "errors.jsonl")]
+        assert sorted(told) == [f"mine.picky, {name}" for name in ("clean", "mix_high", "mix_low")]
+
+    def test_answers_that_come_after_all_end_them(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        file.write_text(file.read_text().replace("== 5", "== 50"))
+        made = asked(data, out, "vos", f"{file}:picky")
+        assert made.summary.failed == 0
+        assert rows(out, "errors.jsonl") == []
+
+    def test_a_changed_model_is_not_held_to_what_its_old_code_was_asked(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        file.write_text(file.read_text().replace("are too many", "are far too many"))
+        made = asked(data, out, "vos", f"{file}:picky", mixes=())
+        assert made.summary.failed == 1
+
+    def test_a_list_of_an_earlier_version(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        listed = json.loads((out / "asked.json").read_text())
+        assert listed.pop("asked_of")["mine.picky"] == ["clean", "mix_low"]
+        (out / "asked.json").write_text(json.dumps(listed))
+        made = asked(data, out, "vos", f"{file}:colour")
+        assert failures(out) == {}
+        assert asked(data, out, "vos", f"{file}:picky").summary.failed == 2
+        assert made.summary.n == 14
+
+    def test_a_comparison_knows_them_without_their_texts(self, first: tuple[Path, Path, Path]) -> None:
+        data, file, out = first
+        asked(data, out, "vos", f"{file}:unsizely")
+        (out / "errors.jsonl").unlink()
+        grid = read_record(out, "out").grid
+        assert grid.asked("mine.unsizely", "mix_low")
+        assert not grid.asked("baseline.empty.v1", "mix_low")
+
+
+def test_a_model_of_two_spellings_is_asked_once(tmp_path: Path) -> None:
+    data = clips(tmp_path / "data", one=4)
+    names = ("baseline.centre_box", "baseline.centre_box.v1")
+    asked(data, tmp_path / "out", "vos", *names, mixes=())
+    told = json.loads((tmp_path / "out/asked.json").read_text())["models"]
+    assert [name for name in told if "centre_box" in name] == ["baseline.centre_box.v1"]
+
+
+class TestLoading:
+    def test_nothing_loads(self, tmp_path: Path) -> None:
+        """The command ends with the reason; the folder forgets the misspelled name."""
+        data, file, out = clips(tmp_path / "data", one=4), model_file(tmp_path), tmp_path / "out"
+        with pytest.raises(UsageError, match="nofn"):
+            asked(data, out, "vos", f"{file}:nofn")
+        assert not (out / "predictions.jsonl").exists()  # no baseline was asked
+        assert asked(data, out, "vos", f"{file}:colour").summary.failed == 0
+        assert not [name for name in json.loads((out / "asked.json").read_text())["models"] if "nofn" in name]
+        with pytest.raises(UsageError, match="nofn"):
+            asked(data, out, "vos", f"{file}:nofn")
+        assert asked(data, out, "vos", f"{file}:colour").summary.failed == 0
+        assert len(calls(file)) == 2
+
+    def test_one_does_not_load(self, tmp_path: Path) -> None:
+        data, file, out = clips(tmp_path / "data", one=4), model_file(tmp_path), tmp_path / "out"
+        made = asked(data, out, "vos", f"{file}:nofn", f"{file}:colour")
+        assert made.summary.failed == 2
+        (remark,) = made.remarks
+        assert remark.startswith("mine.nofn: ")
+        assert "colour" in remark
+        again = asked(data, out, "vos", f"{file}:colour")
+        assert (again.summary.failed, again.remarks) == (0, ())
+
+    @pytest.mark.slow
+    def test_the_command_says_so(self, tmp_path: Path) -> None:
+        data, file = clips(tmp_path / "data", one=4), model_file(tmp_path)
+        words = ["run", "r2", "--task", "vos", "--data", data, "--workers", "1", "--quiet", "--perturb", "none"]
+        told = auscult(*words, "--out", tmp_path / "a", "--model", f"{file}:nofn", "--model", f"{file}:colour")
+        assert told.code == 1
+        assert "mine.nofn" in told.err
+        assert "colour" in told.err
+        alone = auscult(*words, "--out", tmp_path / "b", "--model", f"{file}:nofn")
+        assert alone.code == 2
+        assert "nofn" in alone.err

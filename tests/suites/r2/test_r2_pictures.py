@@ -1,0 +1,129 @@
+"""Strips, charts and the page of ``auscult run r2``: what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from r2_material import asked, calls, clips, model_file, photographs, rows
+
+from auscult.media.drawing import Drawing, Text
+from auscult.outcome import Undefined
+from auscult.report.strip import StripRow
+from auscult.report.suite import Example, Section, SuitePage, render_suite
+from auscult.rng import generator
+from auscult.score.stats.correlation import correlation
+from auscult.score.stats.ranking import rank_by_score
+from auscult.suites.r2 import strips
+from auscult.suites.r2.figures import charts_of
+from auscult.suites.r2.finish_run import undefined_reasons
+from auscult.suites.r2.grid import Cell, Grid
+from auscult.suites.r2.relations import Ranks
+from auscult.suites.r2.tables import Index
+from auscult.suites.r2.tasks import task_rules
+from auscult.types import Frame
+
+
+def words(drawing: Drawing) -> str:
+    return "; ".join(part.words for part in drawing.parts if isinstance(part, Text))
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
+    """The rows of every strip that is drawn in this process."""
+    kept: list[Sequence[StripRow]] = []
+    real = strips.strip
+
+    def keep(made: Sequence[StripRow], *, width_px: int) -> Frame:
+        kept.append(made)
+        return real(made, width_px=width_px)
+
+    monkeypatch.setattr(strips, "strip", keep)
+    return kept
+
+
+def test_a_strip_says_the_sentence_that_was_asked_and_what_was_drawn(
+    tmp_path: Path, drawn: list[Sequence[StripRow]]
+) -> None:
+    file = model_file(tmp_path)
+    made = asked(
+        photographs(tmp_path / "data", 3), tmp_path / "out", "ris", f"{file}:colour",
+        mixes=("guidance", "picture"), levels=("high",),
+    )  # fmt: skip
+    texts = {str(row["text"]) for row in calls(file)}
+    guidance, picture = drawn if "“" in drawn[0][1].note else drawn[::-1]
+    assert [row.name for row in guidance] == ["clean", "high"]
+    assert guidance[0].note == picture[0].note == ""
+    kind, _, sentence = guidance[1].note.partition(": ")
+    assert kind
+    assert sentence.startswith("“")
+    assert sentence.strip("“”") in texts
+    assert picture[1].note
+    assert "“" not in picture[1].note, "its sentence is the clean one"
+    page = (made.out / "report.html").read_text()
+    assert page.count('class="panel broad"') == 2
+    assert "loses most on, or gains least" in page
+    assert "<dd>100.0 (+0.0)</dd>" in page, "a model of colours does not read"
+
+
+def test_pictures_that_are_no_strips_stay_cards() -> None:
+    card = Example(title="erode", jpeg=b"x", text="", id="a", facts=())
+    page = SuitePage(
+        title="t", suite="mqa", facts=(), notes=(), links=(), sections=(Section(name="s", title="S", examples=(card,)),)
+    )
+    html = render_suite(page)
+    assert '<li class="panel">' in html
+    assert "candidate tinted" in html
+
+
+def test_clips_without_a_scored_frame_are_said_with_their_reason(tmp_path: Path) -> None:
+    made = asked(clips(tmp_path / "data", one=5, two=2), tmp_path / "out", "vos", f"{model_file(tmp_path)}:colour")
+    (case,) = {row["id"] for row in rows(made.out, "scores.jsonl") if row["outcome"] == "undefined"}
+    page = (made.out / "report.html").read_text()
+    count = len({(row["model"], row["condition"]) for row in rows(made.out, "scores.jsonl") if row["id"] == case})
+    assert f"Undefined, no frame is left to score: {count} answers to 1 cases ({case})." in page
+
+
+def _grid(undefined: dict[str, set[str]]) -> Grid:
+    cells = {("a", "clean", metric): Cell(undefined=cases) for metric, cases in undefined.items()}
+    return Grid(
+        task=task_rules("vos"), cases={}, splits={}, models=("a",), conditions=(), cells=cells, pixels={}, signatures={}
+    )
+
+
+def test_reasons_are_counted_by_answer_and_only_those_that_hold() -> None:
+    told = [
+        {"model": "a", "condition": "clean", "metric": metric, "id": f"c{number}", "outcome": "undefined",
+         "reason": f"reason {number % reasons}"}
+        for reasons in (6,)
+        for metric in ("J", "F")
+        for number in range(12)
+    ]  # fmt: skip
+    told.append({**told[0], "id": "stale", "reason": "gone"})
+    everything = {f"c{number}" for number in range(12)}
+    said = undefined_reasons(told, _grid({"J": everything, "F": everything}))
+    assert said[0] == "Undefined, reason 0: 2 answers to 2 cases (c0, c6)."
+    assert len(said) == 5
+    assert said[-1].startswith("2 more reasons")
+    assert undefined_reasons(told, _grid({})) == []
+
+
+def test_matrices_and_ranks_say_over_how_many_cases() -> None:
+    drawn = generator(3, "pictures").normal(size=(3, 7))
+    kinds = {name: dict(enumerate(map(float, drawn[row]))) for row, name in enumerate("xyz")}
+    models = {name: {str(key): value for key, value in kinds[name].items()} for name in "xy"}
+    ranking = rank_by_score(models, clusters={str(key): str(key) for key in range(7)}, rng=generator(3, "ranks"))
+    assert not isinstance(ranking, Undefined)
+    few = {**kinds, "z": {key: value for key, value in kinds["z"].items() if key < 5}}
+    made = charts_of(
+        Index([]),
+        correlations={"vision": correlation(kinds), "sound": correlation(few)},
+        ranks=[Ranks(name="clean", title="clean J", ranking=ranking)],
+        splits=(),
+    )
+    same, differing, ranks = made
+    assert "n 7" in words(same.drawing)
+    assert "n " not in words(differing.drawing).partition("Pearson")[2]
+    assert "From 5 to 7 cases a pair." in differing.caption
+    assert "n 7" in words(ranks.drawing)

@@ -1,0 +1,144 @@
+"""Tables of models that were asked unlike things: every row says what it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from auscult.outcome import Undefined
+from auscult.suites.r2.conditions import conditions_of
+from auscult.suites.r2.grid import grid_of
+from auscult.suites.r2.measures import View, number_signature, numbers_of
+from auscult.suites.r2.relations import ranking_table, rankings_of
+from auscult.suites.r2.tables import Index, difference_table, dynamic_table, general_table, kinds_table
+from auscult.suites.r2.tasks import task_rules
+
+CASES = ("a", "b", "c", "d")
+CLEAN = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.4}
+LOSS = {"clean": 0.0, "low": 0.05, "2": 0.075, "medium": 0.1, "high": 0.2, "dynamic": 0.1}
+RULES = task_rules("rvos")
+
+
+def view(
+    asked: Mapping[str, Sequence[str]],
+    levels: Sequence[str] = ("low", "medium", "high"),
+    *,
+    without: Sequence[tuple[str, str, str]] = (),
+    soft: Sequence[str] = (),
+) -> View:
+    """Models asked clean and under the mix and fog at some levels; ``without`` (model, level, case) failed."""
+    conditions = conditions_of(RULES, mixes=["mix"], kinds=["fog"], levels=levels)
+    rows: list[dict[str, Any]] = []
+    valid: dict[str, tuple[str, str, str]] = {}
+    for model, told in asked.items():
+        for one in conditions:
+            for case in CASES:
+                if one.level not in {"clean", *told} or (model, one.level, case) in without:
+                    continue
+                key = f"{model}/{one.name}/{case}"
+                valid[key] = (model, one.name, case)
+                cut = {"threshold": "0.5"} if model in soft else {}
+                rows += [
+                    {
+                        "key": key,
+                        "metric": metric,
+                        "outcome": "scored",
+                        "value": CLEAN[case] - LOSS[one.level],
+                        "signature": {"metric": metric, **cut},
+                    }
+                    for metric in ("J", "F")
+                ]
+    places = {case: (case, "") for case in CASES}
+    grid = grid_of(rows, task=RULES, valid=valid, cases=places, models=tuple(asked), conditions=conditions)
+    return View(grid=grid, seed=0)
+
+
+def general(shown: View) -> list[dict[str, str]]:
+    """The rows of J, by column."""
+    table = general_table(Index(numbers_of(shown)), "mix", "all")
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows if row[1] == "J"]
+
+
+FULL = ("low", "medium", "high")
+
+
+def test_changes_over_other_levels_say_so() -> None:
+    shown = view({"m": FULL, "n": ["high"], "o": ["low", "high"]})
+    index = Index(numbers_of(shown))
+    endings = {row["model"]: row["APC"].rpartition("]")[2] for row in general(shown)}
+    assert endings == {"m": "", "n": " (high only)", "o": " (low, high only)"}
+    table = kinds_table(index)
+    assert table is not None
+    assert [cell.rpartition("]")[2] for cell in table.rows[0][1:4]] == ["", " (high only)", " (low, high only)"]
+    assert "Mean over low, medium, high" in table.note
+
+
+def test_differences_and_ranks_name_the_levels_that_models_share() -> None:
+    shown = view({"m": FULL, "n": ["high"], "o": FULL})
+    table = difference_table(Index(numbers_of(shown)))
+    assert table is not None
+    told = {row[0]: "(high only)" in row[2] for row in table.rows}
+    assert told == {"m - n": True, "m - o": False, "n - o": True}
+    assert all("only" not in row[1] for row in table.rows)
+    ranking = ranking_table(rankings_of(shown, "J"))
+    assert ranking is not None
+    assert {row[0] for row in ranking.rows} == {"clean J", "least J lost, a kind drawn for each case (high only)"}
+    alike = ranking_table(rankings_of(view({"m": FULL, "n": FULL}), "J"))
+    assert alike is not None
+    assert not [row for row in alike.rows if "only" in row[0]]
+
+
+def test_dynamic_is_not_held_against_other_strengths() -> None:
+    levels = ("low", "medium", "high", "dynamic")
+    shown = view({"m": ["high", "dynamic"], "n": levels}, levels)
+    numbers = numbers_of(shown)
+    gaps = {one.model: one.outcome for one in numbers if one.measure == "dynamic_gap"}
+    assert gaps["m"] == Undefined("low, medium and high are needed")
+    assert not isinstance(gaps["n"], Undefined)
+    table = dynamic_table(Index(numbers))
+    assert table is not None
+    assert {row[0] for row in table.rows} == {"n"}
+    alone = Index(numbers_of(view({"m": ["high", "dynamic"]}, levels)))
+    assert dynamic_table(alone) is None
+    assert alone.of("dynamic_gap") == ()
+
+
+def test_a_row_is_of_the_same_cases() -> None:
+    shown = view({"m": FULL}, without=[("m", "high", "d"), ("m", "low", "c")])
+    (row,) = general(shown)
+    assert (row["clean"], row["low"], row["medium"], row["high"]) == ("85.0", "80.0", "75.0", "65.0")
+    assert row["APC"].startswith("-11.7 ")
+    assert row["cases"] == "2 (2 failed)"
+    clean = next(one for one in numbers_of(shown) if (one.measure, one.metric, one.level) == ("level", "J", "clean"))
+    assert clean.value == pytest.approx(0.7)  # of all its cases, as in cells.json
+
+
+def test_a_row_without_a_common_case_keeps_its_levels() -> None:
+    shown = view({"m": FULL}, without=[("m", "high", "a"), ("m", "high", "b"), ("m", "low", "c"), ("m", "low", "d")])
+    (row,) = general(shown)
+    assert (row["clean"], row["low"], row["high"], row["APC"]) == ("70.0", "80.0", "35.0", "n/a")
+    assert "each level is of its own cases" in general_table(Index(numbers_of(shown)), "mix", "all").note
+
+
+def test_levels_stand_in_the_order_of_strength() -> None:
+    shown = view({"m": ["high", "2", "low"]}, ("high", "2", "low"), without=[("m", "2", "d")])
+    (row,) = general(shown)
+    assert list(row)[2:6] == ["clean", "low", "2", "high"]
+    assert (row["clean"], row["2"], row["cases"]) == ("70.0", "72.5", "4")  # 2 enters no average
+    assert "other strengths" in general_table(Index(numbers_of(shown)), "mix", "all").note
+
+
+def test_models_that_met_no_perturbation_are_in_no_general_table() -> None:
+    assert [row["model"] for row in general(view({"baseline.empty.v1": [], "m": FULL}))] == ["m"]
+    assert [row["model"] for row in general(view({"baseline.empty.v1": []}))] == ["baseline.empty.v1"]
+
+
+@pytest.mark.parametrize("soft", ["m", "n"])
+def test_a_difference_tells_the_threshold_of_either(soft: str) -> None:
+    numbers = numbers_of(view({"m": FULL, "n": FULL}, soft=[soft]))
+    for measure in ("difference", "apc_difference"):
+        signatures = [number_signature(one) for one in numbers if one.measure == measure]
+        assert signatures
+        assert all("score_threshold:0.5" in one.replace("=", ":") for one in signatures), signatures[0]
