@@ -207,7 +207,7 @@ def test_files_that_nobody_asked_for_are_listed(tmp_path: Path) -> None:
     for extra in ("clean/v1/f3/00002.png", "clean/v9/00000.png", "fog/v1/f3/00000.png", "notes.txt", ".DS_Store"):
         write(tmp_path / extra, WHITE) if extra.endswith(".png") else (tmp_path / extra).write_text("", "utf-8")
     asks = [question(SHAPE), question(SHAPE, id="../x"), question((1, *SHAPE[1:]), id="v9")]
-    found = model.unasked(asks)  # noqa: S610 - no database
+    found = model.unasked(asks)
     assert found == ("clean/v1/f3/00002.png", "fog/v1/f3/00000.png", "notes.txt")
 
 
