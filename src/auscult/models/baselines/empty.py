@@ -2,56 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from auscult.models.base import TASKS, Clip, Masks, Task
-from auscult.types import Mask, Metadata, Query, Samples
+from auscult.models.baselines.still import Still
+from auscult.types import Frame, Mask, Metadata
 
 
-@dataclass(frozen=True, slots=True)
-class Empty:
-    """Answers no pixel of any frame.
+def nothing(frame: Frame) -> Mask:
+    """No pixel, bool (H, W)."""
+    return np.zeros(frame.shape[:2], np.bool_)
 
-    Attributes:
-        name: The registry name.
-        meta: What it is.
-        tasks: All: it looks at no guidance.
-    """
 
-    name: str = "baseline.empty.v1"
-    meta: Metadata = Metadata(
+MODEL = Still(
+    name="baseline.empty.v1",
+    meta=Metadata(
         summary="baseline: no pixel of any frame",
         goal="the score that saying nothing gives away",
         modality="video",
         source="a constant answer",
-    )
-    tasks: tuple[Task, ...] = TASKS
-
-    def predict(
-        self,
-        frames: Clip,
-        query: Query,
-        *,
-        sound: Samples | None = None,
-        rate_hz: int | None = None,
-        first_mask: Mask | None = None,
-    ) -> Masks:
-        """Segment nothing.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3); only the shape is looked at.
-            query: Not looked at, nor is what follows.
-            sound: Not looked at.
-            rate_hz: Not looked at.
-            first_mask: Not looked at, so that the first frame's answer is not right for free.
-
-        Returns:
-            bool (T, H, W), all False.
-        """
-        del query, sound, rate_hz, first_mask
-        return np.zeros(frames.shape[:3], np.bool_)
-
-
-MODEL = Empty()
+    ),
+    mask_of=nothing,
+)

@@ -3,11 +3,14 @@
 The first frame is flooded from ``REGIONS`` points drawn at random, so that it falls into as many connected regions, a
 tenth of the frame each on average, whose outlines lie on edges of the picture where there are any. The one that holds
 another random point is the answer, in every frame at the same place.
+
+What is drawn depends on the pixels and the shape of the clip's first frame alone: the same in any process, another
+region for any other picture, and for the same picture with noise on it. So its score under a perturbation is another
+draw, not the clean one made worse.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import cv2
@@ -15,61 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng
-from auscult.models.base import TASKS, Clip, Masks, Task
+from auscult.models.baselines.still import Still
 from auscult.record.digest import digest_bytes
-from auscult.types import Frame, Mask, Metadata, Query, Samples
+from auscult.types import Frame, Mask, Metadata
 
 REGIONS: Final = 10
 _SIDE_PX: Final = 240  # the picture's longer side as it is flooded
 _SEED: Final = 0  # a model has no seed of the run: the same frames, the same answer
-
-
-@dataclass(frozen=True, slots=True)
-class RandomRegion:
-    """Answers one region of a random partition of the first frame, in every frame at the same place.
-
-    What is drawn depends on the pixels and the shape of the clip's first frame alone: the same in any process, another
-    region for any other picture, and for the same picture with noise on it. So its score under a perturbation is
-    another draw, not the clean one made worse.
-
-    Attributes:
-        name: The registry name.
-        meta: What it is.
-        tasks: All: it looks at no guidance.
-    """
-
-    name: str = "baseline.random_region.v1"
-    meta: Metadata = Metadata(
-        summary="baseline: one region of a random partition of the first frame, moved nowhere",
-        goal="the score of chance, for answers that follow the picture's edges",
-        modality="video",
-        source="flooding from random points, after Meyer, ICIP 1992",
-    )
-    tasks: tuple[Task, ...] = TASKS
-
-    def predict(
-        self,
-        frames: Clip,
-        query: Query,
-        *,
-        sound: Samples | None = None,
-        rate_hz: int | None = None,
-        first_mask: Mask | None = None,
-    ) -> Masks:
-        """Segment some region.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3); only the first is looked at.
-            query: Not looked at, nor is what follows.
-            sound: Not looked at.
-            rate_hz: Not looked at.
-            first_mask: Not looked at, so that the first frame's answer is not right for free.
-
-        Returns:
-            bool (T, H, W), the same region in every frame, at least one pixel.
-        """
-        del query, sound, rate_hz, first_mask
-        return np.repeat(some_region(frames[0])[None], frames.shape[0], axis=0)
 
 
 def some_region(frame: Frame) -> Mask:
@@ -85,7 +40,7 @@ def some_region(frame: Frame) -> Mask:
     scale = min(1.0, _SIDE_PX / max(height, width))
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-    generator = rng.generator(_SEED, RandomRegion.__name__, height, width, digest_bytes(frame.tobytes()))
+    generator = rng.generator(_SEED, "RandomRegion", height, width, digest_bytes(frame.tobytes()))
     labels = _partition(small, generator)
     chosen = labels == generator.choice(labels[labels > 0])
     whole = cv2.resize(chosen.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
@@ -105,4 +60,13 @@ def _partition(small: Frame, generator: np.random.Generator) -> NDArray[np.int32
     return flooded[1:-1, 1:-1]
 
 
-MODEL = RandomRegion()
+MODEL = Still(
+    name="baseline.random_region.v1",
+    meta=Metadata(
+        summary="baseline: one region of a random partition of the first frame, moved nowhere",
+        goal="the score of chance, for answers that follow the picture's edges",
+        modality="video",
+        source="flooding from random points, after Meyer, ICIP 1992",
+    ),
+    mask_of=some_region,
+)

@@ -14,8 +14,8 @@ from auscult.suites.mqa.build import build_benchmark
 from auscult.suites.mqa.options import BuildOptions
 from auscult.suites.mqa.rows import KEY
 from auscult.suites.registered import SCENES, SuiteOptions
+from auscult.suites.scene_source import scenes_of
 
-SCENE_FOLDER = "scenes"
 FRAME_LIMIT_S = 120.0
 """Limit for the masks of one frame together, where no other is given."""
 
@@ -121,21 +121,7 @@ def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark
 
 
 def _scenes(options: SuiteOptions, progress: Progress) -> Path:
-    from auscult.jobs.make import MakeOptions, make_scenes
-
     unknown = sorted(set(options.splits) - set(SPLITS))
     if unknown:
         raise UsageError(f"scenes have no split {unknown[0]!r}", expected=f"one of: {', '.join(SPLITS)}")
-    folder = options.out / SCENE_FOLDER
-    make_scenes(
-        MakeOptions(
-            out=folder,
-            count=options.count,
-            seed=options.seed,
-            assets=options.assets,
-            workers=options.workers,
-            overwrite=options.overwrite,
-        ),
-        progress,
-    )
-    return folder
+    return scenes_of(options, progress)

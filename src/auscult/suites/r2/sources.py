@@ -17,9 +17,8 @@ from auscult.errors import UsageError
 from auscult.jobs.progress import Progress
 from auscult.suites.r2.tasks import TaskRules
 from auscult.suites.registered import SCENES, SuiteOptions
+from auscult.suites.scene_source import scenes_of
 from auscult.types import Instance
-
-SCENE_FOLDER = "scenes"
 
 
 def listing_of(options: SuiteOptions, task: TaskRules, progress: Progress) -> InstanceListing:
@@ -29,7 +28,7 @@ def listing_of(options: SuiteOptions, task: TaskRules, progress: Progress) -> In
         NothingToDo: It holds nothing.
         UsageError: There is no such data, or an option does not fit it.
     """
-    source = _scenes(options, progress) if options.data == SCENES else Path(options.data)
+    source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)
     if not source.exists():
         raise UsageError(
             "there is no such file or folder",
@@ -53,21 +52,3 @@ def _one_per_object(instances: Iterable[Instance]) -> tuple[Instance, ...]:
         if not one.absent:
             first.setdefault(repr((one.clip, [moment.target for moment in one.moments])), one)
     return tuple(first.values())
-
-
-def _scenes(options: SuiteOptions, progress: Progress) -> Path:
-    from auscult.jobs.make import MakeOptions, make_scenes
-
-    folder = options.out / SCENE_FOLDER
-    make_scenes(
-        MakeOptions(
-            out=folder,
-            count=options.count,
-            seed=options.seed,
-            assets=options.assets,
-            workers=options.workers,
-            overwrite=options.overwrite,
-        ),
-        progress,
-    )
-    return folder
