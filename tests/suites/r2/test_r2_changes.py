@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from r2_material import MODEL, asked, block, calls, clips, line, listed, model_file, picture, rows, scores, spoken
 
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
+
+pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
 
 
 def test_a_changed_truth_is_scored_again_and_asks_no_model(tmp_path: Path) -> None:

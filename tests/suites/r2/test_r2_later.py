@@ -12,6 +12,8 @@ from auscult.errors import UsageError
 from auscult.suites.r2.compare_reading import read_record
 from small_inputs import auscult
 
+pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
+
 
 def failures(out: Path) -> dict[str, str]:
     """Model to what the table says failed."""

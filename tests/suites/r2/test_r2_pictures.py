@@ -24,6 +24,8 @@ from auscult.suites.r2.tables import Index
 from auscult.suites.r2.tasks import task_rules
 from auscult.types import Frame
 
+pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
+
 
 def words(drawing: Drawing) -> str:
     return "; ".join(part.words for part in drawing.parts if isinstance(part, Text))
