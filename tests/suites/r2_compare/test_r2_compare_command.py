@@ -20,7 +20,6 @@ CASES = tuple(case(f"v{clip}/0") for clip in range(4))
 MODEL = """
 import numpy as np
 
-pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
 
 def predict(frames, query, *, sound=None, rate_hz=None, first_mask=None):
     return {answer}
