@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
+from auscult.cases.ids import counted
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
@@ -21,6 +22,7 @@ from auscult.suites.r2.measures import Number, View
 from auscult.suites.r2.results import Results, results_of, sections_of, write_parts
 from auscult.suites.r2.scoring import FILE
 from auscult.suites.r2.strips import draw_strips
+from auscult.suites.r2.tables import is_baseline
 from auscult.suites.registered import SuiteRun
 
 _MOST_REASONS: Final = 4
@@ -131,14 +133,18 @@ def _page(
     run: RunFolder, outcome: Outcome, results: Results, *, sections: Sequence[Section], reasons: Sequence[str]
 ) -> SuitePage:
     grid = outcome.grid
-    models = ", ".join(grid.models)
+    models = [name for name in grid.models if not is_baseline(name)]
+    floor = [name for name in grid.models if is_baseline(name)]
+    told = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
+    clips = len(set(grid.cases.values()))
     return SuitePage(
-        title=f"{grid.task.title.capitalize()}: {len(grid.models)} model{'' if len(grid.models) == 1 else 's'}",
+        title=f"{grid.task.title.capitalize()}: {told}",
         suite="r2",
         facts=(
-            ("Models", models),
+            ("Models", ", ".join((*models, *floor))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
-            ("Cases", f"{len(grid.cases):,} of {len(set(grid.cases.values())):,} clips or photographs"),
+            ("Cases", f"{len(grid.cases):,}"),
+            ("Clips or photographs", f"{clips:,}"),
             *facts_of(run.manifest),
         ),
         notes=(

@@ -38,7 +38,17 @@ from auscult.record.schema import error_to_json
 from auscult.suites.r2 import scoring
 from auscult.suites.r2.answering import Bench
 from auscult.suites.r2.answers import answers_of
-from auscult.suites.r2.asking import Asked, asked_now, earlier, note, still_true, take_back, told_apart, with_earlier
+from auscult.suites.r2.asking import (
+    Asked,
+    Place,
+    asked_now,
+    earlier,
+    note,
+    still_true,
+    take_back,
+    told_apart,
+    with_earlier,
+)
 from auscult.suites.r2.cases import CaseList, R2Case, cases_of
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
 from auscult.suites.r2.finish_run import Outcome, write_results
@@ -113,9 +123,10 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         if bench.unloaded:
             _take_back(bench, asked, before, models=models)
         bench.ask(floor, [NOTHING])
-        bench.score(asked.places(found.cases, seed=options.seed), asked.conditions)
+        places = asked.places(found.cases, seed=options.seed)
+        bench.score(places, asked.conditions)
         unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
-        done = write_results(run, _outcome(bench, asked, found=found, unlisted=unread))
+        done = write_results(run, _outcome(bench, asked, places=places, found=found, unlisted=unread))
         return replace(done, remarks=tuple(f"{name}: {error}" for name, error in bench.unloaded.items()))
 
 
@@ -238,8 +249,7 @@ def _how(options: SuiteOptions) -> job.PredictOptions:
     )
 
 
-def _outcome(bench: Bench, asked: Asked, *, found: CaseList, unlisted: int) -> Outcome:
-    places = asked.places(found.cases, seed=bench.seed)
+def _outcome(bench: Bench, asked: Asked, *, places: Mapping[str, Place], found: CaseList, unlisted: int) -> Outcome:
     models = tuple(asked.models)
     failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, bench.scored(places)))))
     grid = grid_of(
