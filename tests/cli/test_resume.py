@@ -89,6 +89,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_the_run_comes_to_the_same_lines(large: Path) -> None:
     out = large / "killed"
     command = _command(large / "in", out)

@@ -21,6 +21,11 @@ from auscult.cases.listing import list_items
 from auscult.record.schema import verdict_to_json
 
 NUMBERS = ("iou", "iou_low", "iou_high", "defect_probs")
+LONG = frozenset({
+    "gate.md", "mqa-results.md", "mqa.md", "r2.md", "scenes.md", "scores.md", "stress-masks.md", "stress.md",
+    "your-model.md",
+})  # fmt: skip
+"""Pages whose commands take more than a few seconds together."""
 
 
 def _setup() -> Block:
@@ -72,7 +77,10 @@ def _plain(line: str) -> str:
     return re.sub(r"\d+(\.\d+)?", "#", " ".join(line.replace("─", " ").split()))
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+PAGES = [pytest.param(page, marks=pytest.mark.slow) if page.name in LONG else page for page in WRITTEN]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One namespace and one folder for each page, blocks in their order; the folder holds what the quickstart makes.
 

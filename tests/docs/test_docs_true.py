@@ -58,6 +58,7 @@ def test_the_page_of_the_explainable_judges_card_is_the_card() -> None:
     assert (DOCS / "cards" / f"{BESIDE}.md").read_text(encoding="utf-8") == page(load_card(BESIDE))
 
 
+@pytest.mark.slow
 def test_the_reference_pages_fit_the_code() -> None:
     command = [sys.executable, str(ROOT / "tools" / "build_docs.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -84,6 +84,7 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_plug_in_of_each_room_is_listed_and_keeps_its_contract(plugged: Path) -> None:
     site = plugged / "site"
     named = [name if "." in name else f"models.{name}" for _, name in PLUGINS]

@@ -42,6 +42,7 @@ def sayings():
             yield seed, facts, one
 
 
+@pytest.mark.slow
 def test_a_stranger_in_the_picture_changes_nothing():
     checked = 0
     for seed, facts, one in sayings():
@@ -54,6 +55,7 @@ def test_a_stranger_in_the_picture_changes_nothing():
     assert checked > 500
 
 
+@pytest.mark.slow
 def test_without_the_flag_a_stranger_does_change_what_is_named():
     """The control: the same check fails for expressions that were made for a picture without strangers."""
     changed = 0
