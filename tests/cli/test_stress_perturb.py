@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,14 @@ def test_a_bad_file_costs_itself_and_the_exit_code_says_so(pictures: Path, tmp_p
 
 
 def test_audit_takes_what_was_made_as_it_is(tmp_path: Path) -> None:
-    source, out = folder_input(tmp_path / "in"), tmp_path / "out"
+    source, out = folder_input(tmp_path / "in"), tmp_path / "an out; folder"
     kind = "vision.gaussian_noise+mispunctuation"
     ran = auscult("stress", "recipe", source, "--text", "the thing on the left", "--kind", kind,
                   "--out", out, "--workers", 1, "--quiet")  # fmt: skip
     assert ran.code == 0
     (command,) = [line for line in ran.err.splitlines() if line.startswith("next: ")]
-    assert auscult(*command.split()[2:], "--workers", 1, "--quiet").code == 0
-    assert len(rows(tmp_path / "out-audit" / "verdicts.jsonl")) == 3
+    assert auscult(*shlex.split(command)[2:], "--workers", 1, "--quiet").code == 0
+    assert len(rows(Path(f"{out}-audit") / "verdicts.jsonl")) == 3
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,11 @@ def test_audit_takes_what_was_made_as_it_is(tmp_path: Path) -> None:
         (("recipe", "--kind", "contrast", "--preset", "paper"), "--preset"),
         (("recipe", "--preset", "papre"), "paper"),
         (("vision", "--kind", "contrast", "--seed", 2**70), "seed"),
+        (("vision", "--kind", "contrast", "--dynamic", "r2bench", "--severity", 3), "--severity 3 does not go with"),
+        (("vision", "--kind", "contrast,fog", "--dynamic", "paper", "--severity", "1,5"), "draws its severities"),
+        (("recipe", "--preset", "r2bench", "--severity", "low"), "--severity low does not go with --preset r2bench"),
+        (("recipe", "--kind", "contrast", "--keep", "dog"), "--keep had no effect"),
+        (("recipe", "--kind", "contrast", "--keep-head"), "--keep-head had no effect"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_leaves_nothing(
@@ -81,8 +87,15 @@ def test_wrong_usage_is_exit_2_and_leaves_nothing(
     assert not (tmp_path / "out").exists()
 
 
-def test_an_empty_output_folder_is_not_the_current_one(pictures: Path) -> None:
-    ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", "")
+@pytest.mark.parametrize("command", [("vision", "--kind", "contrast"), ("masks",)], ids=["vision", "masks"])
+def test_an_empty_output_folder_is_not_the_current_one(
+    tmp_path: Path, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = folder_input(tmp_path / "in", "a")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    ran = auscult("stress", *command, source, "--out", "")
+    assert not list((tmp_path / "here").iterdir())
     assert ran.code == 2
     assert "--out is empty" in ran.err
     assert "Traceback" not in ran.err
@@ -106,3 +119,13 @@ def test_notes_are_said_and_json_stays_alone(pictures: Path, tmp_path: Path) -> 
                       "--workers", 1, *more)  # fmt: skip
         told[more] = "note: left out, hidden by a dot: 1 name" in ran.err
     assert told == {(): True, ("--json",): False}
+
+
+def test_options_that_this_input_makes_no_use_of_are_told(pictures: Path, tmp_path: Path) -> None:
+    ran = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / "out", "--workers", 1,
+                  "--quality", 18, "--depth", "float32")  # fmt: skip
+    assert ran.code == 0
+    assert "note: --quality has no effect: the input holds no video" in ran.err
+    assert "note: --depth has no effect: the input holds no sound" in ran.err
+    plain = auscult("stress", "vision", pictures, "--kind", "contrast", "--out", tmp_path / "plain", "--workers", 1)
+    assert "no effect" not in plain.err

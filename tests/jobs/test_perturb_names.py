@@ -63,3 +63,26 @@ def test_an_output_folder_that_is_or_holds_the_input_is_refused(tmp_path: Path, 
     with pytest.raises(UsageError, match="the output folder holds the input"):
         run(tmp_path / "in", tmp_path / out, "vision", "contrast")
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "a.png"]
+
+
+def test_masks_of_items_whose_ids_differ_in_case_alone_stay_apart(tmp_path: Path) -> None:
+    """Where upper and lower case are one, one of them would stand in the other's file."""
+    lines = []
+    for number, name in enumerate(("a", "A", "b")):
+        save_frame(tmp_path / "in" / "frames" / f"{number}.png", seed=number)
+        save_mask(tmp_path / "in" / "masks" / f"{number}.png")
+        about = {
+            "frame": f"frames/{number}.png",
+            "mask": f"masks/{number}.png",
+            "truth": {"mask": f"masks/{number}.png"},
+        }
+        lines.append({"id": name, **about})
+    write_lines(tmp_path / "in" / "items.jsonl", *lines)
+    for kind in ("contrast", "elastic_transform"):
+        assert run(tmp_path / "in", tmp_path / kind, "vision", kind).ok == 3
+        (made,) = (tmp_path / kind).glob("*/items.jsonl")
+        found = {line["id"]: line for line in rows(made)}
+        for files in ([line["mask"] for line in found.values()], [line["truth"]["mask"] for line in found.values()]):
+            assert len({name.casefold() for name in files}) == 3
+            assert all((made.parent / name).is_file() for name in files)
+        assert found["b"]["mask"] == "masks/b.png"

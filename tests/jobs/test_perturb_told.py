@@ -11,7 +11,8 @@ import pytest
 from perturb_inputs import film, run, scene, tone
 from PIL import Image
 
-from auscult.errors import UsageError
+from auscult.cases.listing import ListOptions
+from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.perturb import PerturbOptions, perturb
 from auscult.jobs.perturb_choice import Wanted
 from auscult.media.wav import encode_wav
@@ -44,7 +45,8 @@ def _clip(folder: Path, **more: Any) -> Path:
 
 @pytest.mark.parametrize("schedule", ["static", "r2bench"])
 def test_the_sentence_of_a_clip_is_perturbed_once_and_others_each_by_themselves(tmp_path: Path, schedule: str) -> None:
-    run(_clip(tmp_path / "clip"), tmp_path / "a", "sentences", "misspelling", schedule=schedule, severities="5")
+    full = {"severities": "5"} if schedule == "static" else {}
+    run(_clip(tmp_path / "clip"), tmp_path / "a", "sentences", "misspelling", schedule=schedule, **full)
     assert (
         len({json.dumps(row["plan"]) for row in rows(tmp_path / "a" / "outputs.jsonl") if row["kind"] == "text"}) == 1
     )
@@ -139,6 +141,8 @@ def test_what_reading_a_picture_changed_is_in_its_row(tmp_path: Path) -> None:
     for mode in ("RGB", "L", "RGBA", "P"):
         colour.convert(mode).save(folder / f"{mode}.png")
     Image.fromarray(scene(1)[..., 0].astype(np.uint16) * 257).save(folder / "deep.png")
+    colour.convert("LAB").save(folder / "lab.tiff")
+    colour.save(folder / "pages.tiff", save_all=True, append_images=[Image.fromarray(scene(2))])
     run(folder, tmp_path / "out", "vision", "contrast")
     told = {row["part"]: row.get("converted") for row in rows(tmp_path / "out" / "outputs.jsonl")}
     assert told == {
@@ -147,6 +151,8 @@ def test_what_reading_a_picture_changed_is_in_its_row(tmp_path: Path) -> None:
         "RGBA.png": ["alpha over black"],
         "P.png": ["palette to RGB"],
         "deep.png": ["16 bits to 8", "grey to RGB"],
+        "lab.tiff": ["LAB to RGB"],
+        "pages.tiff": ["the first of several pictures"],
     }
 
 
@@ -158,3 +164,36 @@ def test_masks_that_nobody_opened_are_told(tmp_path: Path) -> None:
         options = PerturbOptions(source=source, out=tmp_path / f"out{len(told)}", wanted=wanted, workers=0)
         told.append("copied unopened" in perturb(options)[1][0].note)
     assert told == [True, False]
+
+
+def test_where_severities_are_drawn_the_manifest_names_none(tmp_path: Path) -> None:
+    source, told = save_frame(tmp_path / "a.png"), []
+    for schedule in ("r2bench", "static"):
+        run(source, tmp_path / schedule, "vision", "contrast", schedule=schedule)
+        told.append(
+            json.loads((tmp_path / schedule / "manifest.json").read_text())["arguments"]["defaulted"]["severity"]
+        )
+    assert told == ["", "3"]
+
+
+def test_what_an_input_without_sentences_holds_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,text\n")
+    with pytest.raises(NothingToDo) as found:
+        run(tmp_path / "a.csv", tmp_path / "out", "sentences", "misspelling")
+    assert found.value.hint == "it holds no sentence"
+
+
+def test_what_says_how_items_are_read_is_refused_beside_one_file(tmp_path: Path) -> None:
+    source = save_frame(tmp_path / "a.png")
+    wanted = Wanted(room="vision", kinds="contrast")
+    listing = ListOptions(text="the dog", labels=True)
+    with pytest.raises(UsageError, match="--text and --labels had no effect: the input is one file"):
+        perturb(PerturbOptions(source=source, out=tmp_path / "out", wanted=wanted, listing=listing, workers=0))
+    assert not (tmp_path / "out").exists()
+
+
+def test_sentences_that_items_keep_are_not_told_as_left_out(tmp_path: Path) -> None:
+    source = _clip(tmp_path / "in")
+    run(source, tmp_path / "out", "vision", "contrast")
+    assert {line["text"] for line in _lines(tmp_path / "out")} == {WORDS}
+    assert not _notes(tmp_path / "out")

@@ -13,7 +13,24 @@ from auscult.errors import UsageError
 if TYPE_CHECKING:
     from auscult.cases.listing import ListOptions
 
-Out = Annotated[Path, typer.Option("--out", help="Output folder; the same command again continues in it.")]
+
+def _out_path(text: str) -> Path:
+    """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder.
+
+    Raises:
+        UsageError: It is empty.
+    """
+    if not text.strip():
+        raise UsageError("--out is empty", expected="a folder", hint="for the current folder, give .")
+    return Path(text)
+
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="<path>", parser=_out_path, help="Output folder; the same command again continues in it."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew over an earlier record in --out.")]

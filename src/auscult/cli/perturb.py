@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from auscult.cli import options, show
-from auscult.errors import UsageError
 
 if TYPE_CHECKING:
     from auscult.record.schema import Summary
 
 _VIDEO_S: Final = "120; no limit for a video"
 _TIMEOUT_S: Final = 120.0
-
-
-def _out_path(text: str) -> Path:
-    """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder.
-
-    Raises:
-        UsageError: It is empty.
-    """
-    if not text.strip():
-        raise UsageError("--out is empty", expected="a folder", hint="for the current folder, give .")
-    return Path(text)
-
 
 Source = Annotated[
     Path,
@@ -35,12 +23,6 @@ Source = Annotated[
         parser=options.input_path,
         help="A picture, video or sound, a folder of them, sentences (.txt, or .csv with id,text), or what "
         "`auscult audit` takes.",
-    ),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
-        "--out", metavar="<path>", parser=_out_path, help="Output folder; the same command again continues in it."
     ),
 ]
 Kind = Annotated[
@@ -86,6 +68,11 @@ Timeout = Annotated[
 ]
 
 
+def as_command(*words: Path | str) -> str:
+    """A command as it can be given to a shell, whatever is in its paths."""
+    return shlex.join(map(str, words))
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands to ``auscult stress``."""
     app.command("vision")(vision)
@@ -99,7 +86,7 @@ def vision(
     ctx: typer.Context,
     source: Source,
     *,
-    out: Out,
+    out: options.Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -129,7 +116,7 @@ def sound(
     ctx: typer.Context,
     source: Source,
     *,
-    out: Out,
+    out: options.Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -157,7 +144,7 @@ def sentences(
     ctx: typer.Context,
     source: Source,
     *,
-    out: Out,
+    out: options.Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -187,7 +174,7 @@ def timing(
     ctx: typer.Context,
     source: Source,
     *,
-    out: Out,
+    out: options.Out,
     kind: Kind = "",
     severity: Severity = "",
     seed: options.Seed = 0,
@@ -208,7 +195,7 @@ def recipe(
     ctx: typer.Context,
     source: Source,
     *,
-    out: Out,
+    out: options.Out,
     kind: Kind = "",
     severity: Severity = "",
     dynamic: Dynamic = "static",
@@ -290,4 +277,5 @@ def _say_notes(out: Path) -> None:
 def _say_next(summary: Summary, given: dict[str, Any]) -> None:
     items = sorted(given["out"].glob("*/items.jsonl"))
     if summary.ok and items and not given["json"]:
-        show.say(f"next: auscult audit {items[0].parent} --out {given['out']}-audit")
+        audit = as_command("auscult", "audit", items[0].parent, "--out", f"{given['out']}-audit")
+        show.say(f"next: {audit}")

@@ -148,8 +148,8 @@ def stress_masks_command(
 
 def _next(suite: str | None, out: Path) -> str:
     if suite is None:  # the others of a frame are variants of one object: together they give it away
-        return f"auscult audit {out} --alone --out {out}-audit"
-    return f"auscult run mqa --data {out} --out {out}-run"
+        return perturb.as_command("auscult", "audit", out, "--alone", "--out", f"{out}-audit")
+    return perturb.as_command("auscult", "run", "mqa", "--data", out, "--out", f"{out}-run")
 
 
 def _refuse_mixed(suite: str | None, given: frozenset[str]) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult import registry
-from auscult.errors import UsageError
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.manifests import SAME_RESULT, InputOptions
-from auscult.jobs.perturb_choice import DEFAULT_SEVERITY, Choice, Wanted, tasks_of, untouched
+from auscult.jobs.perturb_checks import check_kept, check_ranges, idle_options
+from auscult.jobs.perturb_choice import Choice, Wanted, tasks_of, untouched
 from auscult.jobs.perturb_kept import Keeper, content_digest, refuse_changed
 from auscult.jobs.perturb_lines import item_lines
 from auscult.jobs.perturb_parts import Kind, Part, Parts
@@ -30,8 +30,8 @@ from auscult.jobs.perturb_texts import written
 from auscult.jobs.perturb_units import parts_of
 from auscult.jobs.perturb_work import STAGE, Done, Task, done_id, failed_rows_of, make_perturber
 from auscult.jobs.progress import Progress, Silent
-from auscult.media.video_coder import LOSSLESS, WORST_QUALITY
-from auscult.media.wav_write import DEPTHS, Depth
+from auscult.media.video_coder import LOSSLESS
+from auscult.media.wav_write import Depth
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.lines import dump
@@ -42,7 +42,6 @@ from auscult.stress.recipe import Recipe
 from auscult.work.pool import Task as PoolTask
 from auscult.work.pool import run_tasks
 
-MOST_SEED: Final = 2**63
 _CHUNKS: Final[Mapping[Kind, int]] = {"picture": 4, "frame": 8, "sentence": 256, "text": 256}
 
 
@@ -81,13 +80,18 @@ def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[
         RecordError: The output folder is in use, or was made with other arguments.
     """
     listener = progress or Silent()
-    _check(options)
+    check_ranges(options)
     recipes = options.wanted.recipes()
+    rooms = options.wanted.rooms(recipes)
+    check_kept(options, rooms)
     made_by = _origins(recipes)
-    parts = parts_of(options.source, options.listing, rooms=options.wanted.rooms(recipes), out=options.out)
+    by_group = bool(options.wanted.preset)
+    parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
     _check_extras(parts.parts)
     choices = options.wanted.choices(parts, recipes, seed=options.seed)
-    parts = replace(parts, notes=(*parts.notes, *untouched(parts.parts, choices)))
+    parts = replace(
+        parts, notes=(*parts.notes, *idle_options(options.given, parts.parts), *untouched(parts.parts, choices))
+    )
     manifest = _manifest(options, parts, made_by)
     with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
         run.remove("errors.jsonl")  # whatever failed before is tried again now
@@ -100,20 +104,6 @@ def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[
         for tasks, timeout_s in _tasks(options, choices, wanted=wanted, keeper=keeper, listener=listener):
             _work(options, tasks, timeout_s=timeout_s, keeper=keeper, listener=listener)
         return _finish(run, options, parts=parts, choices=choices, rows=keeper.rows)
-
-
-def _check(options: PerturbOptions) -> None:
-    fine = {
-        f"--seed {options.seed}": (abs(options.seed) < MOST_SEED, f"below {MOST_SEED} in size"),
-        f"--quality {options.quality}": (
-            LOSSLESS <= options.quality <= WORST_QUALITY,
-            f"{LOSSLESS} (lossless) to {WORST_QUALITY}",
-        ),
-        f"--depth {options.depth}": (options.depth in DEPTHS, " or ".join(DEPTHS)),
-    }
-    for given, (good, expected) in fine.items():
-        if not good:
-            raise UsageError(f"{given} is out of range", expected=expected)
 
 
 def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
@@ -146,7 +136,7 @@ def _manifest(options: PerturbOptions, parts: Parts, recipes: Mapping[str, Any])
         "source": str(options.source.resolve()),
         "out": str(options.out),
         "kind": wanted.kinds,
-        "severity": wanted.severities or ("" if wanted.preset else DEFAULT_SEVERITY),
+        "severity": wanted.severities or wanted.usual_severities,
         "dynamic": wanted.schedule,
         "preset": wanted.preset,
         "place": wanted.place,

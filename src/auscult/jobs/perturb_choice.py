@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,8 @@ from auscult.errors import InputError, UsageError
 from auscult.jobs.perturb_parts import ROOMS_OF, Part, Parts
 from auscult.jobs.perturb_work import Task, only
 from auscult.media.video import probe
-from auscult.stress.recipe import Recipe, preset, sweep
+from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
+from auscult.stress.schedule import LEVELS
 
 DEFAULT_SEVERITY: Final = "3"
 _MOST_NAMED: Final = 5
@@ -76,13 +76,32 @@ class Wanted:
                 hint="`auscult list stressor` names the kinds",
             )
         if self.preset:
-            if self.schedule != "static":
+            if self.schedule != STATIC.name:
                 raise UsageError(f"--dynamic {self.schedule} does not go with --preset", hint="a preset has its own")
-            preset(self.preset)
+            self._refuse_severity(f"--preset {self.preset}", preset(self.preset).schedule)
             return ()
         if self.place:
             raise UsageError("--place does not go with --kind", hint="it tells a preset what can occur")
+        self._refuse_severity(f"--dynamic {self.schedule}", schedule_of(self.schedule))
         return sweep(self.room, self.kinds, self.severities or DEFAULT_SEVERITY, schedule=self.schedule)
+
+    def _refuse_severity(self, what: str, schedule: Schedule) -> None:
+        """Refuse severities where they are drawn.
+
+        Raises:
+            UsageError: Both were asked for; the severities would have no effect.
+        """
+        if self.severities and schedule.draws_levels:
+            raise UsageError(
+                f"--severity {self.severities} does not go with {what}, which draws its severities itself",
+                expected=f"no --severity: {' or '.join(f'{level:g}' for level in LEVELS)} is drawn",
+                hint="leave out --severity; static, ramp, burst and walk take one",
+            )
+
+    @property
+    def usual_severities(self) -> str:
+        """The severities where none were given; empty where they are drawn."""
+        return "" if self.preset or schedule_of(self.schedule).draws_levels else DEFAULT_SEVERITY
 
     def rooms(self, recipes: Sequence[Recipe]) -> frozenset[str]:
         """The rooms that the recipes touch, or that a preset draws from."""
@@ -138,6 +157,7 @@ def _check_clips(recipes: Sequence[Recipe], parts: Sequence[Part]) -> None:
 def untouched(parts: Sequence[Part], choices: Sequence[Choice]) -> list[str]:
     """Notes of parts that nothing becomes of, and of recipes that have nothing to do."""
     left = Counter(part.kind for part in parts if not any(choice.takes(part) for choice in choices))
+    del left["text"]  # an item keeps its expression as it is
     notes = [f"left out, since no recipe does anything to it: {counted(n, kind)}" for kind, n in left.items()]
     idle = [choice.name for choice in choices if not any(only(choice.of(part), part).steps for part in parts)]
     more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
@@ -154,7 +174,6 @@ def _heard(part: Part) -> bool:
     return part.kind == "video" and part.path is not None and _has_sound(part.path)
 
 
-@cache
 def _has_sound(path: Path) -> bool:
     try:
         return probe(path).sound_channels > 0

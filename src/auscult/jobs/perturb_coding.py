@@ -13,7 +13,7 @@ from auscult.media.limits import DEFAULT_LIMITS
 from auscult.media.pictures import opened, orientation
 from auscult.types import Frame, Samples
 
-_MODES: Final = {"1": "grey", "L": "grey", "I": "grey", "P": "palette"}
+_MODES: Final = {"1": "grey", "L": "grey", "LA": "grey", "La": "grey", "I": "grey", "P": "palette", "PA": "palette"}
 
 
 def frame_digest(frames: Iterator[Frame]) -> tuple[str, int]:
@@ -31,7 +31,7 @@ def sound_digest(samples: Samples) -> str:
 
 
 def conversions(path: Path) -> list[str]:
-    """What ``read_frame`` changed in a picture, in words; empty for RGB of 8 bits without alpha that stands upright.
+    """What ``read_frame`` changed in a picture, in words; empty for one of RGB, 8 bits, upright, without alpha.
 
     Raises:
         InputError: It is no picture.
@@ -44,6 +44,12 @@ def conversions(path: Path) -> list[str]:
             "16 bits to 8": mode.startswith("I") or any(";16" in one for one in raw),
             "alpha over black": mode == "RGBa" or picture.has_transparency_data,
             "turned upright": orientation(picture) != 1,
-            f"{_MODES.get(mode[0], mode)} to RGB": mode not in {"RGB", "RGBA", "RGBa"},
+            "the first of several pictures": _several(picture),
+            f"{_MODES.get(mode.partition(';')[0], mode)} to RGB": mode not in {"RGB", "RGBA", "RGBa"},
         }
     return [what for what, changed in found.items() if changed]
+
+
+def _several(picture: object) -> bool:
+    """Whether a file holds further pictures, such as pages or an animation; the preview in a camera's file is none."""
+    return bool(getattr(picture, "is_animated", False)) and getattr(picture, "format", "") != "MPO"

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from auscult.cases.grouping import NaturalKey, group_by_frame, natural_key
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import UsageError
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.perturb_names import named_apart
+from auscult.jobs.perturb_names import named_apart, tagged
 from auscult.jobs.perturb_parts import RATE_FPS, Part, Parts
 from auscult.jobs.stressing import frame_name_of
 from auscult.record.digest import digest_json
 from auscult.types import Item
 
 
-def item_parts(source: Path, options: ListOptions) -> Parts:
+def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) -> Parts:
     """The frames, sounds and expressions of the items of an INPUT.
+
+    Args:
+        source: INPUT.
+        options: How it is read.
+        by_group: Whether each clip and each loose picture has a recipe of its own. A sound that several of them share
+            is a part for each of them then; else it is one part.
 
     Raises:
         NothingToDo: It holds no item.
@@ -26,8 +33,10 @@ def item_parts(source: Path, options: ListOptions) -> Parts:
     """
     listing = list_items(source, options)
     films = filmed(listing)
-    parts = named_apart([*_frames(listing, source, films), *_audios(listing.items, source, films)])
-    parts += _texts(listing.items, source, films)
+    frames = _frames(listing, source, films)
+    groups = {item.id: frame.group for frame in frames for item in frame.items}
+    sounds = _audios(listing.items, source, films, groups=groups, by_group=by_group)
+    parts = [*named_apart([*frames, *sounds]), *_texts(listing.items, films, groups)]
     twice = [name for name, count in Counter(part.id for part in parts).items() if count > 1]
     if twice:
         raise UsageError(
@@ -47,6 +56,7 @@ def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[Part]
         clips.setdefault(f"clip:{first.clip}" if first.id in films else f"frame:{frame_id(first, source)}", []).append(
             group
         )
+    cased = Counter(item.id.casefold() for item in listing.items)
     known = Counter(Path(frame_id(group[0], source)).stem for groups in clips.values() for group in groups)
     parts = []
     for key, members in clips.items():
@@ -64,6 +74,7 @@ def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[Part]
                 count=len(groups),
                 rate_fps=_rate(groups),
                 items=tuple(group),
+                twins=frozenset(item.id for item in group if cased[item.id.casefold()] > 1),
             )
             for index, group in enumerate(groups)
         ]
@@ -80,15 +91,16 @@ def text_id(item: Item) -> str:
     return f"text:{item.id}"
 
 
-def _texts(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[Part]:
+def _texts(items: Iterable[Item], films: frozenset[str], groups: Mapping[str, str]) -> list[Part]:
     """One part an expression. What a film's items share as a text is one sentence, and is perturbed alike."""
     return [
         Part(
             id=text_id(item),
             kind="text",
             key=f"{item.clip}:{digest_json(item.query.text)}" if item.clip and item.id in films else item.id,
-            group=_group(item, source, films),
+            group=groups[item.id],
             text=item.query.text,
+            costs=(item.id,),
         )
         for item in items
         if item.query.text
@@ -96,31 +108,52 @@ def _texts(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[P
 
 
 def _group(item: Item, source: Path, films: frozenset[str]) -> str:
+    """What a preset draws one recipe for: the clip of the first item of a frame, or the picture where it is of none.
+
+    Sounds and expressions of all items of a frame go with it, also of those that call the clip otherwise.
+    """
     return item.clip if item.clip and item.id in films else frame_id(item, source)
 
 
-def audio_id(item: Item, source: Path) -> str:
-    """What the part of an item's sound is called."""
+def audio_id(item: Item, source: Path, group: str = "") -> str:
+    """What the part of an item's sound is called; with a group, what the part that is of it alone is."""
     assert item.audio is not None  # noqa: S101 - the callers looked
-    return f"audio:{frame_name_of(item.audio, source)}"
+    return f"audio:{frame_name_of(item.audio, source)}{':' * bool(group)}{group}"
 
 
-def _audios(items: Iterable[Item], source: Path, films: frozenset[str]) -> list[Part]:
-    first = {item.audio: item for item in reversed(list(items)) if item.audio is not None}
-    names = {path: audio_id(item, source) for path, item in first.items()}
+def _audios(
+    items: Iterable[Item], source: Path, films: frozenset[str], *, groups: Mapping[str, str], by_group: bool
+) -> list[Part]:
+    """One part a file; with a recipe for each group, one for each group that the file is heard in."""
+    heard: dict[Path, dict[str, list[Item]]] = {}
+    for item in items:
+        if item.audio is not None:
+            heard.setdefault(item.audio, {}).setdefault(groups[item.id], []).append(item)
+    names = {path: audio_id(next(iter(places.values()))[0], source) for path, places in heard.items()}
     known = Counter(Path(name.partition(":")[2]).stem for name in names.values())
-    return [
-        Part(
+    parts = []
+    for path, places in heard.items():
+        plain = names[path].partition(":")[2]
+        (group, members), *others = places.items()
+        one = Part(
             id=names[path],
             kind="audio",
-            key=item.clip if item.clip and item.id in films else names[path],
-            group=_group(item, source, films),
+            key=group if members[0].id in films and not others else names[path],
+            group=group,
             path=path,
-            name=f"audio/{_ending(names[path].partition(':')[2], '.wav', known)}",
-            carried=f"audio/{names[path].partition(':')[2]}",
+            name=f"audio/{_ending(plain, '.wav', known)}",
+            carried=f"audio/{plain}",
+            costs=tuple(item.id for members in places.values() for item in members),
         )
-        for path, item in reversed(first.items())
-    ]
+        parts += [_of_group(one, *place, films=films) for place in places.items()] if by_group else [one]
+    return parts
+
+
+def _of_group(sound: Part, group: str, items: Sequence[Item], *, films: frozenset[str]) -> Part:
+    """The part of a sound that is of one group alone: what is drawn for it does not depend on who else has the file."""
+    own, costs = f"{sound.id}:{group}", tuple(item.id for item in items)
+    found = replace(sound, group=group, key=group if items[0].id in films else own, costs=costs)
+    return found if costs == sound.costs else replace(found, id=own, name=tagged(sound.name, own))
 
 
 def _ending(name: str, ending: str, known: Mapping[str, int]) -> str:

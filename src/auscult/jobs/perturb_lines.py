@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from auscult.jobs.clip_tracks import LOOSE, filmed
@@ -45,10 +46,24 @@ def item_lines(parts: Parts, choice: Choice, *, rows: Rows, options: PerturbOpti
     known = {part.id: part for part in parts.parts}
     lines = []
     for item in parts.listing.items:
-        found = _Found.of(item, known, choice, rows=rows, options=options)
+        names = part_names(item, known, choice, source=options.source)
+        found = _Found.of(item, names, recipe=choice.of(known[names["picture"]]), seed=options.seed, rows=rows)
         if found is not None:
             lines.append(found.line(loose=item.id not in films))
     return lines
+
+
+def part_names(item: Item, known: Mapping[str, Part], choice: Choice, *, source: Path) -> dict[str, str]:
+    """Which parts an item is put together from: ``picture``, ``sound``, ``sentence`` to a part's id."""
+    names = {"picture": frame_id(item, source)}
+    if item.audio is not None:
+        own = audio_id(item, source, known[names["picture"]].group)
+        names["sound"] = own if own in known else audio_id(item, source)
+    if item.query.text:
+        part = known.get(text_id(item))
+        if part is not None and only(choice.of(part), part).steps:
+            names["sentence"] = part.id
+    return names
 
 
 class _Found:
@@ -61,21 +76,11 @@ class _Found:
         self._rows = rows
 
     @classmethod
-    def of(
-        cls, item: Item, known: Mapping[str, Part], choice: Choice, *, rows: Rows, options: PerturbOptions
-    ) -> _Found | None:
+    def of(cls, item: Item, names: Mapping[str, str], *, recipe: Recipe, seed: int, rows: Rows) -> _Found | None:
         """Put an item together; None where one of its parts is missing."""
-        names = {"picture": frame_id(item, options.source)}
-        if item.audio is not None:
-            names["sound"] = audio_id(item, options.source)
-        if item.query.text:
-            part = known.get(text_id(item))
-            if part is not None and only(choice.of(part), part).steps:
-                names["sentence"] = part.id
         if any(name not in rows for name in names.values()) or item.id not in rows[names["picture"]]["items"]:
             return None
-        own = {what: rows[name] for what, name in names.items()}
-        return cls(item, recipe=choice.of(known[names["picture"]]), seed=options.seed, rows=own)
+        return cls(item, recipe=recipe, seed=seed, rows={what: rows[name] for what, name in names.items()})
 
     def line(self, *, loose: bool) -> dict[str, Any]:
         """The line; keys that auscult does not know are kept."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError, ErrorRecord
+from auscult.jobs.perturb_names import tagged
 from auscult.jobs.perturb_parts import Part
 from auscult.media.frames import frame_size
 from auscult.media.masks import encode_mask, read_mask
@@ -47,7 +48,8 @@ def carried(part: Part, plan: Plan | None) -> Carried:
         InputError: The frame cannot be read.
     """
     assert part.path is not None  # noqa: S101 - a frame has a file
-    carrier = _Carrier(frame_size(part.path), plan if plan is not None and plan.moves else None, part.index)
+    moving = plan if plan is not None and plan.moves else None
+    carrier = _Carrier(frame_size(part.path), moving, part.index, part.twins)
     items: dict[str, Mapping[str, Any]] = {}
     files: dict[str, bytes] = {}
     errors: list[tuple[str, ErrorRecord]] = []
@@ -69,10 +71,12 @@ class _Carrier:
     size: tuple[int, int]
     plan: Plan | None
     index: int
+    twins: frozenset[str]
 
     def item(self, item: Item) -> tuple[dict[str, Any], dict[str, bytes]]:
         """What an item's line says of its masks, and the files for it."""
-        value, mask, files = self._mask(item.mask, f"masks/{safe_name(item.id)}", redraw=item.mask.absent_ok)
+        name = tagged(safe_name(item.id), item.id) if item.id in self.twins else safe_name(item.id)
+        value, mask, files = self._mask(item.mask, f"masks/{name}", redraw=item.mask.absent_ok)
         said: dict[str, Any] = {"mask": value}
         if mask is not None:
             said["mask_sha256"] = hashlib.sha256(mask.tobytes()).hexdigest()
@@ -85,7 +89,7 @@ class _Carrier:
         }
         true = None
         if item.truth.mask is not None:
-            true_value, true, made = self._mask(item.truth.mask, f"truth/{safe_name(item.id)}")
+            true_value, true, made = self._mask(item.truth.mask, f"truth/{name}")
             files |= made
             truth = {"mask": true_value, **truth}
         if self.plan is not None and "iou" in truth:

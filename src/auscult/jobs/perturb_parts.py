@@ -50,6 +50,8 @@ class Part:
         rate_fps: Frames of the clip per second.
         text: The sentence.
         items: The items of a frame.
+        twins: Those of the items' ids from which another item's differs in upper and lower case alone.
+        costs: Ids of the items that are lost with a sound or an expression.
     """
 
     id: str
@@ -64,6 +66,8 @@ class Part:
     rate_fps: float = RATE_FPS
     text: str = ""
     items: tuple[Item, ...] = ()
+    twins: frozenset[str] = frozenset()
+    costs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

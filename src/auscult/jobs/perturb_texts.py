@@ -63,7 +63,9 @@ def read_sentences(path: Path) -> Sentences:
     except InputError as error:
         raise UsageError(error.message, expected="a file of sentences", hint=error.hint, path=path) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"byte {error.start + 1} is not UTF-8", expected="UTF-8", path=path) from error
+        raise UsageError(
+            f"byte {error.start + 1} is not UTF-8", expected="UTF-8", hint="save the file as UTF-8", path=path
+        ) from error
     if path.suffix.lower() == ".csv":
         return _table(content, path)
     lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,7 @@ _ENDINGS: Final[tuple[tuple[Kind, frozenset[str], str], ...]] = (
 _MOST_DEPTH: Final = 5
 
 
-def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path) -> Parts:
+def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool = False) -> Parts:
     """List what there is to perturb.
 
     Args:
@@ -45,13 +45,14 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
         options: How items are read.
         rooms: The rooms of the perturbations that were asked for.
         out: The output folder; what lies in it is no input.
+        by_group: Whether each clip and each loose picture has a recipe of its own, as under a preset.
 
     Raises:
         NothingToDo: It holds nothing that they could perturb.
         UsageError: It does not exist, an option does not fit it, or it lies in the output folder.
     """
     _refuse_around(source, out)
-    found = _found(source, options, out)
+    found = _found(source, options, out, by_group=by_group)
     wanted = tuple(part for part in found.parts if part.kind in CARRIED or ROOMS_OF[part.kind] & rooms)
     if any(ROOMS_OF[part.kind] & rooms for part in wanted) or (found.errors and not found.parts):
         return replace(found, parts=wanted, notes=(*found.notes, *_left_out(found.parts, wanted)))
@@ -60,7 +61,12 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
         f"the input holds nothing that {' or '.join(sorted(rooms))} can perturb",
         path=source,
         expected=" or ".join(sorted(kind for kind, takes in ROOMS_OF.items() if takes & rooms and kind not in CARRIED)),
-        hint=_hint(rooms, what, items=found.listing is not None),
+        hint=_hint(
+            rooms,
+            what,
+            items=found.listing is not None,
+            nothing="no file that is known" if found.sentences is None else "no sentence",
+        ),
     )
 
 
@@ -79,19 +85,20 @@ def _refuse_around(source: Path, out: Path) -> None:
         )
 
 
-def _hint(rooms: frozenset[str], what: str, *, items: bool) -> str:
+def _hint(rooms: frozenset[str], what: str, *, items: bool, nothing: str) -> str:
     if rooms == {"timing"} and items:
         return "the frames of items stand alone: perturb the timing of the video and take its frames from that"
-    return f"it holds {what or 'no file that is known'}"
+    return f"it holds {what or nothing}"
 
 
 def _left_out(found: Sequence[Part], wanted: Sequence[Part]) -> list[str]:
     counts = Counter(part.kind for part in found)
     counts.subtract(part.kind for part in wanted)
+    del counts["text"]  # an item keeps its expression as it is
     return [f"left out, since nothing is done to it: {counted(n, kind)}" for kind, n in counts.items() if n]
 
 
-def _found(source: Path, options: ListOptions, out: Path) -> Parts:
+def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> Parts:
     if not (is_folder(source) or is_file(source)):
         raise UsageError("there is no such file or folder", path=source, expected=MEDIA)
     if options == ListOptions() and (alone := _alone(source)) is not None:
@@ -99,10 +106,28 @@ def _found(source: Path, options: ListOptions, out: Path) -> Parts:
     try:
         find_layout(source, options)
     except NothingToDo:
+        _refuse_reading(source, options)
         if not source.is_dir() or options != ListOptions():
             raise
         return _folder(source, out)
-    return item_parts(source, options)
+    return item_parts(source, options, by_group=by_group)
+
+
+def _refuse_reading(source: Path, options: ListOptions) -> None:
+    """Insist that a picture, video, sound or file of sentences comes without options that say how items are read.
+
+    Raises:
+        UsageError: It comes with one.
+    """
+    told = [field.name for field in fields(options) if getattr(options, field.name) != field.default]
+    if told and _alone(source) is not None:
+        words = " and ".join(f"--{name}" for name in told)
+        raise UsageError(
+            f"{words} had no effect: the input is one file, and no list of items",
+            path=source,
+            expected=INPUTS,
+            hint=f"leave out {words}",
+        )
 
 
 def _alone(source: Path) -> Parts | None:

@@ -12,6 +12,7 @@ from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
 from auscult.jobs.perturb_coding import conversions, frame_digest, sound_digest
 from auscult.jobs.perturb_masks import Carried, carried
 from auscult.jobs.perturb_parts import OF_ITEMS, ROOMS_OF, Part
+from auscult.jobs.perturb_soundless import refuse_sound_moved, refuse_sound_steps
 from auscult.jobs.perturb_video import Film, open_film, write_perturbed
 from auscult.media.frames import read_frame, write_frame
 from auscult.media.paths import read_bytes, write_bytes
@@ -232,20 +233,19 @@ class Perturber:
         """Plan for a video.
 
         Raises:
-            InputError: It has no sound, and the recipe needs one.
+            InputError: It has no sound, and a step needs one.
         """
         frames, fps = len(film.times_s), film.fps
         take = None
         if film.sound is not None:
             channels, count = film.sound.samples.shape
             take = Take(samples=count, channels=channels, rate_hz=film.sound.rate_hz)
-        elif any(step.room == "sound" for step in recipe.steps):
-            raise _soundless(part, "the recipe perturbs sound")
+        else:
+            refuse_sound_steps(part, recipe)
         shot = Shot(height=film.info.height, width=film.info.width, frames=frames, rate_fps=fps)
         plan = self._plan(recipe, part, shot=shot, take=take, reel=Reel(frames=frames, rate_fps=fps))
-        timed = [step.strength for step in recipe.steps if step.room == "timing"]
-        if take is None and timed and max(timed) > 0.0 and not plan.retimes:
-            raise _soundless(part, "the timing of its frames stays as it was")
+        if take is None:
+            refuse_sound_moved(part, recipe, plan)
         return plan
 
     def _sentence(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
@@ -272,7 +272,7 @@ def failed_rows_of(recipe: Recipe, part: Part, error: AuscultError | ErrorRecord
     record = error if isinstance(error, ErrorRecord) else ErrorRecord.of(error, STAGE)
     if record.path is None and part.path is not None:
         record = replace(record, path=str(part.path))
-    names = [item.id for item in part.items] or [part.id]
+    names = [item.id for item in part.items] or part.costs or [part.id]
     return [error_to_json(done_id(recipe.name, name), record) for name in names]
 
 
@@ -284,12 +284,3 @@ def _path(part: Part) -> Path:
     if part.path is None:
         raise InputError(f"{part.id} has no file")
     return part.path
-
-
-def _soundless(part: Part, why: str) -> InputError:
-    return InputError(
-        f"the video has no sound, and {why}",
-        expected="a video with sound",
-        hint="leave it out, or perturb its pictures alone: auscult stress vision",
-        path=part.path,
-    )
