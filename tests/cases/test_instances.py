@@ -36,11 +36,11 @@ def test_palette_indices_are_followed_through_a_clip(make: Any) -> None:
     assert listing.layout == "datasets.davis.v1"
     first, second, third = listing.instances
     assert [one.id for one in listing.instances] == ["dog#1", "dog#2", "dog#3"]
-    assert stems(first) == stems(second) == stems(third) == ["1", "2", "10", "11"], "annotated frames, in order"
-    assert areas(first) == [18, 18, 0, 0], "where it is out of the picture, its mask is empty"
-    assert areas(third) == [18, 0, 0, 0]
+    assert stems(first) == stems(second) == stems(third) == ["1", "2", "10", "11", "12"], "all frames, in order"
+    assert areas(first) == [18, 18, 0, 0, None], "where it is out of the picture, its mask is empty"
+    assert areas(third) == [18, 0, 0, 0, None], "the last frame is not annotated"
     assert [[None if ref is None else ref.index for ref in one.others] for one in first.moments] == [
-        [2, 3], [2, None], [2, None], [None, None]
+        [2, 3], [2, None], [2, None], [None, None], [None, None]
     ]  # fmt: skip
     assert {one.clip for one in listing.instances} == {"dog"}
     assert first.query.text is None

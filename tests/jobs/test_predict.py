@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.jobs.predict import PredictOptions, Reader, Request, predict
+from auscult.jobs.predict import READ, PredictOptions, Reader, Request, predict
 from auscult.jobs.progress import Progress, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import decode
@@ -214,3 +214,46 @@ class TestReader:
         assert reader.sound(path) is sound
         with pytest.raises(InputError):
             reader.sound(tmp_path / "b.wav")
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_file_that_cannot_be_read_is_no_fault_of_the_model(tmp_path: Path, workers: int) -> None:
+    model = tmp_path / "model.py"
+    model.write_text(MODEL)
+    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
+    write_frame(good, np.zeros((*SIZE, 3), np.uint8))
+    bad.write_bytes(good.read_bytes()[:40])
+    requests = [
+        Request(key=name, id=name, condition="clean", source=file, asked=Asked(file, text))
+        for name, file, text in (("good", good, None), ("bad", bad, None), ("wrong", good, "type"), ("again", bad, ""))
+    ]
+    kept: list[str] = []
+    failed: dict[str, ErrorRecord] = {}
+    predict(
+        requests,
+        model_spec(f"{model}:by_text"),
+        options=PredictOptions(workers=workers, timeout_s=60.0, memory_mb=None),
+        keep=lambda row: kept.append(row["key"]),
+        fail=lambda request, error: failed.update({request.key: error}),
+        progress=Silent(),
+    )
+    assert kept == ["good"]
+    assert {name: error.stage for name, error in failed.items()} == {"bad": READ, "again": READ, "wrong": "predict"}
+    assert failed["bad"] == failed["again"]
+    assert failed["bad"].path == str(bad)
+
+
+def test_a_clip_that_cannot_be_read_is_opened_once(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.png", tmp_path / "bad.png"
+    write_frame(good, np.zeros((*SIZE, 3), np.uint8))
+    bad.write_bytes(b"no picture")
+    reader = Reader()
+    with pytest.raises(InputError) as first:
+        reader.frames((good, bad), SIZE)
+    write_frame(bad, np.zeros((*SIZE, 3), np.uint8))
+    with pytest.raises(InputError) as second:
+        reader.frames((good, bad), SIZE)
+    assert first.value.path == str(bad)
+    assert str(first.value) == str(second.value)
+    assert reader.frames((good,), SIZE).shape == (1, *SIZE, 3)
+    assert reader.frames((good, bad), SIZE).shape == (2, *SIZE, 3)

@@ -95,11 +95,55 @@ def test_the_breaking_point_is_on_the_line() -> None:
     assert any("half lost at 2.0 [1.5, 2.4]" in text for text in texts(drawing))
 
 
+def test_the_interval_of_a_breaking_point_is_drawn_between_its_ends() -> None:
+    one = StrengthLine(name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=Estimate(value=2.0, low=1.5, high=2.4))
+    drawing = robustness_lines([one], WORDS)
+    (points,) = path(drawing, "s0")
+    height = (points[1][1] + points[2][1]) / 2
+    (lying,) = [
+        p for p in drawing.parts if isinstance(p, Line) and p.colour == "s0" and p.start[1] == p.end[1] == height
+    ]
+    per_strength = (points[2][0] - points[1][0]) / 2
+    assert lying.start[0] == pytest.approx(points[1][0] + 0.5 * per_strength)
+    assert lying.end[0] == pytest.approx(points[1][0] + 1.4 * per_strength)
+
+
+@pytest.mark.parametrize(
+    ("values", "broken", "said"),
+    [
+        ((0.8, 0.7, 0.3), Estimate(value=2.5, low=2.25, beyond=3.0), "half lost at 2.5 [2.2, above 3]"),
+        ((0.8, 0.7, 0.5), Estimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
+        ((0.8, 0.7, 0.75), Estimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
+    ],
+    ids=["broken", "hardly", "below the chart"],
+)
+def test_an_open_end_is_an_arrow_beyond_the_last_strength(
+    values: tuple[float, ...], broken: Estimate, said: str
+) -> None:
+    drawing = robustness_lines([StrengthLine(name="a", at=line("a", *values).at, breaks_at=broken)], WORDS)
+    (points,) = path(drawing, "s0")
+    (head,) = [p for p in drawing.parts if isinstance(p, Polygon) and p.fill == "s0" and len(p.points) == 3]
+    assert points[2][0] < max(x for x, _ in head.points) < drawing.size[0]
+    shafts = [
+        p
+        for p in drawing.parts
+        if isinstance(p, Line) and p.colour == "s0" and p.start[1] == p.end[1] == head.points[0][1] and p.title == ""
+    ]
+    (shaft,) = [p for p in shafts if p.end[0] - p.start[0] > 10 and p.start[0] > points[1][0]]
+    assert shaft.start[0] == pytest.approx(points[1][0] + 0.625 * (points[2][0] - points[1][0]))
+    assert said in texts(drawing)[-1]
+    assert said in drawing.words
+
+
 def test_a_score_that_never_halves_is_said_and_not_marked() -> None:
     one = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, breaks_at=UNDEFINED)
     drawing = robustness_lines([one], WORDS)
     assert not [p for p in drawing.parts if isinstance(p, Line) and "half of the clean score" in p.title]
     assert any("half lost above 5" in text for text in texts(drawing))
+    never = StrengthLine(name="a", at=one.at[:3], breaks_at=Estimate(value=None, beyond=3.0))
+    drawing = robustness_lines([never], WORDS)
+    assert [p for p in drawing.parts if isinstance(p, Polygon) and len(p.points) == 3] == []
+    assert any("half lost above 3" in text for text in texts(drawing))
 
 
 def test_the_dynamic_condition_stands_to_the_right_of_all_strengths() -> None:
@@ -164,6 +208,9 @@ def test_estimates_that_make_no_sense_are_refused() -> None:
     for given_numbers in ({"value": float("nan")}, {"value": 1, "low": 0}, {"value": None, "low": 0, "high": 1}):
         with pytest.raises(ValueError, match="Estimate"):
             Estimate(**given_numbers)
+    for beyond in ({"value": 2, "high": 3}, {"value": 6}, {"value": None, "low": 6}):
+        with pytest.raises(ValueError, match="above its open end"):
+            Estimate(**beyond, beyond=5)
     with pytest.raises(ValueError, match="low is above high"):
         Estimate(value=0, low=1, high=0)
 
@@ -171,5 +218,7 @@ def test_estimates_that_make_no_sense_are_refused() -> None:
 def test_numbers_in_words() -> None:
     assert (printed(None), printed(-0.0), printed(0.001), printed(-2e-9)) == ("n/a", "0.00", "0.001", "-2.0e-09")
     assert told(Estimate(value=0.5, low=0.4, high=0.6)) == "0.50 [0.40, 0.60]"
+    assert told(Estimate(value=None, beyond=2.5), 1) == "above 2.5"
+    assert told(Estimate(value=4.9, beyond=5.0), 1) == "4.9 [above 5, above 5]"
     assert counts([Estimate(value=1, n=1200), Estimate(value=1, n=30), UNDEFINED]) == "n 30 to 1,200"
     assert counts([UNDEFINED]) == ""

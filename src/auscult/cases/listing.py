@@ -57,6 +57,23 @@ class ListOptions:
     labels: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmasked:
+    """A frame of a clip whose mask is not known: the frame is shown all the same, or a clip would jump in time.
+
+    Attributes:
+        clip: The clip.
+        frame: The picture.
+        mask: The file that cannot be opened, or where one should stand.
+        error: Why it cannot be opened; None where there is no file.
+    """
+
+    clip: str | None
+    frame: Path
+    mask: Path
+    error: ErrorRecord | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """What an INPUT holds.
@@ -66,12 +83,14 @@ class Listing:
         errors: (id or None, record) for what could not be listed.
         layout: Registry name of the layout.
         notes: Plain sentences about what was left out on purpose.
+        unmasked: Frames whose mask cannot be opened, or is missing where the layout has one for every frame.
     """
 
     items: tuple[Item, ...]
     errors: tuple[ListError, ...]
     layout: str
     notes: tuple[str, ...] = ()
+    unmasked: tuple[Unmasked, ...] = ()
 
 
 @runtime_checkable

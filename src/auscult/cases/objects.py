@@ -16,6 +16,7 @@ from typing import Any
 
 from auscult.cases.grouping import natural_key
 from auscult.cases.ids import counted
+from auscult.cases.listing import Unmasked
 from auscult.types import Instance, Item, MaskRef, Moment, Query, Truth
 
 _INDEX_IN_ID = re.compile(r"#([0-9]{1,5})$")
@@ -40,25 +41,29 @@ class _Seen:
 
 @dataclass(slots=True)
 class _Object:
-    """One object of a clip: its masks by frame, and its texts by frame."""
+    """One object of a clip: its masks by frame, and its texts by frame; whether it is one through the clip."""
 
     id: str
     number: int | None
+    followed: bool
     masks: dict[Path, MaskRef] = field(default_factory=dict)
     items: dict[Path, Item] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Clip:
-    """The frames of a clip in order of time, and what is seen on them."""
+    """The frames of a clip in order of time, and what is seen on them; on those of ``gaps`` it is not known."""
 
     name: str
+    gaps: set[Path] = field(default_factory=set)
     frames: dict[Path, list[_Seen]] = field(default_factory=dict)
     objects: dict[object, _Object] = field(default_factory=dict)
     supposed: str = ""
 
 
-def instances_of(items: Sequence[Item], *, videos: bool) -> tuple[tuple[Instance, ...], tuple[str, ...]]:
+def instances_of(
+    items: Sequence[Item], *, videos: bool, unmasked: Sequence[Unmasked] = ()
+) -> tuple[tuple[Instance, ...], tuple[str, ...]]:
     """Make instances of items.
 
     Where an item has truth, its true mask is the target; in a listing where some have truth, an item that has none is
@@ -68,14 +73,18 @@ def instances_of(items: Sequence[Item], *, videos: bool) -> tuple[tuple[Instance
         items: The items.
         videos: The layout says that the frames of a clip are a video; False where they are but a folder's: a folder of
             clips is then taken as videos, and pictures side by side as photographs, which is said.
+        unmasked: Frames whose mask is not known: a video keeps them, as moments without a target.
 
     Returns:
         The instances, by clip, object and text, in the order of the items; and notes.
     """
     judged = any(_judged(item.truth) for item in items)
+    broken = {one.mask for one in unmasked if one.error is not None}
     seen, unknown = [], 0
     for item in items:
         ref = _true_mask(item, judged=judged)
+        if ref is not None and ref.path in broken:
+            continue  # which object it would be is not known
         if ref is None:
             unknown += 1
             continue
@@ -83,7 +92,7 @@ def instances_of(items: Sequence[Item], *, videos: bool) -> tuple[tuple[Instance
         seen.append(_Seen(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
     made: list[Instance] = []
     followed = apart = 0
-    for clip in _clips(seen, videos=videos):
+    for clip in _clips(seen, videos=videos, unmasked=unmasked):
         made += _instances(clip)
         followed += clip.supposed == "video" and not videos
         apart += clip.supposed == "photographs"
@@ -128,7 +137,7 @@ def _number(ref: MaskRef, target: str | None) -> int | None:
     return int(ending[1]) if ending else None
 
 
-def _clips(seen: Iterable[_Seen], *, videos: bool) -> list[_Clip]:
+def _clips(seen: Iterable[_Seen], *, videos: bool, unmasked: Iterable[Unmasked]) -> list[_Clip]:
     seen = list(seen)
     joined = {
         one.item.clip
@@ -145,6 +154,10 @@ def _clips(seen: Iterable[_Seen], *, videos: bool) -> list[_Clip]:
         if key not in known:  # several candidates of one target name the same true mask
             known.add(key)
             here.append(one)
+    for gap in unmasked:
+        if gap.clip in joined and gap.clip in clips:
+            clips[gap.clip].gaps.add(gap.frame)
+            clips[gap.clip].frames.setdefault(gap.frame, [])
     for clip in clips.values():
         _sort(clip)
         _follow(clip, videos=videos)
@@ -180,7 +193,7 @@ def _key(ref: MaskRef) -> object:
 
 def _sort(clip: _Clip) -> None:
     """Frames by time where all have one, else by name; the masks of a frame by number where they have one."""
-    times = {frame: seen[0].item.time_s for frame, seen in clip.frames.items()}
+    times = {frame: _time_s(seen) for frame, seen in clip.frames.items()}
     timed = all(time is not None for time in times.values())
     names = {frame: natural_key(frame.as_posix()) for frame in times}
     order = sorted(times, key=lambda frame: (times[frame] or 0.0 if timed else 0.0, names[frame]))
@@ -188,6 +201,10 @@ def _sort(clip: _Clip) -> None:
         frame: sorted(clip.frames[frame], key=lambda one: math.inf if one.number is None else one.number)
         for frame in order
     }
+
+
+def _time_s(here: Sequence[_Seen]) -> float | None:
+    return here[0].item.time_s if here else None
 
 
 def _follow(clip: _Clip, *, videos: bool) -> None:
@@ -207,7 +224,7 @@ def _follow(clip: _Clip, *, videos: bool) -> None:
             number = one.number if told else None
             key: object = number if number is not None else clip.name if alone else (frame, one.name)
             name = f"{clip.name}#{number}" if number is not None else clip.name if alone else one.name
-            thing = clip.objects.setdefault(key, _Object(name, number))
+            thing = clip.objects.setdefault(key, _Object(name, number, number is not None or alone))
             thing.masks.setdefault(frame, one.ref)
             thing.items.setdefault(frame, one.item)
     for thing in clip.objects.values():
@@ -221,8 +238,9 @@ def _supposed(clip: _Clip, *, videos: bool) -> str:
     """What pictures with one mask each are: a video where the layout or a folder of the clip's name says so."""
     if len(clip.frames) < 2 or any(len(here) > 1 for here in clip.frames.values()):
         return ""
-    together = videos or all(frame.parent.name == clip.name for frame in clip.frames)
-    return "video" if together else "photographs"
+    if videos or all(frame.parent.name == clip.name for frame in clip.frames):
+        return "video"
+    return "photographs" if sum(map(bool, clip.frames.values())) > 1 else ""
 
 
 def _instances(clip: _Clip) -> Iterator[Instance]:
@@ -257,7 +275,8 @@ def _instances(clip: _Clip) -> Iterator[Instance]:
 
 def _texts(clip: _Clip, thing: _Object) -> list[tuple[str | None, list[Path]]]:
     """The texts asked of an object, each with its frames; one text, or none, is for all frames of the object."""
-    frames = [frame for frame in clip.frames if frame in thing.masks]
+    gaps = clip.gaps if thing.followed else ()
+    frames = [frame for frame in clip.frames if frame in thing.masks or frame in gaps]
     texts = dict.fromkeys(item.query.text for item in thing.items.values())
     said = [text for text in texts if text]
     if len(said) <= 1:
@@ -272,9 +291,9 @@ def _texts(clip: _Clip, thing: _Object) -> list[tuple[str | None, list[Path]]]:
 def _moment(clip: _Clip, thing: _Object, *, frame: Path, others: Sequence[_Object]) -> Moment:
     return Moment(
         frame=frame,
-        target=thing.masks[frame],
+        target=thing.masks.get(frame),
         others=tuple(one.masks[frame] if frame in one.items else None for one in others),
-        time_s=clip.frames[frame][0].item.time_s,
+        time_s=_time_s(clip.frames[frame]),
     )
 
 

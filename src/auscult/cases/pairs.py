@@ -9,6 +9,7 @@ from pathlib import Path
 
 from auscult.cases.grouping import natural_key
 from auscult.cases.ids import check_id, counted, shown
+from auscult.cases.listing import Unmasked
 from auscult.cases.walk import Tree, stem, suffix
 from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
@@ -30,6 +31,7 @@ class Pairing:
         clip: The clip of frames that stand in no folder of their own.
         prefix: Put before every id, with its ``/``.
         labels: Read grey values as object indices.
+        whole: Whether every frame should have a mask.
     """
 
     frames: Tree
@@ -38,6 +40,11 @@ class Pairing:
     clip: str | None = None
     prefix: str = ""
     labels: bool = False
+    whole: bool = False
+
+    def clip_of(self, frame: str) -> str | None:
+        """The clip of a frame, by its name without suffix: its folder."""
+        return frame.rpartition("/")[0] or self.clip
 
 
 @dataclass(slots=True)
@@ -50,6 +57,7 @@ class Pairs:
         bare: Frames without a mask.
         ignored: Names of files among the masks that are no masks.
         untold: Items whose truth does not say which object they are.
+        unmasked: Frames whose true mask is not known.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -57,6 +65,7 @@ class Pairs:
     bare: int = 0
     ignored: list[str] = field(default_factory=list)
     untold: int = 0
+    unmasked: list[Unmasked] = field(default_factory=list)
 
     def notes(self) -> tuple[str, ...]:
         """What was left out on purpose, in plain sentences."""
@@ -81,7 +90,7 @@ def pair(pairing: Pairing, into: Pairs) -> None:
     matched: dict[str, list[tuple[str, Path]]] = {}
     for name, path in pairing.masks.files.items():
         if suffix(name) not in MASK_SUFFIXES:
-            _no_mask(name, path, into=into, frames=frames)
+            _no_mask(name, path, into=into, frames=frames, pairing=pairing)
             continue
         key = stem(name)
         owner = key if key in frames else key.rpartition("/")[0]
@@ -94,6 +103,17 @@ def pair(pairing: Pairing, into: Pairs) -> None:
         for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
             _add(_Candidate(pairing=pairing, owner=owner, key=key, frame=frame, path=path), truths, into)
     into.bare += len(frames.keys() - matched.keys())
+    if pairing.whole:
+        _note_missing(pairing, {name: frame for name, frame in frames.items() if name not in matched}, into)
+
+
+def _note_missing(pairing: Pairing, bare: Mapping[str, Path], into: Pairs) -> None:
+    known = {one.frame for one in into.unmasked}
+    into.unmasked += (
+        Unmasked(clip=pairing.clip_of(name), frame=frame, mask=pairing.masks.folder / f"{name}.png")
+        for name, frame in bare.items()
+        if frame not in known
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +126,11 @@ class _Candidate:
 
     @property
     def clip(self) -> str | None:
-        folder = self.owner.rpartition("/")[0]
-        return folder or self.pairing.clip
+        return self.pairing.clip_of(self.owner)
+
+    def unmasked(self, mask: Path, error: ErrorRecord) -> Unmasked:
+        """Its frame, whose true mask cannot be opened."""
+        return Unmasked(clip=self.clip, frame=self.frame, mask=mask, error=error)
 
     def refs(self) -> Iterator[tuple[str, MaskRef]]:
         """What to add to the id, and the mask, for every object of the file."""
@@ -123,6 +146,7 @@ def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
     name = candidate.pairing.prefix + candidate.key
     try:
         refs = list(candidate.refs())
+        into.unmasked += truths.unopened(candidate)
         for ending, ref in refs:
             truth = truths.of(candidate, ref, alone=len(refs) == 1)
             into.untold += truth is None and truths.has(candidate)
@@ -137,7 +161,9 @@ def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
                 )
             )
     except InputError as error:
-        into.errors.append((_id_or_none(name), _at(error, candidate.path)))
+        record = _at(error, candidate.path)
+        into.errors.append((_id_or_none(name), record))
+        into.unmasked.append(candidate.unmasked(candidate.path, record))
 
 
 class _Truths:
@@ -148,10 +174,18 @@ class _Truths:
         self._files = {stem(name): path for name, path in files.items()}
         self._labels = labels
         self._indices = cache(self._open)
+        self._errors: dict[Path, ErrorRecord] = {}
 
     def has(self, candidate: _Candidate) -> bool:
         """Whether there is a true mask for this candidate at all."""
         return self._path(candidate) is not None
+
+    def unopened(self, candidate: _Candidate) -> list[Unmasked]:
+        """The candidate's frame where its true mask cannot be opened; else nothing."""
+        path = self._path(candidate)
+        if path is None or self._indices(path) or path not in self._errors:
+            return []
+        return [candidate.unmasked(path, self._errors[path])]
 
     def of(self, candidate: _Candidate, ref: MaskRef, *, alone: bool) -> Truth | None:
         """The true mask of a candidate, or None where it cannot be told which object it is.
@@ -181,7 +215,8 @@ class _Truths:
     def _open(self, path: Path) -> tuple[int, ...] | None:
         try:
             return object_indices(path, labels=self._labels)
-        except InputError:
+        except InputError as error:
+            self._errors[path] = ErrorRecord.of(error, "truth")
             return None  # the page on truth says what is wrong with it; judging goes on without
 
 
@@ -200,7 +235,7 @@ def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
     return dict(sorted(found.items(), key=lambda entry: natural_key(entry[0])))
 
 
-def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path]) -> None:
+def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], pairing: Pairing) -> None:
     if suffix(name) not in FRAME_SUFFIXES or stem(name) not in frames:
         into.ignored.append(name)
         return
@@ -210,7 +245,9 @@ def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path]) 
         hint="write masks as PNG",
         path=path,
     )
-    into.errors.append((_id_or_none(stem(name)), ErrorRecord.of(error, "read")))
+    key, record = stem(name), ErrorRecord.of(error, "read")
+    into.errors.append((_id_or_none(key), record))
+    into.unmasked.append(Unmasked(clip=pairing.clip_of(key), frame=frames[key], mask=path, error=record))
 
 
 def _missing(path: Path, key: str, folders: frozenset[str]) -> ErrorRecord:

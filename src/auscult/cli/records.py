@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auscult.cli import options, show
 from auscult.cli.audit import show_record
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from auscult.record.schema import Summary
+    from auscult.report.tables import Table
 
 
 def score(
@@ -37,10 +43,10 @@ def score(
     quiet: options.Quiet = False,
 ) -> None:
     """Score a record from what it holds, or two folders of masks by J, F and J&F."""
-    from auscult.jobs.score import ScoreOptions, score_folders, score_record
+    from auscult.jobs.score import ScoreOptions, score_folders
 
     if truth is None:
-        summary, shown = score_record(prediction)
+        summary, shown = _score_record(prediction)
     else:
         job = ScoreOptions(
             prediction=prediction,
@@ -60,13 +66,51 @@ def score(
     show.exit_code(summary, max_failed=max_failed, record=out)
 
 
+def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
+    """Score a record by what made it; a suite knows its own lines.
+
+    Raises:
+        RecordError: It is none, or one that cannot be scored.
+    """
+    from auscult.record.folder import read_manifest
+    from auscult.record.reader import require_record
+
+    require_record(folder)
+    command = read_manifest(folder)["command"]
+    if command == "run r2":
+        from auscult.suites.r2.rescore import score_r2
+
+        made = score_r2(folder)
+        for remark in made.remarks:
+            show.say(remark)
+        return made.summary, made.shown
+    if command == "run mqa":
+        from auscult.suites.mqa.rescore import score_mqa
+
+        made = score_mqa(folder)
+        return made.summary, made.shown
+    from auscult.jobs.score import score_record
+
+    return score_record(folder)
+
+
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A record.")],
     *,
     json: options.Json = False,
 ) -> None:
-    """Lay out a record again: report.html, verdicts.csv and the tables, without judging anything."""
-    from auscult.jobs.report import report_folder
+    """Lay out a record again: report.html, and of an audit the tables too, without judging or asking anything."""
+    from auscult.jobs.report import is_suite, report_folder, report_suite, summary_of
 
-    summary = report_folder(folder)
-    show_record(folder, summary=summary.as_json(), json=json)
+    if not is_suite(folder):
+        summary = report_folder(folder)
+        show_record(folder, summary=summary.as_json(), json=json)
+        return
+    page = report_suite(folder)
+    if json:
+        show.as_json(summary_of(folder))
+        return
+    show.tables(page.shown)
+    for lost in page.lost:
+        show.say(lost)
+    show.say(f"report: {folder / 'report.html'}")

@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from auscult.cli.fitted import Piece
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
 
@@ -90,22 +91,38 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
 
 
 def tables(shown: Sequence[Table]) -> None:
-    """Print tables on stdout."""
-    from rich import box
+    """Print tables on stdout; one that is too wide for the terminal in parts, of which none breaks a number in two."""
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
+
+    from auscult.cli.fitted import blocks, pieces
 
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
     for table in shown:
-        grid = RichTable(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for index, name in enumerate(table.header):
-            grid.add_column(name, justify="left" if index == 0 else "default", overflow="fold")
-        for row in table.rows:
-            grid.add_row(*(Text(cell) for cell in row))
-        console.print(grid)
+        found = pieces(table, console.width)
+        for place, piece in enumerate(found, start=1):
+            part = f" ({place} of {len(found)})" if len(found) > 1 else ""
+            console.print(Text(f"{table.title}{part}", style="italic"))
+            console.print(_grid(piece))
+        if not found:
+            console.print(Text(f"{table.title}\n", style="italic"))
+            for block in blocks(table, console.width):
+                console.print(Text("\n".join((*block, ""))))
         if table.note:
             console.print(Text(table.note, style="dim"))
+
+
+def _grid(piece: Piece) -> Any:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, piece.gap - 2))
+    for name, width in zip(piece.header, piece.widths, strict=True):
+        grid.add_column(Text("\n".join(name)), min_width=width, max_width=width, no_wrap=True, overflow="fold")
+    for row in piece.rows:
+        grid.add_row(*(Text("\n".join(lines)) for lines in row))
+    return grid
 
 
 def as_json(value: Any) -> None:

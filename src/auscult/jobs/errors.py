@@ -8,6 +8,7 @@ from typing import Any
 
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.record.folder import RunFolder
+from auscult.record.lines import dump
 from auscult.record.schema import error_to_json
 from auscult.types import Item
 
@@ -32,6 +33,19 @@ class ErrorLog:
                 fresh.append({**row, "hint": row.get("hint") or _HINT})
         if fresh:
             self._run.append_many(FILE, fresh)
+
+    def rewrite(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Let the record say these rows and no others.
+
+        Raises:
+            OutputError: The file cannot be written; the old one then stays.
+        """
+        kept = {_key(row): row for row in rows}
+        if kept:
+            self._run.write_bytes(FILE, b"".join(dump(dict(row)) + b"\n" for row in kept.values()))
+        else:
+            self._run.remove(FILE)
+        self._known = set(kept)
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:

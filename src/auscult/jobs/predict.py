@@ -14,14 +14,14 @@ from typing import Any, Final, Protocol
 
 from auscult.errors import ErrorRecord
 from auscult.jobs.predict_reading import Reader
-from auscult.jobs.predict_work import Asked
+from auscult.jobs.predict_work import READ, Asked
 from auscult.jobs.progress import Progress
 from auscult.models.base import Ask
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.work.pool import Task, run_tasks
 
-__all__ = ["FILE", "STAGE", "PredictOptions", "Reader", "Request", "predict"]
+__all__ = ["FILE", "READ", "STAGE", "PredictOptions", "Reader", "Request", "predict"]
 
 FILE: Final = "predictions.jsonl"
 STAGE: Final = "predict"
@@ -87,7 +87,8 @@ def predict(
         model: Whom.
         options: How.
         keep: Gets the row of every answer, as it comes.
-        fail: Gets every request without one.
+        fail: Gets every request without one; the error's stage is ``READ`` where the case's files are at fault, which
+            are so for every model.
         progress: Who listens.
 
     Raises:

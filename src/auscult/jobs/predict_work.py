@@ -5,15 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.predict_reading import Reader
 from auscult.media.rle import encode
 from auscult.models.base import Ask, Clip
 from auscult.models.spec import ModelSpec
+from auscult.outcome import Failed
 
 if TYPE_CHECKING:
     from auscult.jobs.predict import Request
+
+READ: Final = "read"
+"""Stage of a file that cannot be read: no fault of the model."""
 
 
 class Asked:
@@ -28,16 +33,24 @@ class Asked:
         self._model = spec.load()
         self._reader = Reader()
 
-    def __call__(self, request: Request) -> dict[str, Any]:
-        """Ask, and give the row that is stored.
+    def __call__(self, request: Request) -> dict[str, Any] | Failed:
+        """Ask, and give the row that is stored; or why the case cannot be read, whichever model is asked.
 
         Raises:
-            InputError: The case cannot be read, or what the model gave is no answer.
+            InputError: What the model gave is no answer.
         """
         begun = time.perf_counter()
-        ask = request.asked.ask(self._reader)
+        try:
+            ask = request.asked.ask(self._reader)
+        except AuscultError as error:
+            return Failed(ErrorRecord.of(error, READ))
         clock = _Clock(ask, begun=begun)
-        answer = self._model(clock.ask)
+        try:
+            answer = self._model(clock.ask)
+        except AuscultError:
+            if clock.unread is None:
+                raise
+            return Failed(ErrorRecord.of(clock.unread, READ))
         counts = [encode(mask)["counts"] for mask in answer.masks]
         whole = time.perf_counter() - begun
         return {
@@ -57,9 +70,10 @@ class Asked:
 
 
 class _Clock:
-    """Tells the time of making the question from that of the adapter around the model."""
+    """Tells the time of making the question from that of the adapter around the model, and its failures."""
 
     def __init__(self, ask: Ask, *, begun: float) -> None:
+        self.unread: AuscultError | None = None
         self.preparing_s = time.perf_counter() - begun
         self._frames = ask.frames
         self.ask = replace(ask, frames=self.frames)
@@ -67,7 +81,11 @@ class _Clock:
     def frames(self) -> Clip:
         """The frames, timed."""
         begun = time.perf_counter()
-        made = self._frames()
+        try:
+            made = self._frames()
+        except AuscultError as error:
+            self.unread = error
+            raise
         self.preparing_s += time.perf_counter() - begun
         return made
 

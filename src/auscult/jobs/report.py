@@ -1,14 +1,28 @@
-"""``auscult report``: lay out a record again; nothing is judged, no input file is needed."""
+"""``auscult report``: lay out a record again; nothing is judged or asked, no input file is needed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Final
 
 from auscult.errors import RecordError
 from auscult.jobs.finish import finish_run
+from auscult.record.files import Files
 from auscult.record.folder import open_run, read_manifest
+from auscult.record.lines import load
+from auscult.record.lock import FolderLock
 from auscult.record.reader import require_record
 from auscult.record.schema import Summary
+from auscult.report.suite import SuitePage, render_suite
+from auscult.report.suite_read import PAGE, read_page
+from auscult.report.suite_store import REPORT
+
+_SUITES: Final = "run "
+_SUMMARY: Final = "summary.json"
+_MAX_SUMMARY_BYTES: Final = 64 << 20
+_AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again"
 
 
 def report_folder(folder: Path) -> Summary:
@@ -27,9 +41,62 @@ def report_folder(folder: Path) -> Summary:
         raise RecordError(
             f"the record was made by `auscult {command}`",
             path=folder,
-            expected="a record of `auscult audit`",
+            expected="a record of `auscult audit` or `auscult run`",
             hint="its tables/ folder holds the tables of other commands",
         )
     with open_run(folder, manifest) as run:
-        run.remove("summary.json")  # it is written anew; a damaged one is no reason to stop
+        run.remove(_SUMMARY)  # it is written anew; a damaged one is no reason to stop
         return finish_run(run, command=command)
+
+
+def is_suite(folder: Path) -> bool:
+    """Whether a folder is the record of a suite, whose report is laid out by its own page.
+
+    Raises:
+        RecordError: The folder holds no record.
+    """
+    require_record(folder)
+    return str(read_manifest(folder)["command"]).startswith(_SUITES) or (folder / PAGE).is_file()
+
+
+def report_suite(folder: Path) -> SuitePage:
+    """Write the report of a suite's record anew, from its finished tables, charts and pictures.
+
+    Everything else stays as it is, the manifest too: whether the run came to its end is not for a report to say.
+
+    Args:
+        folder: A record of ``auscult run``, finished at least once.
+
+    Returns:
+        The page; its notes tell of parts that are missing or damaged.
+
+    Raises:
+        RecordError: The page is missing or damaged, or another process writes to the folder.
+        OutputError: The folder cannot be written to.
+    """
+    require_record(folder)
+    with ExitStack() as held:
+        held.callback(FolderLock(folder).release)
+        page = read_page(folder)
+        files = Files(folder)
+        held.callback(files.close)
+        files.replace(REPORT, render_suite(page).encode())
+    return page
+
+
+def summary_of(folder: Path) -> Mapping[str, Any]:
+    """The summary that lies in a record.
+
+    Raises:
+        RecordError: There is none, or a damaged one.
+    """
+    path = folder / _SUMMARY
+    try:
+        with path.open("rb") as file:
+            content = load(file.read(_MAX_SUMMARY_BYTES))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise RecordError(f"the summary cannot be read: {reason}", path=path, hint=_AGAIN) from error
+    if not isinstance(content, dict):
+        raise RecordError("the summary is no JSON object", path=path, hint=_AGAIN)
+    return content

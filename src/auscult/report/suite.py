@@ -1,7 +1,10 @@
 """The report of a benchmark as one HTML file: tables, charts, example pictures, and links to each judge's own report.
 
 It has no script at all. Names and expressions come from files that nobody has checked; they reach the page as escaped
-text only, and the content security policy allows pictures that are part of the file and nothing else.
+text only, and the content security policy allows pictures that are part of the file and nothing else. Charts come as
+drawings, which are values: whatever file they lay in, the markup is made here.
+
+A suite lays its page down in the record with ``suite_store``; ``suite_read`` reads one back.
 """
 
 from __future__ import annotations
@@ -9,10 +12,12 @@ from __future__ import annotations
 from base64 import b64encode
 from dataclasses import dataclass
 from importlib import resources
+from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from auscult.media.drawing import Drawing, to_markup
 from auscult.report.tables import Table
 
 _TEMPLATES = resources.files("auscult.report") / "templates"
@@ -21,10 +26,17 @@ CSP = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart and its caption; the markup comes from ``report.svg``, ``report.curves`` or ``media.drawing``."""
+    """A chart.
 
+    Attributes:
+        name: Of its files in the record's ``figures/``, without ending.
+        caption: What it shows.
+        drawing: The chart.
+    """
+
+    name: str
     caption: str
-    chart: Markup
+    drawing: Drawing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +50,7 @@ class Example:
         id: The item's id.
         facts: Label and text: the truth, then what each judge said.
         broad: Whether the picture is a strip, which takes the whole width of the page.
+        file: The picture's name in the record; empty where it does not lie there yet.
     """
 
     title: str
@@ -46,6 +59,7 @@ class Example:
     id: str
     facts: tuple[tuple[str, str], ...]
     broad: bool = False
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +92,10 @@ class SuitePage:
         suite: Name of the suite.
         facts: Label and text of what the record says: input, time, version, seed.
         notes: Plain sentences that a reader must know.
-        links: (words, address) of other pages of the record, relative.
+        links: (words, path) of other pages of the record, relative, with ``/`` between the parts.
         sections: In order.
+        shown: Tables of the sections that fit a console.
+        lost: Sentences about parts that are missing from the record; they stand below the notes.
     """
 
     title: str
@@ -88,6 +104,8 @@ class SuitePage:
     notes: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
     sections: tuple[Section, ...]
+    shown: tuple[Table, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 def render_suite(page: SuitePage) -> str:
@@ -101,6 +119,8 @@ def render_suite(page: SuitePage) -> str:
         csp=CSP,
         style=Markup(style),  # noqa: S704 - our own files
         jpeg=_jpeg,
+        drawn=to_markup,
+        address=_address,
     )
 
 
@@ -110,3 +130,8 @@ def _asset(name: str) -> str:
 
 def _jpeg(picture: bytes) -> Markup:
     return Markup("data:image/jpeg;base64,") + Markup(b64encode(picture).decode("ascii"))  # noqa: S704 - base64
+
+
+def _address(path: str) -> str:
+    """A path of the record as a link; what might be a scheme, a query or a fragment becomes part of the path."""
+    return quote(path, safe="/", errors="replace")

@@ -107,6 +107,28 @@ def test_a_missing_mask_of_what_sounds_is_told(scenes: Path) -> None:
     assert "no true mask" in listing.errors[0][1].error
 
 
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_broken_mask_costs_its_frame(scenes: Path, gone: bool) -> None:
+    before = sounding_instances(scenes).instances
+    lost = []
+    for plan in PLANS:
+        moment, path = next(
+            (number, scenes / f"gt_mask/{plan.vid}/fid_{thing.id}/{number:05d}.png")
+            for number in range(5)
+            for thing in plan.objects
+            if thing.track is not None and any(start <= number < end for start, end in thing.track.spans)
+        )
+        path.unlink() if gone else path.write_bytes(b"no picture")
+        lost.append(moment)
+    listing = sounding_instances(scenes)
+    assert [one.id for one in listing.instances] == [plan.vid for plan in PLANS]
+    for one, old, at in zip(listing.instances, before, lost, strict=True):
+        assert one.moments[at].target is None
+        assert one.moments[:at] + one.moments[at + 1 :] == old.moments[:at] + old.moments[at + 1 :]
+        assert not one.absent
+    assert [error.stage for _, error in listing.errors] == ["truth", "truth"]
+
+
 def test_a_plan_that_leads_out_of_the_folder_is_refused(scenes: Path) -> None:
     row = PLANS[0].as_json() | {"vid": "../../etc"}
     (scenes / "scenes.jsonl").write_text(json.dumps({"plan": row}) + "\n")

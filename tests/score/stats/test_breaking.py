@@ -9,6 +9,7 @@ from auscult.errors import ErrorRecord, InputError
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, breaking_point, crossing
+from auscult.score.stats.breaking import beyond_of
 
 CURVES = st.tuples(st.floats(0.1, 1), *[st.floats(0, 1)] * 3)
 
@@ -43,8 +44,8 @@ def test_the_crossing_by_hand(clean, levels, expected):
 
 
 def test_a_curve_that_never_breaks_has_no_breaking_point():
-    assert crossing(1.0, {"low": 0.9, "high": 0.51}) == Undefined("not reached up to strength 5")
-    assert crossing(1.0, {3: 0.9}) == Undefined("not reached up to strength 3")
+    assert crossing(1.0, {"low": 0.9, "high": 0.51}) == Undefined("not reached up to strength 5", {"strongest": 5.0})
+    assert crossing(1.0, {3: 0.9}) == Undefined("not reached up to strength 3", {"strongest": 3.0})
     assert crossing(0.0, {1: 0.0}) == Undefined("the clean score is not above 0")
     assert crossing(-1.0, {1: -3.0}) == Undefined("the clean score is not above 0")
 
@@ -100,6 +101,25 @@ def test_draws_that_never_break_lie_beyond_the_interval():
     never = breaking_point(_scores(hardly), clusters=_own(hardly), rng=generator(3, "beyond"))
     assert never.reason == "not reached up to strength 5"
     assert 0.1 < never.detail["reached_in_draws"] < 0.6
+    assert 3 < never.detail["low"] < 5
+    assert (never.detail["n"], never.detail["strongest"]) == (20, 5.0)
+
+
+@pytest.mark.parametrize("strongest", [2.5, 3, 5])
+def test_what_lies_beyond_lies_above_the_strongest_that_was_measured(strongest):
+    levels = (1, strongest)
+    broken = _scores([(1.0, 0.6, 0.3)] * 20, levels)
+    closed = breaking_point(broken, clusters=_own(range(20)), rng=generator(4, "closed"), replicates=200)
+    assert (beyond_of(closed), closed.strongest) == (None, strongest)
+    rows = [(1.0, 0.9, 0.3)] * 12 + [(1.0, 1.0, 0.75)] * 8
+    opened = breaking_point(_scores(rows, levels), clusters=_own(rows), rng=generator(3, "open"), replicates=200)
+    assert opened.high is None
+    assert beyond_of(opened) == strongest
+    never = breaking_point(_scores([(1.0, 0.9, 0.9)] * 9, levels), clusters=_own(range(9)), rng=generator(3, "never"))
+    assert beyond_of(never) == strongest
+    assert "low" not in never.detail
+    alone = breaking_point(broken, clusters=dict.fromkeys(range(20), "v"), rng=generator(1, "alone"))
+    assert (alone.low, alone.high, beyond_of(alone)) == (None, None, None)
 
 
 def test_one_cluster_has_no_interval():
@@ -119,7 +139,8 @@ def test_what_failed_is_counted():
     assert isinstance(nothing, Undefined)
     zero = [(0.0, 0.0, 0.0, 0.0)] * 3
     told = breaking_point(_scores(zero), clusters=_own(zero), rng=generator(1, "f"), replicates=20)
-    assert told == Undefined("the clean score is not above 0")
+    assert told.reason == "the clean score is not above 0"
+    assert (beyond_of(told), told.detail["n"]) == (None, 3)
 
 
 def test_mostly_empty_clean_scores_have_no_interval():

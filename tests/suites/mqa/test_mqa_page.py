@@ -1,10 +1,9 @@
 """The benchmark's page: cases of the first judge that answered, one mark per row, where failures are told."""
 
-import re
-
 import pytest
 from mqa_material import answers, benchmark
 
+from auscult.media.drawing import points_of
 from auscult.report.suite import Section, SuitePage, render_suite
 from auscult.suites.mqa import finish_run
 from auscult.suites.mqa.baselines import Constant
@@ -14,6 +13,7 @@ from auscult.suites.mqa.results import results_of
 
 CANDIDATES = benchmark(2, protocols=("image",))
 SAID = answers(CANDIDATES)
+JPEG = b"\xff\xd8\xff\xd9"
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +28,14 @@ def _page_of(tmp_path, monkeypatch, judges):
     from auscult.record.manifest import build
     from auscult.report.suite import Example
 
-    monkeypatch.setattr(
-        finish_run,
-        "draw_examples",
-        lambda _run, chosen, _shown: [
-            Example(title=title, jpeg=b"x", text="", id=one.id, facts=()) for title, one in chosen
-        ],
-    )
+    def drawn(run, chosen, _shown):
+        run.write_bytes("pictures/x.jpg", JPEG)
+        return [
+            Example(title=title, jpeg=JPEG, text="", id=one.id, facts=(), file="pictures/x.jpg")
+            for title, one in chosen
+        ]
+
+    monkeypatch.setattr(finish_run, "draw_examples", drawn)
     outcome = Outcome(
         command="run mqa", candidates=tuple(CANDIDATES), judges=judges, rows=judges,
         constant=Constant(iou=0.8, defect="cutout", trained=0), by_action={}, by_defect={},
@@ -66,13 +67,29 @@ def test_failures_are_told_where_they_lie(tmp_path, monkeypatch):
 
 def test_a_row_has_one_mark_in_every_chart():
     rows = {"one": SAID, "always perfect": SAID, "constant IoU": SAID, "random": SAID}
+    marks = {}
     for block in results_of(CANDIDATES, rows).blocks:
         for figure in figures_of(block)[1:]:
-            marks = dict(re.findall(r'class="mark (m\d)"><title>([^<:]+)</title>', str(figure.chart)))
-            assert set(marks.items()) <= {
-                ("m0", "one"), ("m1", "always perfect"), ("m2", "constant IoU"), ("m3", "random"),
-            }  # fmt: skip
-            assert {"m0", "m3"} <= marks.keys()
+            here = set()
+            for part in figure.drawing.parts:
+                name = getattr(part, "title", "").partition(":")[0]
+                if name in rows:
+                    marks.setdefault(name, set()).add((type(part), part.fill, part.stroke))
+                    here.add(name)
+            assert {"one", "random"} <= here
+    assert marks.keys() == rows.keys()
+    assert all(len(found) == 1 for found in marks.values())
+    assert len(set.union(*marks.values())) == len(rows)
+
+
+def test_charts_say_their_numbers_in_words_and_stay_inside():
+    for figure in (one for block in results_of(CANDIDATES, {"one": SAID}).blocks for one in figures_of(block)):
+        assert figure.name.startswith("image_")
+        assert figure.drawing.words
+        width, height = figure.drawing.size
+        for x, y in (place for part in figure.drawing.parts for place in points_of(part)):
+            assert 0 <= x <= width
+            assert 0 <= y <= height
 
 
 def test_intervals_stand_on_a_line_of_their_own():

@@ -26,13 +26,15 @@ def test_each_costs_its_case(tmp_path: Path) -> None:
     write_mask(data / "masks/untrue-1.png", block(1, size=(50, 64)))
     (data / "masks/gone-0.png").unlink()
     made = asked(data, tmp_path / "out", "rvos", f"{file}:colour", mixes=())
-    assert scores(made.out, "J", model="mine.colour") == {"good": 1.0}
-    errors = {row["id"]: row for row in rows(made.out, "errors.jsonl")}
-    assert {name.split("-")[0] for name in errors} == set(VIDEOS) - {"good"}
-    assert "nothing says which object is meant" in errors["mute"]["error"]
-    for name, row in errors.items():
-        assert row["error"]
-        assert row["path"], name
+    # a true mask that is broken or gone costs its frame, anything else the case
+    assert scores(made.out, "J", model="mine.colour") == {"good": 1.0, "untrue": 1.0, "gone": 1.0}
+    errors = {Path(row["path"]).stem.split("-")[0]: row for row in rows(made.out, "errors.jsonl")}
+    assert {name: row["stage"] for name, row in errors.items()} == {
+        "lost": "case", "unequal": "read", "untrue": "truth", "gone": "truth", "items": "case"
+    }  # fmt: skip
+    assert "nothing says which object is meant" in errors["items"]["error"]
+    assert errors["items"]["id"] == "mute"
+    assert len(errors) == len(rows(made.out, "errors.jsonl"))
     assert len(rows(made.out, "predictions.jsonl")) == len({row["key"] for row in rows(made.out, "predictions.jsonl")})
 
 

@@ -44,8 +44,9 @@ class TestFailures:
         data, file, out = first
         made = asked(data, out, "vos", f"{file}:picky", levels=("high",))
         assert made.summary.failed == 3
-        told = [row["error"].partition(": ")[0] for row in rows(out, "errors.jsonl")]
-        assert sorted(told) == [f"mine.picky, {name}" for name in ("clean", "mix_high", "mix_low")]
+        (row,) = rows(out, "errors.jsonl")
+        assert row["error"].startswith("mine.picky, all 3 conditions: ")
+        assert row["questions"][0]["conditions"] == ["clean", "mix_low", "mix_high"]
 
     def test_answers_that_come_after_all_end_them(self, first: tuple[Path, Path, Path]) -> None:
         data, file, out = first

@@ -52,8 +52,9 @@ def sounding_instances(folder: Path) -> InstanceListing:
 
     Returns:
         One instance a clip, its id and clip the scene's name, its query without text, its moments one a second from
-        0 s with inline RLE targets (empty ones where nothing that is seen sounds), its sound the clip's. A clip without
-        frames or sound, or with a mask that cannot be read, is an error and not listed.
+        0 s with inline RLE targets (empty ones where nothing that is seen sounds), its sound the clip's. A frame
+        with a mask that is missing or cannot be read has no target, which is told; a clip without frames or sound, or
+        one mask of what sounds that can be read, is an error and not listed.
 
     Raises:
         NothingToDo: There is no ``scenes.jsonl``, or not one line.
@@ -66,10 +67,11 @@ def sounding_instances(folder: Path) -> InstanceListing:
     errors: list[ListError] = []
     for line in _lines(file):
         try:
-            instance = _instance(clips, line, file=file)
+            instance, broken = _instance(clips, line, file=file)
             if instance.id in instances:
                 raise InputError(f"the scene {instance.id} is listed twice", expected="names that are unique")
             instances[instance.id] = instance
+            errors += ((None, ErrorRecord.of(_placed(error, file, line.number), "truth")) for error in broken)
         except AuscultError as error:
             name = None if line.plan is None else line.plan.vid
             errors.append((name, ErrorRecord.of(_placed(error, file, line.number), "read")))
@@ -111,7 +113,8 @@ def _line(content: bytes, *, file: Path, number: int) -> _Line:
         return _Line(number=number, error=error)
 
 
-def _instance(clips: Clips, line: _Line, *, file: Path) -> Instance:
+def _instance(clips: Clips, line: _Line, *, file: Path) -> tuple[Instance, list[InputError]]:
+    """The clip of a line, and why some of its frames have no target."""
     if line.plan is None:
         raise line.error or InputError("the line holds no scene")
     plan = line.plan
@@ -119,21 +122,28 @@ def _instance(clips: Clips, line: _Line, *, file: Path) -> Instance:
     if clip.errors or not clip.frames or sound is None:
         told = clip.errors[0].error if clip.errors else "it has no frames" if not clip.frames else "it has no sound"
         raise InputError(f"the scene {plan.vid} cannot be used: {told}", hint="make the scenes again")
+    unions = {number: _union_or_error(clip, plan, frame=number) for number in clip.frames}
+    broken = [one for one in unions.values() if isinstance(one, InputError)]
+    known = [one for one in unions.values() if isinstance(one, MaskRef)]
+    silent = all(map(_is_empty, known))
+    if broken and silent:  # whether anything that is seen sounds is not known
+        raise broken[0]
     moments = tuple(
-        Moment(frame=frame, target=_union(clip, plan, frame=number), time_s=float(number))
+        Moment(frame=frame, target=one if isinstance(one := unions[number], MaskRef) else None, time_s=float(number))
         for number, frame in clip.frames.items()
     )
-    return Instance(
+    instance = Instance(
         id=plan.vid,
         clip=plan.vid,
         query=Query(),
         moments=moments,
         split=plan.split,
         sound=sound,
-        absent=all(_is_empty(moment.target) for moment in moments),
+        absent=silent,
         source=file,
         line=line.number,
     )
+    return instance, broken
 
 
 def _sounding(things: Sequence[ObjectPlan], time_s: float) -> list[int]:
@@ -143,6 +153,13 @@ def _sounding(things: Sequence[ObjectPlan], time_s: float) -> list[int]:
         for thing in things
         if thing.track is not None and any(start <= time_s < end for start, end in thing.track.spans)
     ]
+
+
+def _union_or_error(clip: Clip, plan: ScenePlan, *, frame: int) -> MaskRef | InputError:
+    try:
+        return _union(clip, plan, frame=frame)
+    except InputError as error:
+        return error
 
 
 def _union(clip: Clip, plan: ScenePlan, *, frame: int) -> MaskRef:
@@ -159,9 +176,9 @@ def _union(clip: Clip, plan: ScenePlan, *, frame: int) -> MaskRef:
     return MaskRef(segmentation=encode(mask), size=plan.size)
 
 
-def _is_empty(ref: MaskRef | None) -> bool:
+def _is_empty(ref: MaskRef) -> bool:
     """Whether an encoded union is empty: one run only."""
-    return ref is not None and ref.size is not None and ref.segmentation == encode(np.zeros(ref.size, np.bool_))
+    return ref.size is not None and ref.segmentation == encode(np.zeros(ref.size, np.bool_))
 
 
 def _placed(error: AuscultError, file: Path, number: int) -> InputError:

@@ -4,6 +4,9 @@ Read are the released tree (``JPEGImages/[480p/]<video>/*.jpg`` with ``Annotatio
 sequences that each hold ``frames/`` and ``masks/``, and one such sequence that also holds predictions (``pred*/``).
 ``--masks`` picks the candidates: a folder of videos, or the name of a folder in each sequence. The annotations are then
 the truth, matched by object index; a truth of one object (DAVIS 2016) belongs to a candidate of one object.
+
+Every frame should have a mask: one that cannot be opened, or is missing, costs its item, and leaves its frame in the
+clip of whoever is shown the video (``cases.instances``).
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ class DavisDataset:
         notes = found.notes()
         if without:
             notes = (*notes, f"{counted(without, 'video')} without masks")
-        return Listing(tuple(found.items), tuple(found.errors), self.name, notes)
+        return Listing(tuple(found.items), tuple(found.errors), self.name, notes, tuple(found.unmasked))
 
 
 def _pairing(sequence: _Sequence, source: Path, options: ListOptions) -> Pairing:
@@ -95,6 +98,7 @@ def _pairing(sequence: _Sequence, source: Path, options: ListOptions) -> Pairing
         clip=sequence.name,
         prefix=sequence.prefix,
         labels=options.labels,
+        whole=True,
     )
 
 

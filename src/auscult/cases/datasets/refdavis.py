@@ -32,7 +32,7 @@ from auscult.cases.datasets.refdavis_places import FOLDER, FRAMES, MASKS, Place,
 from auscult.cases.datasets.refdavis_sentences import FILE, Sentence, splits_in
 from auscult.cases.datasets.ytvos_videos import Video, Videos, at, check_inside, lost, missing
 from auscult.cases.ids import counted
-from auscult.cases.instances import InstanceListing
+from auscult.cases.instances import InstanceListing, untrue
 from auscult.cases.listing import Listing, ListOptions, refuse_options
 from auscult.cases.walk import base_folder, boundary, is_folder
 from auscult.errors import ErrorRecord, InputError, NothingToDo
@@ -96,14 +96,20 @@ class _Bench:
         return self._moments[key]
 
     def objects(self, video: Video) -> list[int] | None:
-        """The objects of a video: those of its first mask, and those that sentences name; None for files of one."""
+        """The objects of a video: those of its first mask, and those that sentences name; None for files of one.
+
+        Where the first mask cannot be opened the next one tells.
+        """
         if video.name not in self._objects:
             self._objects[video.name] = self._look(video)
         return self._objects[video.name]
 
     def _look(self, video: Video) -> list[int] | None:
-        first = next(iter(video.masks.values()), None)
-        drawn = () if first is None else self.videos.drawn(first)
+        drawn: tuple[int, ...] | None = ()
+        for path in video.masks.values():
+            drawn = self.videos.drawn(path)
+            if not self.videos.broken(path):
+                break
         if drawn is None:
             return None
         named = (index for index in self.named.get(video.name, ()) if self.videos.holds(video, index))
@@ -172,8 +178,9 @@ class RefDavisDataset:
         lost_rows = len(read.rows) - len(found)
         if lost_rows:
             notes.append(f"{counted(lost_rows, 'sentence')} without frames or without the object left out")
-        errors = tuple((None, error) for error in bench.errors)
-        return InstanceListing(instances=found, errors=errors, layout=self.name, notes=tuple(notes))
+        unopened = videos.unopened()
+        errors = tuple((None, error) for error in (*bench.errors, *map(untrue, unopened.values())))
+        return InstanceListing(instances=found, errors=errors, layout=self.name, notes=tuple(notes), unopened=unopened)
 
 
 def _opened(source: Path, options: ListOptions) -> Place:

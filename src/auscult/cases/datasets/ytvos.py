@@ -95,7 +95,11 @@ class YtvosDataset:
         errors = (*(error for found in read for error in found.errors), *twice)
         notes = (*_left(source, parts), *(note for found in read for note in found.notes))
         return InstanceListing(
-            instances=kept, errors=tuple((None, error) for error in errors), layout=self.name, notes=notes
+            instances=kept,
+            errors=tuple((None, error) for error in errors),
+            layout=self.name,
+            notes=notes,
+            unopened={frame: error for found in read for frame, error in found.unopened.items()},
         )
 
 

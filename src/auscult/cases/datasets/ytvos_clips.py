@@ -68,12 +68,16 @@ class Clip:
         return self._refs[key]
 
     def first(self, thing: Thing) -> str | None:
-        """The frame an object appears in: the first it names of those that are there and annotated."""
+        """The frame an object appears in: the first it names of those that are there and annotated.
+
+        Of a mask that cannot be opened nobody can tell: it stands for the first, so that no later one passes for it.
+        """
         named = set(thing.frames)
         for stem in self.stems:
             if stem not in self.masks or (named and stem not in named):
                 continue
-            if (named and self.complete) or self._draws(self.masks[stem], thing.index):
+            path = self.masks[stem]
+            if (named and self.complete) or self._draws(path, thing.index) or self.videos.broken(path):
                 return stem
         return None
 

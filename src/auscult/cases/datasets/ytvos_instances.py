@@ -13,6 +13,7 @@ from auscult.cases.datasets.ytvos_meta import Meta, Sentence, Thing, Told, read_
 from auscult.cases.datasets.ytvos_parts import FRAMES, MASKS, Categories, Part, categories_of
 from auscult.cases.datasets.ytvos_videos import Videos, at, lost
 from auscult.cases.ids import check_id, counted, shown
+from auscult.cases.instances import untrue
 from auscult.errors import ErrorRecord, InputError
 from auscult.types import Instance, Moment, Query
 
@@ -25,11 +26,13 @@ class Found:
         instances: In the order of the file.
         errors: What cannot be used.
         notes: What was left out or supposed.
+        unopened: Frames whose mask file cannot be opened, to why.
     """
 
     instances: tuple[Instance, ...]
     errors: tuple[ErrorRecord, ...]
     notes: tuple[str, ...]
+    unopened: Mapping[Path, ErrorRecord]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +69,7 @@ def objects(part: Part, *, source: Path, root: Path) -> Found:
     """
     bench = _bench(part, root)
     notes = _objects(bench, source)
-    return Found(instances=tuple(bench.found), errors=tuple(bench.errors), notes=tuple(notes))
+    return _found(bench, notes)
 
 
 def expressions(part: Part, *, root: Path) -> Found:
@@ -81,7 +84,17 @@ def expressions(part: Part, *, root: Path) -> Found:
     """
     bench = _bench(part, root)
     notes = [] if part.sentences is None else _expressions(bench, part.sentences)
-    return Found(instances=tuple(bench.found), errors=tuple(bench.errors), notes=tuple(notes))
+    return _found(bench, notes)
+
+
+def _found(bench: _Bench, notes: Sequence[str]) -> Found:
+    unopened = bench.videos.unopened()
+    return Found(
+        instances=tuple(bench.found),
+        errors=(*bench.errors, *map(untrue, unopened.values())),
+        notes=tuple(notes),
+        unopened=unopened,
+    )
 
 
 def _bench(part: Part, root: Path) -> _Bench:

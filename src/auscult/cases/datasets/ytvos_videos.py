@@ -56,6 +56,7 @@ class Videos:
     root: Path | None = None
     _known: dict[str, Video] = field(default_factory=dict)
     _drawn: dict[Path, tuple[int, ...] | None] = field(default_factory=dict)
+    _broken: dict[Path, ErrorRecord] = field(default_factory=dict)
 
     def video(self, name: str) -> Video:
         """The files of a video; none where there is no such folder."""
@@ -68,9 +69,23 @@ class Videos:
         if path not in self._drawn:
             try:
                 self._drawn[path] = object_indices(path)
-            except InputError:
-                self._drawn[path] = ()  # reading it as a mask says what is wrong with it
+            except InputError as error:
+                self._drawn[path] = ()
+                self._broken[path] = ErrorRecord.of(error, "truth")
         return self._drawn[path]
+
+    def broken(self, path: Path) -> bool:
+        """Whether a mask file was looked into and cannot be opened; what is drawn on it is then not known."""
+        return path in self._broken
+
+    def unopened(self) -> dict[Path, ErrorRecord]:
+        """Frames whose mask file was looked into and cannot be opened, to why."""
+        return {
+            video.frames[stem]: self._broken[path]
+            for video in self._known.values()
+            for stem, path in video.masks.items()
+            if path in self._broken and stem in video.frames
+        }
 
     def holds(self, video: Video, index: int) -> bool:
         """Whether an object is drawn on any mask of a video; files of one mask hold object 1."""

@@ -8,12 +8,35 @@ from itertools import pairwise
 
 from auscult.media.drawing import Drawing, Line, Part, Polygon, Polyline, Text, text_width
 from auscult.report.charts.axes import Scale, Ticks, ticks
-from auscult.report.charts.marks import Style, cross, heading, label, mark, name_label, style_of, upright_whisker
-from auscult.report.charts.values import MAX_MODELS, NONE, Estimate, Words, check_size, counts, printed, with_count
+from auscult.report.charts.marks import (
+    Style,
+    cross,
+    heading,
+    label,
+    lying_arrow,
+    lying_whisker,
+    mark,
+    name_label,
+    style_of,
+    upright_whisker,
+)
+from auscult.report.charts.values import (
+    MAX_MODELS,
+    NONE,
+    UNDEFINED,
+    Estimate,
+    Words,
+    check_size,
+    counts,
+    printed,
+    told,
+    with_count,
+)
 
 _WIDTH, _NAME, _RIGHT = 560.0, 56.0, 14.0
 _HIGH, _DYNAMIC, _ROW = 250.0, 84.0, 19.0
 _STRENGTHS = {0.0: "clean", 1.0: "low", 3.0: "medium", 5.0: "high"}
+_OPEN = 22.0
 _MOST_BANDS = 3
 _MOST_STRENGTHS = 24
 
@@ -27,7 +50,7 @@ class StrengthLine:
         at: (strength, score), strengths rising; 0 is clean and 1, 3, 5 are low, medium, high.
         dynamic: Its score where the perturbation changes within a clip; None where that was not measured.
         breaks_at: The strength at which half of the clean score is lost. A value of None says that it is not lost up
-            to the last strength; None says that nobody looked.
+            to ``beyond``, or without that to the last strength; None says that nobody looked.
     """
 
     name: str
@@ -190,15 +213,39 @@ def _point(one: Estimate, place: tuple[float, int, str], plot: _Plot) -> list[Pa
 
 
 def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[Part]:
-    """A cross on the line where half of the clean score is lost, and a thread down to the axis."""
-    at = None if line.breaks_at is None else line.breaks_at.value
-    height = None if at is None else _height(line, at)
-    if at is None or height is None:
+    """A cross on the line where half of the clean score is lost, its interval, and a thread down to the axis."""
+    found = line.breaks_at
+    if found is None:
         return []
-    x, y, style = plot.x.at(at) + plot.shift(number), plot.y.at(height), style_of(number)
-    title = f"{line.name}: half of the clean score is lost at strength {printed(at, 1)}"
+    height = None if found.value is None else _height(line, found.value)
+    if found.value is None or height is None:
+        return _interval(line, plot, number) if found.value is None else []
+    x, y, style = plot.x.at(found.value) + plot.shift(number), plot.y.at(height), style_of(number)
+    title = f"{line.name}: half of the clean score is lost at strength {told(found, 1)}"
     thread = Line(start=(x, y), end=(x, plot.y.first_px), colour=style.colour, width=1, dash=(1.5, 2.5))
-    return [thread, *cross((x, y), style.colour, title=title)]
+    return [thread, *_interval(line, plot, number), *cross((x, y), style.colour, title=title)]
+
+
+def _interval(line: StrengthLine, plot: _Plot, number: int) -> list[Part]:
+    """The breaking point's interval at the height of half the clean score; an arrow where its end is open."""
+    found = line.breaks_at or UNDEFINED
+    half = _half(line) if found.value is None else _height(line, found.value)
+    if half is None or (found.low is None and (found.beyond is None or found.value is None)):
+        return []
+    colour, aside = style_of(number).colour, plot.shift(number)
+    lowest = plot.y.first_px - 6 - 5 * (number % 20)  # a curve that stays above half may have half below the chart
+    y = max(plot.y.last_px + 6, min(plot.y.at(half), plot.y.first_px if found.value is not None else lowest))
+    if found.beyond is None and found.low is not None and found.high is not None:
+        return lying_whisker(y, (plot.x.at(found.low) + aside, plot.x.at(found.high) + aside), colour)
+    if found.beyond is None:
+        return []
+    first = plot.x.at(found.beyond if found.low is None else found.low) + aside
+    return lying_arrow(y, (first, plot.x.at(found.beyond) + _OPEN), colour, capped=found.low is not None)
+
+
+def _half(line: StrengthLine) -> float | None:
+    clean = next((one.value for strength, one in line.at if strength == 0), None)
+    return None if clean is None else clean / 2
 
 
 def _height(line: StrengthLine, at: float) -> float | None:
@@ -228,17 +275,18 @@ def _breaking(line: StrengthLine, digits: int) -> str:
     found = line.breaks_at
     if found is None:
         return ""
-    if found.value is None:
+    if found.value is None and found.beyond is None:
         return f"half lost above {max((strength for strength, _ in line.at), default=0):g}"
-    ends = "" if found.low is None else f" [{printed(found.low, 1)}, {printed(found.high, 1)}]"
-    return f"half lost at {printed(found.value, min(digits, 1) or 1)}{ends}"
+    said = told(found, min(digits, 1) or 1)
+    return f"half lost {said}" if found.value is None else f"half lost at {said}"
 
 
 def _said(lines: Sequence[StrengthLine]) -> str:
     """The chart in words."""
-    told = []
+    found = []
     for line in lines:
         scores = [f"{_STRENGTHS.get(strength, f'{strength:g}')} {printed(one.value)}" for strength, one in line.at]
         scores += [f"dynamic {printed(line.dynamic.value)}"] if line.dynamic is not None else []
-        told.append(f"{line.name}: {', '.join(scores)}")
-    return "; ".join(told) or "no model"
+        broken = _breaking(line, 1)
+        found.append(f"{line.name}: {', '.join((*scores, broken) if broken else scores)}")
+    return "; ".join(found) or "no model"

@@ -81,6 +81,18 @@ def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: floa
     ]
 
 
+def lying_arrow(y: float, ends: tuple[float, float], colour: str, *, capped: bool = True) -> list[Part]:
+    """An interval from left to right whose right end is open: a cap, if any, and the head of an arrow."""
+    first, last = ends
+    head = ((last, y), (last - 7, y - 3.6), (last - 7, y + 3.6))
+    cap = [Line(start=(first, y - _CAP_PX), end=(first, y + _CAP_PX), colour=colour, width=1.2)] if capped else []
+    return [
+        Line(start=(first, y), end=(last - 4, y), colour=colour, width=1.2),
+        *cap,
+        Polygon(points=head, fill=colour),
+    ]
+
+
 def label(
     at: Point, words: str, room_px: float, *, size: float = 12.0, anchor: Anchor = "start", colour: str = "ink"
 ) -> Text:

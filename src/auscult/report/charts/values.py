@@ -25,6 +25,8 @@ class Estimate:
         low: Lower end of the interval; None for none.
         high: Upper end.
         n: What it was computed over; None where that has no count.
+        beyond: Of a number that was looked for up to some end: that end, where the upper end of the interval (``high``
+            None), or the number itself (``value`` None), lies above it.
 
     Raises:
         ValueError: A number that is not finite, an end alone, or ends in the wrong order.
@@ -34,12 +36,17 @@ class Estimate:
     low: float | None = None
     high: float | None = None
     n: int | None = None
+    beyond: float | None = None
 
     def __post_init__(self) -> None:
         """Check that the numbers belong together."""
-        given = [number for number in (self.value, self.low, self.high) if number is not None]
+        given = [number for number in (self.value, self.low, self.high, self.beyond) if number is not None]
         if not all(math.isfinite(number) for number in given):
             raise ValueError(f"{self}: a number that is not finite; Undefined is value=None")
+        if self.beyond is not None:
+            if self.high is not None or max(given) > self.beyond:
+                raise ValueError(f"{self}: above its open end is no number")
+            return
         if (self.low is None) != (self.high is None) or (self.value is None and self.low is not None):
             raise ValueError(f"{self}: an interval has two ends and a value")
         if self.low is not None and self.high is not None and self.low > self.high:
@@ -80,7 +87,13 @@ def printed(number: float | None, digits: int = 2) -> str:
 
 
 def told(estimate: Estimate, digits: int = 2) -> str:
-    """A number with its interval as text, ``0.71 [0.68, 0.74]``."""
+    """A number with its interval as text, ``0.71 [0.68, 0.74]`` or, with an open end, ``4.4 [3.9, above 5]``."""
+    if estimate.beyond is not None:
+        end = f"above {estimate.beyond:g}"
+        value = end if estimate.value is None else printed(estimate.value, digits)
+        if estimate.low is None:
+            return value if estimate.value is None else f"{value} [{end}, {end}]"
+        return f"{value} [{printed(estimate.low, digits)}, {end}]"
     if estimate.low is None or estimate.high is None:
         return printed(estimate.value, digits)
     return f"{printed(estimate.value, digits)} [{printed(estimate.low, digits)}, {printed(estimate.high, digits)}]"

@@ -6,7 +6,8 @@ line is at or below the share that may be left; a curve that recovers afterwards
 breaking point is more robust.
 
 A curve that never gets there has no breaking point: Undefined, not 5. The same holds within an interval: draws that
-never get there lie beyond its upper end, they are not left out.
+never get there lie beyond its upper end, they are not left out. What lies beyond is above the strongest strength that
+was **measured** (``beyond_of``), of which nothing else is known.
 
 References: R2-Bench Sec. 3 (severities); intervals as in ``intervals``.
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -36,8 +37,9 @@ class Breaking(Scored[float]):
     """The breaking point of the mean curve (``value``).
 
     Attributes:
-        low: Lower end of its interval; None where there is one cluster only.
+        low: Lower end of its interval; None where there is one cluster only, or where it too lies beyond ``strongest``.
         high: Upper end; None where it lies beyond the strongest measured strength, or there is one cluster only.
+        strongest: The strongest measured strength, above 0 and up to 5.
         reached: Share of the draws that break at all; 1 without draws.
         clusters: Clusters drawn from.
         replicates: Draws that have a clean score above 0.
@@ -46,6 +48,7 @@ class Breaking(Scored[float]):
 
     low: float | None
     high: float | None
+    strongest: float
     reached: float
     clusters: int
     replicates: int
@@ -78,7 +81,7 @@ def crossing(clean: float, levels: Mapping[Any, float], *, lost: float = 0.5) ->
     if not np.isfinite(values).all():
         raise InputError(f"the scores are {values.tolist()}", expected="finite numbers")
     found = float(_crossings(values[None], strengths, lost)[0])
-    undefined = _why_not(found, strengths)
+    undefined = _why_not(found, strengths, {})
     return undefined or Scored(found, Signature.of(**_fields(lost, strengths)))
 
 
@@ -103,8 +106,9 @@ def breaking_point(
 
     Returns:
         The breaking point. Undefined when no sample is scored everywhere, where the clean mean is not above 0, where
-        the mean curve never gets there (its detail tells the share of draws that do), and when more than half the
-        draws have no clean score above 0.
+        the mean curve never gets there, and when more than half the draws have no clean score above 0. Where the curve
+        never gets there the detail holds ``strongest``, the counts, and of draws ``reached_in_draws``, the share that
+        does, and ``low``, the lower end of the interval where that is not beyond too.
 
     Raises:
         InputError: As in ``crossing``, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
@@ -125,10 +129,10 @@ def breaking_point(
         sums = sums_by_cluster(values.T, members, total)
         draws = drawn(sums, lambda rows: _crossings(rows, strengths, lost), rng=rng, replicates=replicates)
         fields |= drawn_fields(level, replicates)
-    undefined = _why_not(found, strengths, draws)
+    ends = (None, None) if draws is None else _ends(draws, level)
+    undefined = _why_not(found, strengths, asdict(kept.counts) | _drawn_detail(draws, ends))
     if undefined is not None:
         return undefined
-    ends = (None, None) if draws is None else _ends(draws, level)
     if ends is None:
         return kept.counts.none("the clean score is not above 0 in most draws")
     return Breaking(
@@ -136,6 +140,7 @@ def breaking_point(
         signature=Signature.of(**fields),
         low=ends[0],
         high=ends[1],
+        strongest=float(strengths[-1]),
         reached=1.0 if draws is None else _reached(draws),
         clusters=total,
         replicates=0 if draws is None else int(np.count_nonzero(~np.isnan(draws))),
@@ -159,13 +164,42 @@ def _crossings(curves: Floats, strengths: Floats, lost: float) -> Floats:
     return np.asarray(found, dtype=np.float64)
 
 
-def _why_not(found: float, strengths: Floats, draws: Floats | None = None) -> Undefined | None:
+def beyond_of(outcome: object) -> float | None:
+    """The strength above which a breaking point, or the upper end of its interval, lies; nothing else is known of it.
+
+    Args:
+        outcome: What ``breaking_point`` or ``crossing`` told.
+
+    Returns:
+        The strongest measured strength; None where the breaking point and its interval lie below it, where it does not
+        exist at all, and for any other outcome.
+
+    Example:
+        >>> beyond_of(crossing(0.8, {"low": 0.7, "medium": 0.6}))
+        3.0
+    """
+    if isinstance(outcome, Breaking):
+        return outcome.strongest if outcome.replicates and outcome.high is None else None
+    found = outcome.detail.get("strongest") if isinstance(outcome, Undefined) else None
+    return found if isinstance(found, float) else None
+
+
+def _why_not(found: float, strengths: Floats, detail: Mapping[str, object]) -> Undefined | None:
     if math.isnan(found):
-        return Undefined("the clean score is not above 0")
+        return Undefined("the clean score is not above 0", detail)
     if math.isinf(found):
-        detail = {} if draws is None else {"reached_in_draws": _reached(draws)}
-        return Undefined(f"not reached up to strength {strengths[-1]:g}", detail)
+        last = float(strengths[-1])
+        return Undefined(f"not reached up to strength {last:g}", {"strongest": last, **detail})
     return None
+
+
+def _drawn_detail(draws: Floats | None, ends: tuple[float | None, float | None] | None) -> dict[str, object]:
+    """What draws say of a curve that never gets there."""
+    if draws is None:
+        return {}
+    low = None if ends is None else ends[0]
+    told: dict[str, object] = {"reached_in_draws": _reached(draws)}
+    return told if low is None else told | {"low": low}
 
 
 def _ends(draws: Floats, level: float) -> tuple[float | None, float | None] | None:

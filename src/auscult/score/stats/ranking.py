@@ -8,6 +8,9 @@ ranked anew, and
   ties in a draw takes the better place for the lower end and the worse place for the upper end;
 - the probability of being first is the share of draws it wins; those who tie share the draw.
 
+Over several data sets a model's value is the mean of its values on each, which counts alike, and clusters are drawn
+within each by itself (``strata``); a data set with one cluster leaves no interval.
+
 These are statements about other videos or photographs of the same kind. They are no p values of a single comparison.
 
 References: R2-Bench Sec. 5.2 ranks by score and by APC without either; intervals as in ``intervals``. Marshall and
@@ -16,9 +19,9 @@ Spiegelhalter, "Reliability of league tables of in vitro fertilisation clinics",
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +29,13 @@ from numpy.typing import NDArray
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import Scores, Variant, change_fields, change_sums, changes_of, same_levels
-from auscult.score.stats.drawn import drawn, drawn_fields
-from auscult.score.stats.resample import Floats, FromSums, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Clusters, Common, Counts, Values, common, memberships
+from auscult.score.stats.drawn import drawn_fields
+from auscult.score.stats.resample import Floats, FromSums, percentile_interval
+from auscult.score.stats.samples import Clusters, Common, Counts, Values, common
+from auscult.score.stats.strata import Stratum, added, over_fields, over_strata, within
 
 _EQUAL = 1e-12
+Columns = TypeVar("Columns", Values, Scores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +71,7 @@ class Ranking:
         clusters: Clusters drawn from.
         replicates: Draws in which every model has a value; 0 where there is one cluster only.
         signature: How it was made.
+        lone: Of several data sets those that have one cluster only, wherefore there is no interval.
     """
 
     rows: tuple[Ranked, ...]
@@ -73,6 +79,22 @@ class Ranking:
     clusters: int
     replicates: int
     signature: Signature
+    lone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSet(Generic[Columns]):
+    """What models have on one of several data sets.
+
+    Attributes:
+        models: Each model's scores; the same models on every data set, in one order.
+        clusters: The cluster of each sample.
+        rng: The generator of its draws, from ``auscult.rng.generator``; its own.
+    """
+
+    models: Mapping[str, Columns]
+    clusters: Clusters
+    rng: np.random.Generator
 
 
 def rank_by_score(
@@ -108,14 +130,37 @@ def rank_by_score(
         >>> [(row.model, row.place, row.place_low, row.place_high, row.first) for row in told.rows]
         [('b', 1, 1, 1, 1.0), ('a', 2, 2, 2, 0.0)]
     """
-    _some(models)
-    kept = common(list(models.values()))
+    alone = {"": DataSet(models=models, clusters=clusters, rng=rng)}
+    return rank_by_score_over(alone, higher=higher, level=level, replicates=replicates)
+
+
+def rank_by_score_over(
+    sets: Mapping[str, DataSet[Values]], *, higher: bool = True, level: float = 0.9, replicates: int = 1000
+) -> Ranking | Undefined:
+    """Rank models by their mean score, as a mean over data sets.
+
+    Args:
+        sets: The data sets by name.
+        higher: Whether a higher score is better.
+        level: Share of draws inside the intervals, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        As ``rank_by_score``; without intervals where a data set has one cluster. Undefined where on one of them no
+        sample is scored by all.
+
+    Raises:
+        InputError: The data sets have other models, or as in ``rank_by_score``.
+    """
+    names = _names(sets)
     fields: dict[str, object] = {"ranked_by": "mean score", "best": "highest" if higher else "lowest"}
-    columns = np.vstack([kept.values, np.ones((1, len(kept.samples)))]).T
-    draws = _Draws(clusters=clusters, rng=rng, level=level, replicates=replicates)
-    return _ranking(
-        tuple(models), kept, columns=columns, statistic=_means, sign=1 if higher else -1, fields=fields, draws=draws
-    )
+    strata = {}
+    for name, one in sets.items():
+        kept = common(list(one.models.values()))
+        columns = np.vstack([kept.values, np.ones((1, len(kept.samples)))]).T
+        strata[name] = _stratum(one, kept, columns)
+    how = _How(sign=1 if higher else -1, fields=fields, level=level, replicates=replicates)
+    return _ranking(names, strata, statistic=_means, how=how)
 
 
 def rank_by_change(
@@ -145,62 +190,85 @@ def rank_by_change(
         InputError: The levels differ, or as in ``rank_by_score``.
         UsageError: There is no such variant.
     """
-    _some(models)
-    every = list(models.values())
+    alone = {"": DataSet(models=models, clusters=clusters, rng=rng)}
+    return rank_by_change_over(alone, variant=variant, level=level, replicates=replicates)
+
+
+def rank_by_change_over(
+    sets: Mapping[str, DataSet[Scores]],
+    *,
+    variant: Variant = "difference",
+    level: float = 0.9,
+    replicates: int = 1000,
+) -> Ranking | Undefined:
+    """Rank models by their change under stress, as a mean over data sets: who loses least is first.
+
+    Args:
+        sets: The data sets by name; all scores are at the same levels.
+        variant: ``difference`` (the highest is best) or ``relative`` (the lowest is best).
+        level: Share of draws inside the intervals, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        As ``rank_by_change``; without intervals where a data set has one cluster. Undefined where it is so on one of
+        them.
+
+    Raises:
+        InputError: The data sets have other models, or as in ``rank_by_change``.
+        UsageError: There is no such variant.
+    """
+    names = _names(sets)
+    every = [scores for one in sets.values() for scores in one.models.values()]
     same_levels(every)
     fields = change_fields(every[0], variant)
     fields = {"ranked_by": fields.pop("metric"), "best": "loses least", **fields}
-    kept = common([column for scores in every for column in scores.columns])
-    columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(every))])
-    draws = _Draws(clusters=clusters, rng=rng, level=level, replicates=replicates)
-    return _ranking(
-        tuple(models),
-        kept,
-        columns=columns,
-        statistic=lambda sums: changes_of(sums, variant),
-        sign=1 if variant == "difference" else -1,
-        fields=fields,
-        draws=draws,
-    )
+    strata = {}
+    for name, one in sets.items():
+        kept = common([column for scores in one.models.values() for column in scores.columns])
+        columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(names))])
+        strata[name] = _stratum(one, kept, columns)
+    how = _How(sign=1 if variant == "difference" else -1, fields=fields, level=level, replicates=replicates)
+    return _ranking(names, strata, statistic=lambda sums: changes_of(sums, variant), how=how)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Draws:
-    clusters: Clusters
-    rng: np.random.Generator
+class _How:
+    sign: int
+    fields: dict[str, object]
     level: float
     replicates: int
 
 
+def _stratum(one: DataSet[Any], kept: Common, columns: Floats) -> Stratum:
+    return Stratum(samples=kept.samples, columns=columns, clusters=one.clusters, rng=one.rng, counts=kept.counts)
+
+
 def _ranking(
-    names: tuple[str, ...],
-    kept: Common,
-    *,
-    columns: Floats,
-    statistic: FromSums,
-    sign: int,
-    fields: dict[str, object],
-    draws: _Draws,
+    names: tuple[str, ...], strata: Mapping[str, Stratum], *, statistic: FromSums, how: _How
 ) -> Ranking | Undefined:
-    if not kept.samples:
-        return kept.counts.none("no sample is scored by all models")
-    values = statistic(np.array([[math.fsum(column) for column in columns.T]]))
-    if np.isnan(values).any():
-        return kept.counts.none("a model's value is undefined")
-    members = memberships(kept.samples, draws.clusters)
-    total = int(members.max()) + 1
-    again: Floats | None = None
-    if total >= 2:
-        sums = sums_by_cluster(columns, members, total)
-        again = drawn(sums, statistic, rng=draws.rng, replicates=draws.replicates)
+    counts = added([one.counts for one in strata.values()])
+    empty = [name for name, one in strata.items() if not one.samples]
+    if empty:
+        return counts.none("no sample is scored by all models" + (f" on {empty[0]}" if len(strata) > 1 else ""))
+    found = over_strata(strata, statistic, replicates=how.replicates)
+    if np.isnan(found.values).any():
+        return counts.none("a model's value is undefined")
+    again, fields = found.draws, how.fields | over_fields(len(strata))
+    if again is not None:
         again = again[~np.isnan(again).any(axis=1)]
-        if 2 * len(again) < draws.replicates:
-            return kept.counts.none("a model's value is undefined in most draws")
-        fields = fields | drawn_fields(draws.level, draws.replicates)
+        if 2 * len(again) < how.replicates:
+            return counts.none("a model's value is undefined in most draws")
+        fields = fields | drawn_fields(how.level, how.replicates) | within(len(strata))
     signature = Signature.of(**fields | {"samples": "scored by all"}, models=len(names), ties="share the better place")
-    rows = _rows(names, values, again=again, sign=sign, level=draws.level, signature=signature)
-    made = 0 if again is None else len(again)
-    return Ranking(rows=rows, counts=kept.counts, clusters=total, replicates=made, signature=signature)
+    rows = _rows(names, found.values[None], again=again, sign=how.sign, level=how.level, signature=signature)
+    return Ranking(
+        rows=rows,
+        counts=counts,
+        clusters=found.clusters,
+        replicates=0 if again is None else len(again),
+        signature=signature,
+        lone=found.lone if len(strata) > 1 else (),
+    )
 
 
 def _rows(
@@ -259,6 +327,16 @@ def _means(sums: Floats) -> Floats:
     return means
 
 
-def _some(models: Mapping[str, object]) -> None:
-    if not models:
+def _names(sets: Mapping[str, DataSet[Any]]) -> tuple[str, ...]:
+    """The models, the same on every data set.
+
+    Raises:
+        InputError: There is none, or one data set has others.
+    """
+    named = [tuple(one.models) for one in sets.values()]
+    if not named or not named[0]:
         raise InputError("there is no model to rank", expected="one model or more")
+    for name, mine in zip(sets, named, strict=True):
+        if mine != named[0]:
+            raise InputError(f"{name} has the models {', '.join(mine)}", expected=f"as on all: {', '.join(named[0])}")
+    return named[0]

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from auscult.outcome import Scored
-from auscult.report.curves import Axes, Line, lines_chart
+from auscult.report.curves import Axes, Line
 from auscult.report.suite import Figure
-from auscult.report.svg import Stack, histogram
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.calibration import Bin
+from auscult.suites.mqa.drawn import bars_drawing, lines_drawing
 from auscult.suites.mqa.evaluate import Block, Cell
 from auscult.suites.mqa.results import BlockResults
 
@@ -18,27 +18,29 @@ _BINS = 20
 
 
 def figures_of(results: BlockResults) -> tuple[Figure, ...]:
-    """The charts of one block."""
-    return (_true_ious(results.block), _reliability(results), _sizes(results))
+    """The charts of one block, named after it."""
+    start = f"{results.block.protocol}_{results.block.part}"
+    return (
+        _true_ious(results.block, f"{start}_iou"),
+        _reliability(results, f"{start}_reliability"),
+        _sizes(results, f"{start}_size"),
+    )
 
 
-def _true_ious(block: Block) -> Figure:
+def _true_ious(block: Block, name: str) -> Figure:
     known = [one for one in block.candidates if one.iou is not None]
     counts = Counter(min(_BINS - 1, int((one.iou or 0.0) * _BINS + 1e-9)) for one in known)
-    stacks = [
-        Stack(f"IoU {index / _BINS:.2f} to {(index + 1) / _BINS:.2f}", (("a-truth", "masks", counts[index]),))
-        for index in range(_BINS)
-    ]
-    spoken = ", ".join(f"{stack.label}: {stack.total}" for stack in stacks if stack.total)
-    chart = histogram(
-        stacks,
-        label=f"True IoU of {len(known)} masks: {spoken}",
+    bars = [(f"IoU {index / _BINS:.2f} to {(index + 1) / _BINS:.2f}", counts[index]) for index in range(_BINS)]
+    drawing = bars_drawing(
+        bars,
         ticks={edge: f"{edge / _BINS:.1f}" for edge in range(0, _BINS + 1, 4)},
+        title=f"True IoU of {len(known)} masks",
+        unit="masks",
     )
-    return Figure(caption=f"True IoU of the {len(known):,} masks that are judged.", chart=chart)
+    return Figure(name=name, caption=f"True IoU of the {len(known):,} masks that are judged.", drawing=drawing)
 
 
-def _reliability(results: BlockResults) -> Figure:
+def _reliability(results: BlockResults, name: str) -> Figure:
     """Rows that say the same of everything have one point and no line."""
     styles = _styles(results)
     lines = [
@@ -54,13 +56,11 @@ def _reliability(results: BlockResults) -> Figure:
         up="mean true IoU",
         diagonal=True,
     )
-    spoken = "; ".join(
-        f"{line.name}: {', '.join(f'{x:.2f} is truly {y:.2f}' for x, y, _ in line.points)}" for line in lines
-    )
     return Figure(
+        name=name,
         caption="Reliability: masks in ten bins of the estimated IoU. On the diagonal an estimate is right on average; "
         "below it the judge is too kind.",
-        chart=lines_chart(lines, axes, label=f"Mean true IoU by estimated IoU. {spoken}"),
+        drawing=lines_drawing(lines, axes, title="Mean true IoU by estimated IoU"),
     )
 
 
@@ -77,25 +77,25 @@ def _styles(results: BlockResults) -> dict[str, int]:
     return {judge: number for number, judge in enumerate(results.cells)}
 
 
-def _sizes(results: BlockResults) -> Figure:
+def _sizes(results: BlockResults, name: str) -> Figure:
     styles = _styles(results)
     lines = [
         Line(name=judge, points=_size_points(cells), style=styles[judge], quiet=judge in BASELINES)
         for judge, cells in results.sizes.items()
     ]
     most = max((y for line in lines for _, y, _ in line.points), default=1.0)
-    names = [cell.column for cell in next(iter(results.sizes.values()), [])]
+    columns = [cell.column for cell in next(iter(results.sizes.values()), [])]
     axes = Axes(
-        x=(-0.3, len(names) - 0.7),
+        x=(-0.3, len(columns) - 0.7),
         y=(0.0, max(0.1, round(most + 0.05, 1))),
-        ticks=tuple((float(index), name) for index, name in enumerate(names)),
+        ticks=tuple((float(index), words) for index, words in enumerate(columns)),
         across="the object's share of the frame",
         up="RMSE",
     )
-    spoken = "; ".join(f"{line.name}: {', '.join(words for *_, words in line.points)}" for line in lines)
     return Figure(
+        name=name,
         caption="RMSE of the estimated IoU by size of the object; lower is better.",
-        chart=lines_chart(lines, axes, label=f"RMSE by size of the object. {spoken}"),
+        drawing=lines_drawing(lines, axes, title="RMSE by size of the object"),
     )
 
 

@@ -91,7 +91,12 @@ def draw_examples(run: RunFolder, chosen: Sequence[Pick], shown: Shown) -> list[
         run.write_bytes(name, jpeg)
         examples.append(
             Example(
-                title=title, jpeg=jpeg, text=item.query.text or "", id=one.id, facts=tuple(_facts(one, shown.judges))
+                title=title,
+                jpeg=jpeg,
+                text=item.query.text or "",
+                id=one.id,
+                facts=tuple(_facts(one, shown.judges)),
+                file=name,
             )
         )
     return examples

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from auscult.record.folder import RunFolder
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.latex import table_csv, table_latex
-from auscult.report.suite import Example, Section, SuitePage, render_suite
+from auscult.report.suite import Example, Section, SuitePage
+from auscult.report.suite_store import write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.suites.mqa.baselines import Constant
+from auscult.suites.mqa.basis import Basis, write_basis
 from auscult.suites.mqa.charts import figures_of
 from auscult.suites.mqa.examples import Pick, Shown, draw_examples, picks
 from auscult.suites.mqa.results import BlockResults, Results, results_of, summary_metrics
@@ -63,12 +64,11 @@ def write_results(run: RunFolder, outcome: Outcome, *, items: Mapping[str, Item]
         Summary and tables.
     """
     results = results_of(outcome.candidates, outcome.rows)
-    summary = _summary(outcome, results, unlisted=unlisted)
-    tables = {name: _noted(name, table, outcome.constant) for name, table in results.all_tables.items()}
-    for name, table in tables.items():
-        run.write_json(f"tables/{name}.json", asdict(table))
-        run.write_text(f"tables/{name}.csv", table_csv(table))
-        run.write_text(f"tables/{name}.tex", table_latex(table))
+    summary = summary_of(outcome, results, unlisted=unlisted)
+    tables = noted_tables(results, outcome.constant)
+    basis = Basis(judges=tuple(outcome.judges), constant=outcome.constant, unlisted=unlisted)
+    write_basis(run, outcome.candidates, basis)
+    write_tables(run, tables)
     run.write_json("cells.json", cells_json(results.cells))
     run.write_text("cells.csv", cells_csv(results.cells))
     run.write_json("summary.json", summary.as_json())
@@ -76,12 +76,13 @@ def write_results(run: RunFolder, outcome: Outcome, *, items: Mapping[str, Item]
     examples = draw_examples(run, chosen, Shown(items=items, judges=outcome.judges))
     cases = _cases(judge, examples)
     page = _page(run, outcome, results, tables=tables, cases=cases, unlisted=unlisted)
-    run.write_text("report.html", render_suite(page))
+    write_charts(run, ((one.name, one.drawing) for section in page.sections for one in section.figures))
+    write_page(run, page, tables)
     run.finish()
-    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=_shown(tables))
+    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown)
 
 
-def _summary(outcome: Outcome, results: Results, *, unlisted: int) -> Summary:
+def summary_of(outcome: Outcome, results: Results, *, unlisted: int) -> Summary:
     """Counts are verdicts: one per judge and candidate."""
     asked = len(outcome.judges) * (len(outcome.candidates) + unlisted)
     names = {one.id for one in outcome.candidates}
@@ -99,8 +100,12 @@ def _summary(outcome: Outcome, results: Results, *, unlisted: int) -> Summary:
     )
 
 
-def _noted(name: str, table: Table, constant: Constant) -> Table:
-    return replace(table, note=f"{table.note} The {constant.words}.") if name.endswith("overall") else table
+def noted_tables(results: Results, constant: Constant) -> dict[str, Table]:
+    """All tables by file name; those over all masks tell what the constant row says."""
+    return {
+        name: replace(table, note=f"{table.note} The {constant.words}.") if name.endswith("overall") else table
+        for name, table in results.all_tables.items()
+    }
 
 
 def _page(
@@ -139,6 +144,7 @@ def _page(
         ),
         links=tuple((name, f"judges/{name}/report.html") for name in judges),
         sections=(*sections, *cases),
+        shown=shown_of(tables),
     )
 
 
@@ -182,6 +188,6 @@ def _section(results: BlockResults, tables: Mapping[str, Table]) -> Section:
     )
 
 
-def _shown(tables: Mapping[str, Table]) -> tuple[Table, ...]:
+def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
     """What is over all masks, and the three blocks of Table 2 or 3."""
     return tuple(table for name, table in tables.items() if name.endswith(_SHOWN) and "ablation" not in name)

@@ -27,7 +27,21 @@ from auscult.suites.r2.conditions import Condition
 from auscult.suites.r2.inputs import InputOrder, InputWriter, order_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.tasks import TaskRules
+from auscult.suites.r2.telling import failed_row
 from auscult.work.pool import Task, run_tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """What is scored.
+
+    Attributes:
+        keys: Answers with a score of every metric.
+        unread: Rows that say which true masks could not be read, so that their frames are in no score; each once.
+    """
+
+    keys: set[str]
+    unread: list[dict[str, Any]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,7 +117,7 @@ class Bench:
     def score(self, places: Mapping[str, Place], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        waiting = stored & places.keys() - self.scored(places)
+        waiting = stored & places.keys() - self.scored(places).keys
         self.progress.stage("score", len(waiting))
         results = run_tasks(
             partial(scoring.Scorer, self.task),
@@ -114,20 +128,23 @@ class Bench:
         for result in results:
             if isinstance(result.outcome, Failed):
                 self.failed.append(places[result.key])
-                self._tell(places[result.key], result.outcome.error)
+                self.errors.keep([failed_row(places[result.key], result.outcome.error, stage="score")])
             else:
                 self.run.append_many(scoring.FILE, result.outcome)
             self.progress.step()
 
-    def scored(self, places: Mapping[str, Place]) -> set[str]:
-        """Answers with a score of every metric, by the true masks as they are now."""
+    def scored(self, places: Mapping[str, Place]) -> Scored:
+        """Which answers have a score of every metric, by the true masks as they are now."""
         truths = {case.id: case.truth for case in self.cases}
         found: dict[str, set[str]] = {}
+        unread: dict[str, dict[str, Any]] = {}
         for row in read_lines(self.run.path / scoring.FILE):
             key = str(row["key"])
             if key in places and row.get("truth") == truths[places[key][2]]:
                 found.setdefault(key, set()).add(str(row["metric"]))
-        return {key for key, metrics in found.items() if metrics >= set(self.task.metrics)}
+                unread.update((str(one), one) for one in row.get("unread", ()))
+        keys = {key for key, metrics in found.items() if metrics >= set(self.task.metrics)}
+        return Scored(keys=keys, unread=list(unread.values()))
 
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.Request]:
         for case in self.cases:
@@ -182,11 +199,8 @@ class Bench:
         replied.add(request.key)
         place = (model, request.condition, request.id)
         self.failed.append(place)
-        self._tell(place, replace(error, path=error.path or str(request.source)))
-
-    def _tell(self, place: Place, error: ErrorRecord) -> None:
-        model, condition, case = place
-        self.errors.keep([error_to_json(case, replace(error, error=f"{model}, {condition}: {error.error}"))])
+        told = replace(error, path=error.path or str(request.source))
+        self.errors.keep([failed_row(place, told, stage=job.STAGE)])
 
 
 def _no_frames() -> Clip:

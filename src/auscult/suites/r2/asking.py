@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeAlias
@@ -189,28 +189,6 @@ def take_back(run: RunFolder, asked: Asked, before: Asked, *, names: Collection[
             asked_of={**before.asked_of, **{name: asked.asked_of[name] for name in kept if name in asked.asked_of}},
         ),
     )
-
-
-def still_true(
-    rows: Iterable[Mapping[str, Any]], asked: Asked, now: Mapping[str, Sequence[str]]
-) -> list[dict[str, Any]]:
-    """The errors of questions that are not asked again now; everything else is tried again, and told again.
-
-    Args:
-        rows: The rows of ``errors.jsonl``.
-        asked: What was asked so far, this command included.
-        now: Model to the conditions that it is asked under again.
-    """
-    place_of = asked.told()
-    kept = []
-    for row in rows:
-        place = place_of(str(row.get("error")))
-        if place is None or row.get("stage") == "score":  # every answer without a score is scored again
-            continue
-        model, condition = place
-        if condition in asked.asked_of.get(model, ()) and condition not in now.get(model, ()):
-            kept.append(dict(row))
-    return kept
 
 
 def earlier(run: RunFolder) -> Asked:

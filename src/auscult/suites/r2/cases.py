@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from auscult.types import Instance, Mask, MaskRef, Query
 
 STAGE = "case"
 _PHOTO_FPS = 25.0
+_ALL_OPEN: Final[Mapping[Path, ErrorRecord]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,12 @@ class CaseList:
 
 
 def cases_of(
-    instances: Iterable[Instance], task: TaskRules, *, scored: FrameRule, step: Callable[[], None] = lambda: None
+    instances: Iterable[Instance],
+    task: TaskRules,
+    *,
+    scored: FrameRule,
+    step: Callable[[], None] = lambda: None,
+    unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList:
     """Make the cases of a task.
 
@@ -87,17 +94,19 @@ def cases_of(
         task: The task.
         scored: Which frames of a clip are scored.
         step: Called after each instance.
+        unopened: Frames whose mask cannot be opened, to why: no clip is asked by a mask that comes after one.
 
     Returns:
         The cases. An instance without what the task needs (a sentence, a sound, a first mask) is an error, not a case.
     """
     found, hashes, asked = CaseList(), _Hashes(), set[str]()
+    source = _Source(task=task, scored=scored, hashes=hashes, unopened=unopened)
     for one in instances:
         try:
             if one.absent:
                 found.absent += 1
             else:
-                found.cases.append(_apart(_case(one, task, scored=scored, hashes=hashes), asked))
+                found.cases.append(_apart(_case(one, source), asked))
         except AuscultError as error:
             found.errors.append((one.id, ErrorRecord.of(error, STAGE)))
         step()
@@ -124,7 +133,18 @@ class _Hashes:
         return self._known[path]
 
 
-def _case(one: Instance, task: TaskRules, *, scored: FrameRule, hashes: _Hashes) -> R2Case:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """What holds for all instances of a run."""
+
+    task: TaskRules
+    scored: FrameRule
+    hashes: _Hashes
+    unopened: Mapping[Path, ErrorRecord]
+
+
+def _case(one: Instance, source: _Source) -> R2Case:
+    task = source.task
     if task.guidance == "sentences" and not (one.query.text or "").strip():
         raise InputError(
             "nothing says which object is meant",
@@ -134,7 +154,7 @@ def _case(one: Instance, task: TaskRules, *, scored: FrameRule, hashes: _Hashes)
         )
     if task.guidance == "sound" and one.sound is None:
         raise InputError("the clip has no sound", expected="a sound file beside its frames", path=one.source)
-    place = _middle(one) if task.still else _start(one) if task.guidance == "masks" else 0
+    place = _middle(one) if task.still else _start(one, source.unopened) if task.guidance == "masks" else 0
     moments = one.moments[place : place + 1] if task.still else one.moments[place:]
     if task.guidance != "sound" and not any(moment.target is not None for moment in moments):
         raise InputError("no frame has a true mask", expected="true masks to score with", path=one.source)
@@ -147,11 +167,11 @@ def _case(one: Instance, task: TaskRules, *, scored: FrameRule, hashes: _Hashes)
         targets=tuple(moment.target for moment in moments),
         size=frame_size(moments[0].frame),
         rate_fps=_rate([moment.time_s for moment in moments]),
-        scored=scored,
+        scored=source.scored,
         sound=one.sound if task.guidance == "sound" else None,
         first=task.guidance == "masks",
     )
-    return _with_digest(case, hashes)
+    return _with_digest(case, source.hashes)
 
 
 def _cluster(one: Instance) -> str:
@@ -190,19 +210,60 @@ def target(case: R2Case, place: int) -> Mask | None:
     return None if ref is None else read_mask(ref, size=case.size).mask
 
 
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """The true masks of a case.
+
+    Attributes:
+        masks: Of every frame, bool (H, W); None where the data set has none, or one that cannot be read.
+        errors: Frame number to why its mask cannot be read.
+    """
+
+    masks: list[Mask | None]
+    errors: Mapping[int, InputError]
+
+
+def truths_of(case: R2Case) -> Truths:
+    """Read the true masks of a case; one that cannot be read costs its frame."""
+    masks: list[Mask | None] = []
+    errors: dict[int, InputError] = {}
+    for place, frame in enumerate(case.frames):
+        try:
+            masks.append(target(case, place))
+        except InputError as error:
+            masks.append(None)
+            path = error.path or frame
+            errors[place] = InputError(error.message, expected=error.expected, hint=error.hint, path=path)
+    return Truths(masks, errors)
+
+
 def _shows(ref: MaskRef | None, frame: Path) -> bool:
     return ref is not None and bool(read_mask(ref, size=frame_size(frame)).mask.any())
 
 
-def _start(one: Instance) -> int:
+def _start(one: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
     """The first frame that shows the object: one that appears late is asked for from there on."""
     for place, moment in enumerate(one.moments):
-        if _shows(moment.target, moment.frame):
-            return place
+        try:
+            if _shows(moment.target, moment.frame):
+                return place
+        except InputError as error:
+            raise _unsaid(ErrorRecord.of(error, STAGE)) from error
+        if moment.target is None and moment.frame in unopened:
+            raise _unsaid(unopened[moment.frame])
     raise InputError(
         "the object is in no frame that has a true mask",
         expected="a first frame whose mask says which object is meant",
         path=one.source,
+    )
+
+
+def _unsaid(why: ErrorRecord) -> InputError:
+    return InputError(
+        f"the first mask, which says which object is meant, cannot be read: {why.error}",
+        expected=why.expected,
+        hint="put the mask in its place; a later one would be another question",
+        path=why.path,
     )
 
 

@@ -12,13 +12,17 @@ from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.measures import Number, number_signature
 
 _KEYS: Final = (
-    "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high",
+    "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high", "beyond",
     "n", "failed", "undefined", "missing", "reason", "signature",
 )  # fmt: skip
 
 
 def cells_json(numbers: Iterable[Number]) -> list[dict[str, Any]]:
-    """Every number as plain values, scores 0..1; an undefined one has value null and its reason."""
+    """Every number as plain values, scores 0..1; an undefined one has value null and its reason.
+
+    ``beyond`` is of breaking points: the strongest strength that was asked, where the point (``value`` null) or the
+    upper end of its interval (``high`` null) lies above it.
+    """
     return list(_rows(numbers))
 
 
@@ -28,8 +32,9 @@ def _rows(numbers: Iterable[Number]) -> Iterator[dict[str, Any]]:
         yield {
             **{key: getattr(one, key) for key in _KEYS[:7]},
             "value": one.value,
-            "low": getattr(one.outcome, "low", None),
-            "high": getattr(one.outcome, "high", None),
+            "low": one.low,
+            "high": one.high,
+            "beyond": one.beyond,
             "n": None if counts is None else counts.n,
             "failed": None if counts is None else counts.failed,
             "undefined": None if counts is None else counts.undefined,
@@ -58,6 +63,6 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
         name = "/".join(part for part in (one.model, one.group, one.level or one.measure, one.metric) if part)
         name = name if one.part == "all" else f"{name}/{one.part}"
         rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
-        reason = {"reason": row["reason"]} if row["reason"] else {}
-        found[name] = {**rounded, "n": row["n"], "signature": row["signature"], **reason}
+        more = {key: row[key] for key in ("beyond", "reason") if row[key]}
+        found[name] = {**rounded, "n": row["n"], "signature": row["signature"], **more}
     return found

@@ -22,7 +22,8 @@ from auscult.report.suite import Section
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.r2 import compare_tables as told
-from auscult.suites.r2.compare_joined import correlations_over, kind_means
+from auscult.suites.r2.compare_joined import ALL, correlations_over, kind_means
+from auscult.suites.r2.compare_models import Overall, models_over, overall_tables
 from auscult.suites.r2.compare_notes import notes_of
 from auscult.suites.r2.compare_reading import R2Record, labels_of, read_record
 from auscult.suites.r2.compare_sets import DataSet, data_sets
@@ -80,7 +81,8 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
     found = {one.name: results_of(one.view) for one in sets}
     metric = next(iter(found.values())).metric
     means = kind_means(sets, metric, seed=records[0].seed)
-    joint = _joint(sets, found, means=means, metric=metric)
+    overall = models_over(sets, metric, seed=records[0].seed)
+    joint = _joint(sets, found, means=means, overall=overall)
     mine = [_renamed(name, one, alone=len(found) == 1) for name, one in found.items()]
     own = {key: table for tables, _ in mine for key, table in tables.items()}
     last = told.records_table(sets)
@@ -95,10 +97,10 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
             ok=asked - failed - undefined,
             failed=failed,
             undefined=undefined,
-            metrics=told.metrics_of(found, means) | told.pearson_metrics(joint.correlations),
+            metrics=told.metrics_of(found, means, overall) | told.pearson_metrics(joint.correlations),
         ),
-        notes=notes_of(sets, found, dropped=dropped, broken=broken),
-        numbers=(*_all_numbers(found), *means),
+        notes=notes_of(sets, found, overall, dropped=dropped, broken=broken),
+        numbers=(*_all_numbers(found), *(_of_set(ALL, one) for one in overall.numbers), *means),
         tables=tables,
         shown=tuple(_shown(tables, joint.tables)),
         charts=(*joint.charts, *(chart for _, charts in mine for chart in charts)),
@@ -141,13 +143,20 @@ class _Joint:
     correlations: Mapping[str, Correlation]
 
 
-def _joint(sets: Sequence[DataSet], found: Mapping[str, Results], *, means: Sequence[Number], metric: str) -> _Joint:
+def _joint(
+    sets: Sequence[DataSet], found: Mapping[str, Results], *, means: Sequence[Number], overall: Overall
+) -> _Joint:
     """Of one data set only the means over its models are new; its correlations are among its own tables."""
+    metric = next(iter(found.values())).metric
     correlations = correlations_over({one.name: one.view for one in sets}, metric)
     tables: dict[str, Table] = {}
     charts: list[Chart] = []
     if len(sets) > 1:
-        tables["sets"] = told.sets_table(found)
+        tables["sets"] = told.sets_table(found, overall)
+        tables |= overall_tables(overall)
+        ranks = charts_of(Index(()), correlations={}, ranks=overall.ranks, splits=())
+        over = ", over all data sets, each of which counts alike."
+        charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
         tables |= {f"correlation_{room}": told.joined_table(room, one) for room, one in correlations.items()}
         drawn = [chart for chart in _charts(means, correlations) if chart.name.startswith("correlation")]
         charts += [replace(one, caption=one.caption.replace("all models", told.OVER_ALL, 1)) for one in drawn]
@@ -179,7 +188,11 @@ def _renamed(name: str, found: Results, *, alone: bool) -> tuple[dict[str, Table
 def _all_numbers(found: Mapping[str, Results]) -> Iterator[Number]:
     for name, results in found.items():
         for one in results.numbers:
-            yield one if len(found) == 1 else replace(one, model=f"{name}: {one.model}")
+            yield one if len(found) == 1 else _of_set(name, one)
+
+
+def _of_set(name: str, number: Number) -> Number:
+    return replace(number, model=f"{name}: {number.model}")
 
 
 def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[Table]:
@@ -196,6 +209,7 @@ def _sections(found: Mapping[str, Results], joint: _Joint) -> Iterator[Section]:
         yield from sections_of(one.tables, one.charts)
     named = (
         ("sets", "Data sets", "", "sets"),
+        ("over", "Which model, over all data sets", "Each data set counts alike.", "joined"),
         ("means", "Which perturbation does it, over models", "Each model on each data set counts alike.", "means"),
         ("joined", "Which perturbations harm alike", "Over the samples of all models and data sets.", "correlation"),
     )

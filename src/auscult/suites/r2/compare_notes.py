@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from auscult.errors import RecordError
+from auscult.outcome import Undefined
+from auscult.suites.r2.compare_models import Overall
 from auscult.suites.r2.compare_reading import R2Record
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import Condition
@@ -15,12 +17,19 @@ from auscult.suites.r2.results import Results
 def notes_of(
     sets: Sequence[DataSet],
     found: Mapping[str, Results],
+    overall: Overall,
     *,
     dropped: Sequence[Condition],
     broken: Sequence[tuple[Path, RecordError]],
 ) -> tuple[str, ...]:
     """The notes, the gravest first."""
-    return (*_of_records(sets, broken), *_of_cases(sets), *_of_scores(sets, found), *_of_conditions(dropped))
+    return (
+        *_of_records(sets, broken),
+        *_of_cases(sets),
+        *_of_scores(sets, found),
+        *_of_all(sets, overall),
+        *_of_conditions(dropped),
+    )
 
 
 def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordError]]) -> Iterator[str]:
@@ -81,6 +90,26 @@ def _of_scores(sets: Sequence[DataSet], found: Mapping[str, Results]) -> Iterato
                 yield f"{one.name}: {model} has not one score."
         for name in found[one.name].uninformative:
             yield f"{one.name}: {name} does not beat every baseline by an interval: its curve says nothing."
+
+
+def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
+    """What is not among the numbers over all data sets, and why."""
+    if len(sets) < 2:
+        return
+    if overall.apart:
+        names = ", ".join(overall.apart)
+        yield f"Not asked on every data set, so in no number over all of them: {names}."
+    for model in overall.without:
+        yield f"{model} has no score under some conditions on some data set: it is left out of a ranking over all."
+    if not overall.ranks:
+        yield "No ranking over all data sets: fewer than two models were asked on every one."
+    for one in overall.ranks:
+        if isinstance(one.ranking, Undefined):
+            yield f"No ranking over all data sets by {one.title}: {one.ranking.reason}."
+    lone = dict.fromkeys(name for one in overall.ranks for name in getattr(one.ranking, "lone", ()))
+    if lone or overall.lone:
+        names = ", ".join(dict.fromkeys((*overall.lone, *lone)))
+        yield f"No interval over all data sets: of a single clip or photograph there is nothing to draw ({names})."
 
 
 def _of_conditions(dropped: Sequence[Condition]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from auscult.errors import UsageError
@@ -10,7 +11,8 @@ from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.report.facts import facts_of
-from auscult.report.suite import SuitePage, render_suite
+from auscult.report.suite import SuitePage
+from auscult.report.suite_store import write_page
 from auscult.suites.r2.compare import COMMAND, R2Comparison, compare_r2
 from auscult.suites.r2.results import write_parts
 from auscult.suites.r2.scoring import FILE as SCORES
@@ -47,7 +49,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
     with open_run(out, _manifest(folders, found), overwrite=overwrite) as run:
         write_parts(run, tables=found.tables, charts=found.charts, numbers=found.numbers)
         run.write_json("summary.json", found.summary.as_json())
-        run.write_text("report.html", render_suite(_page(run, found)))
+        write_page(run, replace(_page(run, found), shown=tuple(found.shown)), found.tables)
         run.finish()
     return found
 

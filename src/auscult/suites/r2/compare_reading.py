@@ -21,6 +21,7 @@ from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition
 from auscult.suites.r2.grid import Grid, grid_of
 from auscult.suites.r2.scoring import FILE as SCORES
 from auscult.suites.r2.tasks import TaskRules, task_rules
+from auscult.suites.r2.telling import questions_of
 from auscult.types import Query
 
 COMMAND: Final = "run r2"
@@ -172,8 +173,9 @@ def _failed(path: Path, asked: Asked) -> Iterator[tuple[str, str, str]]:
     """What the record says has no answer: where no case has one, there is no score that shows it was asked."""
     place_of = asked.told()
     for _, row in numbered_lines(path):
+        yield from questions_of(row)
         case, error = row.get("id"), row.get("error")
-        if isinstance(case, str) and isinstance(error, str) and (found := place_of(error)) is not None:
+        if "questions" not in row and isinstance(case, str) and isinstance(error, str) and (found := place_of(error)):
             yield (*found, case)
 
 

@@ -11,6 +11,7 @@ from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.r2.cells import cells_json, summary_metrics
 from auscult.suites.r2.compare_joined import ALL
+from auscult.suites.r2.compare_models import Overall
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.grid import Grid
@@ -73,12 +74,12 @@ def records_table(sets: Sequence[DataSet]) -> Table:
     )
 
 
-def sets_table(found: Mapping[str, Results]) -> Table:
-    """The change of every model on every data set; where no mix was asked about, the clean scores."""
+def sets_table(found: Mapping[str, Results], overall: Overall) -> Table:
+    """The change of every model on every data set and over all; where no mix was asked about, the clean scores."""
     places = dict.fromkeys(place for one in found.values() for place in one.view.grid.groups() if place[0] in MIXES)
     rows = []
-    for name, results in found.items():
-        index = Index(results.numbers)
+    for name, numbers in (*((name, one.numbers) for name, one in found.items()), (ALL, overall.numbers)):
+        index = Index(numbers)
         for model in index.models():
             for metric in index.metrics():
                 clean = index.get("level", model, metric, group="clean", level="clean")
@@ -100,7 +101,7 @@ def sets_table(found: Mapping[str, Results]) -> Table:
         header=("data", "model", "metric", "clean", *(f"APC, {group_name(*place)}" for place in places), "cases"),
         rows=tuple(rows),
         note="Models that met no perturbation are left out. APC: mean over the strengths of perturbed minus clean. "
-        f"Cases: scored everywhere, of all. {PERCENT}",
+        f"Cases: scored everywhere, of all. {ALL.capitalize()}: the mean over them, each alike. {PERCENT}",
     )
 
 
@@ -143,12 +144,12 @@ def joined_table(room: str, found: Correlation) -> Table:
     return replace(table, title=f"{table.title}, all data sets", note=table.note.replace("all models", OVER_ALL, 1))
 
 
-def metrics_of(found: Mapping[str, Results], means: Sequence[Number]) -> dict[str, Mapping[str, Any]]:
-    """The numbers of ``--json``: of every data set, with its name before theirs where there are several; and means."""
+def metrics_of(found: Mapping[str, Results], means: Sequence[Number], overall: Overall) -> dict[str, Mapping[str, Any]]:
+    """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
     told: dict[str, Mapping[str, Any]] = {}
-    for name, one in found.items():
-        before = f"{name}/" if len(found) > 1 else ""
-        mine = dict(summary_metrics(one.numbers)) | dict(_differences(one.numbers)) | dict(_places(one.ranks))
+    every = [(f"{name}/" if len(found) > 1 else "", one.numbers, one.ranks) for name, one in found.items()]
+    for before, numbers, ranks in (*every, (f"{ALL}/", overall.numbers, overall.ranks)):
+        mine = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_places(ranks))
         told |= {f"{before}{key}": value for key, value in mine.items()}
     wanted = [one for one in means if one.measure == "apc" and (len(found) == 1 or one.model == ALL)]
     for mean in wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from auscult.errors import UsageError
 from auscult.media.drawing import Drawing
@@ -22,6 +23,11 @@ from auscult.suites.r2.conditions import DYNAMIC, MIXES
 from auscult.suites.r2.measures import Number
 from auscult.suites.r2.relations import Ranks, room_words
 from auscult.suites.r2.tables import Index, group_name, main_metric, metric_name
+
+_HALF: Final = (
+    " A cross: half of the clean score is lost. The lying line: the interval of that strength, an arrow where it may "
+    "lie above the strongest that was asked."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +81,14 @@ def _curves(index: Index) -> Iterator[Chart]:
                 words = Words(axis=f"{metric_name(metric)}, %, higher is better", digits=1)
                 yield Chart(
                     name=f"curve_{group}" + ("" if part == "all" else f"_{part}"),
-                    caption=f"{metric_name(metric)} over strength, perturbed: {name}. With 95 % intervals over clips.",
+                    caption=f"{metric_name(metric)} over strength, perturbed: {name}. With 95 % intervals over clips."
+                    + _HALF * any(_is_marked(line.breaks_at) for line in lines),
                     drawing=robustness_lines(lines, words),
                 )
+
+
+def _is_marked(found: Estimate | None) -> bool:
+    return found is not None and (found.value is not None or found.low is not None)
 
 
 def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> StrengthLine:
@@ -97,9 +108,11 @@ def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> S
 
 
 def _break(number: Number) -> Estimate | None:
-    """Where half is lost; UNDEFINED where it never is, None where there was nothing to lose."""
-    if number.value is None:
-        return UNDEFINED if "not reached" in getattr(number.outcome, "reason", "") else None
+    """Where half is lost, or above which strength; None where there was nothing to lose."""
+    if number.value is None and number.beyond is None:
+        return None
+    if number.beyond is not None:
+        return Estimate(value=number.value, low=number.low, beyond=number.beyond)
     if number.ends is None:
         return Estimate(value=number.value)
     return Estimate(value=number.value, low=number.ends[0], high=number.ends[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -13,7 +13,9 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Section, SuitePage, render_suite
+from auscult.report.suite import Example, Section, SuitePage
+from auscult.report.suite_store import write_page
+from auscult.report.tables import Table
 from auscult.suites.r2 import cells
 from auscult.suites.r2.answers import Answers, answers_table
 from auscult.suites.r2.cases import R2Case
@@ -25,6 +27,7 @@ from auscult.suites.r2.strips import draw_strips
 from auscult.suites.r2.tables import is_baseline
 from auscult.suites.registered import SuiteRun
 
+STRIPS: Final = "figures/strips"
 _MOST_REASONS: Final = 4
 _MOST_NAMED: Final = 3
 
@@ -69,19 +72,25 @@ def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
     results = results_of(View(grid=outcome.grid, seed=outcome.seed))
     tables = {**results.tables, "answers": answers_table(outcome.answers)}
     write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
-    summary = _summary(outcome, results.numbers)
+    summary = summary_of(outcome, results.numbers)
     run.write_json("summary.json", summary.as_json())
     strips = draw_strips(run, results.view, outcome.cases, revisions=outcome.revisions, workers=outcome.workers)
     reasons = undefined_reasons(read_lines(run.path / FILE), outcome.grid)
-    sections = (*sections_of(tables, results.charts), *_pictures(strips))
-    run.write_text("report.html", render_suite(_page(run, outcome, results, sections=sections, reasons=reasons)))
+    sections = (*sections_of(tables, results.charts), *_pictures(_filed(run, strips)))
+    shown = shown_of(tables)
+    page = _page(run, outcome, results, sections=sections, reasons=reasons)
+    write_page(run, replace(page, shown=shown), tables)
     run.finish()
+    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=shown)
+
+
+def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
+    """Those of the tables that fit a console."""
     first = [name for name in tables if name.startswith("general") and "__" not in name]
-    shown = [tables[name] for name in (*first, "floor", "answers") if name in tables]
-    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=tuple(shown))
+    return tuple(tables[name] for name in (*first, "floor", "answers") if name in tables)
 
 
-def _summary(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
+def summary_of(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
     """Counts are questions: one per model, case and condition."""
     asked = sum(one.asked for one in outcome.answers.values())
     failed = sum(one.failed for one in outcome.answers.values())
@@ -160,6 +169,12 @@ def _page(
         links=(),
         sections=tuple(sections),
     )
+
+
+def _filed(run: RunFolder, strips: Sequence[Example]) -> list[Example]:
+    """The strips with the names of their files, known by their content."""
+    files = {path.read_bytes(): f"{STRIPS}/{path.name}" for path in sorted((run.path / STRIPS).glob("*.jpg"))}
+    return [one if one.file else replace(one, file=files[one.jpeg]) for one in strips]
 
 
 def _pictures(strips: Sequence[Example]) -> list[Section]:

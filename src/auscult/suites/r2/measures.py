@@ -6,7 +6,7 @@ apc            mean over low, medium and high of perturbed minus clean (R2-Bench
 apc_relative   the share of the clean score that is lost
 apc_dynamic    dynamic minus clean (Fig. 10)
 dynamic_gap    dynamic change minus static change, case by case; where low, medium and high are all there
-breaking       the strength at which half of the clean score is lost
+breaking       the strength at which half of the clean score is lost, or the strongest asked, above which it lies
 =============  ===================================================================================================
 
 Intervals hold 95 %, by drawing whole clips or photographs; everything of one run is drawn alike.
@@ -24,7 +24,7 @@ import numpy as np
 from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.rng import generator
-from auscult.score.stats.breaking import breaking_point
+from auscult.score.stats.breaking import beyond_of, breaking_point
 from auscult.score.stats.change import Scores
 from auscult.score.stats.change_intervals import change_difference, change_interval
 from auscult.score.stats.ratios import mean_ratio, ratio_change
@@ -39,6 +39,8 @@ PAPER_LEVELS: Final = ("low", "medium", "high")
 NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 """Why there is no ``dynamic_gap``: dynamic draws from all three."""
 NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
+
+_COUNTED: Final = ("n", "failed", "undefined", "missing")
 
 ValueMap: TypeAlias = dict[Hashable, Value]
 _Parts: TypeAlias = tuple[ValueMap, ValueMap]
@@ -83,8 +85,7 @@ class Number:
     @property
     def ends(self) -> tuple[float, float] | None:
         """Its interval."""
-        low, high = getattr(self.outcome, "low", None), getattr(self.outcome, "high", None)
-        return None if low is None or high is None else (low, high)
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def counts(self) -> Counts | None:
@@ -92,8 +93,26 @@ class Number:
         found = getattr(self.outcome, "counts", None)
         if isinstance(found, Counts):
             return found
-        detail = getattr(self.outcome, "detail", {})
-        return Counts(**detail) if set(detail) == {"n", "failed", "undefined", "missing"} else None
+        told = getattr(self.outcome, "detail", {})
+        detail = {name: told[name] for name in _COUNTED if name in told}
+        return Counts(**detail) if len(detail) == len(_COUNTED) else None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval; of a breaking point that lies beyond every strength too."""
+        found = getattr(self.outcome, "low", getattr(self.outcome, "detail", {}).get("low"))
+        return found if isinstance(found, float) else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end; None for none, and where it is open."""
+        found = getattr(self.outcome, "high", None)
+        return found if isinstance(found, float) else None
+
+    @property
+    def beyond(self) -> float | None:
+        """Of a breaking point: the strength above which it, or the upper end of its interval, lies."""
+        return beyond_of(self.outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

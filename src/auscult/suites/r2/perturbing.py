@@ -150,16 +150,32 @@ class Prepared:
             raise InputError("the first frame has no true mask", path=self.case.frames[0])
         if plan is not None and plan.moves and self._acts(0):
             mask = plan.mask(mask, 0)
+        return self._spoiled(mask)[0]
+
+    def first_kind(self) -> str:
+        """The kind of the defect that the first mask has; empty where it has none.
+
+        Raises:
+            InputError: As ``ask``.
+        """
+        mask = target(self.case, 0) if self.case.first else None
+        return "" if mask is None else self._spoiled(mask)[1]
+
+    def _first_kinds(self) -> tuple[str, ...]:
+        """The kinds of defect that are tried on the first mask, in their order."""
         group = self.condition.group
         if group.startswith("masks."):
-            return self._spoiled(mask, (group,))
-        if group == "guidance":
-            drawn = generator(self.seed, "r2", "first_mask", self.case.id).permutation(len(FIRST_MASKS))
-            return self._spoiled(mask, tuple(FIRST_MASKS[at] for at in drawn))
-        return mask
+            return (group,)
+        if group != "guidance" or self.guidance != "masks":
+            return ()
+        drawn = generator(self.seed, "r2", "first_mask", self.case.id).permutation(len(FIRST_MASKS))
+        return tuple(FIRST_MASKS[at] for at in drawn)
 
-    def _spoiled(self, mask: Mask, kinds: tuple[str, ...]) -> Mask:
-        """The mask with a defect: of the first kind that an object of this shape allows."""
+    def _spoiled(self, mask: Mask) -> tuple[Mask, str]:
+        """The mask with a defect, and its kind: the first that an object of this shape allows."""
+        kinds = self._first_kinds()
+        if not kinds:
+            return mask, ""
         for kind in kinds:
             made = stress(
                 kind,
@@ -169,7 +185,7 @@ class Prepared:
                 key=self.case.id,
             )
             if isinstance(made, Scored):
-                return made.value.output
+                return made.value.output, kind
         raise InputError(
             "the object in the first frame is too small to spoil its mask so",
             expected=f"an object that allows {' or '.join(kinds)} at {self.condition.level}",

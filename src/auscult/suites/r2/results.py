@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
-from markupsafe import Markup
-
-from auscult.media.drawing import to_markup, to_png, to_svg
 from auscult.record.folder import RunFolder
-from auscult.report.latex import table_csv, table_latex
 from auscult.report.suite import Figure, Section
+from auscult.report.suite_store import write_charts, write_tables
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.r2 import cells
@@ -112,20 +109,15 @@ def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
 def write_parts(
     run: RunFolder, *, tables: Mapping[str, Table], charts: Sequence[Chart], numbers: Sequence[Number]
 ) -> None:
-    """Write tables as JSON, CSV and LaTeX, charts as SVG and PNG, and every number.
+    """Write tables as JSON, CSV and LaTeX, charts as JSON, SVG and PNG, and every number.
 
     Raises:
         OutputError: The disk is full, or the folder cannot be written to.
     """
-    for name, table in tables.items():
-        run.write_json(f"tables/{name}.json", asdict(table))
-        run.write_text(f"tables/{name}.csv", table_csv(table))
-        run.write_text(f"tables/{name}.tex", table_latex(table))
+    write_tables(run, tables)
     run.write_json("cells.json", cells.cells_json(numbers))
     run.write_text("cells.csv", cells.cells_csv(numbers))
-    for chart in charts:
-        run.write_text(f"figures/{chart.name}.svg", to_svg(chart.drawing))
-        run.write_bytes(f"figures/{chart.name}.png", to_png(chart.drawing), durable=False)
+    write_charts(run, ((chart.name, chart.drawing) for chart in charts))
 
 
 def sections_of(tables: Mapping[str, Table], charts: Sequence[Chart]) -> tuple[Section, ...]:
@@ -143,7 +135,7 @@ def sections_of(tables: Mapping[str, Table], charts: Sequence[Chart]) -> tuple[S
 
 def figures_of(charts: Sequence[Chart]) -> tuple[Figure, ...]:
     """Charts as they stand on a page."""
-    return tuple(Figure(caption=one.caption, chart=Markup(to_markup(one.drawing))) for one in charts)  # noqa: S704 - our own markup
+    return tuple(Figure(name=one.name, caption=one.caption, drawing=one.drawing) for one in charts)
 
 
 _PARTS: Final = (

@@ -31,7 +31,7 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress, Silent
 from auscult.models.spec import ModelSpec, model_spec
 from auscult.record.folder import RunFolder, open_run
-from auscult.record.lines import dump, read_lines
+from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
@@ -44,7 +44,6 @@ from auscult.suites.r2.asking import (
     asked_now,
     earlier,
     note,
-    still_true,
     take_back,
     told_apart,
     with_earlier,
@@ -55,6 +54,7 @@ from auscult.suites.r2.finish_run import Outcome, write_results
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.sources import listing_of
 from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
+from auscult.suites.r2.telling import still_true, told_once, unmade_rows
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun
 
 COMMAND = "run r2"
@@ -99,7 +99,8 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         errors = _errors(run, asked, asked_now(models, setting.conditions, floor=floor))
         listing = listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
-        errors.keep(error_to_json(name, error) for name, error in (*listing.errors, *found.errors))
+        errors.keep(error_to_json(name, error) for name, error in listing.errors)
+        errors.keep(unmade_rows(found.errors))
         if not found.cases:
             raise NothingToDo(
                 f"the input holds no case of {setting.task.title} (read as {listing.layout})",
@@ -125,19 +126,38 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         bench.ask(floor, [NOTHING])
         places = asked.places(found.cases, seed=options.seed)
         bench.score(places, asked.conditions)
+        failed = _tell_once(bench, asked, places=places, told=[error.path for _, error in listing.errors])
         unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
-        done = write_results(run, _outcome(bench, asked, places=places, found=found, unlisted=unread))
+        done = write_results(run, _outcome(bench, asked, places=places, failed=failed, found=found, unlisted=unread))
         return replace(done, remarks=tuple(f"{name}: {error}" for name, error in bench.unloaded.items()))
 
 
 def _errors(run: RunFolder, asked: Asked, now: Mapping[str, Sequence[str]]) -> ErrorLog:
     """The errors so far without those of what is tried again now."""
-    kept = still_true(read_lines(run.path / ERRORS), asked, now)
-    if kept:
-        run.write_bytes(ERRORS, b"".join(dump(row) + b"\n" for row in kept))
-    else:
-        run.remove(ERRORS)
-    return ErrorLog(run)
+    errors = ErrorLog(run)
+    errors.rewrite(still_true(read_lines(run.path / ERRORS), asked, now))
+    return errors
+
+
+def _tell_once(
+    bench: Bench, asked: Asked, *, places: Mapping[str, Place], told: Sequence[str | None]
+) -> tuple[Place, ...]:
+    """Say what one file or one model's fault cost in one row, now that all of it is known.
+
+    Args:
+        bench: The run.
+        asked: What was asked so far.
+        places: The answers that are valid.
+        told: Files that the listing named already.
+
+    Returns:
+        The questions without an answer or a score, whichever command asked them.
+    """
+    scored = bench.scored(places)
+    failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, scored.keys))))
+    bench.errors.keep(row for row in scored.unread if row.get("path") not in told)
+    bench.errors.rewrite(told_once(read_lines(bench.run.path / ERRORS), asked=asked, failed=failed))
+    return failed
 
 
 def _take_back(bench: Bench, asked: Asked, before: Asked, *, models: Sequence[ModelSpec]) -> None:
@@ -223,7 +243,13 @@ def _cases(listing: InstanceListing, setting: _Setting, progress: Progress) -> C
     wanted = setting.options.splits
     instances = [one for one in listing.instances if not wanted or one.split in wanted]
     progress.stage("cases", len(instances))
-    return cases_of(instances, setting.task, scored=frame_rule(setting.task, listing.layout), step=progress.step)
+    return cases_of(
+        instances,
+        setting.task,
+        scored=frame_rule(setting.task, listing.layout),
+        step=progress.step,
+        unopened=listing.unopened,
+    )
 
 
 def _write_cases(run: RunFolder, cases: Sequence[R2Case]) -> None:
@@ -249,9 +275,16 @@ def _how(options: SuiteOptions) -> job.PredictOptions:
     )
 
 
-def _outcome(bench: Bench, asked: Asked, *, places: Mapping[str, Place], found: CaseList, unlisted: int) -> Outcome:
+def _outcome(
+    bench: Bench,
+    asked: Asked,
+    *,
+    places: Mapping[str, Place],
+    failed: Sequence[Place],
+    found: CaseList,
+    unlisted: int,
+) -> Outcome:
     models = tuple(asked.models)
-    failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, bench.scored(places)))))
     grid = grid_of(
         read_lines(bench.run.path / scoring.FILE),
         task=bench.task,

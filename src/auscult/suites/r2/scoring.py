@@ -9,13 +9,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import InputError
+from auscult.errors import ErrorRecord, InputError
+from auscult.jobs.predict import READ
 from auscult.media.rle import decode
-from auscult.outcome import Outcome, Scored, Signature, Undefined
-from auscult.record.schema import score_to_json
+from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.record.schema import error_to_json, score_to_json
 from auscult.score.masks.avsbench import avs_scores
 from auscult.score.masks.video import j_and_f
-from auscult.suites.r2.cases import R2Case, target
+from auscult.suites.r2.cases import R2Case, Truths, truths_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.tasks import TaskRules, scored_frames
 from auscult.types import Mask
@@ -46,23 +47,28 @@ class Scorer:
     def __init__(self, task: TaskRules) -> None:
         self._task = task
         self._case = ""
-        self._masks: list[Mask | None] = []
+        self._truths = Truths([], {})
 
-    def __call__(self, given: ToScore) -> list[dict[str, Any]]:
-        """The rows of one prediction.
+    def __call__(self, given: ToScore) -> list[dict[str, Any]] | Failed:
+        """The rows of one prediction; or why there is nothing to score with, whichever model answered.
+
+        A frame whose true mask cannot be read is not scored, and the rows say so under ``unread``.
 
         Raises:
-            InputError: The stored masks or the true ones cannot be read.
+            InputError: The stored masks cannot be read.
         """
         case, row = given.prepared.case, given.row
         if self._case != case.id:
-            self._case, self._masks = "", [target(case, place) for place in range(len(case.frames))]
-            self._case = case.id
-        truths = given.prepared.truths(self._masks)
+            self._case, self._truths = case.id, truths_of(case)
+        truths, unread = given.prepared.truths(self._truths.masks), list(self._truths.errors.values())
         frames = [place for place in scored_frames(case.scored, len(truths)) if truths[place] is not None]
         about = {name: row[name] for name in ("key", "model", "condition")} | {
             "clip": case.clip, "split": case.split, "truth": case.truth
         }  # fmt: skip
+        if unread:
+            about["unread"] = [error_to_json(None, ErrorRecord.of(_unscored(one), "truth")) for one in unread]
+        if not frames and unread:
+            return Failed(ErrorRecord.of(unread[0], READ))
         if not frames:
             nothing = Undefined("no frame is left to score", {"rule": case.scored, "frames": len(truths)})
             return [{**score_to_json(case.id, metric, nothing), **about} for metric in self._task.metrics]
@@ -73,6 +79,11 @@ class Scorer:
             "both_px": int(np.count_nonzero(prediction & truth)), "either_px": int(np.count_nonzero(prediction | truth))
         }  # fmt: skip
         return [{**score_to_json(case.id, metric, outcome), **about, **pixels} for metric, outcome in outcomes.items()]
+
+
+def _unscored(error: InputError) -> InputError:
+    message = f"the true mask cannot be read, so that its frame is shown and not scored: {error.message}"
+    return InputError(message, expected=error.expected, hint=error.hint, path=error.path)
 
 
 def scores_of(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auscult.arrays.overlap import iou
+from auscult.errors import InputError
 from auscult.jobs.predict import FILE, Reader
 from auscult.media.frames import encode_jpeg
 from auscult.media.rle import decode
@@ -16,7 +17,7 @@ from auscult.record.lines import read_lines
 from auscult.report.strip import StripCell, StripRow, evenly, strip
 from auscult.report.suite import Example
 from auscult.stress.recipe_parts import base_of
-from auscult.suites.r2.cases import R2Case, target
+from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.measures import View, static_of
 from auscult.suites.r2.perturbing import Prepared
@@ -184,7 +185,7 @@ class _Drawer:
         self, order: StripOrder, condition: Condition, row: Mapping[str, Any] | None, *, places: Sequence[int]
     ) -> list[StripCell]:
         prepared = _prepared(order, condition)
-        truths = prepared.truths([target(order.case, place) for place in range(len(order.case.frames))])
+        truths = prepared.truths(truths_of(order.case).masks)
         frames = prepared.frames(self._reader)
         found = []
         for place in places:
@@ -208,9 +209,15 @@ def _prepared(order: StripOrder, condition: Condition) -> Prepared:
 
 def _drawn(prepared: Prepared) -> str:
     """The kinds that a mix has drawn for the case; empty for one kind alone, which the title names."""
-    recipe = prepared.recipe
-    if recipe is None or prepared.condition.group not in MIXES:
+    if prepared.condition.group not in MIXES:
         return ""
+    recipe = prepared.recipe
+    if recipe is None:  # a stressed first mask, whose kind depends on what its object allows
+        try:
+            kind = prepared.first_kind()
+        except InputError:  # too small to be spoiled at this level: it was not asked, and its row says failed
+            return ""
+        return f"{base_of(kind)} of the first mask" if kind else ""
     rooms: dict[str, list[str]] = {}
     for step in recipe.steps:
         rooms.setdefault(step.room, []).append(base_of(step.name))

@@ -202,19 +202,22 @@ def kinds_table(index: Index) -> Table | None:
         header=("kind", *models, *(f"half lost at, {model}" for model in models)),
         rows=tuple(rows),
         note=f"Mean over {', '.join(over) or 'no level'}. Half lost: the strength (1 low, 3 medium, 5 high) at which "
-        f"half of the clean score is gone. {PERCENT}",
+        f"half of the clean score is gone; above: not at the strongest that was asked. {PERCENT}",
     )
 
 
 def _strength(number: Number | None) -> str:
+    """A breaking point; what lies above every strength that was asked says above which."""
     if number is None:
         return "–"
-    if number.value is None:
-        return "above 5" if "not reached" in getattr(number.outcome, "reason", "") else "n/a"
-    low, high = getattr(number.outcome, "low", None), getattr(number.outcome, "high", None)
-    if low is None:
-        return f"{number.value:.1f}"
-    return f"{number.value:.1f} [{low:.1f}, {'above 5' if high is None else f'{high:.1f}'}]"
+    if number.value is None and number.beyond is None:
+        return "n/a"
+    open_end = "" if number.beyond is None else f"above {number.beyond:g}"
+    text = open_end if number.value is None else f"{number.value:.1f}"
+    if number.low is None and (number.value is None or not open_end):
+        return text
+    low, high = (open_end if end is None else f"{end:.1f}" for end in (number.low, number.high))
+    return f"{text} [{low}, {high}]"
 
 
 def breaking_table(index: Index) -> Table:
@@ -229,7 +232,8 @@ def breaking_table(index: Index) -> Table:
         title=f"Breaking point: the strength at which half of the clean {metric_name(metric)} is lost",
         header=("model", *(group_name(group, part) for group, part in groups)),
         rows=tuple(rows),
-        note="Strength 1 is low, 3 medium, 5 high; between them straight lines. In brackets: 95 % interval over clips.",
+        note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
+        "that was asked. In brackets: 95 % interval over clips.",
     )
 
 

@@ -1,0 +1,89 @@
+"""Where half of the score is lost: what lies above every strength that was asked says above which, everywhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from auscult.media.drawing import Line, Polygon, Text
+from auscult.suites.r2.cells import cells_csv, cells_json, summary_metrics
+from auscult.suites.r2.conditions import conditions_of
+from auscult.suites.r2.figures import charts_of
+from auscult.suites.r2.grid import grid_of
+from auscult.suites.r2.measures import Number, View, numbers_of
+from auscult.suites.r2.tables import Index, breaking_table, kinds_table
+from auscult.suites.r2.tasks import task_rules
+
+RULES = task_rules("rvos")
+CASES = tuple(f"c{number}" for number in range(10))
+FALLS = {"open": (0.19,) * 6 + (0.09,) * 4, "never": (0.0,) * 10, "hardly": (0.19,) * 5 + (0.09,) * 5}
+"""How much of the score 1 each case loses with every unit of strength up to 3; nothing more is lost beyond."""
+
+
+def numbers(levels: Sequence[str], model: str = "open") -> tuple[Number, ...]:
+    conditions = conditions_of(RULES, mixes=["mix"], kinds=["fog"], levels=levels)
+    rows: list[dict[str, Any]] = []
+    valid: dict[str, tuple[str, str, str]] = {}
+    for one in conditions:
+        for case, fall in zip(CASES, FALLS[model], strict=True):
+            key = f"{one.name}/{case}"
+            valid[key] = (model, one.name, case)
+            value = 1 - fall * 1.13 * min(3.0, one.strength or 0.0)
+            rows += [
+                {"key": key, "metric": metric, "outcome": "scored", "value": value, "signature": {"metric": metric}}
+                for metric in ("J", "F")
+            ]
+    grid = grid_of(
+        rows, task=RULES, valid=valid, cases={name: (name, "") for name in CASES}, models=(model,),
+        conditions=conditions,
+    )  # fmt: skip
+    return numbers_of(View(grid=grid, seed=0))
+
+
+@pytest.mark.parametrize(("levels", "last"), [(("low", "medium"), 3.0), (("low", "high"), 5.0), (("2", "3.5"), 3.5)])
+def test_a_curve_that_stays_up_is_above_the_strongest_that_was_asked(levels: Sequence[str], last: float) -> None:
+    found = numbers(levels, "never")
+    index = Index(found)
+    kinds = kinds_table(index)
+    assert kinds is not None
+    assert kinds.rows[0][-1] == breaking_table(index).rows[0][-1] == f"above {last:g}"
+    (curve,) = [chart for chart in charts_of(index, correlations={}, ranks=(), splits=()) if chart.name == "curve_mix"]
+    assert [text for text in _texts(curve.drawing.parts) if text.endswith(f"half lost above {last:g}")]
+    assert "arrow" not in curve.caption
+    (cell,) = [row for row in cells_json(found) if (row["measure"], row["metric"], row["group"]) == KEY]
+    assert (cell["value"], cell["low"], cell["high"], cell["beyond"], cell["n"]) == (None, None, None, last, 10)
+    metric = summary_metrics(found)["never/mix/breaking/J&F"]
+    assert (metric["value"], metric["beyond"]) == (None, last)
+
+
+KEY = ("breaking", "J&F", "mix")
+
+
+@pytest.mark.parametrize(("model", "broken"), [("open", True), ("hardly", False)])
+def test_an_open_end_is_open_in_tables_charts_and_cells(model: str, broken: bool) -> None:
+    found = numbers(("low", "medium"), model)
+    index = Index(found)
+    text = breaking_table(index).rows[0][1]
+    (cell,) = [row for row in cells_json(found) if (row["measure"], row["metric"], row["group"]) == KEY]
+    assert (cell["value"] is not None) == broken
+    assert (cell["high"], cell["beyond"]) == (None, 3.0)
+    assert cell["low"] < 3
+    value = f"{cell['value']:.1f}" if broken else "above 3"
+    assert text == f"{value} [{cell['low']:.1f}, above 3]"
+    row = next(row for row in csv.DictReader(io.StringIO(cells_csv(found))) if row["measure"] == "breaking")
+    assert (row["high"], row["beyond"]) == ("", "3.0")
+    (curve,) = [chart for chart in charts_of(index, correlations={}, ranks=(), splits=()) if chart.name == "curve_mix"]
+    assert any(f"[{cell['low']:.1f}, above 3]" in words for words in _texts(curve.drawing.parts))
+    assert "an arrow where it may lie above" in curve.caption
+    heads = [part for part in curve.drawing.parts if isinstance(part, Polygon) and len(part.points) == 3]
+    assert len(heads) == 1
+    crosses = [part for part in curve.drawing.parts if isinstance(part, Line) and "half of the clean" in part.title]
+    assert bool(crosses) == broken
+
+
+def _texts(parts: Sequence[object]) -> list[str]:
+    return [part.words for part in parts if isinstance(part, Text)]

@@ -1,0 +1,56 @@
+"""What a strip says of a first mask that was stressed: the kind of the defect that it really has."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from r2_material import clips
+
+from auscult.cases.instances import list_instances
+from auscult.jobs.predict import Reader
+from auscult.stress.recipe_parts import base_of
+from auscult.suites.r2 import strips
+from auscult.suites.r2.cases import R2Case, cases_of, target
+from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
+from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.tasks import frame_rule, task_rules
+
+RULES = task_rules("vos")
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory: pytest.TempPathFactory) -> R2Case:
+    listing = list_instances(clips(tmp_path_factory.mktemp("strip"), one=4))
+    (case,) = cases_of(listing.instances, RULES, scored=frame_rule(RULES, listing.layout)).cases
+    return case
+
+
+def under(case: R2Case, level: str, *, seed: int, kind: str = "") -> Prepared:
+    what = {"mixes": (), "kinds": [kind]} if kind else {"mixes": ["guidance"], "kinds": ()}
+    condition = conditions_of(RULES, levels=[level], **what)[-1]
+    return Prepared(case=case, condition=condition, seed=seed, guidance=RULES.guidance)
+
+
+@pytest.mark.parametrize("level", ["low", "high"])
+def test_the_kind_that_is_named_makes_the_mask_that_was_shown(video: R2Case, level: str) -> None:
+    named = set()
+    for seed in range(8):
+        prepared = under(video, level, seed=seed)
+        said = strips._drawn(prepared)
+        kind, _, rest = said.partition(" ")
+        assert rest == "of the first mask"
+        named.add(kind)
+        alone = under(video, level, seed=seed, kind=kind).ask(Reader()).first_mask
+        shown = prepared.ask(Reader()).first_mask
+        assert alone is not None
+        assert shown is not None
+        assert np.array_equal(shown, alone)
+        assert not np.array_equal(shown, target(video, 0))  # type: ignore[arg-type]
+    assert len(named) > 1
+    assert named <= {base_of(name) for name in FIRST_MASKS}
+
+
+def test_one_kind_alone_and_a_clean_case_say_nothing_more(video: R2Case) -> None:
+    assert strips._drawn(under(video, "high", seed=1, kind="erode")) == ""
+    clean = conditions_of(RULES, mixes=["guidance"], kinds=(), levels=["high"])[0]
+    assert strips._drawn(Prepared(case=video, condition=clean, seed=1, guidance="masks")) == ""
