@@ -110,16 +110,17 @@ def measure(task: str, asked: Iterator[Asked], *, each: bool) -> None:
             if same and name != "lexicon":  # the others do not read the sentence
                 rows[name].append(rows[name][-1])
                 continue
-            start = time.perf_counter()
+            start = time.process_time()
             masks = predict(one.frames.copy(), Query(one.text))
-            seconds += time.perf_counter() - start if name == "lexicon" else 0.0
+            seconds += time.process_time() - start if name == "lexicon" else 0.0
             rows[name].append(_scored(masks, one.truth, f=task.startswith("rvos")))
         if each:
             print(f"  {rows['lexicon'][-1].j:.2f} {rows['lexicon, no sentence'][-1].j:.2f} {one.cluster}: {one.text}")
     if not clusters:
         print(f"{task}: nothing to ask")
         return
-    print(f"{task}: {len(clusters)} sentences, {len(set(clusters))} clusters, {1000 * seconds / frames:.0f} ms a frame")
+    taken = f"{1000 * seconds / frames:.0f} ms of CPU a frame"
+    print(f"{task}: {len(clusters)} sentences, {len(set(clusters))} clusters, {taken}")
     _print_table(rows, clusters, video=task.startswith("rvos"))
     _print_families(rows, families)
 

@@ -40,7 +40,7 @@ class Lexicon:
         summary="words of colour, place, size, shape, order and motion against region proposals",
         goal="a model without weights that depends on the sentence word by word",
         modality="image",
-        source="region proposals after Uijlings et al., IJCV 2013; colour words after Berlin and Kay, 1969",
+        source="regions after Uijlings et al., IJCV 2013, and Wei et al., ECCV 2012; colour words after Berlin and Kay",
     )
     tasks: tuple[Task, ...] = TASKS
 

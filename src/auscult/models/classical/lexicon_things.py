@@ -1,4 +1,7 @@
-"""What may be a thing in a frame: regions, and what is seen of each: colours, place, size, shape and surroundings."""
+"""What may be a thing in a frame: regions, and what is seen of each: colours, place, size, shape and surroundings.
+
+All but the shape is summed over the pieces that a region has, holes left out; its mask and shape have them filled.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,14 @@ from numpy.typing import NDArray
 
 from auscult.arrays import motion
 from auscult.models.classical import lexicon_colours
-from auscult.models.classical.regions import Regions
+from auscult.models.classical.lexicon_regions import Found, found_in
 from auscult.types import Frame, Mask
 
-SIDE_PX: Final = 320
+SIDE_PX: Final = 240
 """The longer side of a frame as it is looked at."""
 
-_RING_SHARE: Final = 0.03  # of the longer side: how far around a region its surroundings reach
-_PROPOSER: Final = Regions(most=100, nested=True, least_score=-20.0)
-_ALIKE: Final = 0.8  # IoU from which on of two regions the less thing-like one is dropped
+_FULL_EDGE: Final = 25.5  # grey levels per pixel
+_FULL_APART: Final = 60.0  # grey levels
 
 Values = NDArray[np.float64]
 
@@ -43,7 +45,10 @@ class Things:
         thin: Shorter over longer side of the smallest turned box, 0..1; smaller is thinner.
         contrast: How unlike in colour to what is around, 0..1.
         edge: Mean edge strength along the outline, 0..1.
+        apart: How far it stands out from what is joined to the frame's edge, 0..1.
+        rare: How rare its colours are in the picture, 0..1.
         frame: Share of the outline that lies along the frame.
+        iou: IoU of each two, (n, n).
         within: How much of the smaller of two regions lies in the other, (n, n), 0..1.
         look: Histograms of colour, (n, 64).
     """
@@ -62,7 +67,10 @@ class Things:
     thin: Values
     contrast: Values
     edge: Values
+    apart: Values
+    rare: Values
     frame: Values
+    iou: Values
     within: Values
     look: Values = field(repr=False)
 
@@ -89,81 +97,90 @@ def things_in(picture: Frame) -> Things | None:
     Returns:
         None where nothing stands out: a frame of one tone, or one with a side below 16 px.
     """
-    masks = _unlike(_PROPOSER(picture))
-    if not len(masks):
+    found = found_in(picture)
+    if found is None:
         return None
-    lab = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.float32) / np.float32(255)
-    pixels, sizes = [np.flatnonzero(mask) for mask in masks], np.array([np.count_nonzero(mask) for mask in masks])
-    fits, tones = lexicon_colours.fits(picture), lab.reshape(-1, 3)
-    chroma = np.hypot(tones[:, 1] - 0.5, tones[:, 2] - 0.5)
-    shapes = [_shape(mask) for mask in masks]
-    edges = _edges(lab)
-    around = [_around(mask, lab, edges) for mask in masks]
-    boxes = np.array([shape[0] for shape in shapes])
     height, width = picture.shape[:2]
-    columns, rows = np.arange(width) + 0.5, np.arange(height) + 0.5
+    sums = _Sums(found)
+    lab = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.float32) / np.float32(255)
+    light = sums.mean(lab[..., 0])
+    squares = sums.mean(np.square(lab[..., 0]))
+    rows, columns = np.indices((height, width))
+    fits = lexicon_colours.fits(picture)
+    look = sums.shares(_level(picture), motion.BINS**3)
+    whole = np.maximum(look.of_all, 1e-6)
+    masks = np.ascontiguousarray(np.take(found.members.astype(bool), found.labels, axis=1))
+    shapes = [_shape(mask) for mask in masks]
+    shared = sums.of(found.members * found.areas)
     return Things(
         masks=masks,
-        colours=np.stack([fits[own].mean(axis=0, dtype=np.float64) for own in pixels]),
-        light=np.array([tones[own, 0].mean(dtype=np.float64) for own in pixels]),
-        vivid=np.array([min(1.0, 4 * chroma[own].mean(dtype=np.float64)) for own in pixels]),
-        rough=np.array([tones[own, 0].std(dtype=np.float64) for own in pixels]),
-        boxes=boxes / np.array([width, height, width, height]),
-        x=(masks.sum(axis=1) @ columns) / sizes / width,
-        y=(masks.sum(axis=2) @ rows) / sizes / height,
-        area=sizes / masks[0].size,
+        colours=np.stack([sums.mean(fits[:, word]) for word in range(fits.shape[1])], axis=1),
+        light=light,
+        vivid=np.minimum(1.0, 4 * sums.mean(np.hypot(lab[..., 1] - 0.5, lab[..., 2] - 0.5))),
+        rough=np.sqrt(np.maximum(0.0, squares - light**2)),
+        boxes=np.array([shape[0] for shape in shapes]) / np.array([width, height, width, height]),
+        x=(sums.mean(columns) + 0.5) / width,
+        y=(sums.mean(rows) + 0.5) / height,
+        area=sums.sizes / found.labels.size,
         fill=np.array([shape[1] for shape in shapes]),
         round=np.array([shape[2] for shape in shapes]),
         thin=np.array([shape[3] for shape in shapes]),
-        contrast=np.array([one[0] for one in around]),
-        edge=np.array([one[1] for one in around]),
+        contrast=found.contrast,
+        edge=np.minimum(1.0, found.edge / _FULL_EDGE),
+        apart=np.minimum(1.0, sums.of((found.apart * found.areas)[None])[:, 0] / sums.sizes / _FULL_APART),
+        rare=np.clip(-(look.of_each @ np.log(whole)) / 10, 0, 1),
         frame=np.array([shape[4] for shape in shapes]),
-        within=_within(masks),
-        look=_looks(picture, masks),
+        within=shared / np.minimum(sums.sizes[:, None], sums.sizes[None]),
+        iou=shared / (sums.sizes[:, None] + sums.sizes[None] - shared),
+        look=look.of_each,
     )
 
 
-def _unlike(found: tuple[Mask, ...]) -> NDArray[np.bool_]:
-    """Regions of which no two are nearly the same."""
-    if not found:
-        return np.zeros((0, 1, 1), bool)
-    masks = np.stack(found)
-    shared = _shared(masks)
-    sizes = np.diag(shared)
-    iou = shared / np.maximum(1.0, sizes[:, None] + sizes[None] - shared)
-    kept: list[int] = []
-    for index in range(len(masks)):
-        if not (iou[index, kept] > _ALIKE).any():
-            kept.append(index)
-    return masks[kept]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shares:
+    """Histograms that sum to 1: of each region, (n, bins), and of the picture, (bins,)."""
+
+    of_each: Values
+    of_all: Values
 
 
-def _within(masks: NDArray[np.bool_]) -> Values:
-    """How much of the smaller of two regions lies in the other."""
-    shared = _shared(masks)
-    sizes = np.maximum(1.0, np.diag(shared))
-    return np.asarray(shared / np.minimum(sizes[:, None], sizes[None]), dtype=np.float64)
+class _Sums:
+    """Sums over regions by way of their pieces."""
+
+    def __init__(self, found: Found) -> None:
+        self._labels = found.labels.ravel()
+        self._members = found.members
+        self._areas = found.areas
+        self.sizes = self.of(found.areas[None])[:, 0]
+
+    def of(self, values: Values) -> Values:
+        """The sums of what pieces have, (k, p) to (n, k)."""
+        # Not as a product of matrices, which would start threads for sums as small as these.
+        return np.asarray(np.einsum("np,kp->nk", self._members, values), dtype=np.float64)
+
+    def mean(self, values: NDArray[np.generic]) -> Values:
+        """The mean of what each pixel has, (n,)."""
+        own = np.bincount(self._labels, values.ravel(), len(self._areas)).astype(np.float64)
+        return self.of(own[None])[:, 0] / self.sizes
+
+    def shares(self, bins: NDArray[np.intp], count: int) -> _Shares:
+        """Histograms of what bin each pixel is in."""
+        pieces = np.bincount(self._labels.astype(np.intp) * count + bins.ravel(), minlength=len(self._areas) * count)
+        pieces = pieces.reshape(-1, count).astype(np.float64)
+        own = self.of(np.ascontiguousarray(pieces.T)) / self.sizes[:, None]
+        return _Shares(own, pieces.sum(axis=0) / self._areas.sum())
 
 
-def _shared(masks: NDArray[np.bool_]) -> Values:
-    """Pixels of every third row and column that two regions share, (n, n)."""
-    flat = masks[:, ::3, ::3].reshape(len(masks), -1).astype(np.float32)  # whole numbers: sums are exact in any order
-    return (flat @ flat.T).astype(np.float64)
-
-
-def _looks(picture: Frame, masks: NDArray[np.bool_]) -> Values:
+def _level(picture: Frame) -> NDArray[np.intp]:
     levels = (picture // (256 // motion.BINS)).astype(np.intp)
-    place = (levels[..., 0] * motion.BINS + levels[..., 1]) * motion.BINS + levels[..., 2]
-    counts = np.array([np.bincount(place[mask], minlength=motion.BINS**3) for mask in masks], np.float64)
-    shares: Values = counts / counts.sum(axis=1, keepdims=True)
-    return shares
+    return np.asarray((levels[..., 0] * motion.BINS + levels[..., 1]) * motion.BINS + levels[..., 2], dtype=np.intp)
 
 
 def _shape(mask: Mask) -> tuple[tuple[int, int, int, int], float, float, float, float]:
-    """Box, fill and roundness, shorter over longer side, and share of the outline along the frame."""
-    outline = max(
-        cv2.findContours(mask.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0], key=cv2.contourArea
-    )
+    """Box, fill and roundness, shorter over longer side, and share of the outline along the frame; fills its holes."""
+    outlines = cv2.findContours(mask.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)[0]
+    outline = max(outlines, key=cv2.contourArea)
+    cv2.drawContours(mask.view(np.uint8), [outline], 0, (1,), cv2.FILLED)
     area = float(np.count_nonzero(mask))
     (_, sides, _) = cv2.minAreaRect(outline)
     long, short = max(sides) + 1, min(sides) + 1
@@ -177,28 +194,3 @@ def _shape(mask: Mask) -> tuple[tuple[int, int, int, int], float, float, float, 
         short / long,
         min(1.0, edge / max(1.0, cv2.arcLength(outline, closed=True))),
     )
-
-
-def _edges(lab: NDArray[np.float32]) -> NDArray[np.float32]:
-    slopes = [cv2.Sobel(lab, cv2.CV_32F, *step, scale=1 / 8) for step in ((1, 0), (0, 1))]
-    return np.asarray(np.sqrt(sum(np.square(slope).sum(axis=2) for slope in slopes)), dtype=np.float32)
-
-
-def _around(mask: Mask, lab: NDArray[np.float32], edges: NDArray[np.float32]) -> tuple[float, float]:
-    """How unlike what is around, and how strong the edge along the outline."""
-    reach = max(2, round(_RING_SHARE * max(mask.shape)))
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    part = (
-        slice(max(0, rows[0] - reach), rows[-1] + 1 + reach),
-        slice(max(0, columns[0] - reach), columns[-1] + 1 + reach),
-    )
-    inside = np.ascontiguousarray(mask[part]).view(np.uint8)
-    kernel = cv2.getStructuringElement(cv2.MORPH_RECT, (2 * reach + 1, 2 * reach + 1))
-    ring = (np.asarray(cv2.dilate(inside, kernel)) > 0) & (inside == 0)
-    line = np.asarray(cv2.dilate(inside, np.ones((3, 3), np.uint8))) != np.asarray(
-        cv2.erode(inside, np.ones((3, 3), np.uint8))
-    )
-    if not ring.any():
-        return 0.0, 0.0
-    away = lab[part][inside > 0].mean(axis=0) - lab[part][ring].mean(axis=0)
-    return min(1.0, 2 * float(np.linalg.norm(away))), min(1.0, 10 * float(edges[part][line].mean()))
