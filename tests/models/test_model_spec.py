@@ -176,6 +176,7 @@ def test_links_that_lead_back_and_pipes_are_passed_over(file: Path) -> None:
         ("clipseg@nowhere", UsageError, "no such folder of weights"),
         ("nowhere.py:predict", UsageError, "no such file"),
         ("no.such.module:predict", UsageError, "no module"),
+        ("sys:exit", UsageError, "'sys' has no file of its own"),
         ("model.py", UsageError, "names no function"),
         ("model.py:", UsageError, "names no function"),
         ("model.py:a-b", UsageError, "names no function"),
@@ -189,3 +190,11 @@ def test_what_names_no_model_is_said(given: str, error: type[Exception], says: s
     with pytest.raises(error, match=says) as caught:
         model_spec(given)
     assert getattr(caught.value, "expected", "")
+
+
+def test_a_packed_folder_of_predictions_is_named(tmp_path: Path) -> None:
+    packed = tmp_path / "predictions.zip"
+    packed.write_bytes(b"PK")
+    with pytest.raises(UsageError, match="the predictions are a file") as caught:
+        model_spec(f"predictions:{packed}")
+    assert "unpack" in caught.value.hint

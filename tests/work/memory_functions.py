@@ -13,6 +13,7 @@ from typing import Any
 
 KEPT: list[bytearray] = []
 _HOLDS = "import sys, time; kept = bytearray(int(sys.argv[1]) << 20); time.sleep(60)"
+_STARTS = "import subprocess as s, sys; s.Popen([sys.executable, '-S', '-c', sys.argv[1]], start_new_session=True)"
 
 
 def take(payload: tuple[Any, ...]) -> Any:  # noqa: C901, PLR0912 - a table of misbehaviour
@@ -26,6 +27,15 @@ def take(payload: tuple[Any, ...]) -> Any:  # noqa: C901, PLR0912 - a table of m
             return len(kept)
         case ("child keeps", mb):
             subprocess.run([sys.executable, "-S", "-c", _HOLDS, str(mb)], check=True)
+        case ("stray keeps", mb):
+            subprocess.run([sys.executable, "-S", "-c", _HOLDS, str(mb)], check=True, start_new_session=True)
+        case ("leave a stray", note, end):
+            script = f"import os, time; open({note!r}, 'w').write(str(os.getpid())); os.close(2); time.sleep(60)"
+            subprocess.run([sys.executable, "-S", "-c", _STARTS, script], check=True)
+            while not (Path(note).exists() and Path(note).read_text("ascii")):
+                time.sleep(0.01)
+            if end == "crash":
+                os._exit(3)
         case ("children share", mb, seconds):
             shared = bytearray(mb << 20)
             for _ in range(3):

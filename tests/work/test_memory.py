@@ -14,7 +14,8 @@ import pytest
 from auscult.errors import UsageError
 from auscult.outcome import Failed
 from auscult.work import Task, run_tasks
-from auscult.work.memory import GroupMemory
+from auscult.work.kin import Kin
+from auscult.work.memory import resident_mb
 
 
 def run(payloads: list[Any], make: Any = mf.make, **options: Any) -> list[Any]:
@@ -95,6 +96,20 @@ def test_a_change_of_the_working_folder_ends_with_its_task(tmp_path: Path) -> No
 
 
 def test_memory_of_this_process_is_told() -> None:
-    own = GroupMemory(os.getpgid(0))
-    assert own.mb(1e9) > 10
-    assert GroupMemory(2**22 + 1).mb(1e9) == 0
+    assert resident_mb(Kin(os.getpgid(0)), 1e9) > 10
+    assert resident_mb(Kin(2**22 + 1), 1e9) == 0
+
+
+def test_a_child_that_left_the_group_is_counted_and_stopped() -> None:
+    begun = time.monotonic()
+    outcome = run([("stray keeps", 300)], memory_mb=200, timeout_s=20)[0]
+    assert time.monotonic() - begun < 15
+    assert outcome.error.error == "took more memory than the limit of 200 MB and was stopped"
+
+
+@pytest.mark.parametrize("end", ["idle", pytest.param("crash", marks=pytest.mark.slow)])
+def test_a_child_that_left_the_group_goes_with_its_worker(tmp_path: Path, end: str) -> None:
+    """It is in a session of its own, and its parent has ended."""
+    note = tmp_path / "pid"
+    run([("leave a stray", str(note), end)])
+    assert gone(int(note.read_text("ascii")))

@@ -261,7 +261,7 @@ def test_a_function_that_cannot_be_made_is_an_error_at_once(make: Any, says: str
         list(run_tasks(make, (Task(str(n), ("double", n)) for n in itertools.count()), workers=2))
 
 
-@pytest.mark.parametrize("options", [{"workers": -1}, {"workers": 1, "timeout_s": 0}])
+@pytest.mark.parametrize("options", [{"workers": -1}, {"workers": 1, "timeout_s": 0}, {"workers": 1, "setup_s": -1.0}])
 def test_impossible_options_are_refused_before_the_first_result_is_asked_for(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         run_tasks(wf.make, [], **options)

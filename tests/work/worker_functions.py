@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -66,6 +67,9 @@ def behave(payload: Any) -> Any:  # noqa: C901, PLR0911, PLR0912, PLR0915 - a ta
             print("talk from a plug-in")
             os.write(1, b"talk from a library\n")
             return sys.stdin.read()
+        case ("print much", size):
+            sys.stderr.write("z" * size)
+            return size
         case ("big", size):
             return b"x" * size
         case ("length", data):
@@ -122,3 +126,26 @@ def make_dying() -> Callable[[Any], Any]:
 
 def make_exit() -> Callable[[Any], Any]:
     sys.exit(3)
+
+
+def make_hanging() -> Callable[[Any], Any]:
+    time.sleep(60)
+    raise AssertionError
+
+
+def make_slowly() -> Callable[[Any], Any]:
+    time.sleep(0.8)
+    return behave
+
+
+def make_unless(path: str, failing: tuple[int, ...], wait_s: float = 0.0) -> Callable[[Any], Any]:
+    """Fails where it is called for the so manyeth time, over all processes."""
+    with Path(path).open("a+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("x")
+        file.flush()
+        number = Path(path).stat().st_size
+    if number in failing:
+        time.sleep(wait_s)
+        raise RuntimeError("the device is held")
+    return behave

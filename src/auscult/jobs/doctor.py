@@ -86,9 +86,10 @@ def _registered(kind: str) -> Finding:
     described = describe(kind)
     faulty = [row.name for row in described if not row.loads]
     faulty += [*registry.malformed(kind), *(f"registered twice: {clash}" for clash in registry.clashes(kind))]
+    several = kind.removesuffix("y") + "ies" if kind.endswith("y") else f"{kind}s"
     if faulty:
-        return Finding(f"{kind}s", "broken", f"cannot be used: {', '.join(faulty)}")
-    return Finding(f"{kind}s", "ok", f"{len(described)} registered")
+        return Finding(several, "broken", f"cannot be used: {', '.join(faulty)}")
+    return Finding(several, "ok", f"{len(described)} registered")
 
 
 def _scratch() -> Finding:

@@ -27,6 +27,7 @@ FILE: Final = "predictions.jsonl"
 STAGE: Final = "predict"
 DEFAULT_TIMEOUT_S: Final = 600.0
 DEFAULT_MEMORY_MB: Final = 8192
+LEAST_SETUP_S: Final = 60.0
 
 
 class Askable(Protocol):
@@ -62,13 +63,18 @@ class PredictOptions:
 
     Attributes:
         workers: Worker processes; 0 for this one, without isolation.
-        timeout_s: Limit for one case under one condition.
+        timeout_s: Limit for one case under one condition, and for loading the model where it is above a minute.
         memory_mb: Limit of a worker's memory.
     """
 
     workers: int
     timeout_s: float | None = DEFAULT_TIMEOUT_S
     memory_mb: int | None = DEFAULT_MEMORY_MB
+
+    @property
+    def setup_s(self) -> float | None:
+        """Limit for loading a model: that of a case, and a minute at least, since weights take their time."""
+        return None if self.timeout_s is None else max(self.timeout_s, LEAST_SETUP_S)
 
 
 def predict(
@@ -97,10 +103,11 @@ def predict(
     listed = {request.key: request for request in requests}
     tasks = (Task(key, request) for key, request in listed.items())
     for result in run_tasks(
-        partial(Asked, model),
+        partial(Asked, model, timeout_s=options.timeout_s),
         tasks,
         workers=options.workers,
         timeout_s=options.timeout_s,
+        setup_s=options.setup_s,
         memory_mb=options.memory_mb,
         stage=STAGE,
     ):

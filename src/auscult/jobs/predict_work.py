@@ -26,11 +26,12 @@ class Asked:
 
     Args:
         spec: The model; loaded here.
+        timeout_s: What a case may take; who stops it then is not here.
     """
 
-    def __init__(self, spec: ModelSpec) -> None:
+    def __init__(self, spec: ModelSpec, *, timeout_s: float | None = None) -> None:
         self._spec = spec
-        self._model = spec.load()
+        self._model = spec.load(timeout_s=timeout_s)
         self._reader = Reader()
 
     def __call__(self, request: Request) -> dict[str, Any] | Failed:

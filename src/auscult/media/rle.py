@@ -28,6 +28,7 @@ _FIRST = 48
 _LAST = 111
 # Seven groups hold 34 bits and a sign: more than any allowed run, and 2**28 of them still fit into int64.
 _MAX_GROUPS = 7
+_BITS = 32
 
 
 def encode(mask: Mask) -> dict[str, Any]:
@@ -85,16 +86,19 @@ def mask_of(runs: NDArray[np.int64], size: tuple[int, int]) -> Mask:
 def _compressed(runs: NDArray[np.int64]) -> str:
     numbers = runs.copy()
     numbers[3:] -= runs[1:-2]
-    # Place k of a number is written while the places above k - 1 still carry something beyond the sign.
-    shifts = _GROUP_BITS * np.arange(_groups_needed(numbers))
-    shifted = numbers[:, None] >> shifts
-    low = shifted & (_MORE - 1)
-    rest = shifted >> _GROUP_BITS
-    more = rest != np.where(low & _SIGN, -1, 0)
-    written = np.ones_like(more)
-    np.logical_and.accumulate(more[:, :-1], axis=1, out=written[:, 1:])
-    characters = (low | np.where(more, _MORE, 0)) + _FIRST
-    return bytes(characters[written].astype(np.uint8).tobytes()).decode("ascii")
+    groups = _groups_needed(numbers)
+    rest = numbers.astype(np.int32) if groups * _GROUP_BITS < _BITS else numbers  # half the time
+    characters = np.empty((rest.size, groups), dtype=np.uint8)
+    written = np.empty(characters.shape, dtype=np.bool_)
+    goes_on = np.ones(rest.size, dtype=np.bool_)
+    for place in range(groups):  # a place is written while the places above the last still carry more than the sign
+        low = rest & (_MORE - 1)
+        rest = rest >> _GROUP_BITS
+        more = rest != -(low // _SIGN)
+        characters[:, place] = low + np.where(more, _FIRST + _MORE, _FIRST)
+        written[:, place] = goes_on
+        goes_on &= more
+    return characters[written].tobytes().decode("ascii")
 
 
 def _groups_needed(numbers: NDArray[np.int64]) -> int:

@@ -45,9 +45,9 @@ def masks_of(given: object, *, shape: tuple[int, int, int]) -> tuple[Masks, floa
 
 
 def _array(given: object) -> NDArray[Any]:
-    given = _from_tensor(given)
+    given = _unmasked(_from_tensor(given))
     if isinstance(given, list | tuple) and given:
-        frames = [_from_tensor(one) for one in given]
+        frames = [_unmasked(_from_tensor(one)) for one in given]
         if all(isinstance(one, np.ndarray) for one in frames):
             given = _stacked(frames)
     if not isinstance(given, np.ndarray):
@@ -74,6 +74,19 @@ def _from_tensor(given: object) -> object:
             expected=_EXPECTED,
             hint="end the model with `.float().cpu().numpy()`",
         ) from error
+
+
+def _unmasked(given: object) -> object:
+    """An array without NumPy's mask of what is not valid; a mask that hides nothing is dropped."""
+    if not isinstance(given, np.ma.MaskedArray):
+        return given
+    if np.ma.getmaskarray(given).any():
+        raise InputError(
+            "the model gave a masked array that hides some of its values",
+            expected=_EXPECTED,
+            hint="say what they are: `.filled(False)` where nothing is segmented there",
+        )
+    return np.asarray(given)
 
 
 def _stacked(frames: list[Any]) -> NDArray[Any]:

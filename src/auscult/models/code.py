@@ -13,6 +13,7 @@ from auscult.errors import InputError
 from auscult.record.digest import digest_file
 
 PYTHON: Final = frozenset({".py"})
+SCRIPTS: Final = frozenset({".py", ".sh", ".js", ".rb", ".pl", ".jl"})
 _MOST_FILES: Final = 400
 _MOST_BYTES: Final = 16 << 20
 _MOST_FOLDERS: Final = 2000

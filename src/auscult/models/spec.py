@@ -24,7 +24,7 @@ from auscult import registry
 from auscult.errors import UsageError
 from auscult.media.paths import safe_name
 from auscult.models.base import TASKS, Answering, ReferringModel, Task, WeightedModel
-from auscult.models.code import is_installed, told_code, told_folders
+from auscult.models.code import SCRIPTS, is_installed, told_code, told_folders
 from auscult.record.digest import digest_file, digest_json
 
 _DIGITS: Final = 12
@@ -37,7 +37,6 @@ _FORMS: Final = (
 )
 # What may stand before the @ of a folder of weights: no path and no module, which may hold an @ themselves.
 _WEIGHTED: Final = re.compile(r"[a-z][a-z0-9_.]*@.")
-_CODE: Final = frozenset({".py", ".sh", ".js", ".rb", ".pl", ".jl"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +63,11 @@ class ModelSpec:
     revision: str = ""
     tasks: tuple[Task, ...] = TASKS
 
-    def load(self) -> Answering:
+    def load(self, *, timeout_s: float | None = None) -> Answering:
         """Load it into this process.
+
+        Args:
+            timeout_s: What a case may take, for an adapter that is to speak before that.
 
         Raises:
             UsageError: It cannot be loaded.
@@ -76,9 +78,9 @@ class ModelSpec:
 
             return FolderOfPredictions(Path(self.target))
         if self.kind == "command":
-            from auscult.models.adapters.command import Program
+            from auscult.models.adapters.command import Program, silence_of
 
-            return Program(self.target)
+            return Program(self.target, silence_s=silence_of(timeout_s))
         from auscult.models.adapters.calling import Calling, function_of
 
         if self.kind == "callable":
@@ -112,6 +114,10 @@ def _predictions(text: str) -> ModelSpec:
     folder = Path(named)
     if not named:
         raise UsageError("predictions without a folder were asked for", expected=_FORMS)
+    if folder.is_file():
+        raise UsageError(
+            "the predictions are a file", path=folder, expected="a folder", hint="unpack it where it is one"
+        )
     if not folder.is_dir():
         raise UsageError("there is no such folder of predictions", path=folder, expected=_FORMS)
     home = folder.resolve()
@@ -143,7 +149,7 @@ def _command(text: str) -> ModelSpec:
     line = text.removeprefix(COMMAND).strip()
     words = words_of(line)
     program = Path(program_of(words))
-    files = [Path(word) for word in words if Path(word).suffix in _CODE and Path(word).is_file()]
+    files = [Path(word) for word in words if Path(word).suffix in SCRIPTS and Path(word).is_file()]
     if not files and os.sep in words[0]:
         files = [program]  # a program of the user's own, which is its code
     name = safe_name(files[0].stem if files else program.name)
@@ -155,7 +161,7 @@ def _command(text: str) -> ModelSpec:
         kind="command",
         name=f"command.{name}",
         target=line,
-        revision=digest_json([line, *hashed, told_folders(own, _CODE)])[:_DIGITS],
+        revision=digest_json([line, *hashed, told_folders(own, SCRIPTS)])[:_DIGITS],
     )
 
 
@@ -199,7 +205,13 @@ def _module_file(module: str) -> Path:
         found = importlib.util.find_spec(module)
     except (ImportError, ValueError, AttributeError):
         found = None
-    if found is None or found.origin is None or not Path(found.origin).is_file():
+    if found is not None and (found.origin is None or not Path(found.origin).is_file()):
+        raise UsageError(
+            f"the module {module[:80]!r} has no file of its own: it is built into Python, or a folder without code",
+            expected=_FORMS,
+            hint="name a module of your own, or its file: FILE.py:NAME",
+        )
+    if found is None or found.origin is None:
         raise UsageError(
             f"there is no module {module[:80]!r}",
             expected=_FORMS,

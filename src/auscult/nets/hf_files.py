@@ -18,14 +18,14 @@ _MOST_HEADER: Final = 32_000_000
 _MOST_AXES: Final = 16
 
 
-def read_table(path: Path) -> Mapping[str, Any]:
-    """Read a small JSON object.
+def read_table(path: Path, limits: Limits = _SMALL) -> Mapping[str, Any]:
+    """Read a JSON object, a small one unless told.
 
     Raises:
         InputError: It is missing, too large, broken, or no object.
     """
     try:
-        found = json.loads(read_bytes(path, limits=_SMALL))
+        found = json.loads(read_bytes(path, limits=limits))
     except (ValueError, RecursionError) as error:
         raise InputError(f"broken JSON: {str(error)[:80]}", path=path) from error
     if not isinstance(found, dict):

@@ -229,6 +229,8 @@ def _check_tokens(path: Path, family: Family) -> None:
         raise InputError(f"the tokenizer is missing: {ways}", path=path)
     for name in {name for names in family.tokens for name in names if (path / name).is_file()}:
         check_file(path / name, limits=_MEDIUM)
+        if name.endswith(".json"):
+            read_table(path / name, _MEDIUM)  # so that a damaged one is named
 
 
 def _pickled(path: Path) -> bool:

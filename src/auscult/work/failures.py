@@ -16,6 +16,7 @@ _MAX_TEXT = 500
 _LIBRARIES = frozenset({"numpy", "cv2", "PIL", "scipy", "skimage", "sklearn", "torch"})
 _REPORT = "a defect in auscult or in a plug-in: please report it with the place named above"
 _MODEL = "the model under test raised it, at the place named above where there is one; the other cases went on"
+_MODEL_SETUP = "run it by hand to see why: this is the model's own code or weights; the other models went on"
 
 
 def of_exception(error: BaseException, stage: str) -> Failed:
@@ -30,11 +31,14 @@ def of_exception(error: BaseException, stage: str) -> Failed:
 
 def of_death(code: int, stage: str) -> Failed:
     """Say how a worker process died; ``code`` is its exit status, negative for a signal."""
+    whose = "model's" if stage == MODEL_STAGE else "worker"
     if code == -9:
         hint = "killed from outside, most often for lack of memory: use fewer --workers or smaller input"
+    elif stage == MODEL_STAGE:
+        hint = "the model under test, or a library that it uses, ended or crashed; the other cases went on"
     else:
         hint = "a crash in a library or plug-in on this input; the others went on"
-    return Failed(ErrorRecord(stage=stage, error=f"the worker process died ({_how(code)})", hint=hint))
+    return Failed(ErrorRecord(stage=stage, error=f"the {whose} process died ({_how(code)})", hint=hint))
 
 
 def of_timeout(limit_s: float, stage: str) -> Failed:
@@ -43,7 +47,7 @@ def of_timeout(limit_s: float, stage: str) -> Failed:
         ErrorRecord(
             stage=stage,
             error=f"took longer than the limit of {limit_s:g} s and was stopped",
-            hint="raise the limit, or look at this input: it may be very large or damaged",
+            hint=f"raise {_limit('--timeout', stage)}, or look at this input: it may be very large or damaged",
         )
     )
 
@@ -54,12 +58,13 @@ def of_memory(limit_mb: int, stage: str) -> Failed:
         ErrorRecord(
             stage=stage,
             error=f"took more memory than the limit of {limit_mb:,} MB and was stopped",
-            hint="raise the limit if the machine has more, or look at this input: it may be very large",
+            hint=f"raise {_limit('--memory-mb', stage)} if the machine has more, or look at this input: it may be very "
+            "large",
         )
     )
 
 
-def of_setup(error: BaseException) -> AuscultError:
+def of_setup(error: BaseException, stage: str) -> AuscultError:
     """What to raise when the workers' function cannot be made."""
     if isinstance(error, AuscultError):
         return error
@@ -69,20 +74,40 @@ def of_setup(error: BaseException) -> AuscultError:
             expected="functions and classes that can be imported",
             hint="put them into a module of their own and import it, or use workers=0",
         )
+    if stage == MODEL_STAGE:
+        return UsageError(f"the model was not loaded: {described(error)}", hint=_MODEL_SETUP)
     return UsageError(f"the workers could not be set up: {described(error)}", hint="`auscult doctor` checks what works")
 
 
-def of_setup_death(code: int, *, memory_mb: int | None = None) -> AuscultError:
+def of_setup_death(code: int, stage: str, *, memory_mb: int | None = None) -> AuscultError:
     """What to raise when a worker died before its first task; ``memory_mb`` is the limit that it passed, if it did."""
+    model = stage == MODEL_STAGE
     if memory_mb is not None:
         return UsageError(
-            f"a worker process took more memory than the limit of {memory_mb:,} MB while it was being set up",
-            hint="raise the limit: what is loaded before the first case needs more",
+            f"{'the model' if model else 'a worker process'} took more memory than the limit of {memory_mb:,} MB while "
+            f"it was being {'loaded' if model else 'set up'}",
+            hint=f"raise {_limit('--memory-mb', stage)}: what is loaded before the first case needs more",
         )
+    if model:
+        return UsageError(f"the model's process died while it was being loaded ({_how(code)})", hint=_MODEL_SETUP)
     return UsageError(
         f"a worker process died while it was being set up ({_how(code)})",
         hint="use fewer --workers if memory is short; `auscult doctor` checks what works",
     )
+
+
+def of_setup_timeout(limit_s: float, stage: str) -> AuscultError:
+    """What to raise when a worker was not ready for its first task in time."""
+    what = "the model was not loaded" if stage == MODEL_STAGE else "a worker process was not set up"
+    return UsageError(
+        f"{what} within {limit_s:g} s",
+        hint=f"raise {_limit('--timeout', stage)} where it needs longer; does it wait for a lock, a download or a key?",
+    )
+
+
+def _limit(option: str, stage: str) -> str:
+    """What the limit is called: elsewhere it may be no option of a command."""
+    return option if stage == MODEL_STAGE else "the limit"
 
 
 def _how(code: int) -> str:

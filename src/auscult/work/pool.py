@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from auscult.errors import UsageError
+from auscult.errors import AuscultError, UsageError
 from auscult.outcome import Failed
 from auscult.work import failures, frames
+from auscult.work.leftovers import remove_leftovers
 from auscult.work.machine import default_workers
 from auscult.work.process import Event, Process
 
@@ -21,6 +22,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 _JOIN_S = 2.0
+_SETUP_S = 600.0
 _FULL = 0.8
 
 
@@ -46,6 +48,7 @@ def run_tasks(
     *,
     workers: int,
     timeout_s: float | None = None,
+    setup_s: float | None = None,
     memory_mb: int | None = None,
     stage: str = "work",
 ) -> Iterator[TaskResult[R]]:
@@ -57,6 +60,8 @@ def run_tasks(
         tasks: What to do; taken one by one as workers become free, so it may be endless.
         workers: Worker processes; 0 runs everything in this process, without isolation or time limit.
         timeout_s: Limit for one task; the worker that exceeds it is killed and replaced.
+        setup_s: Limit for starting a worker and making the function in it; None for ten minutes, or for ``timeout_s``
+            where that is more, and for no limit where there is none for a task.
         memory_mb: Limit on the resident memory of a worker with the processes it starts, in mebibytes, looked at ten
             times a second; the worker that exceeds it is killed and replaced. One that its tasks made grow over 80 % of
             it is replaced between two tasks, which costs neither. Linux tells memory; elsewhere there is no limit.
@@ -66,11 +71,12 @@ def run_tasks(
         One result per task. An exception, a crash, a time-out or a result that cannot be sent is a ``Failed``.
 
     Raises:
-        AuscultError: The function cannot be made; an error of ours as it is, any other as ``UsageError``.
+        AuscultError: No worker can make the function; an error of ours as it is, any other as ``UsageError``. Where one
+            has made it, those that cannot cost nothing but themselves, and the last is replaced once.
     """
-    if workers < 0 or (timeout_s is not None and timeout_s <= 0) or (memory_mb is not None and memory_mb <= 0):
+    if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
         raise UsageError(
-            f"workers={workers}, timeout_s={timeout_s}, memory_mb={memory_mb}",
+            f"workers={workers}, timeout_s={timeout_s}, setup_s={setup_s}, memory_mb={memory_mb}",
             expected="workers 0 or more, limits above 0 or None",
         )
     if workers == 0:
@@ -83,7 +89,9 @@ def run_tasks(
             expected="functions and classes of modules",
             hint="put it into a module of its own and import it, or use workers=0",
         ) from error
-    return _Pool(first, workers=workers, limits=_Limits(timeout_s, memory_mb), stage=stage).run(tasks)
+    if setup_s is None and timeout_s is not None:
+        setup_s = max(timeout_s, _SETUP_S)
+    return _Pool(first, workers=workers, limits=_Limits(timeout_s, setup_s, memory_mb), stage=stage).run(tasks)
 
 
 def _in_this_process(
@@ -92,7 +100,7 @@ def _in_this_process(
     try:
         function = make()
     except Exception as error:
-        raise failures.of_setup(error) from error
+        raise failures.of_setup(error, stage) from error
     for task in tasks:
         outcome: R | Failed
         try:
@@ -107,6 +115,7 @@ class _Limits:
     """What a worker may take, None for no limit; when it has grown too large to be given another task."""
 
     timeout_s: float | None
+    setup_s: float | None
     memory_mb: int | None
 
     def is_grown(self, ready_mb: float, now_mb: float) -> bool:
@@ -120,13 +129,13 @@ class _Limits:
 class _Worker:
     """A process and the one task it has."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, setup_s: float | None) -> None:
         self.process = process
         self.ready = False
         self.ready_mb = 0.0
         self.key: str | None = None
         self.message = b""
-        self.deadline: float | None = None
+        self.deadline = None if setup_s is None else time.monotonic() + setup_s
         self.timed_out = False
 
     def give(self, key: str, message: bytes, timeout_s: float | None) -> None:
@@ -136,6 +145,7 @@ class _Worker:
 
     def begin(self, timeout_s: float | None) -> None:
         """Send the task; its time runs from here, not from the start of the process."""
+        self.deadline = None
         if self.key is not None:
             self.deadline = None if timeout_s is None else time.monotonic() + timeout_s
             if self.process.send(self.message):
@@ -157,10 +167,12 @@ class _Pool:
         self._leaving: set[Process] = set()
         self._results: deque[TaskResult[Any]] = deque()
         self._again: list[tuple[str, bytes]] = []
+        self._retries = 0
 
     def run(self, tasks: Iterable[Task[Any]]) -> Iterator[TaskResult[Any]]:
         source = iter(tasks)
         clean = False
+        remove_leftovers()
         try:
             more = True
             while True:
@@ -193,7 +205,8 @@ class _Pool:
                     self._results.append(TaskResult(task.key, failures.of_exception(error, self._stage)))
                     return True
             if free is None:
-                free = _Worker(Process(self._first, self._events, memory_mb=self._limits.memory_mb))
+                process = Process(self._first, self._events, memory_mb=self._limits.memory_mb)
+                free = _Worker(process, self._limits.setup_s)
                 self._workers[free.process] = free
             free.give(key, message, self._limits.timeout_s)
 
@@ -229,7 +242,8 @@ class _Pool:
                 hint="use fewer --workers, or close other programs",
             ) from event.error
         if not worker.ready:
-            raise failures.of_setup_death(event.code, memory_mb=self._limits.memory_mb if event.over_memory else None)
+            self._lose(worker, self._why_unready(worker, event))
+            return
         key = worker.end()
         if key is not None and worker.message:  # it died idle, before it got this task
             self._again.append((key, worker.message))
@@ -244,15 +258,44 @@ class _Pool:
             return failures.of_timeout(self._limits.timeout_s or 0.0, self._stage)
         return failures.of_death(event.code, self._stage)
 
+    def _why_unready(self, worker: _Worker, event: Event) -> AuscultError:
+        """Why a worker died before it was ready."""
+        if worker.timed_out:
+            return failures.of_setup_timeout(self._limits.setup_s or 0.0, self._stage)
+        over = self._limits.memory_mb if event.over_memory else None
+        return failures.of_setup_death(event.code, self._stage, memory_mb=over)
+
+    def _lose(self, worker: _Worker, error: AuscultError) -> None:
+        """Go on without a worker that did not become ready; it had its task, but was not sent it.
+
+        As many as there are go on: what it lacks may be what they hold. The last one, where it was ready before, is
+        tried once more: a lock or a device may not have been free yet.
+
+        Raises:
+            AuscultError: None is left.
+        """
+        if self._workers:
+            self._limit = len(self._workers)
+        elif self._retries:
+            self._retries -= 1
+        else:
+            raise error
+        if worker.key is not None:
+            self._again.append((worker.key, worker.message))
+
     def _hear(self, worker: _Worker, event: Event) -> None:
         try:
             kind, value = frames.unpack(event.body)
         except Exception as error:
             kind, value = "done", failures.of_exception(error, self._stage)
         if kind == "unready":
-            raise value
+            del self._workers[worker.process]
+            self._leaving.add(worker.process)
+            self._lose(worker, value)
+            return
         if kind == "ready":
             worker.ready, worker.ready_mb = True, event.memory_mb
+            self._retries = 1
             worker.begin(self._limits.timeout_s)
             return
         key = worker.end()

@@ -5,7 +5,8 @@ lock, thread or open file of the caller reaches it and the caller's script is no
 also listens to it and lives as long, because Linux counts a child as orphaned when the thread that made it ends.
 
 It leads a process group of its own, and has a folder of its own for temporary files. When it ends, however it ends,
-what is left of both goes with it. Its memory is watched from here, where nothing that it does can hold the watch up.
+what is left of both goes with it, and so does what it started and what left the group. Its memory is watched from here,
+where nothing that it does can hold the watch up, and what it prints is passed on from here.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -25,7 +25,10 @@ from queue import SimpleQueue
 from typing import Literal, Self
 
 from auscult.work import frames
-from auscult.work.memory import GroupMemory
+from auscult.work.kin import Kin
+from auscult.work.leftovers import own_folder
+from auscult.work.memory import resident_mb
+from auscult.work.talk import Talk
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); parent = int(sys.argv[2]); del sys.argv[1:]; "
@@ -120,12 +123,14 @@ class Process:
         process, code = None, 0
         try:
             # What it leaves behind when it is stopped in the middle of a task is removed here.
-            with tempfile.TemporaryDirectory(prefix="auscult-worker-", ignore_cleanup_errors=True) as folder:
+            with own_folder() as folder:
                 process = _start(folder)
+                kin = Kin(process.pid, folder=folder)
                 try:
-                    self._follow(process, first)
+                    self._follow(process, first, kin)
                 finally:
                     code = self._reaped(process)
+                    kin.end_strays()
         except OSError as error:
             if process is None:
                 self._events.put(Event(self, "unstarted", error=error))
@@ -133,18 +138,19 @@ class Process:
             if process is not None:  # whatever went wrong here, nobody waits for it in vain
                 self._events.put(Event(self, "died", code=code, over_memory=self._over_memory))
 
-    def _follow(self, process: subprocess.Popen[bytes], first: bytes) -> None:
+    def _follow(self, process: subprocess.Popen[bytes], first: bytes, kin: Kin) -> None:
         """Listen to it until it has ended."""
         with self._guard:
             self._process = process
             if self._unwanted:
                 _kill_group(process)
         self.send(first)
-        memory = GroupMemory(process.pid)
-        with _Listener(process, lambda: self._goes_on(process, memory)) as listener:
+        with _Listener(process, lambda: self._goes_on(process, kin)) as listener:
             while (body := frames.read(listener)) is not None:
-                taken = 0.0 if self._memory_mb is None else memory.mb(self._memory_mb)
+                listener.end_task()
+                taken = 0.0 if self._memory_mb is None else resident_mb(kin, self._memory_mb)
                 self._events.put(Event(self, "said", body=body, memory_mb=taken))
+            listener.end_task()
         limit = time.monotonic() + _GRACE_S
         while not self._has_ended(process) and time.monotonic() < limit:
             time.sleep(_TICK_S / 10)
@@ -155,9 +161,9 @@ class Process:
         with process:  # waits, and closes the pipes
             return process.wait()
 
-    def _goes_on(self, process: subprocess.Popen[bytes], memory: GroupMemory) -> bool:
+    def _goes_on(self, process: subprocess.Popen[bytes], kin: Kin) -> bool:
         """Look after it while it says nothing; False when it has ended."""
-        if self._memory_mb is not None and memory.mb(self._memory_mb) > self._memory_mb:
+        if self._memory_mb is not None and resident_mb(kin, self._memory_mb) > self._memory_mb:
             self._over_memory = True
             self.kill()
         if self._retired_at is not None and time.monotonic() - self._retired_at > _GRACE_S:
@@ -180,9 +186,14 @@ class _Listener:
         assert process.stdout is not None  # noqa: S101 - asked for with PIPE
         self._pipe = process.stdout.fileno()
         self._goes_on = goes_on
+        self._looked_at = time.monotonic()
         self._selector = selectors.DefaultSelector() if os.name == "posix" else None
+        self._talk: Talk | None = None
         if self._selector is not None:
             self._selector.register(self._pipe, selectors.EVENT_READ)
+            if process.stderr is not None:
+                self._talk = Talk(process.stderr.fileno())
+                self._selector.register(process.stderr, selectors.EVENT_READ, self._talk)
 
     def __enter__(self) -> Self:
         return self
@@ -193,10 +204,27 @@ class _Listener:
 
     def read(self, size: int) -> bytes:
         """Read up to so many bytes; none at the end."""
-        while self._selector is not None and not self._selector.select(_TICK_S):
-            if not self._goes_on():
-                return b""
+        while self._selector is not None and not self._has_said(self._selector):
+            if time.monotonic() - self._looked_at >= _TICK_S:
+                if not self._goes_on():
+                    return b""
+                self._looked_at = time.monotonic()
         return os.read(self._pipe, size)
+
+    def end_task(self) -> None:
+        """Pass on what it printed at the task that it has answered."""
+        if self._talk is not None:
+            self._talk.end_task()
+
+    def _has_said(self, selector: selectors.BaseSelector) -> bool:
+        """Wait a little for a message, and pass on what it prints meanwhile."""
+        said = False
+        for key, _ in selector.select(_TICK_S):
+            if not isinstance(key.data, Talk):
+                said = True
+            elif not key.data.pass_on():
+                selector.unregister(key.fileobj)
+        return said
 
 
 def _start(folder: str) -> subprocess.Popen[bytes]:
@@ -204,6 +232,7 @@ def _start(folder: str) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", _BOOT, json.dumps(sys.path), str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if os.name == "posix" else None,
         bufsize=0,
         env={**os.environ, **_ONE_PROCESSOR, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), folder)},
         process_group=0 if os.name == "posix" else None,  # so that Ctrl-C reaches the parent alone

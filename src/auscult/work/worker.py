@@ -8,7 +8,6 @@ forks has neither, and ends where the task does: one process was asked, one answ
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -20,8 +19,7 @@ from typing import Any, BinaryIO
 
 from auscult.errors import AuscultError, UsageError
 from auscult.work import failures, frames
-
-_PR_SET_PDEATHSIG = 1
+from auscult.work.orphans import die_with
 
 
 def main(parent: int) -> None:
@@ -33,13 +31,14 @@ def main(parent: int) -> None:
     tasks_pipe, answers_pipe = _take_pipes()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _leave(tasks_pipe, answers_pipe))
-    _die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # interrupts are the parent's
+    die_with(parent)
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     busy = threading.Event()
     threading.Thread(target=_listen, args=(tasks_pipe, inbox, busy), daemon=True).start()
     try:
         _serve(inbox, answers_pipe, busy)
-    except BrokenPipeError:  # the parent is gone
+    except OSError:  # the parent is gone, or the model closed the pipe
         os._exit(1)
 
 
@@ -61,18 +60,6 @@ def _leave(*pipes: BinaryIO) -> None:
             pipe.close()
 
 
-def _die_with(parent: int) -> None:
-    """Leave interrupts to the parent, and ask the kernel for a death with it, where it can be asked."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        try:
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        except (OSError, AttributeError):
-            return  # `_listen` sees the end of the pipe all the same
-        if os.getppid() != parent:
-            os._exit(1)
-
-
 def _listen(pipe: BinaryIO, inbox: SimpleQueue[bytes | None], busy: threading.Event) -> None:
     """Pass messages on. The end of the pipe while a task is at work means that nobody waits for its result."""
     while (message := frames.read(pipe)) is not None:
@@ -87,13 +74,13 @@ def _serve(inbox: SimpleQueue[bytes | None], answers: BinaryIO, busy: threading.
     if first is None:
         return
     busy.set()
-    own, home = os.getpid(), _folder()
+    own, home, stage = os.getpid(), _folder(), ""
     try:
         make, stage = frames.unpack(first)
         function = make()
     except BaseException as error:
         _end_unless(own)
-        frames.write(answers, _unready(failures.of_setup(error)))
+        frames.write(answers, _unready(failures.of_setup(error, stage)))
         return
     _end_unless(own)
     _one_processor()

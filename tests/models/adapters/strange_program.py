@@ -67,6 +67,15 @@ def answer(mode: str, question: dict[str, Any]) -> None:  # noqa: C901, PLR0912,
         case "closes":
             os.close(1)
             time.sleep(600)
+        case "byte order mark":
+            say("\ufeff" + good)
+        case "behind text":
+            say("\r100 %|####| " + good)
+        case "no line break":
+            sys.stdout.write(good)
+            sys.stdout.flush()
+        case "list of masks":
+            say(json.dumps(masks))
         case "hangs":
             time.sleep(600)
         case "loud":
@@ -82,7 +91,9 @@ def main() -> None:
         say("Loading weights ...\n[####] 100 %\n")
     if mode == "dies at once":
         sys.exit("no weights here")
-    for line in sys.stdin:
+    for number, line in enumerate(sys.stdin):
+        if mode == "dies at the second" and number:
+            sys.exit(5)
         answer(mode, json.loads(line))
         if mode == "dies after":
             return

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +90,7 @@ def test_installed_modules_are_imported_by_name(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("target", "name", "says"),
     [
-        (str(STRANGE), "unknown", "holds no 'unknown'"),
+        (str(STRANGE), "unknown", r"^\S+strange_models.py: it holds no 'unknown'"),
         (str(STRANGE), "NUMBER", "is of type int"),
         (str(STRANGE), "NeedsArguments", "cannot be made: missing a required argument: 'weights'"),
         ("no.such.module", "predict", "cannot be imported: ModuleNotFoundError"),
@@ -121,6 +123,57 @@ def test_a_function_that_cannot_be_called_as_a_model_is_refused_before_it_is_ask
         Calling(strange_models.needs_weights)
     with pytest.raises(UsageError, match="too many positional arguments"):
         Calling(lambda *, frames: frames)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda text, frames: (text, frames),
+        lambda query, frames, **_: (query, frames),
+        lambda sound, *, frames: (sound, frames),
+    ],
+    ids=["text", "query", "sound"],
+)
+def test_a_function_that_takes_the_frames_elsewhere_is_refused_before_it_is_asked(function: Any) -> None:
+    with pytest.raises(UsageError, match=r"does not take the frames first|cannot be called as a model"):
+        Calling(function)
+
+
+def test_a_decorator_that_hides_what_a_function_takes_is_named() -> None:
+    def plain(frames: np.ndarray, query: Query) -> np.ndarray:
+        return frames[..., 0] > 127
+
+    def decorated(*given: Any, **named: Any) -> Any:
+        return plain(*given, **named)
+
+    with pytest.raises(InputError, match="unexpected keyword argument 'sound'") as caught:
+        Calling(decorated)(question())
+    assert "functools.wraps" in caught.value.hint
+    assert Calling(wraps(plain)(decorated))(question()).masks.any()
+
+
+def test_a_type_error_of_the_model_stays_its_own() -> None:
+    def wrong(frames: np.ndarray, **_: Any) -> Any:
+        return len(frames) + "a"  # type: ignore[operator]
+
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Calling(wrong)(question())
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["an array", "a list of them"])
+def test_a_masked_array_that_hides_something_is_no_answer(several: bool) -> None:
+    """What lies under NumPy's mask was decided by nobody; it was taken for the answer."""
+
+    def model(hidden: bool) -> Callable[[np.ndarray], Any]:
+        def predict(frames: np.ndarray) -> Any:
+            given = [np.ma.masked_array(frame[..., 0] > 127, mask=hidden) for frame in frames]
+            return given if several else np.ma.stack(given)
+
+        return predict
+
+    with pytest.raises(InputError, match="a masked array that hides some of its values"):
+        Calling(model(True))(question())
+    assert Calling(model(False))(question()).masks.any()
 
 
 class Propagates:

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import cv2
@@ -16,7 +17,8 @@ from asking import RATE_HZ, question
 from auscult.errors import InputError, UsageError
 from auscult.media.rle import decode
 from auscult.media.sound import read_sound
-from auscult.models.adapters.command import Program, words_of
+from auscult.models.adapters.command import Program, silence_of, words_of
+from auscult.models.adapters.hearing import Broken, Hearing
 from auscult.models.adapters.stored_png import stored_png
 from auscult.rng import generator
 from auscult.types import Query
@@ -96,6 +98,66 @@ def test_a_file_that_is_no_program_is_said(tmp_path: Path) -> None:
     file.chmod(0o755)
     with pytest.raises(UsageError, match="cannot be started"):
         Program(str(file))
+
+
+ANSWER = '{"id": "v1/f3#1", "masks": [{"size": [1, 1], "counts": [1]}]}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "unread", "says"),
+    [
+        (["50 %|##  | " + ANSWER], "", r"looks like an answer and does not begin with {: 50 %\|##  \| {\"id\""),
+        (['[{"size": [1, 1], "counts": [1]}]'], "", "looks like an answer"),
+        ([], ANSWER, "an answer without a line break"),
+        ([], ANSWER[:-1], "what is no answer, and then nothing for 0.02 s"),
+        (["asked about v1/f3#1", "[480, 854]", "[INFO] masks", '{"x"'], "", "what is no answer"),
+        (["x" * 150, "x" * 150], "", "more than 300 bytes without an answer"),
+    ],
+    ids=["behind text", "list of masks", "no line break", "unfinished", "talk", "too much"],
+)
+def test_what_a_program_says_that_is_no_answer_ends_the_wait(lines: list[str], unread: str, says: str) -> None:
+    hearing = Hearing(key="v1/f3#1", silence_s=0.02, most_bytes=300)
+    for line in lines:
+        hearing.take(line.encode())
+    time.sleep(0.03)
+    with pytest.raises(Broken, match=says) as caught:
+        hearing.check(bytearray(unread.encode()))
+    assert caught.value.hint
+
+
+def test_a_program_that_says_nothing_is_waited_for() -> None:
+    hearing = Hearing(key="v1/f3#1", silence_s=0.02, most_bytes=300)
+    time.sleep(0.03)
+    hearing.check(bytearray())
+    hearing.take(ANSWER.encode()[1:])
+    hearing.heard()
+    hearing.check(bytearray(b"more"))  # it has just spoken
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["behind text", "no line break", "list of masks"])
+def test_a_spoilt_answer_costs_a_second(mode: str) -> None:
+    script = Path(__file__).with_name("strange_program.py")
+    program = Program(shlex.join([sys.executable, "-I", "-S", str(script), mode]), silence_s=30)
+    begun = time.monotonic()
+    with pytest.raises(InputError, match=r"the program '.*strange_program.py': it wrote .*answer"):
+        program(question())
+    program.close()
+    assert time.monotonic() - begun < 5
+
+
+def test_last_words_are_few(tmp_path: Path) -> None:
+    script = tmp_path / "model.py"
+    script.write_text("import sys\nsys.stderr.write(('a' * 2000 + chr(10)) * 20 + 'no weights')\nsys.exit(1)", "utf-8")
+    program = Program(shlex.join([sys.executable, "-I", "-S", str(script)]))
+    with pytest.raises(InputError, match=r"model.py'.*exit status 1.*no weights") as caught:
+        program(question())
+    assert len(caught.value.message) < 500
+
+
+@pytest.mark.parametrize(("timeout_s", "silence_s"), [(None, 120), (600, 120), (10, 8)])
+def test_a_program_speaks_before_its_worker_is_stopped(timeout_s: float | None, silence_s: float) -> None:
+    assert silence_of(timeout_s) == silence_s
 
 
 def test_there_is_no_shell() -> None:

@@ -12,6 +12,7 @@ from asking import question
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from PIL import Image
 
 from auscult.errors import InputError, UsageError
 from auscult.media.masks import write_labels, write_mask
@@ -83,6 +84,77 @@ def test_palette_pictures_are_objects_without_void(tmp_path: Path) -> None:
     answer = FolderOfPredictions(tmp_path)(question(SHAPE))
     assert answer.masks.sum() == 12
     assert answer.threshold is None
+
+
+def _palette(path: Path, indices: NDArray, colours: list[int]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture = Image.fromarray(indices).convert("P")
+    picture.putpalette(colours)
+    picture.save(path)
+
+
+_RAMP = [level for level in range(256) for _ in range(3)]
+_COLOURS = [0, 0, 0, 255, 0, 0, *([0] * 759), 255, 255, 255]
+
+
+@pytest.mark.parametrize(
+    ("indices", "pixels", "threshold"),
+    [(WHITE, 6, None), (grey(1), 6, None), (grey(200, rest=20), 6, 0.5), (BLACK, 0, None)],
+    ids=["black and white", "one", "soft", "empty"],
+)
+def test_a_palette_of_greys_is_a_grey_picture(
+    tmp_path: Path, indices: NDArray, pixels: int, threshold: float | None
+) -> None:
+    """As a grey picture becomes that is converted to a palette picture: 255 is white, not void."""
+    _palette(tmp_path / "clean" / "v1" / "f3.png", indices, _RAMP)
+    answer = FolderOfPredictions(tmp_path)(question((1, *SHAPE[1:])))
+    assert (answer.masks.sum(), answer.threshold) == (pixels, threshold)
+
+
+def test_a_palette_picture_of_void_alone_is_refused(tmp_path: Path) -> None:
+    _palette(tmp_path / "clean" / "v1" / "f3.png", WHITE, [*_COLOURS[:-3], 0, 255, 0])
+    with pytest.raises(InputError, match="the only index above 0 is 255") as caught:
+        FolderOfPredictions(tmp_path)(question((1, *SHAPE[1:])))
+    assert "grey picture" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("arrays", "pixels", "threshold"),
+    [
+        ((BLACK, grey(1)), (0, 0), 0.5),
+        ((grey(2, rest=1), grey(3)), (0, 0), 0.5),
+        ((WHITE, BLACK), (6, 0), None),
+    ],
+    ids=["round(p * 255)", "small", "sure"],
+)
+def test_a_clip_of_nothing_among_soft_ones_is_soft(
+    tmp_path: Path, arrays: tuple[NDArray, ...], pixels: tuple[int, ...], threshold: float | None
+) -> None:
+    write(tmp_path / "fog" / "v2" / "00000.png", grey(200, rest=20))
+    answer = predictions(tmp_path, *arrays)(question(SHAPE))
+    assert tuple(answer.masks.sum(axis=(1, 2)).tolist()) == pixels
+    assert answer.threshold == threshold
+
+
+def test_one_is_an_object_where_only_masks_lie_beside_it(tmp_path: Path) -> None:
+    for array, name in ((WHITE, "white"), (grey(1), "one"), (grey(2), "two")):
+        write(tmp_path / "clean" / f"{name}.png", array)
+    (tmp_path / "clean" / "broken.png").write_bytes(b"no picture")
+    assert predictions(tmp_path, BLACK, grey(1))(question(SHAPE)).masks.sum() == 6
+
+
+@pytest.mark.parametrize(
+    ("arrays", "pixels"), [((grey(100), BLACK), 0), ((grey(200), BLACK), 6)], ids=["below one half", "above"]
+)
+def test_black_and_one_grey_are_probabilities(tmp_path: Path, arrays: tuple[NDArray, ...], pixels: int) -> None:
+    answer = predictions(tmp_path, *arrays)(question(SHAPE))
+    assert (answer.masks.sum(), answer.threshold) == (pixels, 0.5)
+
+
+@pytest.mark.parametrize("value", [2, 100, 128, 254])
+def test_one_grey_everywhere_is_refused(tmp_path: Path, value: int) -> None:
+    with pytest.raises(InputError, match=f"every pixel has the grey value {value}"):
+        predictions(tmp_path, grey(value, rest=value), grey(value, rest=value))(question(SHAPE))
 
 
 def test_a_photograph_needs_no_folder_of_its_own(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from auscult.work import Task, run_tasks
 PROGRAM = Path(__file__).with_name("strange_program.py")
 HALF = "a mask that says what the frames are"
 MEMORY = "took more memory than the limit of 300 MB"
-DIED = "the worker process died (exit status 0)"
+DIED = "the model's process died (exit status 0)"
 
 # What it does, and how its failure begins; HALF where it is an answer.
 FUNCTIONS = {
@@ -51,6 +51,8 @@ PROGRAMS = {
     "loud": FULL,
     "twice": FULL,
     "dies after": FULL,
+    "dies at the second": FULL,
+    "byte order mark": FULL,
     "dies": "exit status 3",
     "dies at once": "exit status 1",
     "garbage": "no JSON",
@@ -67,7 +69,7 @@ PROGRAMS = {
     "huge line": "bytes without an answer",
     "closes": "closed its standard output",
 }
-ASKED_AGAIN = ("banner", "twice", "dies after", "dies", "garbage", "other id")
+ASKED_AGAIN = ("banner", "twice", "dies after", "dies at the second", "dies", "garbage", "other id")
 
 
 def command(mode: str) -> str:
@@ -104,6 +106,7 @@ def test_a_model_that_hangs_costs_its_case() -> None:
         outcome = found[kind]
         assert isinstance(outcome, Failed)
         assert outcome.error.error == "took longer than the limit of 1 s and was stopped"
+        assert "--timeout" in outcome.error.hint
         assert isinstance(found[f"after {kind}"], Told)
 
 

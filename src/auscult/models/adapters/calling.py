@@ -15,13 +15,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.errors import UsageError
+from auscult.errors import InputError, UsageError
 from auscult.models.answers import masks_of
 from auscult.models.base import Answer, Ask
 from auscult.record.digest import digest_bytes
 from auscult.types import Query
 
 _KEYWORDS: Final = ("sound", "rate_hz", "first_mask")
+_FRAMES: Final = "frames"
 _QUERY: Final = "query"
 _BY_PLACE: Final = frozenset({inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
 _BY_NAME: Final = frozenset({inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD})
@@ -54,7 +55,7 @@ def function_of(target: str, name: str) -> Callable[..., Any]:
     if not hasattr(module, name):
         public = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise UsageError(
-            f"{target} holds no {name!r}",
+            f"{target if file is None else 'it'} holds no {name!r}",
             expected=f"one of: {', '.join(sorted(public)[:20])}" if public else _EXPECTED,
             path=file,
         )
@@ -122,6 +123,7 @@ class Calling:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         self._second, self._takes = _taken_by(function)
+        self._takes_all = _takes_all(function)
 
     def __call__(self, ask: Ask) -> Answer:
         """Call the function, and check what it gives.
@@ -146,6 +148,9 @@ class Calling:
         asked, begun = os.getpid(), time.perf_counter()
         try:
             found = self._function(*placed, **taken)
+        except TypeError as error:
+            self._check_decorator(error)
+            raise
         finally:
             if os.getpid() != asked:
                 os._exit(1)
@@ -155,6 +160,15 @@ class Calling:
 
     def close(self) -> None:
         """Do nothing: a function needs no end."""
+
+    def _check_decorator(self, error: TypeError) -> None:
+        """Say what is wrong where the function took a name that what it stands for does not take."""
+        if self._takes_all and any(f"unexpected keyword argument '{key}'" in str(error) for key in self._takes):
+            raise InputError(
+                f"the model does not take what it seems to take: {error}",
+                expected=_EXPECTED,
+                hint="is there a decorator? write @functools.wraps(function) in it, or let the function take **_",
+            ) from error
 
 
 def _copied(array: Any) -> Any:
@@ -171,8 +185,8 @@ def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...]]:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # written in C, which tells no signature
         return True, _KEYWORDS
-    kinds = inspect.Parameter
-    every = any(one.kind is kinds.VAR_KEYWORD for one in signature.parameters.values())
+    _check_first(signature, function)
+    every = _takes_all(function)
     named = {one.name for one in signature.parameters.values() if one.kind in _BY_NAME}
     second = _second_is_query(signature)
     wanted = _KEYWORDS if second else (_QUERY, *_KEYWORDS)
@@ -180,9 +194,34 @@ def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...]]:
     try:
         signature.bind(*(None, None)[: 1 + second], **dict.fromkeys(takes))
     except TypeError as error:
-        name = getattr(function, "__name__", type(function).__name__)
-        raise UsageError(f"{name}{signature} cannot be called as a model: {error}", expected=_EXPECTED) from error
+        raise UsageError(
+            f"{_name(function)}{signature} cannot be called as a model: {error}", expected=_EXPECTED
+        ) from error
     return second, takes
+
+
+def _takes_all(function: Callable[..., Any]) -> bool:
+    """Whether a function takes values of any name."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+
+
+def _check_first(signature: inspect.Signature, function: Callable[..., Any]) -> None:
+    """Refuse a function that needs the frames in a place but the first."""
+    places = [one for one in signature.parameters.values() if one.kind in _BY_PLACE]
+    if any(one.name == _FRAMES and one.default is one.empty for one in places[1:]):
+        raise UsageError(
+            f"{_name(function)}{signature} does not take the frames first",
+            expected=_EXPECTED,
+            hint="change the order of its arguments",
+        )
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _second_is_query(signature: inspect.Signature) -> bool:

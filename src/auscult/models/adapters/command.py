@@ -11,8 +11,10 @@ standard output, with the question's id, which is never the same twice, and one 
     {"id": "v1/f3#1", "masks": [{"size": [H, W], "counts": "..."}, ...]}      or    {"id": "v1/f3#1", "error": "why"}
 
 Frames are written without loss, the sound with 16 bits; the files are there until it has answered. Lines of its output
-that do not begin with ``{`` are talk, such as a library's banner, and are skipped. It has the processors of one worker,
-goes on from case to case, and ends when its standard input does. Linux and macOS.
+that do not begin with ``{`` are talk, such as a library's banner, and are skipped: as many bytes of them as an answer
+may have, 4 a pixel and 1 MB; and after talk it may be silent for two minutes, or for .8 of the time that a case may
+take where that is less. It has the processors of one worker, goes on from case to case, and ends when its standard
+input does. Linux and macOS.
 """
 
 from __future__ import annotations
@@ -32,11 +34,14 @@ from auscult.errors import InputError, UsageError
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
-from auscult.models.adapters.conversation import Broken, Conversation
+from auscult.models.adapters.conversation import Conversation
+from auscult.models.adapters.hearing import BLANK, Broken
 from auscult.models.adapters.stored_png import stored_png
 from auscult.models.base import Answer, Ask, Masks
+from auscult.models.code import SCRIPTS
 
 SILENCE_S: Final = 120.0
+_OF_TIMEOUT: Final = 0.8  # so that the program's last words are told before its worker is stopped
 _MOST_SHOWN: Final = 200
 
 
@@ -74,6 +79,11 @@ def program_of(words: tuple[str, ...]) -> str:
     return found
 
 
+def silence_of(timeout_s: float | None) -> float:
+    """How long a program may be silent after talk where a case may take so long: less, and two minutes at most."""
+    return SILENCE_S if timeout_s is None else min(SILENCE_S, _OF_TIMEOUT * timeout_s)
+
+
 class Program:
     """Asks a program, which runs as long as this object.
 
@@ -89,6 +99,7 @@ class Program:
     def __init__(self, line: str, *, silence_s: float = SILENCE_S) -> None:
         self._words = words_of(line)
         program_of(self._words)
+        self._name = next((word for word in self._words[1:] if Path(word).suffix in SCRIPTS), self._words[0])
         self._silence_s = silence_s
         self._talk: Conversation | None = Conversation(self._words)
         self._count = 0
@@ -118,7 +129,7 @@ class Program:
     def _exchange(self, line: bytes, key: str, *, most_bytes: int, again: bool = True) -> dict[str, Any]:
         talk = self._ready()
         try:
-            return _reply(talk.exchange(line, silence_s=self._silence_s, most_bytes=most_bytes), key)
+            return _reply(talk.exchange(line, key=key, silence_s=self._silence_s, most_bytes=most_bytes), key)
         except Broken as error:
             words = talk.last_words()
             talk.end(at_once=True)
@@ -127,7 +138,7 @@ class Program:
             if error.ended_well and again:
                 return self._exchange(line, key, most_bytes=most_bytes, again=False)
             raise InputError(
-                f"the program {self._words[0][:80]!r}: {error}" + (f"; its last words: {words}" if words else ""),
+                f"the program {self._name[-80:]!r}: {error}" + (f"; its last words: {words}" if words else ""),
                 expected=error.expected,
                 hint=error.hint,
             ) from error
@@ -167,7 +178,7 @@ def _most_bytes(shape: tuple[int, int, int]) -> int:
 
 def _reply(line: bytes, key: str) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode("utf-8"))
+        value = json.loads(line.lstrip(BLANK).decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise Broken(
             f"it wrote a line that is no JSON: {_shown(line[:_MOST_SHOWN].decode('utf-8', 'replace'))}",

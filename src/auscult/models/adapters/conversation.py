@@ -5,40 +5,27 @@ from __future__ import annotations
 import os
 import selectors
 import subprocess
-import time
 from collections import deque
 from collections.abc import Sequence
 from typing import IO, Final
 
 from auscult.errors import UsageError
+from auscult.models.adapters.hearing import LINE_BYTES, ONE_LINE, Broken, Hearing, is_talk, printable
+from auscult.work.orphans import dying_with
 
 _BLOCK: Final = 1 << 18
 _TICK_S: Final = 0.1
 _GRACE_S: Final = 1.0
 _LAST_LINES: Final = 5
-_LINE_BYTES: Final = 300
 _UNASKED_BLOCKS: Final = 64
-
-
-class Broken(Exception):
-    """The program and we are no longer in step: it has to be started again.
-
-    Args:
-        message: What it did.
-        expected: What would have been right.
-        hint: The next step for the user.
-        ended_well: It ended with status 0 after it had answered an earlier question: it may answer one a start.
-    """
-
-    def __init__(self, message: str, *, expected: str = "", hint: str = "", ended_well: bool = False) -> None:
-        super().__init__(message)
-        self.ended_well = ended_well
-        self.expected = expected
-        self.hint = hint
+_MOST_WORDS: Final = 300
 
 
 class Conversation:
-    """A program that was started. It belongs to this process's group, so whoever stops the group stops it.
+    """A program that was started.
+
+    It belongs to this process's group, so whoever stops the group stops it; and it ends when the thread that started it
+    ends, where the system can be asked for that.
 
     Args:
         words: The program and its arguments.
@@ -50,11 +37,16 @@ class Conversation:
     def __init__(self, words: Sequence[str]) -> None:
         try:
             self._process = subprocess.Popen(
-                list(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+                list(words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 - it imports nothing and waits for nothing
             )
-        except OSError as error:
+        except (OSError, subprocess.SubprocessError) as error:
             raise UsageError(
-                f"the program {words[0][:80]!r} cannot be started: {error.strerror or error}",
+                f"the program {words[0][:80]!r} cannot be started: {getattr(error, 'strerror', None) or error}",
                 hint="is it meant for this machine, and does it begin with `#!` and its interpreter?",
             ) from error
         self._input = _pipe(self._process.stdin)
@@ -77,53 +69,47 @@ class Conversation:
             if blocks > _UNASKED_BLOCKS:
                 return False
         while (line := self._line()) is not None:
-            if not _is_talk(line):
+            if not is_talk(line):
                 return False
         runs = self._process.poll() is None and self._output in self._selector.get_map()
-        return runs and _is_talk(bytes(self._unread))
+        return runs and is_talk(bytes(self._unread))
 
-    def exchange(self, line: bytes, *, silence_s: float, most_bytes: int) -> bytes:
+    def exchange(self, line: bytes, *, key: str = "", silence_s: float, most_bytes: int) -> bytes:
         """Send a line, and wait for the line that is no talk.
 
         Args:
             line: Without its end.
+            key: The question's id: talk that holds it may be the answer behind other text.
             silence_s: How long the program may be silent once it has talked.
             most_bytes: How long the line it writes may be, and all its talk before.
 
         Raises:
-            Broken: It ended, wrote too much, or talked and then fell silent.
+            Broken: It ended, wrote too much, or talked and then fell silent; for a second, where what it wrote looks
+                like an answer.
         """
-        pending = memoryview(line + b"\n")
+        hearing = Hearing(key=key, silence_s=silence_s, most_bytes=most_bytes)
         self._selector.register(self._input, selectors.EVENT_WRITE)
         try:
-            return self._wait(pending, silence_s, most_bytes)
+            return self._wait(memoryview(line + b"\n"), hearing)
         finally:
             if self._input in self._selector.get_map():
                 self._selector.unregister(self._input)
 
-    def _wait(self, pending: memoryview, silence_s: float, most_bytes: int) -> bytes:
-        talked, heard = 0, time.monotonic()
+    def _wait(self, pending: memoryview, hearing: Hearing) -> bytes:
         while True:
             before = len(self._unread)
             pending, open_ = self._step(pending)
             if len(self._unread) != before:
-                heard = time.monotonic()
+                hearing.heard()
             while (found := self._line()) is not None:
-                if not _is_talk(found):
+                if not is_talk(found):
                     self._has_answered = True
                     return found
-                talked += len(found) + 1
+                hearing.take(found)
                 self._keep(found)
-            if max(talked, len(self._unread)) > most_bytes:
-                raise Broken(f"it wrote more than {most_bytes:,} bytes without an answer", expected=_ONE_LINE)
+            hearing.check(self._unread)
             if not open_:
                 raise self._ended()
-            if (talked or self._unread) and time.monotonic() - heard > silence_s:
-                raise Broken(
-                    f"it wrote what is no answer, and then nothing for {silence_s:g} s",
-                    expected=_ONE_LINE,
-                    hint="end the answer with a line break and flush it; write talk to the standard error output",
-                )
 
     def _step(self, pending: memoryview) -> tuple[memoryview, bool]:
         """Write what can be written, read what can be read; False when the program's output has ended."""
@@ -172,7 +158,7 @@ class Conversation:
             *lines, self._saying = (self._saying + block).split(b"\n")
             for line in lines:
                 self._keep(line)
-            self._saying = self._saying[:_LINE_BYTES]
+            self._saying = self._saying[:LINE_BYTES]
         return True
 
     def _line(self) -> bytes | None:
@@ -188,24 +174,25 @@ class Conversation:
 
     def _keep(self, line: bytes) -> None:
         if line.strip():
-            self._said.append(line[:_LINE_BYTES])
+            self._said.append(line[:LINE_BYTES])
 
     def _ended(self) -> Broken:
         hint = "run it by hand with one question to see why"
         try:
             code = self._process.wait(_GRACE_S / 4)
         except subprocess.TimeoutExpired:
-            return Broken("it closed its standard output without an answer", expected=_ONE_LINE, hint=hint)
+            return Broken("it closed its standard output without an answer", expected=ONE_LINE, hint=hint)
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
-        well = code == 0 and self._has_answered
-        return Broken(f"it ended without an answer ({how})", expected=_ONE_LINE, hint=hint, ended_well=well)
+        return Broken(
+            f"it ended without an answer ({how})", expected=ONE_LINE, hint=hint, ended_well=self._has_answered
+        )
 
     def last_words(self) -> str:
-        """The last lines that it wrote beside answers, on one line, printable ASCII; may be empty."""
+        """The end of what it wrote beside answers, on one line, printable ASCII; may be empty."""
         self._take(0.0)
-        lines = [*self._said, self._saying, bytes(self._unread[:_LINE_BYTES])]
-        text = " | ".join(line.decode("utf-8", "replace").strip() for line in lines if line.strip())
-        return text.encode("ascii", "backslashreplace").decode("ascii").translate(_PRINTABLE)
+        lines = [*self._said, self._saying, bytes(self._unread[:LINE_BYTES])]
+        text = " | ".join(printable(line) for line in lines if line.strip())
+        return text if len(text) <= _MOST_WORDS else "..." + text[-_MOST_WORDS:]
 
     def end(self, *, at_once: bool = False) -> None:
         """Close its input, which asks it to end, and end it where it does not, or at once."""
@@ -218,14 +205,6 @@ class Conversation:
             self._process.wait()
         self._output.close()
         self._errors.close()
-
-
-_ONE_LINE: Final = 'for each question one line: {"id": ..., "masks": [...]} or {"id": ..., "error": "why"}'
-_PRINTABLE: Final = dict.fromkeys((*range(32), 127), " ")
-
-
-def _is_talk(line: bytes) -> bool:
-    return not line.lstrip().startswith(b"{")
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -5,8 +5,9 @@
     <folder>/<condition>/<case id>/<frame>.png    or .npy
     <folder>/<condition>/<case id>.png            for a case of one frame
 
-A ``/`` in a case's id is a folder. Files are black and white, palette pictures (every index but 255, void, is the
-object), grey pictures with more values (soft), or NPY arrays of bool, 0 and 1, or probabilities.
+A ``/`` in a case's id is a folder. Files are black and white (0 and 255), palette pictures (every index but 255, void,
+is the object), grey pictures with more values (soft), or NPY arrays of bool, 0 and 1, or probabilities. Grey pictures
+of 0 and 1 are masks where no soft picture lies in the folder; else nearly black.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from typing import Final
 
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import inside
-from auscult.models.adapters.stored import StoredMask, read_stored, union_of
+from auscult.models.adapters.stored import StoredMask, is_grey_and_soft, read_stored, union_of
 from auscult.models.base import Answer, Ask
 
 SUFFIXES: Final = (".png", ".npy")
 _MOST_SHOWN = 10
+_MOST_LOOKED_AT = 2000
 
 
 class FolderOfPredictions:
@@ -39,6 +41,7 @@ class FolderOfPredictions:
         if not folder.is_dir():
             raise UsageError("there is no such folder of predictions", expected=_EXPECTED, path=folder)
         self._folder = folder
+        self._is_soft: bool | None = None
 
     def __call__(self, ask: Ask) -> Answer:
         """Read the masks of a case under its condition; no model runs here, so it takes no seconds.
@@ -47,7 +50,7 @@ class FolderOfPredictions:
             InputError: A file is missing, of another size than the frames, or no mask; the message says which.
         """
         stored = [_read(places, ask) for places in self._places(ask)]
-        masks, threshold = union_of(stored)
+        masks, threshold = union_of(stored, among_soft=self._is_soft_folder)
         return Answer(masks=masks, seconds=0.0, threshold=threshold)
 
     def close(self) -> None:
@@ -66,6 +69,20 @@ class FolderOfPredictions:
         """
         wanted = {place for ask in asks for places in self._tried(ask) for place in places}
         return tuple(sorted(name for name in _files(self._folder) if self._folder / name not in wanted))
+
+    def _is_soft_folder(self) -> bool:
+        """Whether a soft picture lies anywhere in the folder; of many files two thousand are looked at, evenly."""
+        if self._is_soft is None:
+            files = sorted(name for name in _files(self._folder) if name.lower().endswith(".png"))
+            step = max(1, len(files) // _MOST_LOOKED_AT)
+            self._is_soft = any(self._holds_soft(name) for name in files[::step])
+        return self._is_soft
+
+    def _holds_soft(self, name: str) -> bool:
+        try:
+            return is_grey_and_soft(inside(self._folder, name))
+        except InputError:  # a link that leads out of the folder
+            return False
 
     def _tried(self, ask: Ask) -> Iterator[tuple[Path, ...]]:
         try:

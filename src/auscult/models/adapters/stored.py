@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import InputError
+from auscult.errors import AuscultError, InputError
 from auscult.media.limits import DEFAULT_LIMITS
 from auscult.media.npy import npy_array
 from auscult.media.paths import read_bytes
@@ -49,15 +49,7 @@ def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:
         InputError: It cannot be read, is no mask, or is of another size.
         TooLarge: It is over the limits of ``media``.
     """
-    data = read_bytes(path)
-    if path.suffix.lower() == ".npy":
-        values, indexed = npy_array(data, path=path, limits=DEFAULT_LIMITS), False
-    else:
-        with opened(data, path=path, limits=DEFAULT_LIMITS) as picture:
-            indexed = picture.mode == "P"
-            values = upright(pixels(picture), orientation(picture))
-        if values.ndim == 3:
-            values = one_channel(values, path)[0]
+    values, indexed = _values(path)
     if values.shape != size:
         raise InputError(
             f"the mask is {values.shape[0]} x {values.shape[1]}, its frame {size[0]} x {size[1]} (height x width)",
@@ -66,8 +58,56 @@ def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:
             path=path,
         )
     if indexed:
-        values = (values != 0) & (values != VOID)
+        values = _objects(values, path)
     return _checked(values, path)
+
+
+def is_grey_and_soft(path: Path) -> bool:
+    """Whether a file is a picture of grey values that a model of probabilities writes: some reach an eighth of white.
+
+    White itself tells nothing about a folder's other files. What cannot be read is not.
+    """
+    try:
+        values, indexed = _values(path)
+    except AuscultError:
+        return False
+    if indexed or values.dtype.kind != "u":
+        return False
+    white = np.iinfo(values.dtype).max
+    return bool(((values >= _SOFT_LEAST * white) & (values < white)).any())
+
+
+def _values(path: Path) -> tuple[NDArray[Any], bool]:
+    """The values of a file, and whether they are indices into colours."""
+    data = read_bytes(path)
+    if path.suffix.lower() == ".npy":
+        return npy_array(data, path=path, limits=DEFAULT_LIMITS), False
+    with opened(data, path=path, limits=DEFAULT_LIMITS) as picture:
+        palette = picture.getpalette("RGB") if picture.mode == "P" else None
+        values = upright(pixels(picture), orientation(picture))
+    if values.ndim == 3:
+        values = one_channel(values, path)[0]
+    return values, palette is not None and not _is_grey(palette, values)
+
+
+def _is_grey(palette: Sequence[int], values: NDArray[Any]) -> bool:
+    """Whether each index that is used stands for the grey of its own number, as where a grey picture was converted."""
+    shown = np.zeros((256, 3), np.int64)
+    shown[: len(palette) // 3] = np.asarray(palette, np.int64)[: len(palette) // 3 * 3].reshape(-1, 3)
+    used = np.unique(values)
+    return bool((shown[used] == used[:, None]).all())
+
+
+def _objects(values: NDArray[Any], path: Path) -> Masks:
+    mask = np.asarray((values != 0) & (values != VOID))
+    if not mask.any() and values.any():
+        raise InputError(
+            f"the only index above 0 is {VOID}, which is void and no object",
+            expected="a palette picture with the object's index from 1 to 254, or white on black",
+            hint=f"is {VOID} the mask? save it as a grey picture",
+            path=path,
+        )
+    return mask
 
 
 def _checked(values: NDArray[Any], path: Path) -> StoredMask:
@@ -97,48 +137,64 @@ def _checked(values: NDArray[Any], path: Path) -> StoredMask:
     return StoredMask(values=values, kind="grey", path=path)
 
 
-def union_of(stored: Sequence[StoredMask]) -> tuple[Masks, float | None]:
+def union_of(stored: Sequence[StoredMask], *, among_soft: Callable[[], bool]) -> tuple[Masks, float | None]:
     """The masks of a clip's files.
 
-    Grey values are black and white where the clip holds 0 and one other value at most; else every frame of the clip is
-    soft, its white 1.
+    Grey values are black and white where the clip holds 0 and white alone; else every frame of the clip is soft. A clip
+    that nowhere reaches an eighth of white is soft where other predictions beside it are. Where they are not, 0 and 1
+    are a mask.
+
+    Args:
+        stored: Frame by frame.
+        among_soft: Whether soft grey pictures lie beside the clip; only asked where that matters.
 
     Returns:
         bool (T, H, W), and .5 where something soft was cut at it, else None.
 
     Raises:
-        InputError: The grey values look like object indices.
+        InputError: The grey values look like object indices, or are one and the same everywhere.
     """
     grey = [one for one in stored if one.kind == "grey"]
-    soft_grey = _is_soft(grey)
-    if soft_grey:
-        _refuse_indices(grey)
+    soft_grey = bool(grey) and _is_soft(grey, among_soft)
     masks = np.stack([_mask(one, soft_grey=soft_grey) for one in stored])
     soft = soft_grey or any(one.kind == "soft" for one in stored)
     return masks, THRESHOLD if soft else None
 
 
-def _is_soft(grey: Sequence[StoredMask]) -> bool:
-    highest: int | None = None
-    for one in grey:
-        high = int(one.values.max())
-        if high == 0:
-            continue
-        if highest not in {None, high} or bool(((one.values != 0) & (one.values != high)).any()):
-            return True
-        highest = high
-    return False
+def _is_soft(grey: Sequence[StoredMask], among_soft: Callable[[], bool]) -> bool:
+    """Whether the grey values of a clip are probabilities.
 
-
-def _refuse_indices(grey: Sequence[StoredMask]) -> None:
-    largest = max(int(one.values.max()) / np.iinfo(one.values.dtype).max for one in grey)
-    if largest < _SOFT_LEAST:
+    Raises:
+        InputError: Nobody can tell what they are.
+    """
+    highest = max(int(one.values.max()) for one in grey)
+    if all(_is_black_and(highest, one) for one in grey) and highest in {0, _white(grey[0])}:
+        return False
+    if highest > 1 and min(int(one.values.min()) for one in grey) == highest:
         raise InputError(
-            f"the grey values reach {largest:.1%} of white and look like object indices",
+            f"every pixel has the grey value {highest}, which is neither black nor white",
+            expected="black and white, or soft values from black to white",
+            hint="a mask is 0 and 255",
+            path=grey[0].path,
+        )
+    if max(int(one.values.max()) / _white(one) for one in grey) >= _SOFT_LEAST or among_soft():
+        return True
+    if highest > 1:
+        raise InputError(
+            f"the grey values reach {highest} of {_white(grey[0]):,} and look like object indices",
             expected="black and white, a palette picture, or soft values up to white",
             hint="one object is asked for at a time: write its mask in white; scale soft values to 0..255",
             path=grey[0].path,
         )
+    return False
+
+
+def _is_black_and(value: int, one: StoredMask) -> bool:
+    return bool(((one.values == 0) | (one.values == value)).all())
+
+
+def _white(one: StoredMask) -> int:
+    return int(np.iinfo(one.values.dtype).max)
 
 
 def _mask(one: StoredMask, *, soft_grey: bool) -> NDArray[np.bool_]:
@@ -147,5 +203,5 @@ def _mask(one: StoredMask, *, soft_grey: bool) -> NDArray[np.bool_]:
     if one.kind == "soft":
         return np.asarray(one.values >= THRESHOLD)
     if soft_grey:
-        return np.asarray(one.values > np.iinfo(one.values.dtype).max // 2)
+        return np.asarray(one.values > _white(one) // 2)
     return np.asarray(one.values != 0)
