@@ -126,6 +126,23 @@ def test_wide_letters_and_what_would_move_the_cursor() -> None:
     assert piece.rows[1][1] == ("\ufffd[2J\ufffdgone back",)
 
 
+def test_titles_notes_and_talk_control_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = Table(title="a\x1b[31m", header=("b",), rows=(("c\u202e",),), note="d\x1b]0;e\x07")
+    told = printed(table, 80, monkeypatch)
+    assert not set("\x1b\x07\u202e") & set(told)
+    capsys.readouterr()
+    show.say("ev\x1b[2Jil\nnext")
+    assert capsys.readouterr().err == "ev\ufffd[2Jil\nnext\n"
+
+
+def test_a_narrow_table_without_rows_names_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = printed(Table(title="t", header=("a" * 30, "b" * 30), rows=()), 40, monkeypatch)
+    assert "a" * 30 in told
+    assert "b" * 30 in told
+
+
 def test_tables_without_rows_or_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "nothing" in printed(Table(title="nothing", header=("a", "b"), rows=()), 80, monkeypatch)
     assert "empty" in printed(Table(title="empty", header=(), rows=()), 80, monkeypatch)

@@ -73,6 +73,31 @@ def test_wrong_usage_is_exit_2_and_says_what_there_is(
     assert said in ran.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("mqa", "--count", "3"), "--count changes nothing here"),
+        (("mqa", "--assets", "."), "--assets changes nothing here"),
+        (("r2", "--task", "ris", "--count", "3"), "generated scenes"),
+        (("r2", "--task", "vos", "--texts", "t.csv"), "asked by sentences"),
+        (("r2", "--task", "avs", "--texts", "t.csv"), "asked by sentences"),
+        (("r2", "--task", "vos", "--perturb", "none", "--severity", "low"), "--severity changes nothing here"),
+        (("r2", "--task", "vos", "--perturb", "none", "--part", "first"), "--part changes nothing here"),
+        (("r2", "--task", "ris", "--split", "nosuch"), "no split 'nosuch'"),
+        (("r2", "--task", "ris", "--data", "/nowhere/at/all"), "no such file"),
+    ],
+)
+def test_what_would_change_nothing_is_said_before_anything_is_written(
+    benchmark: Path, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    data = () if "--data" in arguments else ("--data", benchmark)
+    model = ("--model", "baseline.centre_box") if arguments[0] == "r2" else ()
+    ran = auscult("run", *arguments, *data, *model, "--out", tmp_path / "out", "--quiet")
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_public_function_is_the_command(benchmark: Path, tmp_path: Path) -> None:
     done = package.run("mqa", data=benchmark, judges="cues", out=str(tmp_path / "out"), workers=0)
     assert done.summary.ok == 4

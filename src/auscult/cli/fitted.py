@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from rich.cells import cell_len, chop_cells
 
+from auscult.cli.terminal import clean
 from auscult.report.tables import Table
 
 Lines: TypeAlias = tuple[str, ...]
@@ -34,8 +35,6 @@ _FIGURE: Final = re.compile(r"[<>+\-–]?\s?\d|above \d|n/a|–|[<>] ")
 _TOKEN: Final = re.compile(r"[+\-]?\d[\d.,]* \[[^\]]*\](?: \*)?\S*|\S+")
 _KEYS: Final = 3
 """At most so many columns are repeated in every part of a table."""
-
-_CONTROL: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�") | {9: " "}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ def pieces(table: Table, width: int) -> tuple[Piece, ...]:
         One or several, each of all rows; none where not even the columns that name a row and one more fit.
     """
     columns = [[header, *(row[at] for row in table.rows)] for at, header in enumerate(table.header)]
-    columns = [[_clean(text) for text in column] for column in columns]
+    columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]
     gap = next((one for one in GAPS if sum(least) + _room(len(least), one) <= width), GAPS[-1])
     found = []
@@ -83,14 +82,14 @@ def pieces(table: Table, width: int) -> tuple[Piece, ...]:
 
 
 def blocks(table: Table, width: int) -> list[Lines]:
-    """Every row as lines of ``column: value``, for a terminal that is too narrow for a table."""
+    """Every row as lines of ``column: value``, for a narrow terminal; without rows, the columns."""
     room = max(1, width)
     found = []
-    for row in table.rows:
+    for row in table.rows or (("",) * len(table.header),):
         lines: list[str] = []
         for number, (name, text) in enumerate(zip(table.header, row, strict=True)):
             before = "" if number == 0 else "  "
-            told = wrapped_at(_clean(f"{name}: {text}" if name else text), max(1, room - len(before)))
+            told = wrapped_at(clean(f"{name}: {text}" if name else text), max(1, room - len(before)))
             lines += [f"{before}{line}" for line in told]
         found.append(tuple(lines))
     return found
@@ -195,8 +194,3 @@ def _widened(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
         widths[at] += more
         left -= more
     return widths
-
-
-def _clean(text: str) -> str:
-    """Text without what would move a terminal's cursor or change its colours."""
-    return text.translate(_CONTROL)

@@ -13,6 +13,7 @@ from typing import NoReturn
 import typer
 
 from auscult.cli import act, audit, compare, demo, make, records, registered, run, stress, train
+from auscult.cli.terminal import clean
 from auscult.errors import AuscultError
 from auscult.version import VERSION
 
@@ -67,7 +68,7 @@ def main() -> None:
         try:
             app()
         except AuscultError as error:
-            print(f"auscult: {error}", file=sys.stderr)
+            print(clean(f"auscult: {error}"), file=sys.stderr)
             sys.exit(2)
         except SystemExit as stop:
             if stop.code == INTERRUPTED:  # what typer makes of Ctrl-C, without a word

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from auscult.cli.terminal import clean
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -99,17 +101,18 @@ def tables(shown: Sequence[Table]) -> None:
 
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
     for table in shown:
+        title = clean(table.title)
         found = pieces(table, console.width)
         for place, piece in enumerate(found, start=1):
             part = f" ({place} of {len(found)})" if len(found) > 1 else ""
-            console.print(Text(f"{table.title}{part}", style="italic"))
+            console.print(Text(f"{title}{part}", style="italic"))
             console.print(_grid(piece))
         if not found:
-            console.print(Text(f"{table.title}\n", style="italic"))
+            console.print(Text(f"{title}\n", style="italic"))
             for block in blocks(table, console.width):
                 console.print(Text("\n".join((*block, ""))))
         if table.note:
-            console.print(Text(table.note, style="dim"))
+            console.print(Text(clean(table.note), style="dim"))
 
 
 def _grid(piece: Piece) -> Any:
@@ -132,7 +135,7 @@ def as_json(value: Any) -> None:
 
 def say(text: str) -> None:
     """Talk to the person: stderr."""
-    print(text, file=sys.stderr)
+    print(clean(text), file=sys.stderr)
 
 
 def _errors_of(record: Path) -> list[Path]:

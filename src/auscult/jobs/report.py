@@ -7,8 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.errors import RecordError
+from auscult.errors import InputError, RecordError
 from auscult.jobs.finish import finish_run
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
 from auscult.record.files import Files
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.lines import load
@@ -21,7 +23,7 @@ from auscult.report.suite_store import REPORT
 
 _SUITES: Final = "run "
 _SUMMARY: Final = "summary.json"
-_MAX_SUMMARY_BYTES: Final = 64 << 20
+_MOST: Final = Limits(max_bytes=64 << 20)
 _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again"
 
 
@@ -92,11 +94,11 @@ def summary_of(folder: Path) -> Mapping[str, Any]:
     """
     path = folder / _SUMMARY
     try:
-        with path.open("rb") as file:
-            content = load(file.read(_MAX_SUMMARY_BYTES))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise RecordError(f"the summary cannot be read: {reason}", path=path, hint=_AGAIN) from error
+        content = load(read_bytes(path, limits=_MOST))
+    except InputError as error:
+        raise RecordError(f"the summary cannot be read: {error.message}", path=path, hint=_AGAIN) from error
+    except ValueError as error:
+        raise RecordError(f"the summary cannot be read: {error}", path=path, hint=_AGAIN) from error
     if not isinstance(content, dict):
         raise RecordError("the summary is no JSON object", path=path, hint=_AGAIN)
     return content

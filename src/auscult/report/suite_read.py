@@ -28,7 +28,7 @@ MAX_BYTES: Final = 256 << 20
 
 _MOST_LOST: Final = 20
 _MOST_ENTRIES: Final = 10_000
-_CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160)), " ")
+_CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
 _JPEG: Final = b"\xff\xd8\xff"
 _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again and writes its page"
 

@@ -202,6 +202,31 @@ def refuse_options(given: frozenset[str], foreign: frozenset[str], *, suite: str
         )
 
 
+def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
+    """Refuse options that were spelled out and would change nothing, and a source that is not there.
+
+    Nothing has been written by then.
+
+    Args:
+        options: What the suite is run on and how.
+        idle: Options of the suite that change nothing with the others, and of what they are.
+
+    Raises:
+        UsageError: There is one, or ``data`` is no file or folder.
+    """
+    scenes = {} if options.data == SCENES else dict.fromkeys(("count", "assets"), "generated scenes: --data scenes")
+    for name, what in {**scenes, **idle}.items():
+        if name in options.given:
+            raise UsageError(f"--{name} changes nothing here", expected=f"it with {what}", hint="leave it out")
+    if isinstance(options.data, Path) and not options.data.exists():
+        raise UsageError(
+            "there is no such file or folder",
+            path=options.data,
+            expected="a source with true masks, or the word scenes",
+            hint="see `auscult run --help`",
+        )
+
+
 def data_of(data: Path | str) -> Path | str:
     """What ``data`` means: the word ``scenes``, or a path; a folder of that name goes before the word."""
     return SCENES if str(data) == SCENES and not Path(SCENES).exists() else Path(data)

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from auscult.cases.datasets.refavs_scenes import FILE as SCENES_FILE
+from auscult.cases.scenes.facts import facts_from_json
+from auscult.cases.walk import is_file
+from auscult.errors import InputError, RecordError
 from auscult.jobs.progress import Progress
+from auscult.language.forms import read
+from auscult.language.proof import Proof
+from auscult.record.lines import read_lines
 from auscult.suites.registered import SuiteOptions
 
 SCENE_FOLDER = "scenes"
@@ -32,3 +42,48 @@ def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
         progress,
     )
     return folder
+
+
+def unshown(folder: Path, *, still: bool) -> frozenset[str]:
+    """Which sentences of generated scenes nobody can follow who is not given what they speak of.
+
+    Proven from a sentence's logical form and the scene's facts: without the sound, and of one frame without the
+    motions, it may mean another thing than the one it names.
+
+    Args:
+        folder: Holds ``scenes.jsonl``; any other folder has no such sentence.
+        still: Whether one frame is shown, in which nothing moves.
+
+    Returns:
+        Ids of the expressions. A line that cannot be read leaves out none.
+    """
+    found: set[str] = set()
+    for row in _rows(folder / SCENES_FILE):
+        try:
+            found.update(_unshown(row, still=still))
+        except InputError:
+            continue
+    return frozenset(found)
+
+
+def _rows(file: Path) -> Iterator[Mapping[str, Any]]:
+    """The lines of a file of anyone's, up to one that is none."""
+    try:
+        yield from read_lines(file) if is_file(file) else ()
+    except RecordError:
+        return
+
+
+def _unshown(row: Mapping[str, Any], *, still: bool) -> Iterator[str]:
+    told, expressions = row.get("facts"), row.get("expressions")
+    if not isinstance(told, Mapping) or not isinstance(expressions, list):
+        return
+    facts = facts_from_json(told)
+    if still:
+        facts = replace(facts, things=tuple(replace(thing, motion=None) for thing in facts.things))
+    proof = Proof(facts, frozenset({"sight"}))
+    for one in expressions:
+        if isinstance(one, Mapping) and isinstance(one.get("target"), str):
+            form = read(one.get("form"))
+            if proof.possible(form) != {one["target"]}:
+                yield str(one.get("uid"))

@@ -170,6 +170,11 @@ def test_bad_input_is_named(levels, options, message):
         crossing(1.0, levels, **options)
 
 
+@pytest.mark.parametrize("ends", [(0.3, 0.9), (0.6, 1.7), (0.7, 2.9)], ids=str)
+def test_a_crossing_at_the_strongest_strength_is_not_above_it(ends):
+    assert crossing(1.0, {ends[0]: 0.9, ends[1]: 0.5}).value == ends[1]
+
+
 @pytest.mark.slow
 def test_intervals_of_breaking_points_hold_what_they_promise():
     inside = 0

@@ -302,3 +302,18 @@ def test_scenes_from_nothing_to_tables(tmp_path: Path) -> None:
     again = run(released, tmp_path / "again")
     for name in ("image_seen_rmse", "video_seen_f2_m", "image_ablation_f2_a"):
         assert again.tables[name].rows[0] == done.tables[name].rows[0], name  # the same benchmark, read as released
+
+
+@pytest.mark.slow
+def test_what_an_earlier_command_wrote_and_this_one_does_not_goes(tmp_path: Path) -> None:
+    data, out = made(tmp_path / "in"), tmp_path / "out"
+    run(data, out)
+    stale = [out / name for name in ("tables/image_old.csv", "figures/old.svg", "pictures/old.jpg")]
+    for path in stale:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("of an earlier command")
+    with (out / ".written").open("a") as notes:
+        notes.writelines(json.dumps({"name": path.relative_to(out).as_posix()}) + "\n" for path in stale)
+    before = tree(out).keys() - {path.relative_to(out).as_posix() for path in stale}
+    run(data, out)
+    assert tree(out).keys() == before

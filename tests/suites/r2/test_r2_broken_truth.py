@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from auscult.errors import InputError
 from auscult.media.masks import write_labels, write_mask
 from auscult.suites.r2.cases import CaseList, cases_of, truths_of
 from auscult.suites.r2.tasks import task_rules
+from auscult.types import Query
 
 
 def cut(path: Path) -> bytes:
@@ -48,6 +50,16 @@ def test_a_later_mask_costs_its_frame(tmp_path: Path, spoil: Callable[[Path], ob
     truths = truths_of(case)
     assert [mask is None for mask in truths.masks] == [False, False, True, False, False]
     assert all(error.path and error.path.endswith("00002.png") for error in truths.errors.values())
+
+
+@pytest.mark.parametrize("spoil", [cut, empty, other_size], ids=["cut", "empty", "size"])
+def test_a_picture_of_a_clip_is_one_that_has_a_truth(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    clip(tmp_path / "data/one", 5)
+    spoil(tmp_path / "data/one/masks/00002.png")
+    found = list_instances(tmp_path / "data")
+    instances = [replace(one, query=Query(text="the block")) for one in found.instances]
+    (case,) = cases_of(instances, task_rules("ris"), scored="all", unopened=found.unopened).cases
+    assert case.frames[0].stem == "00001"
 
 
 @pytest.mark.parametrize("spoil", [cut, empty, other_size], ids=["cut", "empty", "size"])

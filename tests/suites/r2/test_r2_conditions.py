@@ -217,6 +217,9 @@ def test_sources_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(NothingToDo, match="no case of audio-visual segmentation") as told:
         asked(photographs(tmp_path / "photographs"), tmp_path / "o2", "avs", f"{file}:colour")
     assert "the clip has no sound" in told.value.hint
-    with pytest.raises(NothingToDo):
+    with pytest.raises(UsageError, match="no split 'train'") as wrong:
         asked(sounding(tmp_path / "sounding"), tmp_path / "o3", "avs", f"{file}:colour", splits=["train"])
+    assert wrong.value.expected == "one of: test"
+    assert not (tmp_path / "o").exists()
+    assert not (tmp_path / "o3").exists()
     assert SCENES == "scenes"

@@ -26,7 +26,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, Path]:
     file = model_file(home)
     models = [f"{file}:{name}" for name in ("colour", "picky")]
     data = clips(home / "data", one=5, two=6, three=7)
-    made = asked(data, home / "out", "vos", *models, mixes=("mix", "picture"), kinds=("fog",))
+    made = asked(data, home / "out", "vos", *models, mixes=("mix", "guidance"), kinds=("fog",))
     shutil.rmtree(data)
     return made, file
 
@@ -84,7 +84,7 @@ def test_an_unfinished_run_is_scored_as_far_as_it_is(copy: Path) -> None:
     again = score_r2(copy)
     assert len(again.remarks) == 1
     general = next(table for name, table in again.tables.items() if name.startswith("general_mix"))
-    assert {row[0] for row in general.rows} == {colour}
+    assert {row[0] for row in general.rows if "n/a" not in row} == {colour}
     assert "finished" not in read_manifest(copy)
 
 

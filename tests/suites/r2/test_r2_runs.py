@@ -225,7 +225,7 @@ def test_what_a_worker_process_does_is_the_same(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path) -> None:
     data, file, out = clips(tmp_path / "data", one=5), model_file(tmp_path), tmp_path / "out"
     words = ["run", "r2", "--task", "vos", "--data", data, "--out", out, "--workers", "1", "--quiet"]
-    words += ["--severity", "low", "--perturb", "none"]
+    words += ["--perturb", "none"]
     told = auscult(*words, "--model", f"{file}:colour", "--model", f"{file}:picky", "--json")
     assert told.code == 1  # the one clip has five frames
     assert json.loads(told.out)["failed"] == 1
@@ -253,6 +253,12 @@ def test_scenes_are_made_for_a_run(tmp_path: Path, task: str) -> None:
     assert len({row["clip"] for row in cases}) == 2
     assert all((row["text"] is not None) == (task in {"ris", "rvos"}) for row in cases)
     assert {row["frames"] for row in cases} == {1} if task == "ris" else min(row["frames"] for row in cases) > 2
+    left_out = [note for note in json.loads((made.out / "page.json").read_text())["notes"] if "left out: only" in note]
+    assert len(left_out) == (task in {"ris", "rvos"})
+    needs = {
+        one["uid"]: one["needs"] for row in rows(made.out / "scenes", "scenes.jsonl") for one in row["expressions"]
+    }
+    assert task not in {"ris", "rvos"} or all(needs[row["id"]] == ["sight"] for row in cases)
     size = (made.out / "predictions.jsonl").stat().st_size
     again = run("r2", data="scenes", out=tmp_path / "out", task=task, models=models, levels=["low"], count=2, workers=2)
     assert again.summary == made.summary

@@ -136,10 +136,17 @@ def test_rows_of_an_earlier_version_stay() -> None:
     assert once([old], []) == [old]
 
 
+def test_what_is_said_again_and_again_counts_once() -> None:
+    block = {"model": "flow", "conditions": ["a"] * 1000, "cases": ["b"] * 1000}
+    assert questions_of({"questions": [block] * 40}) == [("flow", "a", "b")]
+    many = [{"model": f"m{at}", "conditions": list(range(900)), "cases": list(range(900))} for at in range(3)]
+    assert len(questions_of({"questions": many})) == 810_000
+
+
 @pytest.mark.parametrize(
     "blocks",
     [
-        [{"model": "flow", "conditions": ["a"] * 2000, "cases": ["b"] * 2000}],
+        [{"model": "flow", "conditions": list(range(2000)), "cases": list(range(2000))}],
         3,
         [3],
         [{"model": 1}],
@@ -195,11 +202,12 @@ def test_again_and_another_model_and_mended(tmp_path: Path) -> None:
     assert made.summary.failed == len(questions_of(row)) == 8
     (data / "bad/frames/00002.png").write_bytes(whole)
     made = asked(data, out, "vos", f"{file}:nothing")
-    (row,) = rows(out, "errors.jsonl")
-    assert {place[0] for place in questions_of(row)} == {"mine.colour"}
-    assert made.summary.failed == len(questions_of(row)) == 2
-    assert asked(data, out, "vos", f"{file}:colour").summary.failed == 0
-    assert rows(out, "errors.jsonl") == []
+    assert (made.summary.failed, rows(out, "errors.jsonl")) == (0, []), "of the mended frame colour was never asked"
+    (told,) = made.remarks
+    assert told.startswith("mine.colour: 2 questions of an earlier command about bad#1 were never asked")
+    assert told.endswith("repeat it: --perturb mix --severity low.")
+    made = asked(data, out, "vos", f"{file}:colour")
+    assert (made.summary.failed, made.remarks) == (0, ())
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from r2_records import case, conditions, record
 
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
+from auscult.suites.r2.compare_page import write_comparison
 from auscult.suites.registered import run
 from small_inputs import auscult
 
@@ -68,6 +69,24 @@ def test_a_folder_with_tables_figures_and_a_page(records: tuple[Path, Path], tmp
     assert "/somewhere" not in page
     anchors = re.findall(r'id="([\w-]+)"', page)
     assert len(set(anchors)) == len(anchors)
+
+
+def test_a_page_over_two_data_sets_and_the_same_page_from_the_record(tmp_path: Path) -> None:
+    others = tuple(case(f"w{clip}/0", content="other") for clip in range(4))
+    elsewhere = {
+        name: dict(zip([one.id for one in others], row.values(), strict=True)) for name, row in told(2).items()
+    }
+    folders = [
+        record(tmp_path / "one", {"flow": told(1), "other": told(3)}, cases=CASES),
+        record(tmp_path / "two", {"flow": elsewhere, "other": elsewhere}, cases=others),
+    ]
+    out = tmp_path / "out"
+    ran = auscult("compare", *folders, "--out", out)
+    assert ran.code == 0, ran.err
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == len(list((out / "figures").glob("*.svg"))) > 10
+    assert auscult("report", out).code == 0
+    assert (out / "report.html").read_text(encoding="utf-8") == page
 
 
 def test_the_same_command_again_writes_the_same_and_another_is_refused(tmp_path: Path) -> None:
@@ -155,3 +174,17 @@ def _cells(folder: Path) -> list[dict[str, object]]:
 
 def _place(row: dict[str, object]) -> tuple[object, ...]:
     return tuple(row[key] for key in ("measure", "model", "metric", "group", "level", "part", "split"))
+
+
+def test_what_an_earlier_comparison_wrote_and_this_one_does_not_goes(
+    records: tuple[Path, Path], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    write_comparison(records, out)
+    written = set(out.rglob("*"))
+    stale = out / "tables/sets.csv"
+    stale.write_text("of an earlier command")
+    with (out / ".written").open("a") as notes:
+        notes.write(json.dumps({"name": "tables/sets.csv"}) + "\n")
+    write_comparison(records, out)
+    assert set(out.rglob("*")) == written

@@ -158,7 +158,8 @@ def _crossings(curves: Floats, strengths: Floats, lost: float) -> Floats:
     above, below = curves[rows, after - 1], curves[rows, after]
     fall = above - below
     share = np.divide(above - left, fall, out=np.zeros_like(fall), where=fall > 0)
-    found = strengths[after - 1] + share * (strengths[after] - strengths[after - 1])
+    reached = strengths[after - 1] + share * (strengths[after] - strengths[after - 1])
+    found = np.minimum(reached, strengths[after])  # .3 + (.9 - .3) is above .9
     found[~broken.any(axis=1)] = np.inf
     found[~(clean > 0)] = np.nan
     return np.asarray(found, dtype=np.float64)

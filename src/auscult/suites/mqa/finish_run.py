@@ -13,6 +13,7 @@ from auscult.report.facts import facts_of
 from auscult.report.suite import Example, Section, SuitePage
 from auscult.report.suite_store import write_charts, write_page, write_tables
 from auscult.report.tables import Table
+from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.basis import Basis, write_basis
 from auscult.suites.mqa.charts import figures_of
@@ -76,8 +77,10 @@ def write_results(run: RunFolder, outcome: Outcome, *, items: Mapping[str, Item]
     examples = draw_examples(run, chosen, Shown(items=items, judges=outcome.judges))
     cases = _cases(judge, examples)
     page = _page(run, outcome, results, tables=tables, cases=cases, unlisted=unlisted)
-    write_charts(run, ((one.name, one.drawing) for section in page.sections for one in section.figures))
+    charts = [(one.name, one.drawing) for section in page.sections for one in section.figures]
+    write_charts(run, charts)
     write_page(run, page, tables)
+    remove_stale(run, written_files(tables, (name for name, _ in charts), examples))
     run.finish()
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown)
 

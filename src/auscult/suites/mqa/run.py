@@ -50,7 +50,7 @@ from auscult.suites.mqa.finish_run import Outcome, write_results
 from auscult.suites.mqa.judged import FILE, line_of, root_of
 from auscult.suites.mqa.parts import splits_digest
 from auscult.suites.mqa.rows import PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
-from auscult.suites.registered import SuiteOptions, SuiteRun
+from auscult.suites.registered import SuiteOptions, SuiteRun, refuse_idle
 from auscult.types import ACTIONS, DEFECTS, Item
 
 COMMAND = "run mqa"
@@ -90,6 +90,7 @@ def run_mqa(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun
     """
     listener = progress or Silent()
     judges = _judges(options)
+    refuse_idle(options, {})
     policy = load_policy(options.policy)
     manifest = _manifest(options, judges, policy)
     with open_run(

@@ -28,6 +28,8 @@ from auscult.suites.r2.inputs import InputOrder, InputWriter, order_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.tasks import TaskRules
 from auscult.suites.r2.telling import failed_row
+from auscult.suites.r2.vain import FILE as VAIN
+from auscult.suites.r2.vain import vain_row
 from auscult.work.pool import Task, run_tasks
 
 
@@ -58,6 +60,7 @@ class Bench:
         progress: Who listens.
         failed: What got no answer now, or one that could not be scored.
         unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
+        vain: Keys of the questions that were asked in vain, by whichever command.
     """
 
     run: RunFolder
@@ -69,6 +72,7 @@ class Bench:
     progress: Progress
     failed: list[Place] = field(default_factory=list)
     unloaded: dict[str, AuscultError] = field(default_factory=dict)
+    vain: set[str] = field(default_factory=set)
 
     def ask(self, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> None:
         """Ask every model what is not stored yet."""
@@ -91,9 +95,12 @@ class Bench:
             except AuscultError as error:  # this model cannot be loaded: the others go on
                 told = ErrorRecord.of(error, job.STAGE)
                 self.errors.keep([error_to_json(None, replace(told, error=f"{model.name}: {told.error}"))])
-                self.failed += [(model.name, one.condition, one.id) for one in requests if one.key not in replied]
+                left = {one.key: (model.name, one.condition, one.id) for one in requests if one.key not in replied}
+                self.failed += left.values()
                 if not replied:
                     self.unloaded[model.name] = error
+                else:
+                    self._in_vain(left)
             if model.kind == "predictions":
                 self._unasked(model, conditions)
 
@@ -129,6 +136,7 @@ class Bench:
             if isinstance(result.outcome, Failed):
                 self.failed.append(places[result.key])
                 self.errors.keep([failed_row(places[result.key], result.outcome.error, stage="score")])
+                self._in_vain({result.key: places[result.key]})
             else:
                 self.run.append_many(scoring.FILE, result.outcome)
             self.progress.step()
@@ -201,6 +209,12 @@ class Bench:
         self.failed.append(place)
         told = replace(error, path=error.path or str(request.source))
         self.errors.keep([failed_row(place, told, stage=job.STAGE)])
+        self._in_vain({request.key: place})  # last: what counts as failed has a row that says why
+
+    def _in_vain(self, places: Mapping[str, Place]) -> None:
+        new = {key: place for key, place in places.items() if key not in self.vain}
+        self.vain.update(new)
+        self.run.append_many(VAIN, [vain_row(key, place) for key, place in new.items()])
 
 
 def _no_frames() -> Clip:

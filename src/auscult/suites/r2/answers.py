@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from auscult.report.tables import Table
 
@@ -90,14 +91,24 @@ def _median(times: Sequence[tuple[float, float, float]], place: int) -> float | 
     return median(one[place] for one in times) if times else None
 
 
-def answers_table(answers: Mapping[str, Answers]) -> Table:
-    """What became of the questions."""
+def answers_table(
+    answers: Mapping[str, Answers], waiting: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({})
+) -> Table:
+    """What became of the questions.
+
+    Args:
+        answers: Model to its answers.
+        waiting: (model, condition) to the cases that are yet to be asked.
+    """
+    left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
+    more = any(left.values())
     rows = [
         (
             model,
             f"{one.asked:,}",
             f"{one.answered:,}",
             f"{one.failed:,}",
+            *((f"{left[model]:,}",) if more else ()),
             f"{one.frames:,}",
             _ms(one.model_ms),
             _ms(one.preparing_ms),
@@ -108,11 +119,14 @@ def answers_table(answers: Mapping[str, Answers]) -> Table:
     ]
     return Table(
         title="What became of the questions",
-        header=("model", "asked", "answered", "failed", "frames", "model ms", "input ms", "ours ms", "peak MB"),
+        header=("model", "asked", "answered", "failed", *(("not yet asked",) if more else ()), *_OF_TIME),
         rows=tuple(rows),
         note="A question is a case under a condition; a failed one is in no mean. Times are medians per frame on this "
         "machine: the model alone, reading and perturbing its input, and what adapter and storing add.",
     )
+
+
+_OF_TIME: Final = ("frames", "model ms", "input ms", "ours ms", "peak MB")
 
 
 def _ms(value: float | None) -> str:

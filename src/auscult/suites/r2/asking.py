@@ -13,7 +13,8 @@ from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import load
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import CLEAN, Condition
+from auscult.suites.r2.conditions import CLEAN, Condition, told_once
+from auscult.suites.r2.vain import vain_keys
 
 FILE = "asked.json"
 
@@ -29,14 +30,17 @@ class Asked:
         models: Model to revision, those asked for now first.
         conditions: ``clean`` first, then in the order in which they were first asked for.
         sources: Model to where it was found, so that another of the same name gets another.
-        asked_of: Model to the names of the conditions that it was asked under; a record of an earlier version does not
-            tell it of every model.
+        asked_of: Model to the names of the conditions that it was asked under, or was to be; a record of an earlier
+            version does not tell it of every model.
+        vain: Keys of the questions that were asked in vain; None in a record of an earlier version, which tells none:
+            then every one without an answer was.
     """
 
     models: Mapping[str, str]
     conditions: tuple[Condition, ...]
     sources: Mapping[str, str] = field(default_factory=dict)
     asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    vain: frozenset[str] | None = None
 
     def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, Place]:
         """The key of every answer that is valid, to (model, condition, case)."""
@@ -47,10 +51,21 @@ class Asked:
         }
 
     def without(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[Place]:
-        """What was asked and has nothing under its key, whichever command asked it."""
+        """What was asked in vain and has nothing under its key, whichever command asked it."""
+        for key, place in self._lacking(places, answered):
+            if self.vain is None or key in self.vain:
+                yield place
+
+    def waiting(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[Place]:
+        """What was to be asked and never was: a command was stopped, or the data are others than then."""
+        for key, place in self._lacking(places, answered):
+            if self.vain is not None and key not in self.vain:
+                yield place
+
+    def _lacking(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[tuple[str, Place]]:
         for key, place in places.items():
             if key not in answered and place[1] in self.asked_of.get(place[0], ()):
-                yield place
+                yield key, place
 
     def told(self) -> Callable[[str], tuple[str, str] | None]:
         """What says of an error's text which model and condition it is about."""
@@ -88,7 +103,7 @@ def told_apart(run: RunFolder, models: Sequence[ModelSpec]) -> tuple[ModelSpec, 
     found: list[ModelSpec] = []
     for one in models:
         taken = {other.name for other in found}
-        alike = [name for name in before.models if _base(name) == one.name and name not in taken]
+        alike = [name for name in before.models if base_name(name) == one.name and name not in taken]
         same = [name for name in alike if before.sources.get(name, _source(one)) == _source(one)]
         same += [name for name in alike if before.models[name] == one.revision]
         free = (name for name in _numbered(one.name) if name not in taken and name not in before.models)
@@ -100,7 +115,8 @@ def _source(model: ModelSpec) -> str:
     return "|".join((model.kind, model.target, model.function, str(model.weights or "")))
 
 
-def _base(name: str) -> str:
+def base_name(name: str) -> str:
+    """A model's name without the number that told it from another of its name, as in ``name~2``."""
     base, mark, number = name.rpartition("~")
     return base if mark and number.isdigit() else name
 
@@ -128,25 +144,39 @@ def with_earlier(
     before = earlier(run)
     listed = {one.name: one.revision for one in (*models, *floor)}
     listed.update({name: revision for name, revision in before.models.items() if name not in listed})
-    known = {one.name: one for one in (*conditions, *before.conditions)}
+    known = {one.name: one for one in told_once((*conditions, *before.conditions))}
     order = dict.fromkeys([one.name for one in before.conditions] + [one.name for one in conditions])
     mine = {name: told for name, told in before.asked_of.items() if before.models.get(name) == listed.get(name)}
-    for name, told in asked_now(models, conditions, floor=floor).items():
+    for name, told in asked_now(models, conditions, before=before, floor=floor).items():
         mine[name] = tuple(dict.fromkeys((*mine.get(name, ()), *told)))
     return Asked(
         models=listed,
-        conditions=tuple(known[name] for name in order),
+        conditions=tuple(known[name] for name in order if name in known),
         sources={**before.sources, **{one.name: _source(one) for one in (*models, *floor)}},
         asked_of=mine,
+        vain=before.vain,
     )
 
 
 def asked_now(
-    models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
+    models: Sequence[ModelSpec], conditions: Sequence[Condition], *, before: Asked, floor: Sequence[ModelSpec] = ()
 ) -> dict[str, tuple[str, ...]]:
     """Model to the names of the conditions that a command asks it under."""
-    every = tuple(one.name for one in conditions)
-    return {**{one.name: (CLEAN,) for one in floor}, **{one.name: every for one in models}}
+    found = {one.name: (CLEAN,) for one in floor}
+    return found | {one.name: tuple(each.name for each in under(one, conditions, before)) for one in models}
+
+
+def under(model: ModelSpec, conditions: Sequence[Condition], before: Asked) -> tuple[Condition, ...]:
+    """The conditions that a model is asked under by a command.
+
+    Those asked for; of a folder of predictions also all that it was asked under before. Its revision is that of the
+    whole folder, which changes with every file that is added, and to read it again costs little.
+    """
+    if model.kind != "predictions":
+        return tuple(conditions)
+    again = before.asked_of.get(model.name, ())
+    known = {one.name: one for one in (*conditions, *(one for one in before.conditions if one.name in again))}
+    return tuple(known.values())
 
 
 def note(run: RunFolder, asked: Asked) -> None:
@@ -199,13 +229,19 @@ def earlier(run: RunFolder) -> Asked:
     """
     path = run.path / FILE
     if not path.is_file():
-        return Asked(models={}, conditions=())
+        return Asked(models={}, conditions=(), vain=vain_keys(run.path))
     try:
         content: Any = load(path.read_bytes())
         models = {str(name): str(revision) for name, revision in content["models"].items()}
         sources = {str(name): str(source) for name, source in content.get("sources", {}).items()}
         conditions = tuple(Condition(**one) for one in content["conditions"])
-        return Asked(models=models, conditions=conditions, sources=sources, asked_of=asked_of(content))
+        return Asked(
+            models=models,
+            conditions=told_once(conditions),
+            sources=sources,
+            asked_of=asked_of(content),
+            vain=vain_keys(run.path),
+        )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RecordError(
             f"the list of what was asked is damaged: {error}", hint="use --overwrite to begin anew", path=path

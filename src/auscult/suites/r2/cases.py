@@ -272,10 +272,14 @@ def _middle(one: Instance) -> int:
     if len(one.moments) == 1:
         return 0
     middle = (len(one.moments) - 1) / 2
+    broken: InputError | None = None
     for place in sorted(range(len(one.moments)), key=lambda at: (abs(at - middle), at)):
-        if _shows(one.moments[place].target, one.moments[place].frame):
-            return place
-    raise InputError("the object is in no frame that has a true mask", path=one.source)
+        try:
+            if _shows(one.moments[place].target, one.moments[place].frame):
+                return place
+        except InputError as error:  # one frame of a video is as good as the next
+            broken = broken or error
+    raise broken or InputError("the object is in no frame that has a true mask", path=one.source)
 
 
 def _rate(times_s: Sequence[float | None]) -> float:

@@ -7,9 +7,9 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from auscult.outcome import Scored, Undefined
+from auscult.outcome import Scored, Signature, Undefined
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.measures import Number, number_signature
+from auscult.suites.r2.measures import Number
 
 _KEYS: Final = (
     "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high", "beyond",
@@ -66,3 +66,13 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
         more = {key: row[key] for key in ("beyond", "reason") if row[key]}
         found[name] = {**rounded, "n": row["n"], "signature": row["signature"], **more}
     return found
+
+
+def number_signature(number: Number) -> str:
+    """How a number was made: its scores, then the statistic."""
+    if not isinstance(number.outcome, Scored):
+        return ""
+    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
+    made = dict(number.outcome.signature.fields)
+    made.pop("version", None)
+    return str(Signature.of(**scores, **made))

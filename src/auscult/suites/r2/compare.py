@@ -28,7 +28,9 @@ from auscult.suites.r2.compare_notes import notes_of
 from auscult.suites.r2.compare_reading import R2Record, labels_of, read_record
 from auscult.suites.r2.compare_sets import DataSet, data_sets
 from auscult.suites.r2.figures import Chart, charts_of
+from auscult.suites.r2.grid import questions
 from auscult.suites.r2.measures import Number
+from auscult.suites.r2.relations import strengths_told
 from auscult.suites.r2.results import Results, figures_of, results_of, sections_of
 from auscult.suites.r2.tables import Index, metric_name
 
@@ -87,7 +89,7 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
     own = {key: table for tables, _ in mine for key, table in tables.items()}
     last = told.records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
-    counts = [told.questions(one.grid) for one in sets]
+    counts = [questions(one.grid) for one in sets]
     asked, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
     return R2Comparison(
         sets=sets,
@@ -157,7 +159,10 @@ def _joint(
         ranks = charts_of(Index(()), correlations={}, ranks=overall.ranks, splits=())
         over = ", over all data sets, each of which counts alike."
         charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
-        tables |= {f"correlation_{room}": told.joined_table(room, one) for room, one in correlations.items()}
+        tables |= {
+            f"correlation_{room}": told.joined_table(room, one, strengths_told([each.view for each in sets], room))
+            for room, one in correlations.items()
+        }
         drawn = [chart for chart in _charts(means, correlations) if chart.name.startswith("correlation")]
         charts += [replace(one, caption=one.caption.replace("all models", told.OVER_ALL, 1)) for one in drawn]
     means_table = told.means_table(means)
@@ -219,5 +224,14 @@ def _sections(found: Mapping[str, Results], joint: _Joint) -> Iterator[Section]:
         if tables or charts:
             yield Section(name=anchor, title=title, lead=lead, figures=figures_of(charts), tables=tables)
     for place, (name, one) in enumerate(found.items() if len(found) > 1 else (), start=1):
+        renamed, charts = _renamed(name, one, alone=False)
+        written = dict(zip(one.tables.values(), renamed.values(), strict=True))
+        files = {old.name: new.name for old, new in zip(one.charts, charts, strict=True)}
         for section in sections_of(one.tables, one.charts):
-            yield replace(section, name=f"data-{place}-{section.name}", title=f"{name}: {section.title}")
+            yield replace(
+                section,
+                name=f"data-{place}-{section.name}",
+                title=f"{name}: {section.title}",
+                tables=tuple(written[table] for table in section.tables),
+                figures=tuple(replace(figure, name=files[figure.name]) for figure in section.figures),
+            )

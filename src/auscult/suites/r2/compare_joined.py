@@ -96,7 +96,7 @@ def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Numb
             group=group,
             level=level,
             part=part,
-            outcome=mean_over(parts, clusters, seed=seed, of=measure),
+            outcome=mean_over(parts, clusters, seed=seed, of=measure, levels=level or _strengths(mine, (group, part))),
             signature=mine[0].grid.signature("", metric),
         )
         for name, mine in series.items()
@@ -116,6 +116,12 @@ def _columns(
         changes = {part.name: list(_changes(part.view, place, metric).values()) for part in sets}
         if any(changes.values()):
             yield ("apc", place[0], "", place[1]), {name: found for name, found in changes.items() if found}
+
+
+def _strengths(sets: Sequence[DataSet], place: tuple[str, str]) -> str:
+    """The strengths that a mean change is over, mildest first."""
+    every = (one for part in sets for model in part.grid.models for one in static_of(part.view, model, place))
+    return ",".join(one.level for one in sorted(dict.fromkeys(every), key=lambda one: one.strength or 0.0))
 
 
 def _levels(view: View, place: tuple[str, str, str], metric: str) -> list[Values]:
@@ -138,7 +144,13 @@ class _Part:
 
 
 def mean_over(
-    parts: Parts, clusters: Mapping[str, Clusters], *, seed: int, of: str = "apc", replicates: int = REPLICATES
+    parts: Parts,
+    clusters: Mapping[str, Clusters],
+    *,
+    seed: int,
+    of: str = "apc",
+    levels: str = "",
+    replicates: int = REPLICATES,
 ) -> Outcome[float]:
     """The mean of the means of every model on every data set.
 
@@ -147,6 +159,7 @@ def mean_over(
         clusters: The cluster of each sample, for each data set.
         seed: Of the draws; every data set draws by itself.
         of: What the values are, for the signature.
+        levels: Under which strengths, likewise.
         replicates: How often to draw.
 
     Returns:
@@ -175,6 +188,7 @@ def mean_over(
     value = math.fsum(means) / len(means)
     fields: dict[str, Any] = {
         "metric": f"mean {of}",
+        **({"levels": levels} if levels else {}),
         "over": f"{len(means)} pairs of model and data set, each alike",
         "data_sets": len(found),
     }

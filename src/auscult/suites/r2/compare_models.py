@@ -26,6 +26,7 @@ from auscult.score.stats.samples import Common, Values, common
 from auscult.score.stats.strata import Stratum, added, interval_over
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
+from auscult.suites.r2.grid import joined_signature
 from auscult.suites.r2.measures import PAPER_LEVELS, Number, Place, View, static_of
 from auscult.suites.r2.relations import Ranks, ranking_table
 from auscult.suites.r2.tables import Index, difference_table, group_name, is_baseline, levels_only, metric_name
@@ -226,7 +227,7 @@ class _Joined:
             metric=self.metric,
             group="",
             outcome=outcome,
-            signature=_signed(signed),
+            signature=joined_signature(signed),
         )
 
 
@@ -246,15 +247,6 @@ def _told(
         return found[:, :1] - found[:, 1:] if pair else found
 
     return interval_over(strata, of, fields=fields)
-
-
-def _signed(many: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """How the scores of several data sets were made; where they differ, each way."""
-    found: dict[str, dict[str, Any]] = {}
-    for one in many:
-        for key, value in one.items():
-            found.setdefault(key, {})[str(value)] = value
-    return {key: next(iter(told.values())) if len(told) == 1 else " and ".join(told) for key, told in found.items()}
 
 
 def overall_tables(found: Overall) -> dict[str, Table]:

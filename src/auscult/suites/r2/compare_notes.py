@@ -11,7 +11,9 @@ from auscult.suites.r2.compare_models import Overall
 from auscult.suites.r2.compare_reading import R2Record
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.relations import unranked
 from auscult.suites.r2.results import Results
+from auscult.suites.r2.telling import waiting_notes
 
 
 def notes_of(
@@ -38,7 +40,10 @@ def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordErro
         yield f"{folder.name} is left out: {error.message}{where}."
     for record in _each(sets):
         if not record.finished:
-            yield f"{record.label} is unfinished: what has no score yet is counted as failed; run it again to go on."
+            lot = "left out" if record.told else "counted as failed"
+            yield f"{record.label} is unfinished: what has no score yet is {lot}; run it again to go on."
+        elif record.grid.waiting:
+            yield from (f"{record.label}: {note}" for note in waiting_notes(record.grid))
     versions = dict.fromkeys(record.version for record in _each(sets))
     if len(versions) > 1:
         yield f"The records were made by different versions of auscult: {', '.join(map(str, versions))}."
@@ -86,8 +91,10 @@ def _of_scores(sets: Sequence[DataSet], found: Mapping[str, Results]) -> Iterato
                 "the record given first are used."
             )
         for model in one.grid.models:
-            if not any(one.grid.asked(model, condition.name) for condition in one.grid.conditions):
+            if not any(one.grid.cell(model, each.name, one.view.metrics[0]).values for each in one.grid.conditions):
                 yield f"{one.name}: {model} has not one score."
+        if len(sets) < 2:
+            yield from unranked(found[one.name].ranks)
         for name in found[one.name].uninformative:
             yield f"{one.name}: {name} does not beat every baseline by an interval: its curve says nothing."
 
@@ -106,10 +113,17 @@ def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
     for one in overall.ranks:
         if isinstance(one.ranking, Undefined):
             yield f"No ranking over all data sets by {one.title}: {one.ranking.reason}."
-    lone = dict.fromkeys(name for one in overall.ranks for name in getattr(one.ranking, "lone", ()))
-    if lone or overall.lone:
-        names = ", ".join(dict.fromkeys((*overall.lone, *lone)))
+    yield from _of_single_clips(overall)
+
+
+def _of_single_clips(overall: Overall) -> Iterator[str]:
+    if overall.lone:
+        names = ", ".join(overall.lone)
         yield f"No interval over all data sets: of a single clip or photograph there is nothing to draw ({names})."
+    for one in overall.ranks:
+        if others := [name for name in getattr(one.ranking, "lone", ()) if name not in overall.lone]:
+            names = ", ".join(others)
+            yield f"Places by {one.title} have no interval: of {names} one clip alone is scored for all models."
 
 
 def _of_conditions(dropped: Sequence[Condition]) -> Iterator[str]:

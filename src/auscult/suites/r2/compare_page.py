@@ -13,8 +13,9 @@ from auscult.record.manifest import build as build_manifest
 from auscult.report.facts import facts_of
 from auscult.report.suite import SuitePage
 from auscult.report.suite_store import write_page
+from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2.compare import COMMAND, R2Comparison, compare_r2
-from auscult.suites.r2.results import write_parts
+from auscult.suites.r2.results import FAILED, write_parts
 from auscult.suites.r2.scoring import FILE as SCORES
 from auscult.suites.r2.tables import is_baseline
 
@@ -50,6 +51,7 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
         write_parts(run, tables=found.tables, charts=found.charts, numbers=found.numbers)
         run.write_json("summary.json", found.summary.as_json())
         write_page(run, replace(_page(run, found), shown=tuple(found.shown)), found.tables)
+        remove_stale(run, written_files(found.tables, (chart.name for chart in found.charts)))
         run.finish()
     return found
 
@@ -81,7 +83,7 @@ def _page(run: RunFolder, found: R2Comparison) -> SuitePage:
             ("Cases", f"{cases:,} of {clips:,} clips or photographs"),
             *facts_of(run.manifest),
         ),
-        notes=(*found.notes, "Failed questions are in no number and are counted in every table."),
+        notes=(*found.notes, FAILED),
         links=(),
         sections=found.sections,
     )

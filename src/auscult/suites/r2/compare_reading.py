@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -17,11 +16,12 @@ from auscult.record.reader import require_record
 from auscult.suites.r2.asking import FILE as ASKED
 from auscult.suites.r2.asking import Asked, asked_of
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition
+from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, told_once
 from auscult.suites.r2.grid import Grid, grid_of
 from auscult.suites.r2.scoring import FILE as SCORES
 from auscult.suites.r2.tasks import TaskRules, task_rules
 from auscult.suites.r2.telling import questions_of
+from auscult.suites.r2.vain import vain_keys
 from auscult.types import Query
 
 COMMAND: Final = "run r2"
@@ -46,6 +46,7 @@ class R2Record:
         grid: All its scores.
         finished: Whether the run came to its end.
         version: The version of auscult that made it.
+        told: Whether it tells what was asked in vain from what is yet to be asked.
     """
 
     path: Path
@@ -58,6 +59,7 @@ class R2Record:
     grid: Grid
     finished: bool
     version: str
+    told: bool = False
 
 
 def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
@@ -117,14 +119,16 @@ def read_record(folder: Path, label: str) -> R2Record:
         grid=grid,
         finished=finished,
         version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
+        told=asked.vain is not None,
     )
 
 
 def _grid(folder: Path, task: TaskRules, *, asked: Asked, cases: Sequence[R2Case], seed: int, finished: bool) -> Grid:
     places = asked.places(cases, seed=seed)
-    failed = set(_failed(folder / ERRORS, asked))
-    if finished:  # else what has no score may only be yet to come
-        failed |= set(asked.without(places, {str(row["key"]) for row in _scores(folder / SCORES)}))
+    scored = {str(row["key"]) for row in _scores(folder / SCORES)}
+    failed = set(_failed(folder / ERRORS, asked)) if asked.vain is None else set()
+    if finished or asked.vain is not None:  # else what has no score may only be yet to come
+        failed |= set(asked.without(places, scored))
     return grid_of(
         _scores(folder / SCORES),
         task=task,
@@ -134,6 +138,7 @@ def _grid(folder: Path, task: TaskRules, *, asked: Asked, cases: Sequence[R2Case
         conditions=asked.conditions,
         truths={case.id: case.truth for case in cases if case.truth},
         failed=failed,
+        waiting=asked.waiting(places, scored),
     )
 
 
@@ -188,7 +193,7 @@ def _is_score(row: Mapping[str, Any]) -> bool:
     if row.get("outcome") != "scored":
         return row.get("outcome") in {"undefined", "failed"}
     value = row.get("value")
-    sound = type(value) in {int, float} and math.isfinite(value) and 0.0 <= value <= 1.0  # type: ignore[arg-type,operator]
+    sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
     return sound and isinstance(row.get("signature"), Mapping)
 
 
@@ -208,7 +213,7 @@ def _asked(path: Path) -> Asked:
             "the list of what was asked is damaged", path=path, expected="models, and conditions from clean on",
             hint=_AGAIN,
         )  # fmt: skip
-    return Asked(models=models, conditions=conditions, asked_of=told)
+    return Asked(models=models, conditions=told_once(conditions), asked_of=told, vain=vain_keys(path.parent))
 
 
 def _condition(told: Mapping[str, Any]) -> Condition:

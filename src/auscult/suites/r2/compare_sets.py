@@ -14,9 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from auscult.suites.r2.asking import base_name
 from auscult.suites.r2.compare_reading import R2Record
 from auscult.suites.r2.conditions import CLEAN, Condition
-from auscult.suites.r2.grid import Cell, Grid
+from auscult.suites.r2.grid import Cell, Grid, joined_signature
 from auscult.suites.r2.measures import View
 from auscult.suites.r2.tables import is_baseline
 
@@ -112,22 +113,32 @@ def _named(groups: Iterable[_Group]) -> Named:
     for group in groups:
         seeds: dict[tuple[str, str], set[int]] = {}
         for record in group.records:
-            for model, revision in record.revisions.items():
-                seeds.setdefault((model, revision), set()).add(record.seed)
+            for told in _bases(record).values():
+                seeds.setdefault(told, set()).add(record.seed)
         for record in group.records:
-            for model, revision in record.revisions.items():
-                drawn = str(record.seed) if len(seeds[model, revision]) > 1 else ""
-                identities[record.label, model] = (model, revision, drawn)
-    first: dict[tuple[str, str, str], str] = {}
-    for (label, _), identity in identities.items():
-        first.setdefault(identity, label)
-    alike: dict[str, int] = {}
-    for name, _, _ in first:
-        alike[name] = alike.get(name, 0) + 1
-    return {
-        place: identity[0] if alike[identity[0]] == 1 else f"{identity[0]} ({first[identity]})"
-        for place, identity in identities.items()
-    }
+            for model, told in _bases(record).items():
+                drawn = str(record.seed) if len(seeds[told]) > 1 else ""
+                identities[record.label, model] = (*told, drawn)
+    first: dict[tuple[str, str, str], tuple[str, str]] = {}
+    for place, identity in identities.items():
+        first.setdefault(identity, place)
+    names = {identity: _name(identity, first) for identity in first}
+    return {place: names[identity] for place, identity in identities.items()}
+
+
+def _bases(record: R2Record) -> dict[str, tuple[str, str]]:
+    """Model to its name without the number that told it from another in its folder, and its revision."""
+    found = {model: (base_name(model), revision) for model, revision in record.revisions.items()}
+    told = list(found.values())
+    alike = {model for model, one in found.items() if told.count(one) > 1}  # of one code, from two places
+    return {model: (model, one[1]) if model in alike else one for model, one in found.items()}
+
+
+def _name(identity: tuple[str, str, str], first: Mapping[tuple[str, str, str], tuple[str, str]]) -> str:
+    """The plain name where it means one model everywhere; else that of its first folder, with the folder's."""
+    others = [one for one in first if one[0] == identity[0]]
+    label, model = first[identity]
+    return identity[0] if len(others) == 1 else f"{model} ({label})"
 
 
 def _set_names(groups: Sequence[_Group]) -> tuple[str, ...]:
@@ -143,9 +154,10 @@ def _merged(group: _Group, named: Named) -> tuple[Grid, int]:
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    signatures: dict[str, Mapping[str, Any]] = {}
-    by_model: dict[tuple[str, str], Mapping[str, Any]] = {}
+    signatures: dict[str, list[Mapping[str, Any]]] = {}
+    by_model: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     failed: set[tuple[str, str]] = set()
+    waiting: dict[tuple[str, str], set[str]] = {}
     differing = 0
     for record in group.records:
         spelled = _spelled(record.grid.conditions, conditions)
@@ -156,9 +168,13 @@ def _merged(group: _Group, named: Named) -> tuple[Grid, int]:
             mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
             mine.update({case: one for case, one in counted.items() if case in group.common and case not in mine})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
+        for (model, condition), cases in record.grid.waiting.items():
+            here = (named[record.label, model], spelled[condition])
+            waiting.setdefault(here, set()).update(cases & group.common.keys())
         for (model, metric), told in record.grid.by_model.items():
-            by_model.setdefault((named[record.label, model], metric), told)
-        signatures |= {metric: told for metric, told in record.grid.signatures.items() if metric not in signatures}
+            by_model.setdefault((named[record.label, model], metric), []).append(told)
+        for metric, told in record.grid.signatures.items():
+            signatures.setdefault(metric, []).append(told)
     first = group.records[0].grid
     models = dict.fromkeys(named[record.label, model] for record in group.records for model in record.grid.models)
     grid = Grid(
@@ -169,11 +185,25 @@ def _merged(group: _Group, named: Named) -> tuple[Grid, int]:
         conditions=tuple(conditions.values()),
         cells=cells,
         pixels=pixels,
-        signatures=signatures,
-        by_model=by_model,
+        signatures={metric: joined_signature(told) for metric, told in signatures.items()},
+        by_model={place: joined_signature(told) for place, told in by_model.items()},
         failed=frozenset(failed),
+        waiting=_waiting(waiting, cells, metric=first.task.metrics[0]),
     )
     return grid, differing
+
+
+def _waiting(
+    waiting: Mapping[tuple[str, str], set[str]], cells: Mapping[tuple[str, str, str], Cell], *, metric: str
+) -> dict[tuple[str, str], frozenset[str]]:
+    """What no record has asked yet: another one may have a score of it."""
+    found = {}
+    for (model, condition), cases in waiting.items():
+        cell = cells.get((model, condition, metric), Cell())
+        left = cases - cell.values.keys() - cell.undefined
+        if left:
+            found[model, condition] = frozenset(left)
+    return found
 
 
 def _spelled(mine: Iterable[Condition], known: dict[tuple[str, str, str], Condition]) -> dict[str, str]:

@@ -14,35 +14,21 @@ from auscult.suites.r2.compare_joined import ALL
 from auscult.suites.r2.compare_models import Overall
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.grid import Grid
+from auscult.suites.r2.grid import questions
 from auscult.suites.r2.measures import Number
 from auscult.suites.r2.relations import Ranks, correlation_table
 from auscult.suites.r2.results import Results
 from auscult.suites.r2.tables import (
     PERCENT,
     Index,
+    averaged,
     group_name,
+    levels_only,
     metric_name,
     number_text,
 )
 
 OVER_ALL: Final = "all models and data sets"
-
-
-def questions(grid: Grid) -> tuple[int, int, int]:
-    """How many questions were asked, failed, and have no score that could be defined, by models under conditions."""
-    asked = failed = undefined = 0
-    for model in grid.models:
-        for one in grid.conditions:
-            if not grid.asked(model, one.name):
-                continue
-            cells = [grid.cell(model, one.name, metric) for metric in grid.task.metrics]
-            scored = {case for cell in cells for case in cell.values}
-            without = {case for cell in cells for case in cell.undefined} - scored
-            asked += len(grid.cases)
-            failed += len(grid.cases) - len(scored | without)
-            undefined += len(without)
-    return asked, failed, undefined
 
 
 def records_table(sets: Sequence[DataSet]) -> Table:
@@ -93,15 +79,16 @@ def sets_table(found: Mapping[str, Results], overall: Overall) -> Table:
                         metric_name(metric),
                         number_text(clean, interval=True),
                         *(number_text(one, points=True, interval=True) for one in changes),
-                        _counts(next((one for one in changes if one is not None), clean)),
+                        _of_each([clean, *changes]),
                     )
                 )
     return Table(
         title="Average change by data set and model",
         header=("data", "model", "metric", "clean", *(f"APC, {group_name(*place)}" for place in places), "cases"),
         rows=tuple(rows),
-        note="Models that met no perturbation are left out. APC: mean over the strengths of perturbed minus clean. "
-        f"Cases: scored everywhere, of all. {ALL.capitalize()}: the mean over them, each alike. {PERCENT}",
+        note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
+        "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
+        f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. {PERCENT}",
     )
 
 
@@ -112,6 +99,11 @@ def _counts(number: Number | None) -> str:
     return f"{counts.n} of {counts.n + counts.failed + counts.undefined + counts.missing}"
 
 
+def _of_each(numbers: Sequence[Number | None]) -> str:
+    told = [_counts(one) for one in numbers if one is not None]
+    return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
+
+
 def means_table(numbers: Sequence[Number]) -> Table | None:
     """Fig. 7 as a table: the change by each kind alone, as a mean over models and data sets."""
     index = Index(numbers)
@@ -119,13 +111,19 @@ def means_table(numbers: Sequence[Number]) -> Table | None:
     if not kinds:
         return None
     series, (metric,) = index.models(), index.metrics()
+    levels = {(name, place): index.levels(name, *place) for name in series for place in kinds}
+    over = averaged(level for found in levels.values() for level in found)
     rows = []
     for group, part in kinds:
         cells = [index.get("apc", name, metric, group=group, part=part) for name in series]
         rows.append(
             (
                 group_name(group, part),
-                *(number_text(one, points=True, interval=True) for one in cells),
+                *(
+                    number_text(one, points=True, interval=True)
+                    + (levels_only(levels[name, (group, part)], over) if one is not None else "")
+                    for name, one in zip(series, cells, strict=True)
+                ),
                 _counts(cells[-1]),
             )
         )
@@ -133,14 +131,15 @@ def means_table(numbers: Sequence[Number]) -> Table | None:
         title=f"Average change by kind, {metric_name(metric)}, mean over models",
         header=("kind", *series, "answers"),
         rows=tuple(rows),
-        note="Every model on every data set counts alike, baselines do not. Answers: scored clean and at every "
-        f"strength, of all. {PERCENT} Drawn within each data set; none where one has a single clip.",
+        note=f"Mean over {', '.join(over) or 'no level'}. Every model on every data set counts alike, baselines do "
+        f"not. Answers: scored clean and at every strength, of all. {PERCENT} Drawn within each data set; none where "
+        "one has a single clip.",
     )
 
 
-def joined_table(room: str, found: Correlation) -> Table:
-    """The Pearson matrix of a room over all data sets."""
-    table = correlation_table(room, found)
+def joined_table(room: str, found: Correlation, over: str) -> Table:
+    """The Pearson matrix of a room over all data sets; ``over`` says which strengths a change is of."""
+    table = correlation_table(room, found, over)
     return replace(table, title=f"{table.title}, all data sets", note=table.note.replace("all models", OVER_ALL, 1))
 
 

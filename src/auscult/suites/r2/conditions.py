@@ -108,20 +108,37 @@ def conditions_of(
         UsageError: A word is none of these, or does not fit the task.
     """
     _check(task, mixes=mixes, levels=levels, parts=parts)
-    groups = [*dict.fromkeys(mixes), *dict.fromkeys(_full(task, kinds))]
+    # where the reference is a mask, the two are one, which is asked once
+    drawn = ["mix" if one == "picture" and task.guidance == "masks" else one for one in mixes]
+    groups = [*dict.fromkeys(drawn), *dict.fromkeys(_full(task, kinds))]
     found = {CLEAN: NOTHING}
     for group in groups:
         short = _short(task, group)
         for part in _parts_of(group, parts):
-            for level in _levels_of(task, group, levels):
+            for level in _levels_of(task, group, levels, part=part):
                 one = _condition(short, group, level=level, part=part)
                 found.setdefault(one.name, one)
-    if groups and len(found) == 1 and any(level == DYNAMIC or strength_of(level) > 0.0 for level in levels):
+    if groups and len(found) == 1 and any(level == DYNAMIC or _word(level) != "0" for level in levels):
         raise UsageError(
             f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {', '.join(map(_said, groups))}",
             expected="low or high for first masks, dynamic for pictures of clips, else any severity",
         )
     return tuple(found.values())
+
+
+def words_of(conditions: Iterable[Condition]) -> str:
+    """The options of the command line that ask for conditions, and perhaps for more."""
+    each = [one for one in conditions if one.group != CLEAN]
+    mixes = dict.fromkeys(one.group for one in each if one.group in MIXES)
+    kinds = dict.fromkeys(one.group for one in each if one.group not in MIXES)
+    parts = dict.fromkeys(one.part for one in each)
+    told: dict[str, list[str]] = {
+        "perturb": list(mixes) or ["none"],
+        "kind": list(kinds),
+        "severity": list(dict.fromkeys(one.level for one in each)),
+        "part": list(parts) if set(parts) - {"all"} else [],
+    }
+    return " ".join(f"--{name} {','.join(words)}" for name, words in told.items() if words)
 
 
 def _said(group: str) -> str:
@@ -189,19 +206,38 @@ def _parts_of(group: str, parts: Sequence[str]) -> list[Part]:
     return [part for part in PARTS if part in parts]
 
 
-def _levels_of(task: TaskRules, group: str, levels: Sequence[str]) -> list[str]:
+def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Part) -> list[str]:
     masks = group.startswith("masks.") or (group == "guidance" and task.guidance == "masks")
     found: list[str] = []
     for level in dict.fromkeys(levels):
         if level == DYNAMIC:
-            moving = not task.still and not masks and (group in {"mix", "picture"} or room_of(group) == "vision")
+            # a first frame alone cannot change from frame to frame
+            moving = not task.still and not masks and part != "first"
+            moving = moving and (group in {"mix", "picture"} or room_of(group) == "vision")
             found += [DYNAMIC] if moving else []
             continue
-        value = strength_of(level)
-        word = _WORDS.get(value, f"{value:g}")
-        if value > 0.0 and (not masks or word in DIFFICULTY):
+        word = _word(level)
+        if word != "0" and (not masks or word in DIFFICULTY):
             found.append(word)
-    return found
+    return list(dict.fromkeys(found))
+
+
+def _word(level: str) -> str:
+    """A strength as it is printed: two that are printed alike are one."""
+    printed = f"{abs(strength_of(level)):g}"  # of -0, 0
+    return _WORDS.get(float(printed), printed)
+
+
+def told_once(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """The conditions without those that are another one in other words, as ``3`` is ``medium``."""
+    each = list(conditions)
+    words = {(one.group, one.level, one.part) for one in each}
+
+    def is_other(one: Condition) -> bool:
+        plain = one.level if one.level in {CLEAN, DYNAMIC} else _word(one.level)
+        return plain != one.level and (one.group, plain, one.part) in words
+
+    return tuple(one for one in each if not is_other(one))
 
 
 def _condition(short: str, group: str, *, level: str, part: Part) -> Condition:

@@ -166,8 +166,10 @@ def _dynamics(index: Index) -> Iterator[Chart]:
     alone = len({one.model for one in gaps}) == 1  # its name stands once, in the caption
     pairs = []
     for gap in gaps:
-        static = index.get("apc", gap.model, metric, group=gap.group, part=gap.part)
-        moving = index.get("apc_dynamic", gap.model, metric, group=gap.group, part=gap.part)
+        static, moving = (
+            index.get(measure, gap.model, metric, group=gap.group, part=gap.part)
+            for measure in ("gap_static", "gap_dynamic")
+        )
         name = ("" if alone else f"{gap.model}, ") + group_name(gap.group, gap.part)
         pairs.append(Pair(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:

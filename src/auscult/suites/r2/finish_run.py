@@ -16,18 +16,21 @@ from auscult.report.facts import facts_of
 from auscult.report.suite import Example, Section, SuitePage
 from auscult.report.suite_store import write_page
 from auscult.report.tables import Table
+from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2 import cells
 from auscult.suites.r2.answers import Answers, answers_table
+from auscult.suites.r2.asking import Place
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.grid import Grid
+from auscult.suites.r2.grid import Grid, questions
 from auscult.suites.r2.measures import Number, View
-from auscult.suites.r2.results import Results, results_of, sections_of, write_parts
+from auscult.suites.r2.relations import unranked
+from auscult.suites.r2.results import FAILED, Results, results_of, sections_of, write_parts
 from auscult.suites.r2.scoring import FILE
 from auscult.suites.r2.strips import draw_strips
 from auscult.suites.r2.tables import is_baseline
+from auscult.suites.r2.telling import waiting_notes
 from auscult.suites.registered import SuiteRun
 
-STRIPS: Final = "figures/strips"
 _MOST_REASONS: Final = 4
 _MOST_NAMED: Final = 3
 
@@ -43,9 +46,10 @@ class Outcome:
         cases: What was asked about.
         unlisted: What could not be made a case.
         absent: Expressions that refer to nothing, left out.
-        revisions: Model to revision.
+        valid: Key of an answer to (model, condition, case), for the pictures.
         seed: The run's seed.
         workers: Worker processes, for the pictures.
+        notes: What is to be said of the data.
     """
 
     command: str
@@ -54,9 +58,10 @@ class Outcome:
     cases: tuple[R2Case, ...]
     unlisted: int
     absent: int
-    revisions: Mapping[str, str]
+    valid: Mapping[str, Place]
     seed: int
     workers: int
+    notes: tuple[str, ...] = ()
 
 
 def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
@@ -70,18 +75,20 @@ def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
         Summary and tables.
     """
     results = results_of(View(grid=outcome.grid, seed=outcome.seed))
-    tables = {**results.tables, "answers": answers_table(outcome.answers)}
+    tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
     write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
     summary = summary_of(outcome, results.numbers)
     run.write_json("summary.json", summary.as_json())
-    strips = draw_strips(run, results.view, outcome.cases, revisions=outcome.revisions, workers=outcome.workers)
+    strips = draw_strips(run, results.view, outcome.cases, valid=outcome.valid, workers=outcome.workers)
     reasons = undefined_reasons(read_lines(run.path / FILE), outcome.grid)
-    sections = (*sections_of(tables, results.charts), *_pictures(_filed(run, strips)))
+    sections = (*sections_of(tables, results.charts), *_pictures(strips))
     shown = shown_of(tables)
     page = _page(run, outcome, results, sections=sections, reasons=reasons)
     write_page(run, replace(page, shown=shown), tables)
+    remove_stale(run, written_files(tables, (chart.name for chart in results.charts), strips))
     run.finish()
-    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=shown)
+    remarks = tuple(waiting_notes(outcome.grid))
+    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=shown, remarks=remarks)
 
 
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
@@ -95,14 +102,13 @@ def summary_of(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
     asked = sum(one.asked for one in outcome.answers.values())
     failed = sum(one.failed for one in outcome.answers.values())
     lost = outcome.unlisted * len(outcome.answers)
-    metrics = outcome.grid.task.metrics
-    undefined = {(place[:2], case) for place, cell in outcome.grid.cells.items() for case in cell.undefined if metrics}
+    _, _, undefined = questions(outcome.grid)
     return Summary(
         command=outcome.command,
         n=asked + lost,
-        ok=asked - failed,
+        ok=asked - failed - undefined,
         failed=failed + lost,
-        undefined=len(undefined),
+        undefined=undefined,
         metrics=cells.summary_metrics(numbers),
     )
 
@@ -161,20 +167,18 @@ def _page(
                 f"{name} does not beat every baseline on clean input by an interval: its curve carries no information."
                 for name in results.uninformative
             ),
+            *(f"{name} has not one clean score: nothing is known of it." for name in results.unscored),
+            *unranked(results.ranks),
             *reasons,
-            "Failed questions are in no number and are counted in every table.",
+            FAILED,
+            *waiting_notes(grid),
+            *outcome.notes,
             *([f"Could not be asked about: {outcome.unlisted:,}; see errors.jsonl."] if outcome.unlisted else []),
             *([f"Expressions that refer to nothing, left out: {outcome.absent:,}."] if outcome.absent else []),
         ),
         links=(),
         sections=tuple(sections),
     )
-
-
-def _filed(run: RunFolder, strips: Sequence[Example]) -> list[Example]:
-    """The strips with the names of their files, known by their content."""
-    files = {path.read_bytes(): f"{STRIPS}/{path.name}" for path in sorted((run.path / STRIPS).glob("*.jpg"))}
-    return [one if one.file else replace(one, file=files[one.jpeg]) for one in strips]
 
 
 def _pictures(strips: Sequence[Example]) -> list[Section]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from auscult.suites.r2.conditions import Condition
 from auscult.suites.r2.tasks import TaskRules
+
+_AND: Final = " and "
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Grid:
         pixels: (model, condition's name) to case id to (pixels in both masks, pixels in either), over scored frames.
         signatures: Metric to the signature of its scores, as JSON has it.
         by_model: The same by (model, metric): what was soft has a threshold in it.
+        failed: (model, condition's name) under which a question failed.
+        waiting: (model, condition's name) to the ids of the cases that were to be asked and never were.
     """
 
     task: TaskRules
@@ -50,6 +54,7 @@ class Grid:
     signatures: Mapping[str, Mapping[str, Any]]
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     failed: frozenset[tuple[str, str]] = frozenset()
+    waiting: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def cell(self, model: str, condition: str, metric: str) -> Cell:
         """One place; empty where nothing was scored."""
@@ -68,9 +73,18 @@ class Grid:
         return {**found, "metric": said} if said and found else found
 
     def asked(self, model: str, condition: str) -> bool:
-        """Whether anything is known of a model under a condition, if only that it failed."""
+        """Whether anything is known of a model under a condition, if only that it failed.
+
+        Not where a case is yet to be asked that was asked clean: it would be missing from every average of levels.
+        """
+        if self._behind(model, condition):
+            return False
         scored = any((model, condition, metric) in self.cells for metric in self.task.metrics)
         return scored or (model, condition) in self.failed
+
+    def _behind(self, model: str, condition: str) -> bool:
+        mine = self.waiting.get((model, condition))
+        return mine is not None and not mine <= self.waiting.get((model, self.conditions[0].name), frozenset())
 
     def groups(self) -> tuple[tuple[str, str], ...]:
         """The groups of conditions as (group, part), without ``clean``, in order."""
@@ -93,6 +107,7 @@ def grid_of(
     conditions: Sequence[Condition],
     truths: Mapping[str, str] = MappingProxyType({}),
     failed: Iterable[tuple[str, str, str]] = (),
+    waiting: Iterable[tuple[str, str, str]] = (),
 ) -> Grid:
     """Read the rows of ``scores.jsonl``.
 
@@ -105,11 +120,11 @@ def grid_of(
         conditions: ``clean`` first.
         truths: Case id to the hash of its true masks; rows that were scored by others are passed over.
         failed: (model, condition, case) of what has no answer.
+        waiting: The same of what was never asked.
     """
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    signatures: dict[str, Mapping[str, Any]] = {}
-    by_model: dict[tuple[str, str], Mapping[str, Any]] = {}
+    signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         place = valid.get(str(row.get("key")))
         if place is None:
@@ -121,8 +136,7 @@ def grid_of(
         if row["outcome"] == "scored":
             cell.values[case] = float(row["value"])
             cell.undefined.discard(case)
-            signatures.setdefault(str(row["metric"]), row["signature"])
-            by_model.setdefault((model, str(row["metric"])), row["signature"])
+            signed.setdefault((model, str(row["metric"])), {}).setdefault(repr(row["signature"]), row["signature"])
         else:
             cell.undefined.add(case)
             cell.values.pop(case, None)
@@ -137,6 +151,52 @@ def grid_of(
         cells=cells,
         pixels=pixels,
         failed=frozenset((model, condition) for model, condition, _ in failed),
-        signatures=signatures,
-        by_model=by_model,
+        waiting=_by_place(waiting),
+        signatures={metric: joined_signature(told) for metric, told in _by_metric(signed).items()},
+        by_model={place: joined_signature(told.values()) for place, told in signed.items()},
     )
+
+
+def _by_place(waiting: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str], frozenset[str]]:
+    found: dict[tuple[str, str], set[str]] = {}
+    for model, condition, case in waiting:
+        found.setdefault((model, condition), set()).add(case)
+    return {place: frozenset(cases) for place, cases in found.items()}
+
+
+def _by_metric(signed: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for (_, metric), told in signed.items():
+        found.setdefault(metric, []).extend(told.values())
+    return found
+
+
+def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """How several scores were made, as one signature: a field that differs has each of its values.
+
+    ``none`` stands for those that have no such field, as masks have no threshold.
+    """
+    each = list(many)
+    found: dict[str, Any] = {}
+    for key in dict.fromkeys(key for one in each for key in one):
+        values = {str(one.get(key, "none")): one.get(key, "none") for one in each}
+        parts = dict.fromkeys(part for value in sorted(values) for part in value.split(_AND))
+        found[key] = next(iter(values.values())) if len(values) == 1 else _AND.join(parts)
+    return found
+
+
+def questions(grid: Grid) -> tuple[int, int, int]:
+    """How many questions were asked, failed, and have no score that could be defined, by models under conditions."""
+    asked = failed = undefined = 0
+    for model in grid.models:
+        for one in grid.conditions:
+            if not grid.asked(model, one.name):
+                continue
+            cells = [grid.cell(model, one.name, metric) for metric in grid.task.metrics]
+            mine = grid.cases.keys() - grid.waiting.get((model, one.name), frozenset())
+            scored = mine & {case for cell in cells for case in cell.values}
+            without = (mine & {case for cell in cells for case in cell.undefined}) - scored
+            asked += len(mine)
+            failed += len(mine - scored - without)
+            undefined += len(without)
+    return asked, failed, undefined

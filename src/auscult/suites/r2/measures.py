@@ -6,6 +6,8 @@ apc            mean over low, medium and high of perturbed minus clean (R2-Bench
 apc_relative   the share of the clean score that is lost
 apc_dynamic    dynamic minus clean (Fig. 10)
 dynamic_gap    dynamic change minus static change, case by case; where low, medium and high are all there
+gap_static     the static one of these two, over the cases of the gap
+gap_dynamic    the dynamic one
 breaking       the strength at which half of the clean score is lost, or the strongest asked, above which it lies
 =============  ===================================================================================================
 
@@ -22,7 +24,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from auscult.errors import ErrorRecord
-from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.outcome import Failed, Outcome, Scored, Undefined
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of, breaking_point
 from auscult.score.stats.change import Scores
@@ -142,18 +144,23 @@ class View:
         return (*found, BOTH) if found == ("J", "F") else found
 
     def values(self, model: str, condition: str, metric: str) -> ValueMap:
-        """The value of every case; what was asked and has no answer failed."""
+        """The value of every case that was asked; what has no answer failed."""
         if metric == BOTH:
             parts = [self.values(model, condition, one) for one in ("J", "F")]
             return {case: _mean([part[case] for part in parts]) for case in parts[0]}
-        cell = self.grid.cell(model, condition, metric)
-        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in self.cases}
+        cell, mine = self.grid.cell(model, condition, metric), self._asked(model, condition)
+        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in mine}
 
     def pixels(self, model: str, condition: str) -> tuple[dict[Hashable, Value], dict[Hashable, float]]:
         """Pixels of intersection and of union of every case."""
-        found = self.grid.pixels.get((model, condition), {})
-        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in self.cases}
-        return both, {case: found[case][1] for case in self.cases if case in found}
+        found, mine = self.grid.pixels.get((model, condition), {}), self._asked(model, condition)
+        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in mine}
+        return both, {case: found[case][1] for case in mine if case in found}
+
+    def _asked(self, model: str, condition: str) -> tuple[str, ...]:
+        """The cases without those that are yet to be asked."""
+        waiting = self.grid.waiting.get((model, condition))
+        return self.cases if waiting is None else tuple(case for case in self.cases if case not in waiting)
 
     def scores(self, model: str, conditions: Sequence[Condition], metric: str) -> Scores:
         """Clean and some conditions, by level."""
@@ -301,19 +308,31 @@ def _changes(view: View, model: str, metric: str, *, place: Place) -> Iterator[N
         scores = view.scores(model, [dynamic], metric)
         yield made("apc_dynamic", outcome=change_interval(scores, clusters=clusters, rng=rng()))
         if static:
-            yield made("dynamic_gap", outcome=_gap(view, model, metric, static=static, dynamic=dynamic))
+            for measure, outcome in _gap(view, model, metric, static=static, dynamic=dynamic).items():
+                yield made(measure, outcome=outcome)
 
 
-def _gap(view: View, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition) -> Outcome[float]:
+def _gap(
+    view: View, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
+) -> dict[str, Outcome[float]]:
+    """The difference, and both sides of it over the very cases that it is of."""
     if {one.level for one in static} != set(PAPER_LEVELS):  # the mean of other strengths is not as strong
-        return Undefined(NOT_ALL_LEVELS)
-    columns = [view.values(model, one.name, metric) for one in static]
-    level: ValueMap = {case: _mean([column[case] for column in columns]) for case in view.cases}
-    clean = view.values(model, CLEAN, metric)
-    moving = Scores(clean=clean, levels={"x": view.values(model, dynamic.name, metric)})
-    return change_difference(
-        moving, Scores(clean=clean, levels={"x": level}), clusters=view.grid.cases, rng=view.rng("levels")
-    )
+        return {"dynamic_gap": Undefined(NOT_ALL_LEVELS)}
+    columns = [view.values(model, one.name, metric) for one in (view.grid.conditions[0], *static, dynamic)]
+    cases = [case for case in view.cases if all(case in column for column in columns)]
+    told: ValueMap = {case: _mean([column[case] for column in columns]) for case in cases}
+    lost = {case: value for case, value in told.items() if isinstance(value, Failed | Undefined)}
+    clean, *levels, last = ({case: column[case] for case in cases} | lost for column in columns)
+    level: ValueMap = {case: _mean([column[case] for column in levels]) for case in cases}
+    still = Scores(clean=clean, levels={one.level: column for one, column in zip(static, levels, strict=True)})
+    moving = Scores(clean=clean, levels={DYNAMIC: last})
+    pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
+    clusters, rng = view.grid.cases, partial(view.rng, "levels")
+    return {
+        "dynamic_gap": change_difference(*pair, clusters=clusters, rng=rng()),
+        "gap_static": change_interval(still, clusters=clusters, rng=rng()),
+        "gap_dynamic": change_interval(moving, clusters=clusters, rng=rng()),
+    }
 
 
 def _of_group(view: View, place: Place, measure: str, *, outcome: Outcome[float], model: str, metric: str) -> Number:
@@ -344,7 +363,7 @@ def _between(view: View, pair: tuple[str, str], metric: str) -> Iterator[Number]
     for one in view.grid.conditions:
         if all(view.grid.asked(model, one.name) for model in pair):
             first, second = (view.values(model, one.name, metric) for model in pair)
-            gap: ValueMap = {case: _minus(first[case], second[case]) for case in view.cases}
+            gap: ValueMap = {case: _minus(first[case], second[case]) for case in first if case in second}
             told = mean_ratio(gap, clusters=view.grid.cases, rng=view.rng("levels"))
             made = _number(view, one, "difference", outcome=told, model=name, metric=metric)
             yield replace(made, signature=signature)
@@ -374,13 +393,3 @@ def _minus(first: Value, second: Value) -> Value:
             if isinstance(value, kind):
                 return value
     return _mean([first]) - _mean([second])  # type: ignore[operator]
-
-
-def number_signature(number: Number) -> str:
-    """How a number was made: its scores, then the statistic."""
-    if not isinstance(number.outcome, Scored):
-        return ""
-    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
-    made = dict(number.outcome.signature.fields)
-    made.pop("version", None)
-    return str(Signature.of(**scores, **made))

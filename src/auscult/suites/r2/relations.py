@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,10 +11,11 @@ from auscult.report.tables import Table
 from auscult.score.stats.change import sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
+from auscult.score.stats.samples import common
 from auscult.stress.recipe_parts import room_of
-from auscult.suites.r2.conditions import CLEAN, MIXES
-from auscult.suites.r2.measures import PAPER_LEVELS, View, static_of
-from auscult.suites.r2.tables import group_name, is_baseline, levels_only, metric_name
+from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
+from auscult.suites.r2.measures import PAPER_LEVELS, Place, View, static_of
+from auscult.suites.r2.tables import group_name, is_baseline, levels_only, metric_name, percent
 
 _ROOMS: Final = {"vision": "pictures", "sentences": "sentences", "sound": "sound", "timing": "timing", "masks": "masks"}
 
@@ -26,11 +28,13 @@ class Ranks:
         name: Fit for a file's name.
         title: What it ranks by.
         ranking: The ranking; Undefined where models have no case in common.
+        without: Models that are left out, since they have no score of what is ranked.
     """
 
     name: str
     title: str
     ranking: Ranking | Undefined
+    without: tuple[str, ...] = ()
 
 
 def correlations_of(view: View, metric: str) -> dict[str, Correlation]:
@@ -53,24 +57,25 @@ def correlations_of(view: View, metric: str) -> dict[str, Correlation]:
 
 
 def rankings_of(view: View, metric: str) -> list[Ranks]:
-    """Rankings by the clean score, and for each mix by what is lost; none of fewer than two models."""
-    models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
-    if len(models) < 2:
-        return []
+    """Rankings by the clean score, and for each mix by what is lost; none of fewer than two models with a score."""
+    asked = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
     told = metric_name(metric)
-    values = {model: view.values(model, CLEAN, metric) for model in models}
-    found = [
-        Ranks(
-            name="clean",
-            title=f"clean {told}",
-            ranking=rank_by_score(values, clusters=view.grid.cases, rng=view.rng("levels")),
-        )
-    ]
+    clean = view.grid.conditions[:1]
+    models = _scored(view, metric, dict.fromkeys(asked, clean))
+    found = []
+    if len(models) > 1:
+        values = {model: view.values(model, CLEAN, metric) for model in models}
+        ranking = rank_by_score(values, clusters=view.grid.cases, rng=view.rng("levels"))
+        found.append(Ranks(name="clean", title=f"clean {told}", ranking=ranking, without=_others(asked, models)))
     for group, part in view.grid.groups():
-        stressed = [model for model in models if static_of(view, model, (group, part))]
-        shared = static_of(view, stressed[0], (group, part)) if len(stressed) > 1 else ()
-        shared = tuple(one for one in shared if all(view.grid.asked(model, one.name) for model in stressed))
-        if group not in MIXES or not shared:
+        if group not in MIXES:
+            continue
+        met = {model: static_of(view, model, (group, part)) for model in asked}
+        met = {model: static for model, static in met.items() if static}
+        # first those without any: they may have been asked at fewer levels than the others share
+        stressed = _scored(view, metric, {model: (*clean, *static) for model, static in met.items()})
+        shared = _shared(view, stressed, (group, part))
+        if len(stressed) < 2 or not shared:
             continue
         scores = {model: view.scores(model, shared, metric) for model in stressed}
         levels = [one.level for one in shared]
@@ -79,9 +84,46 @@ def rankings_of(view: View, metric: str) -> list[Ranks]:
                 name=f"loss_{group}" + ("" if part == "all" else f"_{part}"),
                 title=f"least {told} lost, {group_name(group, part)}{levels_only(levels, PAPER_LEVELS)}",
                 ranking=rank_by_change(scores, clusters=view.grid.cases, rng=view.rng("levels")),
+                without=_others(met, stressed),
             )
         )
     return found
+
+
+def _scored(view: View, metric: str, conditions: Mapping[str, Sequence[Condition]]) -> list[str]:
+    """The models with a case that is scored under all of their conditions; one without would leave none to others."""
+    return [
+        model
+        for model, mine in conditions.items()
+        if common([view.values(model, one.name, metric) for one in mine]).samples
+    ]
+
+
+def _shared(view: View, models: Sequence[str], place: Place) -> tuple[Condition, ...]:
+    """The conditions of constant strength under which all of the models were asked."""
+    found = static_of(view, models[0], place) if models else ()
+    return tuple(one for one in found if all(view.grid.asked(model, one.name) for model in models))
+
+
+def _others(asked: Iterable[str], ranked: Collection[str]) -> tuple[str, ...]:
+    return tuple(model for model in asked if model not in ranked)
+
+
+def unranked(ranks: Iterable[Ranks]) -> list[str]:
+    """Who is in no ranking and why, and which ranking there is not, in sentences."""
+    found = []
+    for one in ranks:
+        if one.without:
+            found.append(f"Left out of the ranking by {one.title}, without a score to rank: {', '.join(one.without)}.")
+        if isinstance(one.ranking, Undefined):
+            found.append(f"No ranking by {one.title}: {one.ranking.reason}.")
+    return found
+
+
+_RANKED: Final = (
+    "In brackets: 90 % interval of the place, over drawn clips. First in: the share of draws that it wins. On the "
+    "cases that all of these models have."
+)
 
 
 def ranking_table(ranks: list[Ranks]) -> Table | None:
@@ -93,20 +135,34 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
         for row in one.ranking.rows:
             ends = "" if row.place_low is None else f" [{row.place_low}, {row.place_high}]"
             first = "–" if row.first is None else f"{100 * row.first:.0f} %"
-            rows.append((one.title, f"{row.place}{ends}", row.model, f"{100 * row.value:+.1f}", first))
+            rows.append((one.title, f"{row.place}{ends}", row.model, percent(row.value, points=True), first))
     if not rows:
         return None
     return Table(
         title="Ranking of the models",
         header=("ranked by", "place", "model", "value, percent", "first in"),
         rows=tuple(rows),
-        note="In brackets: 90 % interval of the place, over drawn clips. First in: the share of draws that it wins. On "
-        "the cases that all models have.",
+        note=" ".join((_RANKED, *unranked(ranks))),
     )
 
 
-def correlation_table(room: str, found: Correlation) -> Table:
-    """One matrix, likes beside one another."""
+def strengths_told(views: Iterable[View], room: str) -> str:
+    """Of which strengths the changes of the kinds of a room are the means, in a sentence."""
+    told: dict[str, dict[str, None]] = {}
+    for view in views:
+        for place in view.grid.groups():
+            models = [one for one in view.grid.models if not is_baseline(one)] if room_of(place[0]) == room else []
+            for model in models:
+                levels = ", ".join(one.level for one in static_of(view, model, place))
+                told.setdefault(levels, {})[group_name(*place)] = None
+    each = [(levels, ", ".join(kinds)) for levels, kinds in told.items() if levels]
+    if len(each) < 2:
+        return "".join(f"A change is the mean over {levels}." for levels, _ in each)
+    return f"A change is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in each)}."
+
+
+def correlation_table(room: str, found: Correlation, over: str) -> Table:
+    """One matrix, likes beside one another; ``over`` says which strengths a change is of."""
     places = [found.kinds.index(name) for name in found.order]
     rows = tuple(
         (found.kinds[row], *(_coefficient(float(found.values[row, column])) for column in places)) for row in places
@@ -116,12 +172,12 @@ def correlation_table(room: str, found: Correlation) -> Table:
         header=("kind", *found.order),
         rows=rows,
         note="Pearson's r over cases of all models; n/a where a kind changes nothing or too few cases have both. "
-        "Ordered by average-linkage clustering.",
+        f"Ordered by average-linkage clustering. {over}",
     )
 
 
 def _coefficient(value: float) -> str:
-    return "n/a" if value != value else f"{value:+.2f}"  # noqa: PLR0124 - NaN
+    return "n/a" if value != value else f"{round(value, 2) + 0.0:+.2f}"  # noqa: PLR0124 - NaN
 
 
 def room_words(room: str) -> str:
@@ -129,4 +185,13 @@ def room_words(room: str) -> str:
     return _ROOMS.get(room, room)
 
 
-__all__ = ["Ranks", "correlation_table", "correlations_of", "ranking_table", "rankings_of", "room_words"]
+__all__ = [
+    "Ranks",
+    "correlation_table",
+    "correlations_of",
+    "ranking_table",
+    "rankings_of",
+    "room_words",
+    "strengths_told",
+    "unranked",
+]

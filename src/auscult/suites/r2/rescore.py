@@ -23,6 +23,7 @@ from auscult.suites.r2.measures import View
 from auscult.suites.r2.results import results_of
 from auscult.suites.r2.scoring import FILE as SCORES
 from auscult.suites.r2.telling import questions_of
+from auscult.suites.r2.vain import vain_keys
 from auscult.suites.registered import SuiteRun
 from auscult.types import Query
 
@@ -53,7 +54,7 @@ def score_r2(folder: Path) -> SuiteRun:
         models=record.grid.models,
         failed=tuple(dict.fromkeys(_failed(record, asked, places))),
     )
-    tables = {**results.tables, "answers": answers_table(answers)}
+    tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
     summary = summary_of(_outcome(record, asked, answers), results.numbers)
     remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
     return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
@@ -61,7 +62,8 @@ def score_r2(folder: Path) -> SuiteRun:
 
 def _asked(record: R2Record) -> Asked:
     content = load(read_bytes(record.path / ASKED, limits=_LIMITS))  # ``read_record`` has checked it
-    return Asked(models=record.revisions, conditions=record.grid.conditions, asked_of=asked_of(content))
+    told, vain = asked_of(content), vain_keys(record.path)
+    return Asked(models=record.revisions, conditions=record.grid.conditions, asked_of=told, vain=vain)
 
 
 def _cases(record: R2Record) -> list[R2Case]:
@@ -85,6 +87,9 @@ def _cases(record: R2Record) -> list[R2Case]:
 
 def _failed(record: R2Record, asked: Asked, places: Mapping[str, Place]) -> Iterator[Place]:
     """What has no answer, or one without a score: as errors tell it, and of a finished run what lacks a score."""
+    if asked.vain is not None:
+        yield from asked.without(places, {str(row["key"]) for _, row in numbered_lines(record.path / SCORES)})
+        return
     valid = set(places.values())
     place_of = asked.told()
     for _, row in numbered_lines(record.path / ERRORS):
@@ -130,7 +135,7 @@ def _outcome(record: R2Record, asked: Asked, answers: Mapping[str, Answers]) -> 
         cases=(),
         unlisted=unlisted,
         absent=0,
-        revisions=record.revisions,
+        valid={},
         seed=record.seed,
         workers=0,
     )

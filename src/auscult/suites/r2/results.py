@@ -13,12 +13,21 @@ from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.r2 import cells
 from auscult.suites.r2 import tables as shown
+from auscult.suites.r2 import tables_alone as alone
 from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.measures import Number, View, numbers_of
-from auscult.suites.r2.relations import Ranks, correlation_table, correlations_of, ranking_table, rankings_of
+from auscult.suites.r2.relations import (
+    Ranks,
+    correlation_table,
+    correlations_of,
+    ranking_table,
+    rankings_of,
+    strengths_told,
+)
 
 SPLITS: Final = ("seen", "unseen")
+FAILED: Final = "Failed questions are in no number; cells.csv counts them, and the cases, for every number."
 _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 
@@ -35,6 +44,7 @@ class Results:
         correlations: Room to the correlation of its kinds.
         ranks: The rankings.
         uninformative: Models that do not beat every baseline.
+        unscored: Models without one clean score.
     """
 
     view: View
@@ -45,6 +55,7 @@ class Results:
     correlations: Mapping[str, Correlation]
     ranks: tuple[Ranks, ...]
     uninformative: tuple[str, ...]
+    unscored: tuple[str, ...] = ()
 
 
 def results_of(view: View) -> Results:
@@ -62,7 +73,10 @@ def results_of(view: View) -> Results:
     metric = shown.main_metric(index)
     correlations, ranks = correlations_of(view, metric), rankings_of(view, metric)
     tables = tables_of(index, splits=parts)
-    tables |= {f"correlation_{room}": correlation_table(room, found) for room, found in correlations.items()}
+    tables |= {
+        f"correlation_{room}": correlation_table(room, found, strengths_told([view], room))
+        for room, found in correlations.items()
+    }
     ranking = ranking_table(ranks)
     return Results(
         view=view,
@@ -73,6 +87,7 @@ def results_of(view: View) -> Results:
         correlations=correlations,
         ranks=tuple(ranks),
         uninformative=shown.uninformative(index),
+        unscored=shown.unscored(index),
     )
 
 
@@ -99,10 +114,10 @@ def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
             for split in splits:
                 found[f"{name}__{split}"] = shown.general_table(index, group, part, split=split)
     found["floor"] = shown.floor_table(index)
-    found["kinds"] = shown.kinds_table(index)
-    found["breaking"] = shown.breaking_table(index)
+    found["kinds"] = alone.kinds_table(index)
+    found["breaking"] = alone.breaking_table(index)
     found["differences"] = shown.difference_table(index)
-    found["dynamic"] = shown.dynamic_table(index)
+    found["dynamic"] = alone.dynamic_table(index)
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 

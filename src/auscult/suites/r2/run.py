@@ -6,6 +6,7 @@
     DIR/cases.jsonl         what was asked about
     DIR/asked.json          models and conditions so far
     DIR/predictions.jsonl   every answer, as RLE
+    DIR/unanswered.jsonl    which questions were asked in vain
     DIR/scores.jsonl        every metric of every answer
     DIR/inputs/             what models are shown, where it was asked for
     DIR/cells.json .csv     every number with interval, counts and signature
@@ -23,6 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from auscult import registry
 from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
@@ -46,6 +48,7 @@ from auscult.suites.r2.asking import (
     note,
     take_back,
     told_apart,
+    under,
     with_earlier,
 )
 from auscult.suites.r2.cases import CaseList, R2Case, cases_of
@@ -55,7 +58,8 @@ from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.sources import listing_of
 from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
 from auscult.suites.r2.telling import still_true, told_once, unmade_rows
-from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun
+from auscult.suites.r2.vain import begin, vain_row
+from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
 
 COMMAND = "run r2"
 CASES = "cases.jsonl"
@@ -91,13 +95,15 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
     """
     listener = progress or Silent()
     setting = _setting(options)
+    # what is wrong with the data is said before the folder is made; scenes are made inside it
+    read = None if options.data == SCENES else listing_of(options, setting.task, listener)
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
         models = told_apart(run, setting.models)
         floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
         before = earlier(run)
         asked = with_earlier(run, models, setting.conditions, floor=floor)
-        errors = _errors(run, asked, asked_now(models, setting.conditions, floor=floor))
-        listing = listing_of(options, setting.task, listener)
+        errors = _errors(run, asked, asked_now(models, setting.conditions, before=before, floor=floor))
+        listing = read or listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)
         errors.keep(unmade_rows(found.errors))
@@ -117,19 +123,24 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             errors=errors,
             progress=listener,
         )
+        bench.vain |= _vain(bench, before)
         note(run, asked)
         if options.tested.inputs:
             bench.write_inputs(setting.conditions)
-        bench.ask(models, setting.conditions)
+        for model in models:
+            bench.ask([model], under(model, setting.conditions, before))
         if bench.unloaded:
             _take_back(bench, asked, before, models=models)
         bench.ask(floor, [NOTHING])
         places = asked.places(found.cases, seed=options.seed)
         bench.score(places, asked.conditions)
+        asked = replace(asked, vain=frozenset(bench.vain))
         failed = _tell_once(bench, asked, places=places, told=[error.path for _, error in listing.errors])
         unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
-        done = write_results(run, _outcome(bench, asked, places=places, failed=failed, found=found, unlisted=unread))
-        return replace(done, remarks=tuple(f"{name}: {error}" for name, error in bench.unloaded.items()))
+        outcome = _outcome(bench, asked, places=places, failed=failed, found=found, unlisted=unread)
+        done = write_results(run, replace(outcome, notes=listing.notes))
+        unloaded = tuple(f"{name}: {error}" for name, error in bench.unloaded.items())
+        return replace(done, remarks=(*unloaded, *done.remarks))
 
 
 def _errors(run: RunFolder, asked: Asked, now: Mapping[str, Sequence[str]]) -> ErrorLog:
@@ -137,6 +148,17 @@ def _errors(run: RunFolder, asked: Asked, now: Mapping[str, Sequence[str]]) -> E
     errors = ErrorLog(run)
     errors.rewrite(still_true(read_lines(run.path / ERRORS), asked, now))
     return errors
+
+
+def _vain(bench: Bench, before: Asked) -> frozenset[str]:
+    """Which questions were asked in vain so far; of a folder of an earlier version all that have no score."""
+    if before.vain is not None:
+        return before.vain
+    places = before.places(bench.cases, seed=bench.seed)
+    failed = set(before.without(places, bench.scored(places).keys))
+    rows = [vain_row(key, place) for key, place in places.items() if place in failed]
+    begin(bench.run, rows)
+    return frozenset(str(row["key"]) for row in rows)
 
 
 def _tell_once(
@@ -181,7 +203,8 @@ def _setting(options: SuiteOptions) -> _Setting:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
-    models = _different(model_spec(one) for one in dict.fromkeys(tested.models))
+    refuse_idle(options, _idle(tested, task))
+    models = _different(_beside_registered(model_spec(one)) for one in dict.fromkeys(tested.models))
     for one in models:
         if task.name not in one.tasks:
             raise UsageError(
@@ -196,6 +219,20 @@ def _setting(options: SuiteOptions) -> _Setting:
             task, mixes=tested.mixes, kinds=tested.kinds, levels=tested.levels, parts=tested.parts
         ),
     )
+
+
+def _idle(tested: Tested, task: TaskRules) -> dict[str, str]:
+    """Options that change nothing with the others, and what they would be of."""
+    found = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris or rvos"}
+    if not tested.mixes and not tested.kinds:
+        found |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
+    return found
+
+
+def _beside_registered(model: ModelSpec) -> ModelSpec:
+    """The model; one of a file that is called as a registered one is, is not that one."""
+    taken = {entry.name for entry in registry.entries("model")} if model.kind != "registered" else set()
+    return replace(model, name=f"{model.kind}.{model.name}") if model.name in taken else model
 
 
 def _different(models: Iterable[ModelSpec]) -> tuple[ModelSpec, ...]:
@@ -293,6 +330,7 @@ def _outcome(
         models=models,
         conditions=asked.conditions,
         failed=failed,
+        waiting=set(asked.waiting(places, bench.scored(places).keys)) - set(failed),
         truths={case.id: case.truth for case in found.cases},
     )
     stored = read_lines(bench.run.path / job.FILE)
@@ -303,7 +341,7 @@ def _outcome(
         cases=tuple(found.cases),
         unlisted=unlisted,
         absent=found.absent,
-        revisions=asked.models,
+        valid=places,
         seed=bench.seed,
         workers=bench.how.workers,
     )

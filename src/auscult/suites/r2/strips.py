@@ -17,6 +17,7 @@ from auscult.record.lines import read_lines
 from auscult.report.strip import StripCell, StripRow, evenly, strip
 from auscult.report.suite import Example
 from auscult.stress.recipe_parts import base_of
+from auscult.suites.r2.asking import Place
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.measures import View, static_of
@@ -50,7 +51,7 @@ class StripOrder:
 
 
 def draw_strips(
-    run: RunFolder, view: View, cases: Sequence[R2Case], *, revisions: Mapping[str, str], workers: int
+    run: RunFolder, view: View, cases: Sequence[R2Case], *, valid: Mapping[str, Place], workers: int
 ) -> list[Example]:
     """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least.
 
@@ -58,19 +59,19 @@ def draw_strips(
         run: The record; pictures go to ``figures/strips``.
         view: The scores.
         cases: What was asked about.
-        revisions: Model to the revision whose answers are shown.
+        valid: Key of an answer to (model, condition, case): answers to other data are passed over.
         workers: Worker processes.
 
     Returns:
         The strips that could be drawn, in the order of the groups.
     """
-    orders = _orders(run, view, {case.id: case for case in cases}, revisions=revisions)
+    orders = _orders(run, view, {case.id: case for case in cases}, valid=valid)
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
     for result in run_tasks(_Drawer, tasks, workers=workers, stage="figure"):
         if not isinstance(result.outcome, Failed):  # a figure is no result: its lack costs no case
             made[result.key] = result.outcome
-            run.write_bytes(f"figures/strips/{result.key}.jpg", result.outcome, durable=False)
+            run.write_bytes(_file(result.key), result.outcome, durable=False)
     return [
         Example(
             title=order.title,
@@ -79,10 +80,15 @@ def draw_strips(
             id=order.case.id,
             facts=_facts(order),
             broad=True,
+            file=_file(order.name),
         )
         for order in orders
         if order.name in made
     ]
+
+
+def _file(name: str) -> str:
+    return f"figures/strips/{name}.jpg"
 
 
 def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
@@ -97,9 +103,7 @@ def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     return tuple(told)
 
 
-def _orders(
-    run: RunFolder, view: View, cases: Mapping[str, R2Case], *, revisions: Mapping[str, str]
-) -> list[StripOrder]:
+def _orders(run: RunFolder, view: View, cases: Mapping[str, R2Case], *, valid: Mapping[str, Place]) -> list[StripOrder]:
     grid = view.grid
     model = next((name for name in grid.models if not is_baseline(name) and grid.asked(name, CLEAN)), "")
     if not model:
@@ -112,12 +116,11 @@ def _orders(
         if case
         for one in (grid.conditions[0], *grid.of_group(*place))
     }
-    stored = {
-        (str(row["condition"]), str(row["id"])): row
-        for row in read_lines(run.path / FILE)
-        if (row["model"], row["revision"]) == (model, revisions.get(model))
-        and (str(row["condition"]), str(row["id"])) in wanted
-    }
+    stored: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in read_lines(run.path / FILE):
+        of, condition, shown = valid.get(str(row["key"]), ("", "", ""))
+        if of == model and (condition, shown) in wanted:
+            stored.setdefault((condition, shown), row)
     orders = []
     for (group, part), case in chosen.items():
         if case in cases:

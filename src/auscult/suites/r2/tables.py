@@ -16,6 +16,7 @@ from auscult.suites.r2.tasks import BASELINES
 PERCENT: Final = (
     "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."
 )
+CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
 _MOVING: Final = ("dynamic", "dynamic - clean")
 _LABELS: Final = {"mix": "a kind drawn for each case", "picture": "picture alone", "guidance": "guidance alone"}
 _NAMES: Final = {"IoU": "mIoU", "F_contour": "F (contour)", "F_region": "F (region)"}
@@ -39,11 +40,17 @@ def number_text(number: Number | None, *, points: bool = False, interval: bool =
         return "–"
     if number.value is None:
         return "n/a"
-    text = f"{100 * number.value:+.1f}" if points else f"{100 * number.value:.1f}"
+    text = percent(number.value, points=points)
     if interval and number.ends is not None:
-        low, high = (f"{100 * end:+.1f}" if points else f"{100 * end:.1f}" for end in number.ends)
+        low, high = (percent(end, points=points) for end in number.ends)
         return f"{text} [{low}, {high}]"
     return text
+
+
+def percent(value: float, *, points: bool = False) -> str:
+    """A share in percent; a change, in percentage points, with its sign. What rounds to nothing is no loss."""
+    rounded = round(100 * value, 1) + 0.0  # of -0.0 this makes 0.0
+    return f"{rounded:+.1f}" if points else f"{rounded:.1f}"
 
 
 class Index:
@@ -89,10 +96,15 @@ class Index:
 
     def levels(self, model: str, group: str, part: str, *, measure: str = "level") -> tuple[str, ...]:
         """The levels behind an average change, mildest first: the paper's, or what there is, of a model or a pair."""
-        return _averaged(self._levels.get((measure, model, group, part), ()))
+        return averaged(self._levels.get((measure, model, group, part), ()))
+
+    def curve(self, model: str, group: str, part: str) -> tuple[str, ...]:
+        """All strengths that do not change from frame to frame, mildest first."""
+        return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
-def _averaged(levels: Iterable[str]) -> tuple[str, ...]:
+def averaged(levels: Iterable[str]) -> tuple[str, ...]:
+    """The levels that an average is over: those of the paper, or what there is; mildest first."""
     found = sorted(set(levels), key=strength_of)
     return tuple(one for one in found if one in PAPER_LEVELS) or tuple(found)
 
@@ -107,7 +119,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
     mine = [one for one in index.of("level") if (one.group, one.part, one.split) == (group, part, split)]
     levels = sorted({one.level for one in mine if one.level != DYNAMIC}, key=strength_of)
     moves = any(one.level == DYNAMIC for one in mine)
-    over = _averaged(levels)
+    over = averaged(levels)
     rows, apart = [], False
     for model in index.stressed() or index.models()[:1]:
         only = levels_only(index.levels(model, group, part), over)
@@ -145,7 +157,7 @@ def _column(number: Number | None, alike: Mapping[str, float], level: str) -> st
     """A level over the cases of its row; over its own where the row has none."""
     if number is None or number.value is None or not alike:
         return number_text(number)
-    return f"{100 * alike[level]:.1f}" if level in alike else "n/a"
+    return percent(alike[level]) if level in alike else "n/a"
 
 
 def _general_note(levels: Sequence[str], over: Sequence[str], *, moves: bool, apart: bool) -> str:
@@ -162,79 +174,22 @@ def _counts(number: Number | None) -> str:
     counts = None if number is None else number.counts
     if counts is None:
         return "–"
-    told = [f"{counts.failed + counts.missing} failed"] if counts.failed + counts.missing else []
+    told = [f"{counts.failed} failed"] if counts.failed else []
+    told += [f"{counts.missing} not asked"] if counts.missing else []
     told += [f"{counts.undefined} undefined"] if counts.undefined else []
     return f"{counts.n}" + (f" ({', '.join(told)})" if told else "")
+
+
+def cases_text(numbers: Sequence[Number | None]) -> str:
+    """The cases of the numbers of a row: once where all are of as many, else of each in the order of the columns."""
+    told = [_counts(one) for one in numbers if one is not None]
+    return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
 
 
 def main_metric(index: Index) -> str:
     """What one number a model is told in: J&F where there are both, else the task's first."""
     metrics = index.metrics()
     return BOTH if BOTH in metrics else next(iter(metrics), "score")
-
-
-def kinds_table(index: Index) -> Table | None:
-    """Fig. 7 as a table: the change by each kind alone."""
-    metric = main_metric(index)
-    kinds = [(group, part) for group, part in index.groups() if group not in MIXES]
-    if not kinds:
-        return None
-    models = index.stressed()
-    levels = {(model, place): index.levels(model, *place) for model in models for place in kinds}
-    over = _averaged(level for found in levels.values() for level in found)
-    rows = []
-    for group, part in kinds:
-        cells = [index.get("apc", model, metric, group=group, part=part) for model in models]
-        breaks = [index.get("breaking", model, metric, group=group, part=part) for model in models]
-        rows.append(
-            (
-                group_name(group, part),
-                *(
-                    number_text(one, points=True, interval=True)
-                    + (levels_only(levels[model, (group, part)], over) if one is not None else "")
-                    for model, one in zip(models, cells, strict=True)
-                ),
-                *(_strength(one) for one in breaks),
-            )
-        )
-    return Table(
-        title=f"Average change by kind, {metric_name(metric)}",
-        header=("kind", *models, *(f"half lost at, {model}" for model in models)),
-        rows=tuple(rows),
-        note=f"Mean over {', '.join(over) or 'no level'}. Half lost: the strength (1 low, 3 medium, 5 high) at which "
-        f"half of the clean score is gone; above: not at the strongest that was asked. {PERCENT}",
-    )
-
-
-def _strength(number: Number | None) -> str:
-    """A breaking point; what lies above every strength that was asked says above which."""
-    if number is None:
-        return "–"
-    if number.value is None and number.beyond is None:
-        return "n/a"
-    open_end = "" if number.beyond is None else f"above {number.beyond:g}"
-    text = open_end if number.value is None else f"{number.value:.1f}"
-    if number.low is None and (number.value is None or not open_end):
-        return text
-    low, high = (open_end if end is None else f"{end:.1f}" for end in (number.low, number.high))
-    return f"{text} [{low}, {high}]"
-
-
-def breaking_table(index: Index) -> Table:
-    """The breaking point of every model, by what is perturbed."""
-    metric = main_metric(index)
-    groups = [(group, part) for group, part in index.groups() if group in MIXES]
-    rows = [
-        (model, *(_strength(index.get("breaking", model, metric, group=group, part=part)) for group, part in groups))
-        for model in index.stressed()
-    ]
-    return Table(
-        title=f"Breaking point: the strength at which half of the clean {metric_name(metric)} is lost",
-        header=("model", *(group_name(group, part) for group, part in groups)),
-        rows=tuple(rows),
-        note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
-        "that was asked. In brackets: 95 % interval over clips.",
-    )
 
 
 def difference_table(index: Index) -> Table | None:
@@ -255,17 +210,19 @@ def difference_table(index: Index) -> Table | None:
             *(levels_only(index.levels(pair, *place, measure="difference"), PAPER_LEVELS) for place in groups),
         ]
         told = zip(cells, shared, strict=True)
-        rows.append((pair, *(_signed(one) + (only if one is not None else "") for one, only in told)))
+        found = [signed(one) + (only if one is not None else "") for one, only in told]
+        rows.append((pair, *found, cases_text(cells)))
     return Table(
         title=f"Differences of models, {metric_name(metric)}, on the same cases",
-        header=("first - second", "clean", *(f"APC, {group_name(group, part)}" for group, part in groups)),
+        header=("first - second", "clean", *(f"APC, {group_name(group, part)}" for group, part in groups), "cases"),
         rows=tuple(rows),
         note="Above 0: the first is better, or loses less. A star: the interval holds no 0; the intervals are not "
-        f"corrected for how many there are. {PERCENT}",
+        f"corrected for how many there are. {CASES} {PERCENT}",
     )
 
 
-def _signed(number: Number | None) -> str:
+def signed(number: Number | None) -> str:
+    """A difference, with a star where its interval holds no 0."""
     text = number_text(number, points=True, interval=True)
     ends = None if number is None else number.ends
     return f"{text} *" if ends is not None and (ends[0] > 0 or ends[1] < 0) else text
@@ -278,12 +235,17 @@ def floor_table(index: Index) -> Table | None:
     floors = [model for model in index.models() if is_baseline(model)]
     if not models or not floors:
         return None
+    rows = []
+    for model in models:
+        cells = [over(index, model, floor) for floor in floors]
+        rows.append((model, *map(signed, cells), cases_text(cells)))
     return Table(
         title=f"Clean {metric_name(metric)} above the baselines",
-        header=("model", *floors),
-        rows=tuple((model, *(_signed(over(index, model, floor)) for floor in floors)) for model in models),
+        header=("model", *floors, "cases"),
+        rows=tuple(rows),
         note="Model minus baseline on the same cases. A star: the interval holds no 0. A model without a star in every "
-        f"column is no better than something that does not look: its curve carries no information. {PERCENT}",
+        "column is no better than something that does not look: its curve carries no information; of one without a "
+        f"single score nothing is known. {CASES} {PERCENT}",
     )
 
 
@@ -301,9 +263,9 @@ def over(index: Index, model: str, floor: str) -> Number | None:
 def uninformative(index: Index) -> tuple[str, ...]:
     """Models that do not beat every baseline by an interval: what they lose says nothing."""
     floors = [model for model in index.models() if is_baseline(model)]
-    found = []
+    without, found = unscored(index), []
     for model in index.models():
-        if is_baseline(model) or not floors:
+        if is_baseline(model) or not floors or model in without:
             continue
         ends = [None if (one := over(index, model, floor)) is None else one.ends for floor in floors]
         if any(one is None or one[0] <= 0 for one in ends):
@@ -311,46 +273,27 @@ def uninformative(index: Index) -> tuple[str, ...]:
     return tuple(found)
 
 
-def dynamic_table(index: Index) -> Table | None:
-    """Fig. 10 as a table: static against dynamic."""
+def unscored(index: Index) -> tuple[str, ...]:
+    """Models without one clean score: nothing is known of them."""
     metric = main_metric(index)
-    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
-    if not gaps:
-        return None
-    rows = []
-    for one in gaps:
-        static = index.get("apc", one.model, metric, group=one.group, part=one.part)
-        moving = index.get("apc_dynamic", one.model, metric, group=one.group, part=one.part)
-        rows.append(
-            (
-                one.model,
-                group_name(one.group, one.part),
-                number_text(static, points=True, interval=True),
-                number_text(moving, points=True, interval=True),
-                _signed(one),
-            )
-        )
-    return Table(
-        title=f"Static against dynamic, {metric_name(metric)}",
-        header=("model", "perturbed", "static APC", "dynamic - clean", "dynamic - static"),
-        rows=tuple(rows),
-        note=f"Below 0 in the last column: what changes from frame to frame does more harm. {PERCENT}",
-    )
+    clean = {model: index.get("level", model, metric, group="clean", level="clean") for model in index.models()}
+    return tuple(model for model, one in clean.items() if one is not None and one.value is None)
 
 
 __all__ = [
     "OVERALL",
     "Index",
-    "breaking_table",
+    "averaged",
     "difference_table",
-    "dynamic_table",
     "floor_table",
     "general_table",
     "group_name",
     "is_baseline",
-    "kinds_table",
     "main_metric",
     "metric_name",
     "number_text",
+    "percent",
+    "signed",
     "uninformative",
+    "unscored",
 ]

@@ -23,9 +23,12 @@ from auscult.errors import ErrorRecord
 from auscult.jobs.predict import READ
 from auscult.record.schema import error_to_json
 from auscult.suites.r2.asking import Asked, Place
+from auscult.suites.r2.conditions import words_of
+from auscult.suites.r2.grid import Grid
 
 _NAMED: Final = 3
-_MOST_QUESTIONS: Final = 1_000_000  # of a block: records come from strangers
+_MOST_QUESTIONS: Final = 1_000_000  # of a row: records come from strangers
+_MOST_NAMES: Final = 1_000_000
 
 
 def failed_row(place: Place, error: ErrorRecord, *, stage: str) -> dict[str, Any]:
@@ -45,15 +48,16 @@ def failed_row(place: Place, error: ErrorRecord, *, stage: str) -> dict[str, Any
 def questions_of(row: Mapping[str, Any]) -> list[Place]:
     """What an error row says it cost; nothing where it does not say it."""
     blocks = row.get("questions")
-    found: list[Place] = []
+    found: dict[Place, None] = {}
     for block in blocks if isinstance(blocks, list) else ():
         told = block if isinstance(block, Mapping) else {}
         model, conditions, cases = (told.get(name) for name in ("model", "conditions", "cases"))
         if not (isinstance(model, str) and isinstance(conditions, list) and isinstance(cases, list)):
             continue
-        if len(conditions) * len(cases) <= _MOST_QUESTIONS:
-            found += [(model, str(condition), str(case)) for condition in conditions for case in cases]
-    return found
+        conditions, cases = (dict.fromkeys(map(str, some[:_MOST_NAMES])) for some in (conditions, cases))
+        if len(found) + len(conditions) * len(cases) <= _MOST_QUESTIONS:
+            found.update(dict.fromkeys((model, condition, case) for condition in conditions for case in cases))
+    return list(found)
 
 
 def still_true(
@@ -186,6 +190,23 @@ def _blocks(places: Sequence[Place]) -> list[dict[str, Any]]:
         {"model": model, "conditions": conditions, "cases": list(cases)}
         for (model, cases), conditions in blocks.items()
     ]
+
+
+def waiting_notes(grid: Grid) -> list[str]:
+    """What was to be asked of each model and never was, in a sentence each that says how to ask it."""
+    found = []
+    for model in grid.models:
+        mine = {one: grid.waiting[model, one.name] for one in grid.conditions if (model, one.name) in grid.waiting}
+        if not mine:
+            continue
+        count = sum(map(len, mine.values()))
+        about = _few(sorted(set().union(*mine.values())))
+        found.append(
+            f"{model}: {counted(count, 'question')} of an earlier command about {about} "
+            f"{'was' if count == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
+            f"they are no failures and in no number; repeat it: {words_of(mine)}."
+        )
+    return found
 
 
 def unmade_rows(errors: Sequence[ListError]) -> list[dict[str, Any]]:

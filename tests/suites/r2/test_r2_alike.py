@@ -1,0 +1,274 @@
+"""Numbers of one row are of the same cases; who has no score takes nothing from the others; levels are told apart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from auscult.record.folder import open_run
+from auscult.record.manifest import build
+from auscult.suites.leftovers import remove_stale
+from auscult.suites.r2 import strips
+from auscult.suites.r2.answers import Answers
+from auscult.suites.r2.asking import FILE, earlier, with_earlier
+from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.conditions import Condition, conditions_of, words_of
+from auscult.suites.r2.finish_run import Outcome, summary_of
+from auscult.suites.r2.grid import Grid, grid_of, joined_signature
+from auscult.suites.r2.measures import View
+from auscult.suites.r2.relations import unranked
+from auscult.suites.r2.results import Results, results_of
+from auscult.suites.r2.tasks import task_rules
+from auscult.suites.r2.telling import waiting_notes
+from auscult.suites.scene_source import unshown
+from auscult.types import Query
+
+RULES = task_rules("rvos")
+CASES = tuple("abcdef")
+Told = Mapping[str, Mapping[str, Sequence[float | None]]]
+
+
+def conditions(*levels: str, kinds: Sequence[str] = (), mixes: Sequence[str] = ("mix",)) -> tuple[Condition, ...]:
+    return conditions_of(RULES, mixes=mixes, kinds=kinds, levels=levels)
+
+
+def grid(told: Told, asked: Sequence[Condition], *, soft: Sequence[str] = (), waiting: Sequence[Any] = ()) -> Grid:
+    """Model to condition to the score of each case; what has None failed."""
+    rows, valid, failed = [], {}, []
+    for model, by_condition in told.items():
+        for name, values in by_condition.items():
+            for case, value in zip(CASES, values, strict=True):
+                key = f"{model}/{name}/{case}"
+                valid[key] = (model, name, case)
+                if value is None:
+                    failed.append(valid[key])
+                    continue
+                cut = {"threshold": "0.5"} if case in soft else {}
+                for metric in RULES.metrics:
+                    signature = {"task": "rvos", "metric": metric, **cut}
+                    row = {"key": key, "metric": metric, "value": value, "outcome": "scored", "signature": signature}
+                    rows.append(row | {"both_px": 1, "either_px": 2})
+    return grid_of(
+        rows, task=RULES, valid=valid, cases={case: (case, "") for case in CASES}, models=tuple(told),
+        conditions=asked, failed=[one for one in failed if one not in waiting], waiting=waiting,
+    )  # fmt: skip
+
+
+def shown(told: Told, asked: Sequence[Condition], **more: Any) -> Results:
+    return results_of(View(grid=grid(told, asked, **more), seed=1))
+
+
+def test_static_and_dynamic_of_a_row_are_of_the_same_cases() -> None:
+    asked = conditions("low", "medium", "high", "dynamic")
+    lost = [0.1] * 3 + [0.9] * 3
+    told = {
+        "m": {
+            "clean": [1.0] * 6, "mix_low": lost, "mix_medium": lost, "mix_high": lost,
+            "mix_dynamic": [0.1] * 3 + [None] * 3,
+        }
+    }  # fmt: skip
+    (row,) = shown(told, asked).tables["dynamic"].rows
+    assert row[2].startswith("-90.0 [")
+    assert row[3].startswith("-90.0 [")
+    assert row[4].startswith("+0.0 [")
+    assert row[5] == "3 (3 failed)"
+
+
+def test_a_model_without_a_score_takes_no_ranking_from_the_others() -> None:
+    asked = conditions("low", "high")
+    names = [one.name for one in asked]
+    told = {
+        "bad": {name: [None] * 6 for name in names},
+        "good": {name: [0.8] * 6 for name in names},
+        "fair": {name: [0.6] * 6 for name in names},
+    }
+    found = shown(told, asked)
+    rows = found.tables["ranking"].rows
+    assert [row[2] for row in rows if row[0] == "clean J&F"] == ["good", "fair"]
+    assert {row[0] for row in rows} == {"clean J&F", "least J&F lost, a kind drawn for each case (low, high only)"}
+    told_so = unranked(found.ranks)
+    assert told_so[0] == "Left out of the ranking by clean J&F, without a score to rank: bad."
+    assert told_so[0] in found.tables["ranking"].note
+    assert found.unscored == ("bad",)
+
+
+def test_of_a_model_without_a_score_nothing_is_said_of_its_curve() -> None:
+    told = {"bad": {"clean": [None] * 6}, "baseline.empty.v1": {"clean": [0.1] * 6}}
+    found = shown(told, conditions("low", mixes=()))
+    assert (found.unscored, found.uninformative) == (("bad",), ())
+
+
+def test_cases_stand_in_every_table() -> None:
+    asked = conditions("low", kinds=["fog"])
+    told = {
+        "m": {"clean": [1.0] * 6, "mix_low": [0.5] * 6, "fog_low": [0.5] * 5 + [None]},
+        "n": {"clean": [1.0] * 6, "mix_low": [0.5] * 5 + [None], "fog_low": [0.5] * 6},
+        "baseline.empty.v1": {"clean": [0.0] * 6},
+    }
+    tables = shown(told, asked).tables
+    assert tables["kinds"].rows[0][-1] == "5 (1 failed), 6"
+    assert tables["differences"].rows[0][-1] == "6, 5 (1 failed)"
+    assert [row[-1] for row in tables["floor"].rows] == ["6", "6"]
+
+
+def test_no_breaking_points_without_a_mix_and_no_loss_of_nothing() -> None:
+    asked = conditions("low", kinds=["fog"], mixes=())
+    found = shown({"m": {"clean": [1.0] * 6, "fog_low": [1.0 - 1e-6] * 6}}, asked)
+    assert "breaking" not in found.tables
+    assert found.tables["kinds"].rows[0][1] == "+0.0 [+0.0, +0.0]"
+
+
+def test_a_question_without_a_defined_score_is_not_ok() -> None:
+    key = ("m", "clean", "J")
+    signature = {"task": "rvos"}
+    rows = [
+        {"key": case, "metric": metric, "outcome": "undefined" if case == "c" or (case, metric) == ("b", "F") else
+         "scored", "value": 0.5, "signature": signature}
+        for case in "abc" for metric in ("J", "F")
+    ]  # fmt: skip
+    found = grid_of(
+        rows, task=RULES, valid={case: ("m", "clean", case) for case in "abc"}, models=("m",),
+        cases={case: (case, "") for case in "abcd"}, conditions=conditions("low", mixes=()),
+        failed=[("m", "clean", "d")],
+    )  # fmt: skip
+    assert found.cells[key].undefined == {"c"}
+    told = Answers(
+        asked=4, answered=3, failed=1, frames=3, model_ms=None, preparing_ms=None, overhead_ms=None, peak_mb=None,
+        threshold=None,
+    )  # fmt: skip
+    made = summary_of(
+        Outcome(
+            command="run r2", grid=found, answers={"m": told}, cases=(), unlisted=0, absent=0, valid={}, seed=0,
+            workers=0,
+        ),
+        (),
+    )  # fmt: skip
+    assert (made.n, made.ok, made.failed, made.undefined) == (4, 2, 1, 1)
+
+
+def test_a_signature_has_every_threshold() -> None:
+    asked = conditions("low")
+    found = grid({"m": {"clean": [1.0] * 6, "mix_low": [1.0] * 6}}, asked, soft=("d", "e"))
+    assert found.signature("m", "J")["threshold"] == "0.5 and none"
+    assert found.signature("m", "J")["task"] == "rvos"
+    assert joined_signature([{"threshold": "0.5 and none"}, {"threshold": "0.4"}, {}])["threshold"] == (
+        "0.4 and 0.5 and none"
+    )
+
+
+TWO = conditions("low", "high")
+HALF: Told = {"m": {"clean": [1.0] * 6, "mix_low": [0.5] * 6, "mix_high": [0.1] * 2 + [None] * 4}}
+
+
+class TestWaiting:
+    def test_a_condition_that_was_not_asked_in_whole_is_in_no_average(self) -> None:
+        waiting = [("m", "mix_high", case) for case in "cdef"]
+        found = shown(HALF, TWO, waiting=waiting)
+        (row,) = [one for one in found.tables["general_mix"].rows if one[1] == "J"]
+        assert row[:4] == ("m", "J", "100.0", "50.0")
+        assert row[-1] == "6"
+        (note,) = waiting_notes(found.view.grid)
+        assert note.startswith("m: 4 questions of an earlier command about c, d, e and 1 more were never asked")
+        assert note.endswith("repeat it: --perturb mix --severity high.")
+
+    def test_what_failed_still_narrows_the_cases(self) -> None:
+        found = shown(HALF, TWO)
+        (row,) = [one for one in found.tables["general_mix"].rows if one[1] == "J"]
+        assert row[-1] == "2 (4 failed)"
+
+    def test_a_case_that_waits_everywhere_is_no_failure(self) -> None:
+        told = {"m": {name: [0.5] * 5 + [None] for name in ("clean", "mix_low", "mix_high")}}
+        waiting = [("m", name, "f") for name in told["m"]]
+        found = shown(told, TWO, waiting=waiting)
+        assert {row[-1] for row in found.tables["general_mix"].rows} == {"5"}
+
+
+class TestStrengths:
+    @pytest.mark.parametrize(("level", "word"), [("3.0000000000000004", "medium"), ("4.9999999", "high"), ("2.0", "2")])
+    def test_two_that_are_printed_alike_are_one(self, level: str, word: str) -> None:
+        assert [one.level for one in conditions("medium", "high", level)][1:] == list(
+            dict.fromkeys(["medium", "high", word])
+        )
+
+    def test_a_first_frame_alone_has_no_dynamic(self) -> None:
+        found = conditions_of(
+            task_rules("vos"), mixes=["mix"], kinds=["fog"], levels=["low", "dynamic"], parts=["first", "rest"]
+        )
+        assert [one.name for one in found if one.level == "dynamic"] == ["mix_rest_dynamic", "fog_rest_dynamic"]
+
+    def test_of_masks_picture_and_mix_are_one(self) -> None:
+        found = conditions_of(task_rules("vos"), mixes=["mix", "picture"], kinds=[], levels=["low"])
+        assert [one.name for one in found] == ["clean", "mix_low"]
+
+    def test_the_words_that_ask_for_conditions(self) -> None:
+        assert words_of(conditions("low", "high", kinds=["fog"])) == (
+            "--perturb mix --kind vision.fog.v1 --severity low,high"
+        )
+        assert words_of(conditions("low", mixes=())) == "--perturb none"
+
+    def test_a_folder_with_one_strength_in_two_words_recovers(self, tmp_path: Path) -> None:
+        with open_run(tmp_path, build("run r2", given={}, defaulted={}, seeds={}, inputs={})) as run:
+            twice = [*conditions("medium"), Condition(name="mix_3", group="mix", level="3")]
+            run.write_json(FILE, {"models": {}, "conditions": [asdict(one) for one in twice]})
+            assert [one.name for one in earlier(run).conditions] == ["clean", "mix_medium"]
+            run.write_json(FILE, {"models": {}, "conditions": [asdict(one) for one in (twice[0], twice[2])]})
+            now = with_earlier(run, [], conditions("medium"))
+            assert [one.name for one in now.conditions] == ["clean", "mix_medium"]
+
+
+def test_a_strip_shows_no_answer_to_other_data(tmp_path: Path) -> None:
+    asked = conditions("low")
+    view = View(grid=grid({"m": {"clean": [1.0] * 6, "mix_low": [0.5] * 6}}, asked), seed=1)
+    lines = [{"key": key, "model": "m", "condition": "clean", "id": "a"} for key in ("now", "of other data")]
+    (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    case = R2Case(
+        id="a", clip="a", split="", query=Query(), frames=(), targets=(), size=(1, 1), rate_fps=1.0, scored="all"
+    )
+    (order,) = strips._orders(SimpleNamespace(path=tmp_path), view, {"a": case}, valid={"now": ("m", "clean", "a")})
+    assert order.rows[0][1] == lines[0]
+
+
+def test_sentences_of_what_is_not_shown(tmp_path: Path) -> None:
+    thing = {
+        "category": "kite", "colour": None, "texture": None, "y": [0.5, 0.5], "area": [0.1, 0.1], "depth": None,
+        "covered_by": [], "hidden": 0.0,
+    }  # fmt: skip
+    bell = {"noun": "bell", "verb": "rings", "spans": [[1.0, 2.0]], "level_db": -20.0, "countable": True}
+    one = thing | {"id": "1", "x": [0.1, 0.1], "motion": "left", "voice": bell}
+    two = thing | {"id": "2", "x": [0.9, 0.9], "motion": "still", "voice": None}
+    facts = {"things": [one, two], "duration_s": 10.0, "elsewhere": [], "silent": False, "unlisted": False}
+    forms = {
+        "heard": {"op": "sounds"},
+        "moves": {"op": "motion", "word": "left"},
+        "seen": {"op": "place", "word": "left"},
+        "both": {"op": "and", "of": [{"op": "place", "word": "left"}, {"op": "sounds"}]},
+    }
+    said = [{"uid": name, "target": "1", "form": form} for name, form in forms.items()]
+    (tmp_path / "scenes.jsonl").write_text(
+        json.dumps({"facts": facts, "expressions": said}) + "\n" + json.dumps({"facts": 1, "expressions": 2}) + "\n"
+    )
+    assert unshown(tmp_path, still=False) == {"heard"}
+    assert unshown(tmp_path, still=True) == {"heard", "moves"}
+    assert unshown(tmp_path / "elsewhere", still=True) == frozenset()
+
+
+def test_only_our_own_stale_files_go(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with open_run(folder, build("run r2", given={}, defaulted={}, seeds={}, inputs={})) as run:
+        for name in ("tables/old.json", "tables/new.json", "figures/strips/old.jpg", "figures/old.svg", "cells.csv"):
+            run.write_text(name, "x")
+        (folder / "tables/mine.json").write_text("x")
+        (tmp_path / "outside.json").write_text("x")
+        with (folder / ".written").open("a") as notes:
+            notes.writelines(json.dumps({"name": name}) + "\n" for name in ("tables/../../outside.json", "tables/"))
+    with open_run(folder, build("run r2", given={}, defaulted={}, seeds={}, inputs={})) as run:
+        remove_stale(run, {"tables/new.json"})
+    left = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    assert left == [".lock", ".written", "cells.csv", "manifest.json", "tables/mine.json", "tables/new.json"]
+    assert (tmp_path / "outside.json").exists()
