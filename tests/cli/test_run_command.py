@@ -45,6 +45,7 @@ def test_tables_for_people_and_json_for_programs(benchmark: Path, tmp_path: Path
     assert compared.code == 0
 
 
+@pytest.mark.slow
 def test_failures_beyond_the_allowed_are_exit_1(benchmark: Path, tmp_path: Path) -> None:
     (benchmark / "1.png").unlink()
     command = ("run", "mqa", "--data", benchmark, "--out", tmp_path / "out", "--workers", "1", "--quiet")

@@ -45,6 +45,7 @@ def test_a_bad_file_costs_itself_and_the_exit_code_says_so(pictures: Path, tmp_p
     assert auscult(*command, "--max-failed", 1).code == 0
 
 
+@pytest.mark.slow
 def test_audit_takes_what_was_made_as_it_is(tmp_path: Path) -> None:
     source, out = folder_input(tmp_path / "in"), tmp_path / "an out; folder"
     kind = "vision.gaussian_noise+mispunctuation"

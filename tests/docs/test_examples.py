@@ -16,7 +16,11 @@ def test_the_examples_are_numbered_without_a_gap() -> None:
     assert len(EXAMPLES) >= 3
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [EXAMPLES[0], *(pytest.param(path, marks=pytest.mark.slow) for path in EXAMPLES[1:])],
+    ids=lambda path: path.stem,
+)
 def test_an_example_runs(path: Path, tmp_path: Path) -> None:
     result = subprocess.run(
         [sys.executable, "-W", "error", str(path)],

@@ -308,6 +308,7 @@ def test_the_digest_of_an_item_follows_its_files_and_words_and_nothing_else(tmp_
     assert len({digests[name] for name in digests if name != "renamed"}) == 5
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", [f"f{number}" for number in range(8)])
     results = []

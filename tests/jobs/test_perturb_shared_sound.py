@@ -47,6 +47,7 @@ def _steps(line: dict[str, Any]) -> list[str]:
     return sorted(step["name"] for plan in line["stress"]["plans"].values() for step in plan["steps"])
 
 
+@pytest.mark.extra_video  # presets draw MP3 too
 @pytest.mark.parametrize(("name", "clips"), [("release", False), ("r2bench", True)], ids=["pictures", "clips"])
 def test_each_picture_or_clip_has_the_recipe_that_the_preset_draws_for_it(
     tmp_path: Path, name: str, clips: bool

@@ -12,12 +12,14 @@ from auscult.cases.scenes.facts import facts_from_json
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, RecordError
 from auscult.jobs.progress import Progress
+from auscult.language.facts import Facts
 from auscult.language.forms import read
 from auscult.language.proof import Proof
 from auscult.record.lines import read_lines
 from auscult.suites.registered import SuiteOptions
 
 SCENE_FOLDER = "scenes"
+_UNCLEAR = 0.1
 
 
 def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
@@ -79,11 +81,24 @@ def _unshown(row: Mapping[str, Any], *, still: bool) -> Iterator[str]:
     if not isinstance(told, Mapping) or not isinstance(expressions, list):
         return
     facts = facts_from_json(told)
+    named = Proof(_without_passing_covers(facts)).named
     if still:
         facts = replace(facts, things=tuple(replace(thing, motion=None) for thing in facts.things))
     proof = Proof(facts, frozenset({"sight"}))
     for one in expressions:
         if isinstance(one, Mapping) and isinstance(one.get("target"), str):
-            form = read(one.get("form"))
-            if proof.possible(form) != {one["target"]}:
+            form, target = read(one.get("form")), frozenset({one["target"]})
+            if proof.possible(form) != target or (still and named(form) != target):
                 yield str(one.get("uid"))
+
+
+def _without_passing_covers(facts: Facts) -> Facts:
+    """The facts, unclear of what hides what where one of the two moves: one frame need not show it."""
+    still = {thing.id for thing in facts.things if thing.motion == "still"}
+    return replace(
+        facts,
+        things=tuple(
+            thing if {thing.id, *thing.covered_by} <= still else replace(thing, hidden=min(thing.hidden, _UNCLEAR))
+            for thing in facts.things
+        ),
+    )

@@ -125,6 +125,14 @@ def test_what_a_program_says_that_is_no_answer_ends_the_wait(lines: list[str], u
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("line", ["[[12.5, 3.0, 40.0, 30.0]]", '[{"label": "dog", "score": 0.9}]', "[]", "[1, 2]"])
+def test_a_list_that_is_no_answer_is_talk(line: str) -> None:
+    hearing = Hearing(key="v1/f3#1", silence_s=30, most_bytes=300)
+    hearing.take(line.encode())
+    hearing._heard_at -= 5  # five seconds of silence
+    hearing.check(bytearray())
+
+
 def test_a_program_that_says_nothing_is_waited_for() -> None:
     hearing = Hearing(key="v1/f3#1", silence_s=0.02, most_bytes=300)
     time.sleep(0.03)

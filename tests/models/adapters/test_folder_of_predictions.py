@@ -17,6 +17,7 @@ from PIL import Image
 from auscult.errors import InputError, UsageError
 from auscult.media.masks import write_labels, write_mask
 from auscult.models.adapters.folder import FolderOfPredictions
+from auscult.models.adapters.stored import read_stored
 
 SHAPE = (2, 6, 8)
 NAMES = ("00000", "00001")
@@ -109,6 +110,16 @@ def test_a_palette_of_greys_is_a_grey_picture(
     _palette(tmp_path / "clean" / "v1" / "f3.png", indices, _RAMP)
     answer = FolderOfPredictions(tmp_path)(question((1, *SHAPE[1:])))
     assert (answer.masks.sum(), answer.threshold) == (pixels, threshold)
+
+
+def test_labels_beside_void_are_labels_whatever_their_colours(tmp_path: Path) -> None:
+    """As ``Image.fromarray(labels).convert("P")`` writes them: a grey ramp for a palette."""
+    indices = np.zeros((8, 10), np.uint8)
+    indices[:4, :5], indices[6:] = 1, 255
+    _palette(tmp_path / "v1.png", indices, _RAMP)
+    told = read_stored(tmp_path / "v1.png", size=(8, 10))
+    assert told.kind == "mask"
+    assert (told.values == (indices == 1)).all()
 
 
 def test_a_palette_picture_of_void_alone_is_refused(tmp_path: Path) -> None:

@@ -175,7 +175,9 @@ class TestWaiting:
         assert row[-1] == "6"
         (note,) = waiting_notes(found.view.grid)
         assert note.startswith("m: 4 questions of an earlier command about c, d, e and 1 more were never asked")
-        assert note.endswith("repeat it: --perturb mix --severity high.")
+        assert note.endswith(
+            "repeat it: --perturb mix --severity high. Until then its answers under mix high are in no table."
+        )
 
     def test_what_failed_still_narrows_the_cases(self) -> None:
         found = shown(HALF, TWO)
@@ -256,6 +258,26 @@ def test_sentences_of_what_is_not_shown(tmp_path: Path) -> None:
     assert unshown(tmp_path, still=False) == {"heard"}
     assert unshown(tmp_path, still=True) == {"heard", "moves"}
     assert unshown(tmp_path / "elsewhere", still=True) == frozenset()
+
+
+def test_what_hides_for_a_while_is_not_shown_by_one_frame(tmp_path: Path) -> None:
+    thing = {
+        "category": "kite", "colour": None, "texture": None, "y": [0.5, 0.5], "area": [0.1, 0.1], "depth": None,
+        "voice": None, "covered_by": [], "hidden": 0.0,
+    }  # fmt: skip
+    free = thing | {"id": "1", "x": [0.1, 0.1], "motion": "still"}
+    behind = thing | {"id": "2", "x": [0.9, 0.9], "motion": "still", "covered_by": ["3"], "hidden": 0.6}
+    front = thing | {"id": "3", "x": [0.9, 0.9], "motion": "still", "category": "tree"}
+    said = [{"uid": "free", "target": "1", "form": {"op": "and", "of": [
+        {"op": "category", "word": "kite"}, {"op": "not", "of": {"op": "hidden"}}]}}]  # fmt: skip
+    for motion, hidden in (("still", frozenset()), ("left", {"free"})):
+        facts = {
+            "things": [free, behind, front | {"motion": motion}], "duration_s": 10.0, "elsewhere": [], "silent": False,
+            "unlisted": False,
+        }  # fmt: skip
+        (tmp_path / "scenes.jsonl").write_text(json.dumps({"facts": facts, "expressions": said}) + "\n")
+        assert unshown(tmp_path, still=True) == hidden
+        assert unshown(tmp_path, still=False) == frozenset()
 
 
 def test_only_our_own_stale_files_go(tmp_path: Path) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from r2_material import MODEL, asked, block, calls, clips, model_file, picture, rows
+from r2_material import MODEL, asked, block, calls, clip, clips, model_file, picture, rows
 
 from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.suites.r2.compare_reading import read_record
 from auscult.suites.r2.rescore import score_r2
+from auscult.suites.r2.telling import questions_of
 from auscult.suites.registered import run
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
@@ -122,3 +123,28 @@ def test_a_file_called_like_a_baseline(tmp_path: Path) -> None:
     assert names[0] == "callable.baseline.empty.v1"
     assert "baseline.empty.v1" in names
     assert len(calls(file)) == 2
+
+
+def test_counts_hold_while_something_waits_and_what_is_kept_out_is_told(tmp_path: Path) -> None:
+    data, file, out = clips(tmp_path / "data", one=4, two=5), model_file(tmp_path), tmp_path / "out"
+    for number in range(1, 5):
+        (data / f"two/masks/{number:05d}.png").unlink()
+    asked(data, out, "vos", f"{file}:colour", levels=("low", "high"))
+    clip(data / "four", 7)
+    made = asked(data, out, "vos", f"{file}:colour", levels=("low",))
+    undefined = sum(row["outcome"] == "undefined" and row["metric"] == "J" for row in rows(out, "scores.jsonl"))
+    summary = made.summary
+    assert summary.undefined == undefined > 0
+    assert summary.n == summary.ok + summary.failed + summary.undefined
+    assert "Until then its answers under" in " ".join(made.remarks)
+
+
+def test_a_failure_keeps_a_row_when_it_was_to_be_asked_again(tmp_path: Path) -> None:
+    data, file, out = clips(tmp_path / "data", one=4, two=5, three=6), model_file(tmp_path), tmp_path / "out"
+    words: dict[str, Any] = {"data": data, "out": out, "task": "vos", "models": [f"{file}:picky"], "workers": 0}
+    asked(data, out, "vos", f"{file}:picky", levels=("low", "high"))
+    with pytest.raises(KeyboardInterrupt):
+        run("r2", levels=["low", "high"], progress=Stopped(0), **words)
+    made = asked(data, out, "vos", f"{file}:picky", levels=("low",))
+    told = [row for row in rows(out, "errors.jsonl") for _ in questions_of(row)]
+    assert made.summary.failed == len(told) == 3

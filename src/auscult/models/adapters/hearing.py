@@ -13,6 +13,7 @@ _MOST_SHOWN: Final = 120
 _SUSPECT_S: Final = 1.0
 ONE_LINE: Final = 'for each question one line: {"id": ..., "masks": [...]} or {"id": ..., "error": "why"}'
 _TALK: Final = "write talk to the standard error output"
+_ANSWER: Final = frozenset({"counts", "masks", "error"})
 _PRINTABLE: Final = dict.fromkeys((*range(32), 127), " ")
 
 
@@ -104,14 +105,14 @@ def is_talk(line: bytes) -> bool:
 
 
 def _looks_like_answer(line: bytes, key: str) -> bool:
-    """Whether a line of talk holds the question's id with masks or an error, or is a list of objects or lists."""
+    """Whether a line of talk holds the question's id with masks or an error, or is a list of answers or masks."""
     names = (json.dumps(key).encode(), json.dumps(key, ensure_ascii=False).encode("utf-8", "replace"))
     if key and any(name in line for name in names) and (b'"masks"' in line or b'"error"' in line):
         return True
     if not line.lstrip(BLANK).startswith(b"["):
         return False
     value = _parsed(line)
-    return isinstance(value, list) and any(isinstance(one, dict | list) for one in value)
+    return isinstance(value, list) and any(isinstance(one, dict) and _ANSWER & one.keys() for one in value)
 
 
 def _parsed(line: bytes) -> object:

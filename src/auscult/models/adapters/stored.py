@@ -91,10 +91,16 @@ def _values(path: Path) -> tuple[NDArray[Any], bool]:
 
 
 def _is_grey(palette: Sequence[int], values: NDArray[Any]) -> bool:
-    """Whether each index that is used stands for the grey of its own number, as where a grey picture was converted."""
+    """Whether each index that is used stands for the grey of its own number, as where a grey picture was converted.
+
+    Small indices beside void are labels, whatever their colours: they would be nearly black.
+    """
     shown = np.zeros((256, 3), np.int64)
     shown[: len(palette) // 3] = np.asarray(palette, np.int64)[: len(palette) // 3 * 3].reshape(-1, 3)
     used = np.unique(values)
+    objects = used[(used != 0) & (used != VOID)]
+    if objects.size and VOID in used and objects.max() < _SOFT_LEAST * VOID:
+        return False
     return bool((shown[used] == used[:, None]).all())
 
 

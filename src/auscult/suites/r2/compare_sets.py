@@ -168,9 +168,10 @@ def _merged(group: _Group, named: Named) -> tuple[Grid, int]:
             mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
             mine.update({case: one for case, one in counted.items() if case in group.common and case not in mine})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
-        for (model, condition), cases in record.grid.waiting.items():
+        for model, condition in _asked_at_all(record.grid):
             here = (named[record.label, model], spelled[condition])
-            waiting.setdefault(here, set()).update(cases & group.common.keys())
+            left = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
+            waiting[here] = waiting[here] & left if here in waiting else set(left)
         for (model, metric), told in record.grid.by_model.items():
             by_model.setdefault((named[record.label, model], metric), []).append(told)
         for metric, told in record.grid.signatures.items():
@@ -191,6 +192,11 @@ def _merged(group: _Group, named: Named) -> tuple[Grid, int]:
         waiting=_waiting(waiting, cells, metric=first.task.metrics[0]),
     )
     return grid, differing
+
+
+def _asked_at_all(grid: Grid) -> set[tuple[str, str]]:
+    """Models and conditions of a record that it has asked, or was to ask."""
+    return {(model, condition) for model, condition, _ in grid.cells} | grid.failed | grid.waiting.keys()
 
 
 def _waiting(

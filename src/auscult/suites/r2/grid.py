@@ -77,8 +77,10 @@ class Grid:
 
         Not where a case is yet to be asked that was asked clean: it would be missing from every average of levels.
         """
-        if self._behind(model, condition):
-            return False
+        return self.known(model, condition) and not self._behind(model, condition)
+
+    def known(self, model: str, condition: str) -> bool:
+        """Whether a model has an answer under a condition, or failed at one, even where cases are yet to be asked."""
         scored = any((model, condition, metric) in self.cells for metric in self.task.metrics)
         return scored or (model, condition) in self.failed
 
@@ -190,7 +192,7 @@ def questions(grid: Grid) -> tuple[int, int, int]:
     asked = failed = undefined = 0
     for model in grid.models:
         for one in grid.conditions:
-            if not grid.asked(model, one.name):
+            if not grid.known(model, one.name):
                 continue
             cells = [grid.cell(model, one.name, metric) for metric in grid.task.metrics]
             mine = grid.cases.keys() - grid.waiting.get((model, one.name), frozenset())

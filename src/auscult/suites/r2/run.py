@@ -26,7 +26,7 @@ from typing import Any
 
 from auscult import registry
 from auscult.cases.instances import InstanceListing
-from auscult.errors import REMARKS, NothingToDo, UsageError
+from auscult.errors import REMARKS, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.errors import FILE as ERRORS
 from auscult.jobs.errors import ErrorLog
@@ -57,7 +57,7 @@ from auscult.suites.r2.finish_run import Outcome, write_results
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.sources import listing_of
 from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
-from auscult.suites.r2.telling import still_true, told_once, unmade_rows
+from auscult.suites.r2.telling import failed_row, questions_of, still_true, told_once, unmade_rows
 from auscult.suites.r2.vain import begin, vain_row
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
 
@@ -65,6 +65,13 @@ COMMAND = "run r2"
 CASES = "cases.jsonl"
 _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
 """Arguments that may change from command to command: what they add is computed, what they leave out stays."""
+
+
+_NEVER_AGAIN = ErrorRecord(
+    stage=job.STAGE,
+    error="no answer to an earlier command; a later one was stopped before it asked again",
+    hint="repeat the command that asked it",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +185,8 @@ def _tell_once(
     scored = bench.scored(places)
     failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, scored.keys))))
     bench.errors.keep(row for row in scored.unread if row.get("path") not in told)
+    known = {place for row in read_lines(bench.run.path / ERRORS) for place in questions_of(row)} | set(bench.failed)
+    bench.errors.keep(failed_row(place, _NEVER_AGAIN, stage=job.STAGE) for place in failed if place not in known)
     bench.errors.rewrite(told_once(read_lines(bench.run.path / ERRORS), asked=asked, failed=failed))
     return failed
 

@@ -67,8 +67,9 @@ def _shown(listing: InstanceListing, source: Path, options: SuiteOptions, *, sti
     count = sum(one.id in hidden and not one.absent for one in mine)
     if not count:
         return listing
-    told = f"{counted(count, 'sentence')} of {len(mine):,} left out: only what is heard" + (
-        " or moves tells whom they mean, and a photograph is silent and still."
+    there = sum(not one.absent for one in mine)
+    told = f"{counted(count, 'sentence')} of {there:,} left out: only what is heard" + (
+        ", moves, or is hidden at another time tells whom they mean, and a photograph is silent and still."
         if still
         else " tells whom they mean, and no sound is given."
     )

@@ -204,9 +204,16 @@ def waiting_notes(grid: Grid) -> list[str]:
         found.append(
             f"{model}: {counted(count, 'question')} of an earlier command about {about} "
             f"{'was' if count == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
-            f"they are no failures and in no number; repeat it: {words_of(mine)}."
+            f"they are no failures and in no number; repeat it: {words_of(mine)}.{_kept_out(grid, model)}"
         )
     return found
+
+
+def _kept_out(grid: Grid, model: str) -> str:
+    """Conditions whose answers are in no table, since others under them are missing."""
+    out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.asked(model, one.name)]
+    named = _few([f"{one.label} {one.level}" for one in out])
+    return f" Until then its answers under {named} are in no table." if out else ""
 
 
 def unmade_rows(errors: Sequence[ListError]) -> list[dict[str, Any]]:
