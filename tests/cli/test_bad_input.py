@@ -413,6 +413,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_command_and_the_same_command_goes_on(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", [f"f{number}" for number in range(12)])
     command = ["audit", str(source), "--out", str(tmp_path / "out"), "--workers", "1", "--quiet"]
@@ -430,6 +431,7 @@ def test_a_full_disk_ends_the_command_and_the_same_command_goes_on(tmp_path: Pat
     assert sorted(ids) == sorted(f"f{number}" for number in range(12))
 
 
+@pytest.mark.slow
 def test_the_installed_script_says_the_same_as_the_function(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in")
     (source / "masks" / "b.png").write_bytes(b"")

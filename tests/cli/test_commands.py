@@ -156,6 +156,7 @@ def test_audit_reads_objects_of_a_palette_and_grey_labels(tmp_path: Path) -> Non
     assert set(_verdicts(tmp_path / "labels")) == {"a#1", "a#2", "b#1", "b#2"}
 
 
+@pytest.mark.slow
 def test_audit_reads_a_davis_folder_and_its_predictions_against_the_annotations(tmp_path: Path) -> None:
     source = tmp_path / "davis"
     for number in range(2):
@@ -187,6 +188,7 @@ def _coco_masks(content: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+@pytest.mark.slow
 def test_what_is_handed_over_can_be_audited_again(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a", "b", "clip/c"))
     _good(auscult("audit", source, "--out", tmp_path / "out", *ONE))
@@ -387,6 +389,7 @@ def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, Ran], tmp_pat
 # --- score ---
 
 
+@pytest.mark.slow
 def test_score_compares_two_folders_of_masks(tmp_path: Path) -> None:
     for clip in ("cat", "dog"):
         for number in range(3):

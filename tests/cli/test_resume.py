@@ -137,6 +137,7 @@ def test_ctrl_c_says_so_leaves_no_worker_and_the_same_command_goes_on(large: Pat
     assert _results(out) == _results(large / "undisturbed")
 
 
+@pytest.mark.slow
 def test_a_second_process_on_one_folder_is_refused(large: Path) -> None:
     out = large / "shared"
     command = _command(large / "in", out)
@@ -217,6 +218,7 @@ def test_overwrite_starts_anew_and_removes_only_what_auscult_wrote(finished: Pat
     assert (finished / "out" / "mine.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_failed_items_are_tried_again_once_their_files_are_repaired(tmp_path: Path) -> None:
     source = folder_input(tmp_path / "in", ("a", "b", "c", "d", "e"))
     spoilt = [source / name for name in ("masks/b.png", "frames/c.png", "masks/d.png", "frames/e.png")]
@@ -242,6 +244,7 @@ def test_failed_items_are_tried_again_once_their_files_are_repaired(tmp_path: Pa
     assert "0 failed" in auscult("report", tmp_path / "out").out
 
 
+@pytest.mark.slow
 def test_an_input_may_grow_but_not_lose_what_was_judged(tmp_path: Path) -> None:
     file = write_lines(folder_input(tmp_path / "in", ("a",)) / "items.jsonl", item("one"), b"{broken")
     assert _again(tmp_path).code == 1

@@ -31,6 +31,7 @@ def benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_tables_for_people_and_json_for_programs(benchmark: Path, tmp_path: Path) -> None:
     command = ("run", "mqa", "--data", benchmark, "--judge", "cues", "--out", tmp_path / "out", "--workers", "1")
     shown = auscult(*command)

@@ -48,6 +48,7 @@ def test_json_and_options(source: Path, tmp_path: Path) -> None:
     assert given["suite"] == "mqa"
 
 
+@pytest.mark.slow
 def test_failures_decide_the_exit_code(tmp_path: Path) -> None:
     root = write_root(tmp_path / "root", [Clip("a", "test_s", words=("dog",)), Clip("b", "test_s", words=("dog",))])
     (root / "media/a/frames/3.jpg").write_bytes(b"broken")

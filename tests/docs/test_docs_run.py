@@ -22,8 +22,8 @@ from auscult.record.schema import verdict_to_json
 
 NUMBERS = ("iou", "iou_low", "iou_high", "defect_probs")
 LONG = frozenset({
-    "gate.md", "input.md", "mqa-results.md", "mqa.md", "r2.md", "scenes.md", "scores.md", "stress-masks.md",
-    "stress.md", "verdicts.md", "your-model.md",
+    "gate.md", "input.md", "mqa-results.md", "mqa.md", "plugins.md", "r2.md", "scenes.md", "scores.md",
+    "stress-masks.md", "stress.md", "verdicts.md", "your-model.md",
 })  # fmt: skip
 """Pages whose commands take more than a few seconds together."""
 

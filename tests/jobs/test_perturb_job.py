@@ -78,6 +78,7 @@ def test_a_sweep_has_a_folder_for_each_recipe_and_a_hash_for_each_output(tmp_pat
     assert "1 file" in json.loads((out / "manifest.json").read_text())["inputs"]["notes"][0]
 
 
+@pytest.mark.slow
 def test_two_people_build_the_same_whoever_works(tmp_path: Path) -> None:
     source = _film_items(tmp_path / "in")
     told = []

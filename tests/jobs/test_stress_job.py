@@ -74,6 +74,7 @@ def test_another_seed_makes_other_masks(source: Path, made: Path) -> None:
     assert all(first[name] == second[name] for name in first if name.startswith("truth/") and name in second)
 
 
+@pytest.mark.slow
 def test_killed_and_repeated_it_comes_to_the_same_bytes(source: Path, made: Path) -> None:
     out = source.parent / "killed"
     command = [sys.executable, "-m", "auscult.cli", "stress", "masks", str(source), "--out", str(out)]

@@ -69,6 +69,7 @@ def test_a_verdict_survives_the_file(verdict: Verdict, extra: dict[str, Any]) ->
 
 @SETTINGS
 @given(st.lists(rows, max_size=6), st.lists(rows, max_size=3))
+@pytest.mark.slow
 def test_rows_come_back_in_order_over_several_runs(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:
         with open_run(Path(folder), manifest()) as run:
@@ -132,6 +133,7 @@ def test_a_hash_of_json_does_not_see_the_order_of_keys(value: dict[str, Any]) ->
 
 @SETTINGS
 @given(st.lists(st.sampled_from(["a.json", "tables/b.json", "masks/x/c.png", "d.html"]), unique=True))
+@pytest.mark.slow
 def test_overwriting_leaves_no_file_of_ours(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
         with open_run(Path(folder), manifest()) as run:

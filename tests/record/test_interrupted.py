@@ -111,6 +111,7 @@ def check_same(folder: Path, undisturbed: Path) -> None:
     assert leftovers == set()
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_and_resumed_it_is_as_if_undisturbed(tmp_path: Path, undisturbed: Path) -> None:
     kill_and_resume(tmp_path / "out", times=6, seed=1)
     check_same(tmp_path / "out", undisturbed)

@@ -94,6 +94,7 @@ def _checkout_of(package: Path, environment: dict[str, str] | None = None) -> li
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.slow
 def test_the_commit_is_auscults_own_and_never_the_repository_around_an_installed_package(tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     ours = shutil.copytree(SOURCE / "auscult", checkout / "src" / "auscult", ignore=shutil.ignore_patterns("*.pyc"))

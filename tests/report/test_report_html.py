@@ -288,6 +288,7 @@ def test_a_broken_table_is_refused(verdict: Make, a_run: Make) -> None:
         page_from_run(a_run([verdict("a")]), thumbnails={}, crops={}, tables={"truth_1": {"rows": 3}})
 
 
+@pytest.mark.slow
 def test_a_long_record_keeps_its_worst_and_says_where_the_rest_is(verdict: Make, a_run: Make) -> None:
     count = LISTED + 40
     verdicts = [verdict(f"{index:05}", iou=index / count) for index in range(count)]

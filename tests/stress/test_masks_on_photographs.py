@@ -39,6 +39,7 @@ def targets(photographs: list[list[Mask]]) -> list[MaskTarget]:
     ]
 
 
+@pytest.mark.slow
 def test_few_large_objects_are_undefined(photographs: list[list[Mask]]) -> None:
     asked, undefined = Counter[str](), Counter[str]()
     for index, target in enumerate(targets(photographs)):
@@ -53,6 +54,7 @@ def test_few_large_objects_are_undefined(photographs: list[list[Mask]]) -> None:
     } == {}
 
 
+@pytest.mark.slow
 def test_windows_and_sides_hold_on_every_object(photographs: list[list[Mask]]) -> None:
     for index, target in enumerate(targets(photographs)[::3]):
         for kind, difficulty, _, outcome in masks.variants(target, seed=2, key=str(index)):

@@ -22,6 +22,8 @@ from auscult.train.drawn import drawn
 from auscult.train.table import Table, joined, tabled
 from auscult.types import DEFECTS
 
+pytestmark = pytest.mark.slow  # tables of what is made from photographs take seconds
+
 
 @pytest.fixture(scope="module")
 def table() -> Table:

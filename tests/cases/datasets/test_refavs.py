@@ -71,6 +71,7 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path / "REFAVS")
 
 
+@pytest.mark.slow
 def test_the_real_table(data: Path, tmp_path: Path) -> None:
     table = data / "referring/ref_avs_expressions.csv"
     (tmp_path / "metadata.csv").write_bytes(table.read_bytes())

@@ -167,6 +167,7 @@ def test_damage_grows_with_the_level(kind: str) -> None:
     _falls(kind, medians)
 
 
+@pytest.mark.slow
 def test_damage_grows_on_photographs(data: Path) -> None:
     paths = sorted((data / "images" / "coco").rglob("*.jpg"))[:40]
     assert len(paths) == 40

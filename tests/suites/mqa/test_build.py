@@ -142,6 +142,7 @@ def test_clips_are_copied_whole_with_their_sound(made: Path, source: Path) -> No
             assert (made / name).read_bytes() == (source / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_workers_make_the_same_bytes(images: Path, source: Path, tmp_path: Path) -> None:
     build(source, tmp_path / "two", workers=2, protocols=IMAGE)
     assert tree(tmp_path / "two") == tree(images)

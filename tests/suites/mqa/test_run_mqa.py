@@ -128,6 +128,7 @@ def test_the_same_run_again_judges_nothing_and_tells_the_same(tmp_path: Path, pl
     assert before.keys() == after.keys()
 
 
+@pytest.mark.slow
 def test_another_judge_is_added_and_the_first_is_left_alone(
     tmp_path: Path, plugged: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +151,7 @@ def test_no_judge_sees_the_other_candidates(tmp_path: Path, plugged: str, monkey
     assert {row["others"] for row in seen} == {0}
 
 
+@pytest.mark.slow
 def test_a_judge_of_other_masks_is_not_shown_beside(tmp_path: Path, plugged: str) -> None:
     data, out = made(tmp_path / "in", splits=("test_s",)), tmp_path / "out"
     run(data, out, plugged)

@@ -30,6 +30,7 @@ def sample(everything: list[Instance]) -> Sample:
     return choose(everything, options(), rejected={})
 
 
+@pytest.mark.slow
 def test_a_source_of_full_size_gives_the_counts_of_table_1(sample: Sample) -> None:
     counts = {split: (len({one.clip for one in chosen}), len(chosen)) for split, chosen in sample.image.items()}
     assert counts == {"train": (1306, 1306), "test_s": (269, 437), "test_u": (265, 303)}

@@ -270,6 +270,7 @@ def predicted(folder: Path, condition: str, case: str, frames: int) -> None:
         write_mask(folder / condition / case / f"{place:05d}.png", block(place))
 
 
+@pytest.mark.slow
 def test_predictions_of_a_folder(tmp_path: Path) -> None:
     data = clips(tmp_path / "data", one=5, two=6)
     home = tmp_path / "my masks"
@@ -312,6 +313,7 @@ def test_names_that_hurt(tmp_path: Path) -> None:
     assert sorted(row["line"] for row in rows(made.out, "errors.jsonl")) == [2, 3]
 
 
+@pytest.mark.slow
 def test_splits_of_any_name(tmp_path: Path) -> None:
     """What a source calls its splits is a stranger's text: it names no file and ends no run; seen and unseen do."""
     data, file = tmp_path / "data", model_file(tmp_path)
@@ -348,6 +350,7 @@ def test_two_cases_that_ask_the_very_same(tmp_path: Path) -> None:
     assert made.summary.failed == 0
 
 
+@pytest.mark.slow
 def test_a_split_and_an_object_that_comes_late(tmp_path: Path) -> None:
     data, file = tmp_path / "data", model_file(tmp_path)
     clip(data / "late", 6, hidden=(0, 1))

@@ -141,6 +141,7 @@ def clips(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_two_runs_compared_are_one_run_of_both_models(tmp_path: Path) -> None:
     data = clips(tmp_path / "clips")
     models = {"still": "np.stack([first_mask] * len(frames))", "red": "frames[..., 0].astype(int) > 150"}
