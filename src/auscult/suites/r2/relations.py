@@ -135,7 +135,9 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
         for row in one.ranking.rows:
             ends = "" if row.place_low is None else f" [{row.place_low}, {row.place_high}]"
             first = "–" if row.first is None else f"{100 * row.first:.0f} %"
-            rows.append((one.title, f"{row.place}{ends}", row.model, percent(row.value, points=True), first))
+            rows.append(
+                (one.title, f"{row.place}{ends}", row.model, percent(row.value, points=one.name != "clean"), first)
+            )
     if not rows:
         return None
     return Table(
