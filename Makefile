@@ -3,7 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 PERTURB := .venvs/perturb
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip install -q --disable-pip-version-check -c constraints.txt
+# Bytecode comes with the first import of what is imported: compiling all of it doubles the time of an install.
+PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
 .PHONY: demo test test-all check bench docs clean
 .DEFAULT_GOAL := help
@@ -37,7 +38,7 @@ $(VENV)/.peers: $(VENV)/.demo Makefile
 # Packages that need another OpenCV than ours: compared with from outside, see bench/peers.py.
 $(PERTURB)/.done: Makefile
 	$(PYTHON) -m venv $(PERTURB)
-	$(PERTURB)/bin/python -m pip install -q --disable-pip-version-check imagecorruptions==1.1.2 \
+	$(PERTURB)/bin/python -m pip install -q --disable-pip-version-check --no-compile imagecorruptions==1.1.2 \
 	  scikit-image==0.26.0 opencv-python==5.0.0.93 numpy==2.4.6 'audiomentations[extras]==0.43.1'
 	@touch $@
 

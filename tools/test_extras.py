@@ -41,8 +41,8 @@ def _passes(extra: str) -> bool:
     wanted = (ROOT / "pyproject.toml").read_text() + (ROOT / "constraints.txt").read_text()
     if not stamp.exists() or stamp.read_text() != wanted:
         venv.create(place, with_pip=True, clear=True)
-        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", "constraints.txt"]
-        subprocess.run([*pip, "-e", f".[{extra}]", *TOOLS], cwd=ROOT, check=True)
+        pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile"]
+        subprocess.run([*pip, "-c", "constraints.txt", "-e", f".[{extra}]", *TOOLS], cwd=ROOT, check=True)
         stamp.write_text(wanted)
     print(f"--- extra {extra}", flush=True)
     tests = [str(python), "-m", "pytest", "-q", "-n", "2", "-m", f"extra_{extra} and not slow"]
