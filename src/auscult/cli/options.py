@@ -20,8 +20,12 @@ def _out_path(text: str) -> Path:
     Raises:
         UsageError: It is empty.
     """
+    return _path(text, "--out", expected="a folder")
+
+
+def _path(text: str, name: str, *, expected: str) -> Path:
     if not text.strip():
-        raise UsageError("--out is empty", expected="a folder", hint="for the current folder, give .")
+        raise UsageError(f"{name} is empty", expected=expected, hint="for the current folder, give .")
     return Path(text)
 
 
@@ -75,9 +79,7 @@ def input_path(text: str) -> Path:
     Raises:
         UsageError: It is empty.
     """
-    if not text.strip():
-        raise UsageError("INPUT is empty", expected="a folder or file", hint="for the current folder, give .")
-    return Path(text)
+    return _path(text, "INPUT", expected="a folder or file")
 
 
 def names(text: str) -> tuple[str, ...]:
