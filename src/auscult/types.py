@@ -247,6 +247,8 @@ class Verdict:
         error_map: Where it is likely wrong, from judges that look for it; None from others.
         judge: The judge's full name.
         seconds: Wall time the judge took.
+        prob_iou_80: Probability that the IoU with the unseen truth is at least .8, 0..1; None from judges that give none.
+        prob_iou_50: The same for .5.
     """
 
     id: str
@@ -266,6 +268,8 @@ class Verdict:
     region: Box | None = None
     error_map: ErrorMap | None = None
     seconds: float = 0.0
+    prob_iou_80: float | None = None
+    prob_iou_50: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,9 @@ VERDICT_KEYS = (
     "judge", "seconds",
 )  # fmt: skip
 
+PROBABILITY_KEYS = ("prob_iou_80", "prob_iou_50")
+"""Keys of a verdict that only judges with probabilities write."""
+
 _DECIMALS = 6
 _LARGEST = 1e300  # JSON knows whole numbers that no float can hold
 _EVIDENCE = ("shape", "boundary", "identity", "sound")
@@ -72,7 +75,8 @@ def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
     row["evidence"] = asdict(verdict.evidence)
     row["region"] = None if verdict.region is None else [int(edge) for edge in verdict.region]
     row["error_map"] = None if verdict.error_map is None else error_map.to_json(verdict.error_map)
-    return {**{key: row[key] for key in VERDICT_KEYS}, **{k: v for k, v in extra.items() if k not in row}}
+    given = {key: _rounded(getattr(verdict, key)) for key in PROBABILITY_KEYS if getattr(verdict, key) is not None}
+    return {**{key: row[key] for key in VERDICT_KEYS}, **given, **{k: v for k, v in extra.items() if k not in row}}
 
 
 def verdict_from_json(row: Mapping[str, Any]) -> Verdict:
@@ -103,6 +107,8 @@ def verdict_from_json(row: Mapping[str, Any]) -> Verdict:
         region=_region(row),
         error_map=_error_map(row),
         seconds=_number_or_none(row, "seconds") or 0.0,
+        prob_iou_80=_number_or_none(row, "prob_iou_80"),
+        prob_iou_50=_number_or_none(row, "prob_iou_50"),
     )
 
 

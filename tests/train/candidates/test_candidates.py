@@ -14,8 +14,8 @@ from auscult.arrays.overlap import iou
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress.masks.base import WINDOWS
-from auscult.train.compact.candidates import Candidate, CandidateScene, candidates, mixture, of_mask
-from auscult.train.compact.candidates.making import of_kind, working
+from auscult.train.candidates import Candidate, CandidateScene, candidates, mixture, of_mask
+from auscult.train.candidates.making import of_kind, working
 from auscult.types import Frame, Mask
 
 KINDS = [kind for kind, _ in mixture(generator(0))]

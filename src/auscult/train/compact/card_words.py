@@ -32,7 +32,7 @@ DATA: Final = (
     ),
     (
         "Masks for training: the defects of `auscult.stress.masks`, masks on no object, and the kinds of errors that "
-        "segmenters make (`auscult.train.compact.candidates`)."
+        "segmenters make (`auscult.train.candidates`)."
     ),
     (
         "Masks for measuring: for each object of at least 32 x 32 pixels one perfect mask, a hard (IoU .85 to .90) "

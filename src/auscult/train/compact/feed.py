@@ -18,8 +18,8 @@ from auscult.judge.masks.compact.strip import read_along
 from auscult.judge.masks.compact.view import View, coverage, look
 from auscult.media.rle import decode
 from auscult.rng import generator
-from auscult.train.compact.augment import Whole, cut
-from auscult.train.compact.candidates import Candidate, candidates
+from auscult.train.augment import Whole, cut
+from auscult.train.candidates import Candidate, candidates
 from auscult.train.compact.pack import PackedFrame
 from auscult.train.compact.patchwork import patchwork
 from auscult.types import Frame, Mask

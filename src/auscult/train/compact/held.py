@@ -14,7 +14,7 @@ from auscult.judge.masks.compact.view import inputs, look
 from auscult.rng import generator
 from auscult.train import material
 from auscult.train.compact.calibrate import UNKNOWN, Held
-from auscult.train.compact.candidates import CandidateScene, candidates
+from auscult.train.candidates import CandidateScene, candidates
 from auscult.train.compact.feed import TYPES
 from auscult.train.material import Sample
 from auscult.train.split import Part, committed

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.train.compact.augment import Whole
+from auscult.train.augment import Whole
 from auscult.types import Frame, Mask
 
 SIDE_PX: Final = (240, 400)

@@ -77,10 +77,10 @@ def look(frame: Frame, mask: Mask) -> View:
     if found is None:
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
     box = crop_box(mask.view(np.uint8))
-    crop = _channels(_cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
+    crop = channels(cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
     wide = _wider(box)
-    context = _channels(_cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
-    crop = np.concatenate([crop, _distance(crop[3])[None]])
+    context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
+    crop = np.concatenate([crop, signed_distance(crop[3])[None]])
     strip = strip_of(frame, mask, box)
     likeness = likeness_of(crop)
     crop, context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (crop, context, strip.bytes))
@@ -106,26 +106,27 @@ def scaled(value: Bytes) -> Floats:
 def crop_box(marked: Bytes) -> Box:
     """The square round a mask's box, in pixels, (x0, y0, x1, y1)."""
     x, y, width, height = cv2.boundingRect(marked)
-    return _square(x + width / 2, y + height / 2, max(max(width, height) * MARGIN, LEAST_SIDE_PX))
+    return square(x + width / 2, y + height / 2, max(max(width, height) * MARGIN, LEAST_SIDE_PX))
 
 
 def coverage(mask: Mask, box: Box, side: int) -> Bytes:
     """Share of each cell of a grid over a box that lies inside a mask, (side, side), 255 for all of it."""
-    return _cut(np.multiply(mask, np.uint8(255), dtype=np.uint8), box, side, outside=0)
+    return cut(np.multiply(mask, np.uint8(255), dtype=np.uint8), box, side, outside=0)
 
 
 def _wider(box: Box) -> Box:
     x0, y0, x1, y1 = box
-    return _square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
+    return square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
 
 
-def _square(x: float, y: float, side: float) -> Box:
+def square(x: float, y: float, side: float) -> Box:
+    """The square of whole pixels about a point."""
     whole = round(side)
     left, top = round(x - whole / 2), round(y - whole / 2)
     return left, top, left + whole, top + whole
 
 
-def _cut(picture: Bytes, box: Box, side: int, *, outside: int = GREY) -> Bytes:
+def cut(picture: Bytes, box: Box, side: int, *, outside: int = GREY) -> Bytes:
     """Cut a box and bring it to ``side`` cells; what lies outside the picture has one value."""
     height, width = picture.shape[:2]
     x0, y0, x1, y1 = box
@@ -157,11 +158,12 @@ def _shrunk_with_border(inner: Bytes, box: Box, *, gaps: tuple[int, int, int, in
     return found
 
 
-def _channels(picture: Bytes, inside: Bytes) -> Bytes:
+def channels(picture: Bytes, inside: Bytes) -> Bytes:
+    """A picture (h, w, 3) and a mask (h, w) as four channels, (4, h, w)."""
     return np.concatenate([picture.transpose(2, 0, 1), inside[None]])
 
 
-def _distance(inside: Bytes) -> Bytes:
+def signed_distance(inside: Bytes) -> Bytes:
     """Signed distance to the outline in parts of the object's size, 128 on it."""
     filled = (inside >= GREY).astype(np.uint8)
     size = max(float(np.sqrt(np.count_nonzero(filled))), 4.0)

@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.train.compact.candidates import amounts
-from auscult.train.compact.candidates.base import Draft
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates import amounts
+from auscult.train.candidates.base import Draft
+from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 

@@ -12,8 +12,8 @@ import cv2
 import numpy as np
 
 from auscult.arrays import regions
-from auscult.train.compact.candidates.base import Draft
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates.base import Draft
+from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 LEAST_PART: Final = 0.5

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes
-from auscult.train.compact.candidates.base import Draft
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates.base import Draft
+from auscult.train.candidates.working import Work
 from auscult.types import Frame, Mask
 
 _LEAST: Final = 0.3

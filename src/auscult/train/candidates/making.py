@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import UsageError
-from auscult.train.compact.candidates import amounts, paper
-from auscult.train.compact.candidates.base import Candidate, CandidateScene, Draft, Maker
-from auscult.train.compact.candidates.mixture import MAKERS, mixture
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates import amounts, paper
+from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Maker
+from auscult.train.candidates.mixture import MAKERS, mixture
+from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 _TRIES: Final = 3
@@ -36,13 +36,13 @@ def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> 
         UsageError: The true mask is empty, or masks and frame do not fit together.
     """
     work = working(target)
-    kinds = mixture(rng)
+    kinds = [(kind, weight) for kind, weight in mixture(rng) if target.complete or kind not in MAKERS["arbitrary"]]
     names = [kind for kind, _ in kinds]
     weights = np.array([weight for _, weight in kinds])
     weights /= weights.sum()
     made: list[Candidate] = []
     while len(made) < count:
-        made.append(_one(work, rng, names[int(rng.choice(len(names), p=weights))]))
+        made.append(_one(work, rng, names[int(rng.choice(len(names), p=weights))], complete=target.complete))
     return made
 
 
@@ -102,11 +102,12 @@ def working(target: CandidateScene) -> Work:
     return Work(target.frame, target.mask, target.others, before=target.before)
 
 
-def _one(work: Work, rng: np.random.Generator, kind: str) -> Candidate:
+def _one(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) -> Candidate:
+    groups = [name for name in MAKERS if complete or name != "arbitrary"]
     group = next(group for group, makers in MAKERS.items() if kind in makers)
     for attempt in range(2 * _TRIES):
         if attempt == _TRIES:
-            group = list(MAKERS)[int(rng.integers(len(MAKERS)))]
+            group = groups[int(rng.integers(len(groups)))]
         made = of_kind(work, kind, rng)
         if made is not None and (group not in _TYPES or made.defect == group):
             return made

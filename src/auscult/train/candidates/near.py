@@ -11,9 +11,9 @@ from typing import Final
 import cv2
 import numpy as np
 
-from auscult.train.compact.candidates.base import Draft
-from auscult.train.compact.candidates.outlines import polygons
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates.base import Draft
+from auscult.train.candidates.outlines import polygons
+from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 PERFECT_FROM: Final = 0.97

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays import regions, segments
-from auscult.train.compact.candidates import amounts
-from auscult.train.compact.candidates.base import Draft
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates import amounts
+from auscult.train.candidates.base import Draft
+from auscult.train.candidates.working import Work
 from auscult.types import Frame, Mask
 
 _COARSE_PX: Final = 112  # the longer side of the reduced pictures

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
-from auscult.train.compact.candidates.base import Draft
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates.base import Draft
+from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 _TRIES: Final = 4

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays import regions
-from auscult.train.compact.candidates import amounts
-from auscult.train.compact.candidates.base import Draft, Maker
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates import amounts
+from auscult.train.candidates.base import Draft, Maker
+from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 Side: TypeAlias = Literal["erode", "dilate"]

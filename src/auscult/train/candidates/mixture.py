@@ -8,8 +8,19 @@ from typing import Final
 
 import numpy as np
 
-from auscult.train.compact.candidates import bands, leaks, merged, missing, moved, near, nonsense, outlines, paper
-from auscult.train.compact.candidates.base import Maker
+from auscult.train.candidates import (
+    bands,
+    leaks,
+    merged,
+    missing,
+    moved,
+    near,
+    nonsense,
+    outlines,
+    paper,
+    segments,
+)
+from auscult.train.candidates.base import Maker
 
 
 def _bands(side: bands.Side) -> dict[str, tuple[Maker, float]]:
@@ -75,6 +86,18 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
             "part_merged": (merged.part_of_other, 0.4),
             "eroded_merge": (merged.eroded_merge, 0.2),
         },
+        "segments": {
+            "inner_part": (segments.inner_part, 1.5),
+            "colour_part": (segments.colour_part, 1.0),
+            "superpixel_union": (segments.superpixel_union, 1.2),
+            "boxed": (segments.boxed, 0.5),
+            "stray": (segments.stray, 0.7),
+            "part_and_leak": (segments.together(segments.inner_part, leaks.leak), 0.6),
+            "part_and_wave": (segments.together(segments.inner_part, outlines.wavy), 0.8),
+            "wave_and_stray": (segments.together(outlines.wavy, segments.stray), 0.5),
+            "union_and_coarse": (segments.together(segments.superpixel_union, outlines.low_resolution), 0.5),
+            "colour_and_shift": (segments.together(segments.colour_part, moved.shifted), 0.3),
+        },
         "near": {
             "nearly": (near.nearly, 1.0),
             "traced": (near.traced, 0.6),
@@ -94,13 +117,14 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
 SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {
         "perfect": 0.13,
-        "cutout": 0.13,
-        "dilate": 0.135,
-        "erode": 0.135,
-        "merge": 0.21,
+        "cutout": 0.11,
+        "dilate": 0.10,
+        "erode": 0.10,
+        "merge": 0.14,
         "real": 0.15,
-        "near": 0.05,
-        "arbitrary": 0.06,
+        "segments": 0.19,
+        "near": 0.04,
+        "arbitrary": 0.04,
     }
 )
 """Share of each group. Merges count for more, since an object that is alone in its picture has none."""

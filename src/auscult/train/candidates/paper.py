@@ -10,8 +10,8 @@ from auscult.outcome import Undefined
 from auscult.stress.masks import cutout, dilate, erode, merge
 from auscult.stress.masks.base import MaskStressor
 from auscult.train.arbitrary import arbitrary
-from auscult.train.compact.candidates.base import Draft, Named
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates.base import Draft, Named
+from auscult.train.candidates.working import Work
 from auscult.types import Difficulty
 
 

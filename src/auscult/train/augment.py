@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.rng import generator
-from auscult.train.compact.candidates import CandidateScene
+from auscult.train.candidates import CandidateScene
 from auscult.types import Frame, Mask
 
-_ROUND: Final = 3.2  # the canvas's side, in sides of the object's box
+_ROUND: Final = 4.0  # the canvas's side, in sides of the object's box
 _MOST_SIZE_PX: Final = 150.0
 _MOST_SIDE_PX: Final = 420
 _LEAST_SIZE_PX: Final = 26.0
@@ -35,6 +35,7 @@ class Whole:
         further: Masks that belong to this object and go the same way, such as real models' masks.
         before: The frame before and the object in it, or None.
         coarse: The mask's outline was found on a smaller picture; it is shown at half the size at most.
+        complete: Whether ``others`` are all other objects of the frame.
     """
 
     frame: Frame
@@ -43,6 +44,7 @@ class Whole:
     further: tuple[Mask, ...] = ()
     before: tuple[Frame, Mask] | None = None
     coarse: bool = False
+    complete: bool = True
 
 
 def cut(whole: Whole, rng: np.random.Generator) -> tuple[CandidateScene, tuple[Mask, ...]] | None:
@@ -63,7 +65,8 @@ def cut(whole: Whole, rng: np.random.Generator) -> tuple[CandidateScene, tuple[M
         before = (change(_warped(whole.before[0], matrix, size)), earlier) if earlier.any() else None
     count = 1 + len(whole.others)
     others = tuple(mask for mask in masks[1:count] if mask.any())
-    return CandidateScene(frame=frame, mask=masks[0], others=others, before=before), tuple(masks[count:])
+    scene = CandidateScene(frame=frame, mask=masks[0], others=others, before=before, complete=whole.complete)
+    return scene, tuple(masks[count:])
 
 
 def _way(whole: Whole, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int]]:

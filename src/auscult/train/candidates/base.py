@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from auscult.train.compact.candidates.working import Work
+from auscult.train.candidates.working import Work
 from auscult.types import Difficulty, Frame, Mask
 
 Named: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "arbitrary"]
@@ -24,12 +24,14 @@ class CandidateScene:
         mask: The true mask, bool (H, W), not empty.
         others: The picture's other objects, bool (H, W) each.
         before: A neighbouring video frame and the object's true mask there, same shapes; None for photographs.
+        complete: Whether ``others`` are all other objects of the picture; else no mask is called one on no object.
     """
 
     frame: Frame
     mask: Mask
     others: tuple[Mask, ...] = ()
     before: tuple[Frame, Mask] | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

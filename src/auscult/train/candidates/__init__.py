@@ -3,8 +3,8 @@
 ``candidates`` draws from ``mixture``; one generator is one kind, the kinds of one family are one file.
 """
 
-from auscult.train.compact.candidates.base import Candidate, CandidateScene
-from auscult.train.compact.candidates.making import candidates, of_mask
-from auscult.train.compact.candidates.mixture import mixture
+from auscult.train.candidates.base import Candidate, CandidateScene
+from auscult.train.candidates.making import candidates, of_mask
+from auscult.train.candidates.mixture import mixture
 
 __all__ = ["Candidate", "CandidateScene", "candidates", "mixture", "of_mask"]

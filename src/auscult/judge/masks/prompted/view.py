@@ -1,0 +1,175 @@
+"""What `masks.prompted.v1` sees of a candidate: a crop, the candidate in it, the strip along its outline, its shape.
+
+Training uses this code too. The crop is a square round the candidate's box, its side ``margin`` times the box's longer
+side; what lies outside the frame is mid grey and no mask. The strip is `masks.compact.v1`'s: the picture across the
+outline, unrolled, with a channel of likeness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.judge.masks.compact.likeness import likeness_of
+from auscult.judge.masks.compact.strip import strip_of
+from auscult.judge.masks.compact.view import LEAST_SIDE_PX, channels, coverage, cut, signed_distance, square
+from auscult.types import Box, Frame, Mask
+
+SHAPE: Final = 10
+"""Numbers that describe the candidate's shape and place, see ``shape_of``."""
+_LIKENESS_PX: Final = 96
+_LIKENESS_MARGIN: Final = 1.5
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """How a network looks at a candidate.
+
+    Attributes:
+        side: Side of the crop in cells, a multiple of 32.
+        margin: The crop's side in longer sides of the candidate's box.
+    """
+
+    side: int = 256
+    margin: float = 1.5
+
+    @property
+    def grid(self) -> int:
+        """Side of candidate and answer in cells: half the crop's."""
+        return self.side // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class View:
+    """One lens's look at a candidate, as bytes; ``inputs`` makes the floats of it.
+
+    Attributes:
+        crop: (3, side, side): red, green, blue.
+        candidate: (grid, grid): share of the cell inside the candidate, 255 for all of it.
+        strip: (6, 24, 256), see ``compact.view``.
+        shape: (10,), see ``shape_of``.
+        box: The crop's box in pixels of the frame; square, may reach beyond the frame.
+    """
+
+    crop: Bytes
+    candidate: Bytes
+    strip: Bytes
+    shape: Floats
+    box: Box
+
+
+def look(frame: Frame, mask: Mask, lens: Lens) -> View:
+    """See a candidate through one lens.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W), not empty.
+        lens: How.
+
+    Raises:
+        InputError: The mask is empty.
+    """
+    return looks(frame, mask, (lens,))[0]
+
+
+def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...]) -> tuple[View, ...]:
+    """See a candidate through several lenses; strip and shape are the same in all.
+
+    Raises:
+        InputError: The mask is empty.
+    """
+    if not mask.any():
+        raise InputError("the mask is empty", expected="a mask with at least one pixel")
+    strip, shape = _strip(frame, mask), shape_of(mask)
+    found = []
+    for lens in lenses:
+        box = box_round(mask, lens.margin)
+        found.append(
+            View(
+                crop=np.ascontiguousarray(cut(frame, box, lens.side).transpose(2, 0, 1)),
+                candidate=coverage(mask, box, lens.grid),
+                strip=strip,
+                shape=shape,
+                box=box,
+            )
+        )
+    return tuple(found)
+
+
+def box_round(mask: Mask, margin: float) -> Box:
+    """The square round a mask's box, in pixels, (x0, y0, x1, y1).
+
+    Args:
+        mask: bool (H, W), not empty.
+        margin: Its side in longer sides of the box; at least 16 px.
+    """
+    x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
+    return square(x + width / 2, y + height / 2, max(max(width, height) * margin, LEAST_SIDE_PX))
+
+
+def shape_of(mask: Mask) -> Floats:
+    """Size, place and outline of a mask, float32 (10,), each about -2..2.
+
+    Log share of the frame, log area in pixels, log aspect, share of its box, share of its hull, roundness, log number
+    of parts, share of the largest part, sides of the frame that its box touches, share of the mask on the frame's rim.
+    """
+    height, width = mask.shape
+    bytes_ = mask.view(np.uint8)
+    x, y, w, h = cv2.boundingRect(bytes_)
+    inner = np.ascontiguousarray(bytes_[y : y + h, x : x + w])
+    area = max(int(np.count_nonzero(inner)), 1)
+    outlines, _ = cv2.findContours(inner, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    round_px = sum(cv2.arcLength(line, closed=True) for line in outlines)
+    hull = cv2.contourArea(cv2.convexHull(np.concatenate(outlines))) if outlines else float(area)
+    areas = sorted((float(cv2.contourArea(line)) for line in outlines), reverse=True)
+    touched = [x == 0, y == 0, x + w == width, y + h == height]
+    rim = sum(int(np.count_nonzero(line)) for line in (inner[0], inner[-1], inner[:, 0], inner[:, -1]))
+    found = [
+        np.log(area / mask.size) / 2 + 1.5,
+        np.log(area) / 2 - 4,
+        np.log(w / h),
+        2 * area / (w * h) - 1,
+        2 * area / max(hull, area) - 1,
+        2 * min(np.sqrt(4 * np.pi * area) / max(round_px, 1.0), 1.0) - 1,
+        np.log(max(len(outlines), 1)),
+        areas[0] / max(sum(areas), 1.0) if areas else 1.0,
+        sum(touched) / 2,
+        2 * rim / max(2 * (w + h), 1),
+    ]
+    return np.asarray(found, dtype=np.float32).clip(-4, 4)
+
+
+def inputs(views: list[View]) -> dict[str, Floats]:
+    """A network's inputs of some views through one lens: float32, batch first, in the order given."""
+    return {
+        "crop": picture(np.stack([view.crop for view in views])),
+        "candidate": (np.stack([view.candidate for view in views]) / np.float32(255))[:, None],
+        "strip": strip_values(np.stack([view.strip for view in views])),
+        "shape": np.stack([view.shape for view in views]),
+    }
+
+
+def picture(crop: Bytes) -> Floats:
+    """Bytes to what the backbone was trained on: -1..1."""
+    return crop.astype(np.float32) / np.float32(127.5) - np.float32(1)
+
+
+def strip_values(strip: Bytes) -> Floats:
+    """Bytes to what the strip's layers take: 128 is 0, a step of 64 is 1."""
+    return (strip.astype(np.float32) - np.float32(128)) / np.float32(64)
+
+
+def _strip(frame: Frame, mask: Mask) -> Bytes:
+    box = box_round(mask, _LIKENESS_MARGIN)
+    small = channels(cut(frame, box, _LIKENESS_PX), coverage(mask, box, _LIKENESS_PX))
+    likeness = likeness_of(np.concatenate([small, signed_distance(small[3])[None]]))
+    line = strip_of(frame, mask, box).bytes
+    return np.concatenate([line, likeness(line[:3])[None]])

@@ -1,0 +1,132 @@
+"""MobileNetV2 as a backbone of stride 16, with batch norm folded into its convolutions.
+
+The layers and their order are those of the public TensorFlow Lite files (``train/prompted/start`` reads them), so
+that weights can be copied one convolution after the other. The last stage keeps stride 16 and is dilated instead, as
+DeepLab v3 does it; the context head is DeepLab's with image pooling and one 1x1 branch.
+
+Source: Sandler et al. 2018, Table 2; Chen et al. 2018 for stride 16 and the head.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+BLOCKS: Final = (
+    (1, 16, 1, 1, 1),
+    (6, 24, 2, 2, 1),
+    (6, 32, 3, 2, 1),
+    (6, 64, 4, 2, 1),
+    (6, 96, 3, 1, 1),
+    (6, 160, 3, 1, 2),
+    (6, 320, 1, 1, 2),
+)
+"""Expansion, channels, repeats, stride, dilation. The first block of the dilated stages is not dilated itself."""
+STRIDES: Final = (2, 4, 8, 16)
+CONTEXT: Final = 256
+
+
+class Conv(nn.Conv2d):
+    """A convolution with TensorFlow's SAME padding for even sizes: a stride of 2 pads right and below only."""
+
+    def __init__(
+        self, inputs: int, outputs: int, *, size: int = 1, stride: int = 1, groups: int = 1, dilation: int = 1
+    ) -> None:
+        even = dilation * (size - 1) // 2
+        super().__init__(
+            inputs,
+            outputs,
+            size,
+            stride=stride,
+            padding=0 if stride == 2 else even,
+            groups=groups,
+            dilation=dilation,
+        )
+        self.uneven = stride == 2 and size > 1
+
+    def forward(self, given: Tensor) -> Tensor:
+        """Convolve (n, c, h, w)."""
+        return super().forward(functional.pad(given, (0, 1, 0, 1)) if self.uneven else given)
+
+
+class Inverted(nn.Module):
+    """An inverted residual: expand, convolve each channel by itself, project."""
+
+    def __init__(self, inputs: int, outputs: int, *, expansion: int, stride: int, dilation: int) -> None:
+        super().__init__()
+        wide = inputs * expansion
+        self.expand = Conv(inputs, wide) if expansion > 1 else None
+        self.depthwise = Conv(wide, wide, size=3, stride=stride, groups=wide, dilation=dilation)
+        self.project = Conv(wide, outputs)
+        self.adds = stride == 1 and inputs == outputs
+
+    def forward(self, given: Tensor) -> Tensor:
+        """Transform (n, c, h, w)."""
+        found = given if self.expand is None else functional.relu6(self.expand(given))
+        found = self.project(functional.relu6(self.depthwise(found)))
+        return given + found if self.adds else found
+
+
+class MobileNetV2(nn.Module):
+    """The backbone.
+
+    Args:
+        dilated: The dilation of the last stages; 1 for weights that were trained at stride 32 and see less far.
+    """
+
+    def __init__(self, *, dilated: bool = True) -> None:
+        super().__init__()
+        self.stem = Conv(3, 32, size=3, stride=2)
+        blocks: list[nn.Module] = []
+        self.ends: list[int] = []
+        inputs, stride = 32, 2
+        for expansion, outputs, repeats, step, dilation in BLOCKS:
+            for at in range(repeats):
+                moves = step if at == 0 else 1
+                if moves == 2:
+                    self.ends.append(len(blocks) - 1)
+                    stride *= 2
+                spread = dilation if dilated and not (outputs == 160 and at == 0) else 1
+                blocks.append(Inverted(inputs, outputs, expansion=expansion, stride=moves, dilation=spread))
+                inputs = outputs
+        self.blocks = nn.ModuleList(blocks)
+
+    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Features of pictures.
+
+        Args:
+            pictures: (n, 3, side, side) in -1..1, the side a multiple of 16.
+
+        Returns:
+            Features at strides 2, 4, 8 and 16 with 16, 24, 32 and 320 channels.
+        """
+        found = functional.relu6(self.stem(pictures))
+        kept: list[Tensor] = []
+        for at, block in enumerate(self.blocks):
+            found = block(found)
+            if at in self.ends:
+                kept.append(found)
+        return kept[0], kept[1], kept[2], found
+
+    def convolutions(self) -> list[Conv]:
+        """All convolutions in the order in which they run."""
+        return [module for module in self.modules() if isinstance(module, Conv)]
+
+
+class Context(nn.Module):
+    """DeepLab's head: each place, and the mean of all places, projected together. (n, 320, h, w) -> (n, 256, h, w)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.local = Conv(320, CONTEXT)
+        self.whole = Conv(320, CONTEXT)
+        self.project = Conv(2 * CONTEXT, CONTEXT)
+
+    def forward(self, given: Tensor) -> Tensor:
+        """Transform features of stride 16."""
+        here = functional.relu6(self.local(given))
+        mean = functional.relu6(self.whole(given.mean(dim=(2, 3), keepdim=True)))
+        return functional.relu6(self.project(torch.cat([mean.expand_as(here), here], dim=1)))

@@ -1,0 +1,281 @@
+"""The network of `masks.prompted.v1`: what would a segmenter draw here, and how good is the candidate beside it?
+
+A backbone with pretrained knowledge of objects looks at a crop. The decoder is told what is meant by a prompt (the
+candidate mask, a box, or points inside and outside), and answers with a mask. Two heads compare the candidate with the
+answer, with features where the two agree and where they differ, with the strip along the candidate's outline and with
+its shape: one gives a histogram of the IoU, the other the type of defect.
+
+Related: Kirillov et al. 2023 (promptable segmentation); Huang et al. 2019, Mask Scoring R-CNN (a head for the IoU).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from auscult.nets.mobilenet import CONTEXT, Context, MobileNetV2
+
+BINS: Final = 25
+"""Bins of the histogram of the IoU, evenly over 0..1."""
+TYPES: Final = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
+PROMPTS: Final = 4
+"""Channels of a prompt: mask, box, points inside, points outside."""
+FEATURES: Final = 64
+SHAPE: Final = 10
+STRIP: Final = 6
+
+_WIDE, _MIDDLE, _FINE, _LAST = 96, 48, 32, 16
+_HEADS, _EACH = 8, 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """What a network is made of.
+
+    Attributes:
+        side: Side of the crop in pixels, a multiple of 32.
+        margin: The crop's side in longer sides of the candidate's box.
+        strip: Whether it sees the strip along the outline.
+        frozen: Leading blocks of the backbone that keep their first weights; edges and colours need no learning, and
+            they are the most expensive to learn.
+    """
+
+    side: int = 256
+    margin: float = 1.5
+    strip: bool = True
+    frozen: int = 3
+
+
+class Separable(nn.Module):
+    """A depthwise convolution and a pointwise one, added to what came in."""
+
+    def __init__(self, width: int, *, size: int = 3) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv2d(width, width, size, padding=size // 2, groups=width)
+        self.pointwise = nn.Conv2d(width, width, 1)
+
+    def forward(self, given: Tensor) -> Tensor:
+        """Transform (n, c, h, w)."""
+        return functional.relu(given + self.pointwise(functional.relu(self.depthwise(given))))
+
+
+class PromptCode(nn.Module):
+    """A prompt on the grids of stride 4, 8 and 16."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fine = nn.Conv2d(PROMPTS, 16, 3, stride=2, padding=1)
+        self.middle = nn.Conv2d(16, 32, 3, stride=2, padding=1)
+        self.wide = nn.Conv2d(32, 64, 3, stride=2, padding=1)
+
+    def forward(self, prompt: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Code of a prompt (n, 4, grid, grid)."""
+        fine = functional.relu(self.fine(prompt))
+        middle = functional.relu(self.middle(fine))
+        return fine, middle, functional.relu(self.wide(middle))
+
+
+class Likeness(nn.Module):
+    """How like the prompted region, and how like what is round it, each place is: 2 x 8 channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Conv2d(CONTEXT, _HEADS * _EACH, 1)
+
+    def forward(self, features: Tensor, region: Tensor) -> Tensor:
+        """Compare.
+
+        Args:
+            features: (n, 256, h, w).
+            region: (n, 1, h, w), 0..1.
+        """
+        n, _, high, wide = features.shape
+        places = self.embed(features).reshape(n, _HEADS, _EACH, high * wide)
+        places = functional.normalize(places, dim=2)
+        weights = torch.cat([region, 1 - region], dim=1).reshape(n, 1, 2, high * wide) + 1e-4
+        means = torch.matmul(places, weights.transpose(2, 3)) / weights.sum(dim=3).unsqueeze(2)
+        alike = torch.matmul(means.transpose(2, 3), places)
+        return alike.reshape(n, 2 * _HEADS, high, wide)
+
+
+class Decoder(nn.Module):
+    """From features and a prompt to an answer mask, coarse to fine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.code = PromptCode()
+        self.likeness = Likeness()
+        self.wide = nn.Conv2d(CONTEXT + 64 + 2 * _HEADS, _WIDE, 1)
+        self.wide_blocks = nn.Sequential(Separable(_WIDE, size=5), Separable(_WIDE, size=5))
+        self.middle = nn.Conv2d(_WIDE + 32 + 32, _MIDDLE, 1)
+        self.middle_blocks = nn.Sequential(Separable(_MIDDLE, size=5), Separable(_MIDDLE))
+        self.fine = nn.Conv2d(_MIDDLE + 24 + 16, _FINE, 1)
+        self.fine_blocks = nn.Sequential(Separable(_FINE), Separable(_FINE))
+        self.last = nn.Conv2d(_FINE + 16 + PROMPTS, _LAST, 1)
+        self.last_block = Separable(_LAST)
+        self.answer = nn.Conv2d(_LAST, 1, 1)
+
+    def forward(
+        self, skips: tuple[Tensor, Tensor, Tensor], context: Tensor, prompt: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """Answer a prompt.
+
+        Returns:
+            Logits of the answer, (n, 1, grid, grid), and the decoder's features at strides 4, 8 and 16.
+        """
+        coded = self.code(prompt)
+        region = functional.avg_pool2d(prompt[:, :3].amax(dim=1, keepdim=True), 8)
+        seen = torch.cat([context, coded[2], self.likeness(context, region)], dim=1)
+        wide = self.wide_blocks(functional.relu(self.wide(seen)))
+        middle = self.middle_blocks(functional.relu(self.middle(torch.cat([_up(wide), skips[2], coded[1]], dim=1))))
+        fine = self.fine_blocks(functional.relu(self.fine(torch.cat([_up(middle), skips[1], coded[0]], dim=1))))
+        last = self.last_block(functional.relu(self.last(torch.cat([_up(fine), skips[0], prompt], dim=1))))
+        return self.answer(last), (fine, middle, wide)
+
+
+class StripLook(nn.Module):
+    """Features of the strip along the outline, (n, 6, 24, 256) -> (n, 128): means and extremes along it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(STRIP, 24, (3, 5), stride=(1, 2), padding=(1, 2)),
+            nn.ReLU(),
+            nn.Conv2d(24, 40, 3, stride=2, padding=1),
+            nn.ReLU(),
+            Separable(40),
+            nn.Conv2d(40, 64, 3, stride=2, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, (6, 3), padding=(0, 1)),
+            nn.ReLU(),
+        )
+
+    def forward(self, strip: Tensor) -> Tensor:
+        """Look along (n, 6, 24, 256)."""
+        found = self.layers(strip)
+        return torch.cat([found.mean(dim=(2, 3)), found.amax(dim=(2, 3))], dim=1)
+
+
+class Head(nn.Module):
+    """Two layers from all that was compared to numbers; the first one's output is kept as features."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, 160)
+        self.second = nn.Linear(160, FEATURES)
+        self.last = nn.Linear(FEATURES, outputs)
+        self.drop = nn.Dropout(0.2)
+
+    def forward(self, given: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and features."""
+        found = functional.relu(self.second(self.drop(functional.relu(self.first(self.drop(given))))))
+        return self.last(found), found
+
+
+class PromptedNet(nn.Module):
+    """The whole network.
+
+    Args:
+        design: What it is made of.
+    """
+
+    def __init__(self, design: Design) -> None:
+        super().__init__()
+        self.design = design
+        self.backbone = MobileNetV2()
+        self.context = Context()
+        self.decoder = Decoder()
+        self.strip = StripLook() if design.strip else None
+        compared = 4 * _MIDDLE + 2 * _FINE + 2 * _WIDE + NUMBERS + SHAPE + (128 if design.strip else 0)
+        self.norm = nn.LayerNorm(compared)
+        self.iou_head = Head(compared, BINS)
+        self.type_head = Head(compared, len(TYPES))
+
+    def forward(
+        self, crop: Tensor, candidate: Tensor, strip: Tensor, shape: Tensor, prompt: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Judge candidates.
+
+        Args:
+            crop: (n, 3, side, side), -1..1.
+            candidate: (n, 1, grid, grid), 0..1; the grid is half the side.
+            strip: (n, 6, 24, 256).
+            shape: (n, 10).
+            prompt: (n, 4, grid, grid): mask, box, points inside, points outside; the candidate as a mask by default.
+
+        Returns:
+            ``answer`` (n, 1, grid, grid), ``ious`` (n, 25) and ``types`` (n, 6) as logits; ``features`` (n, 64).
+        """
+        first, second, third, last = self.backbone(crop)
+        context = self.context(last)
+        if prompt is None:
+            prompt = torch.cat([candidate, torch.zeros_like(candidate.expand(-1, PROMPTS - 1, -1, -1))], dim=1)
+        answer, levels = self.decoder((first, second, third), context, prompt)
+        parts = [self._regions(answer, candidate, levels), numbers(answer, candidate), shape]
+        if self.strip is not None:
+            parts.append(self.strip(strip))
+        compared = self.norm(torch.cat(parts, dim=1))
+        ious, features = self.iou_head(compared)
+        types, _ = self.type_head(compared)
+        return {"answer": answer, "ious": ious, "types": types, "features": features}
+
+    def _regions(self, answer: Tensor, candidate: Tensor, levels: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        """Means of the decoder's features where candidate and answer agree, where they differ, and along the rim."""
+        fine, middle, wide = levels
+        c4, a4 = functional.avg_pool2d(candidate, 2), functional.avg_pool2d(torch.sigmoid(answer), 2)
+        grown = functional.max_pool2d(c4, 5, stride=1, padding=2)
+        shrunk = 1 - functional.max_pool2d(1 - c4, 5, stride=1, padding=2)
+        rims = torch.cat([c4 * (1 - shrunk), (1 - c4) * grown], dim=1)
+        c8, a8 = functional.avg_pool2d(c4, 2), functional.avg_pool2d(a4, 2)
+        regions = torch.cat([c8 * a8, c8 * (1 - a8), (1 - c8) * a8, (1 - c8) * (1 - a8)], dim=1)
+        c16 = functional.avg_pool2d(c8, 2)
+        return torch.cat(
+            [_means(middle, regions), _means(fine, rims), _means(wide, torch.cat([c16, torch.ones_like(c16)], dim=1))],
+            dim=1,
+        )
+
+
+NUMBERS: Final = 21
+
+
+def numbers(answer: Tensor, candidate: Tensor) -> Tensor:
+    """What answer and candidate have in common, in numbers: (n, 21).
+
+    For the answer as it is, cut at .3, .5 and .7: IoU, precision and recall of the candidate against it, and its share
+    of the crop; then the candidate's share, how sure the answer is inside, outside and along the candidate's rim.
+    """
+    sure = torch.sigmoid(answer)
+    found = []
+    for held in (sure, *(torch.sigmoid((answer - level) * 6) for level in (-0.85, 0.0, 0.85))):
+        both, all_held, all_candidate = (value.mean(dim=(1, 2, 3)) for value in (held * candidate, held, candidate))
+        found += [
+            both / (all_held + all_candidate - both + 1e-3),
+            both / (all_candidate + 1e-3),
+            both / (all_held + 1e-3),
+            all_held,
+        ]
+    grown = functional.max_pool2d(candidate, 5, stride=1, padding=2)
+    shrunk = 1 - functional.max_pool2d(1 - candidate, 5, stride=1, padding=2)
+    doubt = 4 * sure * (1 - sure)
+    for region in (shrunk, 1 - grown, grown - shrunk):
+        found.append((doubt * region).mean(dim=(1, 2, 3)) / (region.mean(dim=(1, 2, 3)) + 1e-3))
+    found.append(candidate.mean(dim=(1, 2, 3)))
+    found.append((sure * (grown - shrunk)).mean(dim=(1, 2, 3)) / ((grown - shrunk).mean(dim=(1, 2, 3)) + 1e-3))
+    return torch.stack(found, dim=1)
+
+
+def _means(features: Tensor, regions: Tensor) -> Tensor:
+    """Mean of features (n, c, h, w) over each region (n, k, h, w): (n, k * c)."""
+    n, channels, high, wide = features.shape
+    count = regions.shape[1]
+    flat = regions.reshape(n, count, high * wide)
+    sums = torch.matmul(flat, features.reshape(n, channels, high * wide).transpose(1, 2))
+    return (sums / (flat.sum(dim=2, keepdim=True) + 0.5)).reshape(n, count * channels)
+
+
+def _up(given: Tensor) -> Tensor:
+    return functional.interpolate(given, scale_factor=2.0, mode="bilinear", align_corners=False)

@@ -1,0 +1,175 @@
+"""What segmenters do to whole things: parts that end along inner edges, unions of superpixels, boxes, stray pieces.
+
+The pieces come from a watershed of the picture's own edges over seeds on a jittered grid, so that what is missing or
+left over ends where the picture has an edge and not where a knife fell. A part of the object that ends so is called
+``cutout``; the other kinds have no type.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.train.candidates.base import Draft, Maker
+from auscult.train.candidates.working import Work
+from auscult.types import Mask
+
+_LEAST_SEEDS: Final = 3
+_LEAST_PART: Final = 0.12  # of the object that a part keeps
+_MOST_PART: Final = 0.93
+_CLUSTERS: Final = (2, 3, 4)
+
+Labels = NDArray[np.int32]
+
+
+def inner_part(work: Work, rng: np.random.Generator) -> Draft | None:
+    """Some neighbouring segments of the object: a head, a leg, the shaded side."""
+    labels = superpixels(work, rng, spacing=float(rng.uniform(0.18, 0.6)))
+    return _part(work, _grown(np.where(work.own, labels, 0), rng, share=float(rng.uniform(0.2, 0.95))))
+
+
+def colour_part(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object without one of its colours, or one colour of it alone: a shirt, the trousers, the car's windows."""
+    inside = work.lab[work.own]
+    if len(inside) < 64:
+        return None
+    rows, columns = np.nonzero(work.own)
+    pull = float(rng.uniform(0.0, 40.0)) / work.size_px  # places count too, so that parts hang together
+    points = np.column_stack([inside, rows * pull, columns * pull]).astype(np.float32)
+    count = int(rng.choice(_CLUSTERS))
+    stop = (cv2.TERM_CRITERIA_MAX_ITER, 6, 1.0)
+    start = points[rng.integers(len(points), size=count)]
+    nearest = np.linalg.norm(points[:, None] - start[None], axis=2).argmin(axis=1).astype(np.int32)
+    _, found, _ = cv2.kmeans(points, count, nearest[:, None], stop, 1, cv2.KMEANS_USE_INITIAL_LABELS)
+    wanted = int(rng.integers(count))
+    chosen = np.asarray(found).ravel() == wanted
+    mask = np.zeros(work.own.shape, np.uint8)
+    mask[rows, columns] = chosen if rng.random() < 0.5 else ~chosen
+    smooth = cv2.medianBlur(mask, 2 * int(rng.integers(1, 4)) + 1).view(np.bool_)
+    return _part(work, np.asarray(smooth & work.own))
+
+
+def superpixel_union(work: Work, rng: np.random.Generator) -> Draft | None:
+    """All segments that lie in the object by more than a share: good where the picture has edges, leaky elsewhere."""
+    labels = superpixels(work, rng, spacing=float(rng.uniform(0.1, 0.5)))
+    count = int(labels.max()) + 1
+    sizes = np.maximum(np.bincount(labels.ravel(), minlength=count), 1)
+    inside = np.bincount(labels[work.own], minlength=count) / sizes
+    kept = inside > float(rng.uniform(0.2, 0.75))
+    kept &= rng.random(count) > float(rng.choice([0.0, 0.0, 0.1, 0.25]))
+    return _drafted(work, np.asarray(kept[labels]))
+
+
+def boxed(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The box of the object or of a part of it, as a rectangle, an ellipse or with round corners."""
+    left, top, right, bottom = work.piece.box
+    wide, high = right - left, bottom - top
+    off = rng.uniform(-0.18, 0.18, 4) * float(rng.random())
+    x0, x1 = left + off[0] * wide - work.box[0], right + off[1] * wide - work.box[0]
+    y0, y1 = top + off[2] * high - work.box[1], bottom + off[3] * high - work.box[1]
+    drawn = np.zeros(work.own.shape, np.uint8)
+    centre, half = ((x0 + x1) / 2, (y0 + y1) / 2), (max((x1 - x0) / 2, 1), max((y1 - y0) / 2, 1))
+    if rng.random() < 0.55:
+        cv2.rectangle(drawn, (round(x0), round(y0)), (round(x1) - 1, round(y1) - 1), (1,), -1)
+    else:
+        cv2.ellipse(drawn, np.rint(centre).astype(int).tolist(), np.rint(half).astype(int).tolist(), 0, 0, 360, (1,), -1)
+    return _drafted(work, drawn.view(np.bool_))
+
+
+def stray(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object, mostly whole, and one to four segments that do not belong to it."""
+    labels = superpixels(work, rng, spacing=float(rng.uniform(0.12, 0.4)))
+    count = int(labels.max()) + 1
+    sizes = np.bincount(labels.ravel(), minlength=count)
+    touched = np.bincount(labels[work.own], minlength=count)
+    free = np.flatnonzero((touched < 0.05 * sizes) & (sizes > 0.01 * work.area_px))
+    if not free.size:
+        return None
+    some = rng.permutation(free)[: int(rng.integers(1, 5))]
+    return _drafted(work, np.asarray((work.own | np.isin(labels, some)) & ~_lost(work, rng)))
+
+
+def together(first: Maker, second: Maker) -> Maker:
+    """Two defects at once: what either takes away is gone, what either adds is there."""
+
+    def maker(work: Work, rng: np.random.Generator) -> Draft | None:
+        one, other = first(work, rng), second(work, rng)
+        if one is None or other is None:
+            return None
+        a, b = work.whole(one.mask), work.whole(other.mask)
+        both = np.asarray((work.truth & a & b) | (~work.truth & (a | b)))
+        return _drafted(work, both, named=one.defect if one.defect == other.defect else None)
+
+    return maker
+
+
+def superpixels(work: Work, rng: np.random.Generator, *, spacing: float) -> Labels:
+    """Label every pixel of ``work.box`` with the basin it belongs to.
+
+    Args:
+        work: The object.
+        rng: Draws the grid.
+        spacing: Distance of the seeds, in sides of the object.
+
+    Returns:
+        int32 (h, w), from 1; neighbouring basins touch.
+    """
+    height, width = work.own.shape
+    step = max(4.0, spacing * work.size_px)
+    rows = np.arange(rng.uniform(0, step), height, step)
+    columns = np.arange(rng.uniform(0, step), width, step)
+    seeds = np.zeros((height, width), np.int32)
+    at = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
+    if len(at) < _LEAST_SEEDS:
+        at = rng.uniform((0, 0), (height, width), (_LEAST_SEEDS, 2))
+    at = at + rng.uniform(-0.3, 0.3, at.shape) * step
+    at = np.clip(np.rint(at), 0, (height - 1, width - 1)).astype(np.intp)
+    seeds[at[:, 0], at[:, 1]] = rng.permutation(len(at)) + 1
+    found = np.asarray(cv2.watershed(work.picture, seeds), dtype=np.int32)
+    near = cv2.dilate(found.clip(0).astype(np.float32), np.ones((3, 3), np.uint8))
+    return np.where(found > 0, found, np.asarray(near)).astype(np.int32)
+
+
+def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:
+    """Neighbouring labels joined until they hold a share of all; label 0 belongs to nobody."""
+    names, sizes = np.unique(labels[labels > 0], return_counts=True)
+    if names.size < 2:
+        return np.asarray(labels > 0)
+    weights = dict(zip(names.tolist(), sizes.tolist(), strict=True))
+    wanted = share * float(sizes.sum())
+    pairs = _neighbours(labels)
+    kept = {int(rng.choice(names, p=sizes / sizes.sum()))}
+    while sum(weights[one] for one in kept) < wanted:
+        beside = sorted({other for one, other in pairs if one in kept} - kept)
+        left = beside or sorted(set(weights) - kept)
+        kept.add(int(rng.choice(left)))
+    return np.isin(labels, list(kept))
+
+
+def _neighbours(labels: Labels) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    for one, other in ((labels[:, :-1], labels[:, 1:]), (labels[:-1], labels[1:])):
+        differ = (one != other) & (one > 0) & (other > 0)
+        pairs = np.unique(np.stack([one[differ], other[differ]]), axis=1).T.tolist()
+        found |= {(a, b) for a, b in pairs} | {(b, a) for a, b in pairs}
+    return found
+
+
+def _lost(work: Work, rng: np.random.Generator) -> Mask:
+    """What a ragged outline loses."""
+    deep = np.float32(rng.uniform(0.0, 0.06) * work.size_px)
+    return np.asarray(work.own & (work.depth < deep * (np.float32(0.5) + work.noise(rng, 0.3 * work.size_px))))
+
+
+def _part(work: Work, mask: Mask) -> Draft | None:
+    share = np.count_nonzero(mask) / work.area_px
+    return Draft(mask, "cutout") if _LEAST_PART <= share <= _MOST_PART else None
+
+
+def _drafted(work: Work, mask: Mask, *, named: str | None = None) -> Draft | None:
+    if not mask.any() or work.iou(mask) < 0.05:
+        return None
+    return Draft(mask, "cutout" if named == "cutout" else "erode" if named == "erode" else None)

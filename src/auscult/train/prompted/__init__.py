@@ -1,0 +1,1 @@
+"""Trains `masks.prompted.v1`."""

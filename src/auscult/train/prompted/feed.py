@@ -1,0 +1,234 @@
+"""Batches: which objects, which candidates, what the network sees of them, what it should answer.
+
+A batch follows from (seed, number) and the pictures alone, whoever makes it and in whatever order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.judge.masks.prompted.view import Lens, View, look
+from auscult.arrays.overlap import iou
+from auscult.judge.masks.compact.view import coverage
+from auscult.media.rle import decode
+from auscult.nets.prompted import PROMPTS, TYPES
+from auscult.rng import generator
+from auscult.train.augment import Whole, cut
+from auscult.train.candidates import Candidate, CandidateScene, candidates
+from auscult.train.prompted.material import LEAST_PX, Picture
+from auscult.types import Frame, Mask
+
+PER_OBJECT: Final = 3
+_DRAWN: Final = 6
+_KEPT_FRAMES: Final = 250
+_REAL_SHARE: Final = 0.35
+_VIDEO_SHARE: Final = 0.15
+_LEVELS: Final = 10
+_LEAST_CANDIDATE_PX: Final = 48
+_LIKE_ANOTHER: Final = 0.3
+_ANSWERED_FROM: Final = 0.15  # below this IoU nobody could know which object was meant
+
+Arrays = Mapping[str, NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sample:
+    """One candidate: what is seen and what is true."""
+
+    view: View
+    prompt: NDArray[np.uint8]
+    truth: NDArray[np.uint8]
+    type: int
+    iou: float
+    answered: float
+
+
+class Feed:
+    """Makes batches of pictures.
+
+    Args:
+        pictures: What to draw from; their real masks enter as they are.
+        seed: Seed of everything drawn.
+        lens: How the network looks.
+    """
+
+    def __init__(self, pictures: Sequence[Picture], *, seed: int, lens: Lens) -> None:
+        self._pictures = pictures
+        self._seed = seed
+        self._lens = lens
+        self._pools = _pools(pictures)
+        self._decoded = lru_cache(maxsize=_KEPT_FRAMES)(self._decode)
+
+    def batch(self, number: int, size: int) -> Arrays:
+        """Make a batch.
+
+        Args:
+            number: Which one.
+            size: How many samples, a multiple of ``PER_OBJECT``.
+
+        Returns:
+            ``crop`` (n, 3, side, side), ``candidate`` and ``truth`` (n, grid, grid), ``prompt`` (n, 4, grid, grid) and
+            ``strip`` (n, 6, 24, 256) as bytes; ``shape`` (n, 10), ``iou`` and ``answered`` (n,) float32; ``type`` int64
+            (n,), -1 where no single type names it.
+        """
+        rng = generator(self._seed, "prompted", "batch", number)
+        samples: list[Sample] = []
+        while len(samples) < size:
+            samples += self._of_object(rng)
+        samples = samples[:size]
+        return {
+            "crop": np.stack([one.view.crop for one in samples]),
+            "candidate": np.stack([one.view.candidate for one in samples]),
+            "strip": np.stack([one.view.strip for one in samples]),
+            "shape": np.stack([one.view.shape for one in samples]),
+            "prompt": np.stack([one.prompt for one in samples]),
+            "truth": np.stack([one.truth for one in samples]),
+            "type": np.array([one.type for one in samples], dtype=np.int64),
+            "iou": np.array([one.iou for one in samples], dtype=np.float32),
+            "answered": np.array([one.answered for one in samples], dtype=np.float32),
+        }
+
+    def _of_object(self, rng: np.random.Generator) -> list[Sample]:
+        shares = np.array([share for share, _, _ in self._pools])
+        _, things, weights = self._pools[int(rng.choice(len(self._pools), p=shares / shares.sum()))]
+        at, target = things[int(rng.choice(len(things), p=weights))]
+        picture = self._pictures[at]
+        frame, masks = self._decoded(at)
+        real = [one.rle for one in picture.real if one.target == target]
+        whole = Whole(
+            frame=frame,
+            mask=masks[target],
+            others=tuple(mask for other, mask in enumerate(masks) if other != target),
+            further=tuple(decode(rle) for rle in real),
+            before=self._before(at, target),
+            complete=picture.complete,
+        )
+        made = cut(whole, rng)
+        if made is None:
+            return []
+        scene, drawn = made
+        return [self._sample(scene, one, rng) for one in chosen(scene, drawn, rng)]
+
+    def _before(self, at: int, target: int) -> tuple[Frame, Mask] | None:
+        here, earlier = self._pictures[at], self._pictures[at - 1] if at else None
+        if earlier is None or not here.order or earlier.cluster != here.cluster or len(earlier.objects) <= target:
+            return None
+        frame, masks = self._decoded(at - 1)
+        return frame, masks[target]
+
+    def _sample(self, scene: CandidateScene, candidate: Candidate, rng: np.random.Generator) -> Sample:
+        view = look(scene.frame, candidate.mask, self._lens)
+        prompt, own = prompt_of(scene.mask, candidate.mask, view, rng)
+        return Sample(
+            view=view,
+            prompt=prompt,
+            truth=coverage(scene.mask, view.box, self._lens.grid),
+            type=TYPES.index(candidate.defect) if candidate.defect in TYPES else -1,
+            iou=candidate.iou,
+            answered=1.0 if own or candidate.iou >= _ANSWERED_FROM else 0.0,
+        )
+
+    def _decode(self, at: int) -> tuple[Frame, tuple[Mask, ...]]:
+        picture = self._pictures[at]
+        return picture.frame(), picture.masks()
+
+
+def chosen(scene: CandidateScene, drawn: Sequence[Mask], rng: np.random.Generator) -> list[Candidate]:
+    """Candidates of one object: real ones where there are, made ones so that every IoU is about as frequent."""
+    real = [mask for mask in drawn if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX]
+    made = [
+        one
+        for one in candidates(scene, rng, _DRAWN)
+        if np.count_nonzero(one.mask) >= _LEAST_CANDIDATE_PX and not _of_another(one, scene)
+    ]
+    found: list[Candidate] = []
+    for _ in range(PER_OBJECT):
+        if real and rng.random() < _REAL_SHARE:
+            mask = real.pop(int(rng.integers(len(real))))
+            found.append(Candidate(mask=mask, kind="real", defect=None, iou=iou(mask, scene.mask), difficulty=None))
+        elif made:
+            weights = np.array([_wanted(one) for one in made])
+            found.append(made.pop(int(rng.choice(len(made), p=weights / weights.sum()))))
+    return found
+
+
+def _of_another(candidate: Candidate, scene: CandidateScene) -> bool:
+    """Whether it is a better mask of another object: then nobody who does not know what was asked for calls it bad."""
+    return any(iou(candidate.mask, other) > max(candidate.iou, _LIKE_ANOTHER) for other in scene.others)
+
+
+def _wanted(candidate: Candidate) -> float:
+    """How much a made candidate is wanted: more where the mixture makes fewer of its IoU."""
+    level = min(int(candidate.iou * _LEVELS), _LEVELS - 1)
+    return (1.2, 2.0, 2.0, 1.6, 1.3, 1.0, 0.8, 0.7, 0.7, 1.0)[level]
+
+
+def prompt_of(truth: Mask, mask: Mask, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:
+    """Draw what the network is told: mostly the candidate, else a box or points.
+
+    Returns:
+        The prompt, bytes (4, grid, grid), and whether it was read off the truth.
+    """
+    grid = len(view.candidate)
+    prompt = np.zeros((PROMPTS, grid, grid), np.uint8)
+    how = rng.random()
+    if how < 0.7:
+        prompt[0] = view.candidate
+        return prompt, False
+    own = bool(how > 0.85)
+    inside = coverage(truth if own else mask, view.box, grid) >= 128
+    if not inside.any():
+        prompt[0] = view.candidate
+        return prompt, False
+    if how < 0.78 or how > 0.92:
+        _draw_box(prompt[1], inside, rng)
+    else:
+        _draw_points(prompt[2], inside, rng, count=int(rng.integers(1, 4)))
+        if rng.random() < 0.5 and not inside.all():
+            _draw_points(prompt[3], ~inside, rng, count=int(rng.integers(1, 3)))
+    return prompt, own
+
+
+def _draw_box(channel: NDArray[np.uint8], inside: Mask, rng: np.random.Generator) -> None:
+    x, y, width, height = cv2.boundingRect(inside.view(np.uint8))
+    off = rng.uniform(-0.08, 0.08, 4) * (width, height, width, height)
+    x0, y0, x1, y1 = np.rint(np.array([x, y, x + width, y + height]) + off).astype(int).clip(0, len(channel)).tolist()
+    channel[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)] = 255
+
+
+def _draw_points(channel: NDArray[np.uint8], inside: Mask, rng: np.random.Generator, *, count: int) -> None:
+    rows, columns = np.nonzero(inside)
+    radius = max(2, len(channel) // 40)
+    for at in rng.integers(rows.size, size=count).tolist():
+        cv2.circle(channel, (int(columns[at]), int(rows[at])), radius, (255,), -1)
+
+
+def _pools(pictures: Sequence[Picture]) -> list[tuple[float, list[tuple[int, int]], NDArray[np.float64]]]:
+    """Photographs and video: the share of each, its objects and how often each of them is drawn."""
+    photographs: list[tuple[int, int]] = []
+    video: list[tuple[int, int]] = []
+    for at, picture in enumerate(pictures):
+        for target, rle in enumerate(picture.objects):
+            if np.count_nonzero(decode(rle)) >= LEAST_PX:
+                (video if picture.source == "davis" else photographs).append((at, target))
+    pools = ((1 - _VIDEO_SHARE, photographs), (_VIDEO_SHARE, video))
+    return [(share, things, _rarer_more(pictures, things)) for share, things in pools if things]
+
+
+def _rarer_more(pictures: Sequence[Picture], things: list[tuple[int, int]]) -> NDArray[np.float64]:
+    """One over the root of how many objects of its category, or frames of its sequence, there are."""
+    names = [
+        pictures[at].cluster if pictures[at].source == "davis" else (*pictures[at].categories, "")[target]
+        for at, target in things
+    ]
+    counts = Counter(names)
+    weights = np.array([counts[name] ** -0.5 for name in names])
+    return np.asarray(weights / weights.sum(), dtype=np.float64)

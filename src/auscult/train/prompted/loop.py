@@ -1,0 +1,340 @@
+"""The training loop: batches made ahead, averaged weights, checkpoints that a later run continues from."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
+
+from auscult.errors import InputError, OutputError
+from auscult.judge.masks.prompted.view import Lens, picture, strip_values
+from auscult.nets.prompted import BINS, TYPES, Design, PromptedNet
+from auscult.rng import generator
+from auscult.train.prompted.feed import Arrays, Feed
+from auscult.train.prompted.material import Picture
+from auscult.train.prompted.start import Start, begin
+
+SCHEMA: Final = 1
+_AHEAD: Final = 6
+_SPREAD: Final = 0.04
+"""Standard deviation of the soft label of an IoU."""
+_TYPE_WEIGHTS: Final = (1.0, 1.0, 1.2, 1.2, 1.0, 1.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How one network is trained.
+
+    Attributes:
+        design: What it is made of.
+        start: Where its first weights come from.
+        seed: Seed of its random weights and of every batch.
+        steps: Batches in all; the rate falls along a cosine over them.
+        size: Samples of a batch.
+        rate: Highest learning rate of what starts from nothing.
+        backbone_rate: The same of what starts from public weights.
+        decay: Weight decay.
+        average: How much of the averaged weights stays from step to step.
+    """
+
+    design: Design = field(default_factory=Design)
+    start: Start = "deeplab"
+    seed: int = 0
+    steps: int = 1000
+    size: int = 24
+    rate: float = 2e-3
+    backbone_rate: float = 2e-4
+    decay: float = 0.02
+    average: float = 0.995
+
+    @property
+    def lens(self) -> Lens:
+        """How the network looks at a candidate."""
+        return Lens(side=self.design.side, margin=self.design.margin)
+
+    def share_at(self, step: int) -> float:
+        """The share of the highest rate at a step: a short rise, then half a cosine."""
+        return min(1.0, (step + 1) / 60) * (0.5 + 0.5 * math.cos(math.pi * min(step / max(self.steps, 1), 1.0)))
+
+
+class Trainer:
+    """A network in training, its optimiser and its averaged weights.
+
+    Args:
+        plan: How it is trained.
+        weights: Folder of the public first weights.
+        device: ``cpu`` or ``cuda``.
+    """
+
+    def __init__(self, plan: Plan, *, weights: Path, device: str = "cpu") -> None:
+        self.plan = plan
+        self.device = torch.device(device)
+        torch.manual_seed(_seed(plan.seed, "first"))
+        self.net = PromptedNet(plan.design)
+        begin(self.net, plan.start, weights)
+        _freeze(self.net, plan)
+        self.net.to(self.device, memory_format=torch.channels_last)
+        self.optimiser = torch.optim.AdamW(_groups(self.net, plan), betas=(0.9, 0.98))
+        self.average = {name: value.detach().clone() for name, value in self.net.state_dict().items()}
+        self.step = 0
+
+    def learn(self, batch: Arrays) -> dict[str, float]:
+        """Take one step; returns the parts of the loss."""
+        self.net.train()
+        torch.manual_seed(_seed(self.plan.seed, "dropout", self.step))
+        share = self.plan.share_at(self.step)
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["highest"] * share
+        given = tensors(batch, self.device)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+            found = self.net(given["crop"], given["candidate"], given["strip"], given["shape"], given["prompt"])
+        parts = losses({name: value.float() for name, value in found.items()}, given)
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.stack(list(parts.values())).sum().backward()
+        torch.nn.utils.clip_grad_norm_(self.net.parameters(), 2.0)
+        self.optimiser.step()
+        self.step += 1
+        self._keep_average()
+        return {name: float(value.detach()) for name, value in parts.items()}
+
+    def _keep_average(self) -> None:
+        kept = min(self.plan.average, (1 + self.step) / (10 + self.step))
+        with torch.no_grad():
+            for name, value in self.net.state_dict().items():
+                self.average[name].lerp_(value, 1 - kept)
+
+    def averaged(self) -> PromptedNet:
+        """The network with averaged weights, ready to judge."""
+        net = PromptedNet(self.plan.design)
+        net.load_state_dict({name: value.cpu() for name, value in self.average.items()})
+        return net.eval()
+
+    def save(self, path: Path) -> None:
+        """Write a checkpoint, whole or not at all.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        state = {
+            "schema": SCHEMA,
+            "plan": asdict(self.plan),
+            "step": self.step,
+            "net": {name: value.cpu() for name, value in self.net.state_dict().items()},
+            "average": {name: value.cpu() for name, value in self.average.items()},
+            "optimiser": self.optimiser.state_dict(),
+        }
+        beside = path.with_suffix(".part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            torch.save(state, beside)
+            beside.replace(path)
+        except (OSError, RuntimeError) as error:  # torch tells of a full disk with a RuntimeError
+            raise OutputError(f"cannot be written: {error}", path=path) from error
+
+    def load(self, path: Path) -> None:
+        """Continue from a checkpoint of the same plan.
+
+        Raises:
+            InputError: It is damaged, or another plan's; both plans are named.
+        """
+        state = read_checkpoint(path)
+        theirs, ours = state["plan"], asdict(self.plan)
+        if theirs != ours:
+            differ = sorted(name for name in ours if theirs.get(name) != ours[name])
+            raise InputError(
+                "the checkpoint is of another plan: " + ", ".join(f"{name} {theirs.get(name)}" for name in differ),
+                expected=", ".join(f"{name} {ours[name]}" for name in differ),
+                hint="give the options it was begun with, or another folder with --out",
+                path=path,
+            )
+        try:
+            self.net.load_state_dict(state["net"])
+            for name, value in state["average"].items():
+                self.average[name].copy_(value.to(self.device))
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.step = int(state["step"])
+        except (RuntimeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the checkpoint cannot be read: {error}", path=path) from error
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Read a checkpoint as plain values and tensors; nothing in it is executed.
+
+    Raises:
+        InputError: It is missing, damaged or of another schema.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if state["schema"] != SCHEMA:
+            raise InputError(f"the checkpoint's schema is {state['schema']!r}, not {SCHEMA}", path=path)
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError, UnpicklingError) as error:
+        raise InputError(f"the checkpoint cannot be read: {error}", path=path) from error
+    return dict(state)
+
+
+def network_of(path: Path) -> tuple[PromptedNet, Design]:
+    """The network with averaged weights that a checkpoint holds."""
+    state = read_checkpoint(path)
+    design = Design(**state["plan"]["design"])
+    net = PromptedNet(design)
+    net.load_state_dict(state["average"])
+    return net.eval(), design
+
+
+def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
+    """A batch as the network takes it, and what it should answer."""
+    made: dict[str, Any] = {
+        "crop": picture(np.asarray(batch["crop"], dtype=np.uint8)),
+        "strip": strip_values(np.asarray(batch["strip"], dtype=np.uint8)),
+        "candidate": batch["candidate"][:, None] / np.float32(255),
+        "truth": batch["truth"][:, None] / np.float32(255),
+        "prompt": batch["prompt"] / np.float32(255),
+        **{name: batch[name] for name in ("shape", "iou", "answered", "type")},
+    }
+    found = {name: torch.from_numpy(value).to(device) for name, value in made.items()}
+    for name in ("crop", "strip", "prompt", "candidate"):
+        found[name] = found[name].contiguous(memory_format=torch.channels_last)
+    return found
+
+
+def losses(found: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The parts of the loss: answer mask, IoU and type.
+
+    Args:
+        found: What the network gave.
+        given: The batch; a type of -1 is left out.
+    """
+    answered = given["answered"] / given["answered"].sum().clamp(min=1.0)
+    pixels = functional.binary_cross_entropy_with_logits(found["answer"], given["truth"], reduction="none")
+    sure = torch.sigmoid(found["answer"])
+    both = (sure * given["truth"]).sum(dim=(1, 2, 3))
+    dice = 1 - 2 * both / (sure.sum(dim=(1, 2, 3)) + given["truth"].sum(dim=(1, 2, 3)) + 1.0)
+    wanted = soft_labels(given["iou"])
+    weights = torch.tensor(_TYPE_WEIGHTS, device=found["types"].device)
+    types = functional.cross_entropy(
+        found["types"], given["type"], weight=weights, ignore_index=-1, reduction="sum", label_smoothing=0.03
+    )
+    return {
+        "pixels": (pixels.mean(dim=(1, 2, 3)) * answered).sum(),
+        "dice": (dice * answered).sum(),
+        "ious": -(wanted * torch.log_softmax(found["ious"], dim=1)).sum(dim=1).mean(),
+        "mean": 2.0 * functional.smooth_l1_loss(mean_of(found["ious"]), given["iou"], beta=0.1),
+        "types": 0.6 * types / max(len(given["type"]), 1),
+    }
+
+
+def soft_labels(ious: Tensor) -> Tensor:
+    """Shares of each bin, (n, 25): a bell about the IoU, so that neighbouring bins are no strangers."""
+    centres = (torch.arange(BINS, device=ious.device) + 0.5) / BINS
+    bell = torch.exp(-0.5 * ((ious[:, None] - centres) / _SPREAD) ** 2) + 1e-8
+    return bell / bell.sum(dim=1, keepdim=True)
+
+
+def mean_of(logits: Tensor) -> Tensor:
+    """The mean of a histogram of logits, (n, 25) -> (n,)."""
+    centres = (torch.arange(BINS, device=logits.device) + 0.5) / BINS
+    return torch.softmax(logits, dim=1) @ centres
+
+
+class _Batches(Dataset[Arrays]):
+    """Batches by number, for loader processes."""
+
+    def __init__(self, feed: Feed, *, first: int, last: int, size: int) -> None:
+        self._feed, self._first, self._last, self._size = feed, first, last, size
+
+    def __len__(self) -> int:
+        return max(self._last - self._first, 0)
+
+    def __getitem__(self, at: int) -> Arrays:
+        import cv2
+
+        cv2.setNumThreads(1)
+        return self._feed.batch(self._first + at, self._size)
+
+
+@contextmanager
+def batches(pictures: Sequence[Picture], plan: Plan, *, first: int, workers: int) -> Iterator[Iterator[Arrays]]:
+    """Batches of a plan from a step on, made ahead by other processes; 0 workers make them here."""
+    feed = Feed(pictures, seed=plan.seed, lens=plan.lens)
+    loader = DataLoader(
+        _Batches(feed, first=first, last=plan.steps, size=plan.size),
+        batch_size=None,
+        shuffle=False,
+        num_workers=workers,
+        prefetch_factor=_AHEAD if workers else None,
+        multiprocessing_context="fork" if workers else None,
+        collate_fn=_as_is,
+    )
+    yield iter(loader)
+
+
+def _as_is(batch: Arrays) -> Arrays:
+    return batch
+
+
+def train(
+    trainer: Trainer, made: Iterator[Arrays], *, until: float, heard: Callable[[int, dict[str, float]], None]
+) -> bool:
+    """Take steps until the plan is done or the time is up.
+
+    Args:
+        trainer: The network.
+        made: The batches from ``trainer.step`` on.
+        until: ``time.monotonic`` at which to stop.
+        heard: Hears step and losses after each.
+
+    Returns:
+        Whether the plan is done.
+    """
+    while trainer.step < trainer.plan.steps:
+        if time.monotonic() >= until:
+            return False
+        heard(trainer.step, trainer.learn(next(made)))
+    return True
+
+
+def _seed(seed: int, *key: str | int) -> int:
+    return int(generator(seed, "prompted", *key).integers(1 << 62))
+
+
+def _freeze(net: PromptedNet, plan: Plan) -> None:
+    if plan.start == "scratch":
+        return
+    for part in (net.backbone.stem, *net.backbone.blocks[: plan.design.frozen]):
+        part.requires_grad_(False)
+
+
+def _groups(net: PromptedNet, plan: Plan) -> list[dict[str, Any]]:
+    """Two rates, and no decay for biases and norms."""
+    started = {id(value) for value in net.backbone.parameters()} if plan.start != "scratch" else set()
+    if plan.start == "deeplab":
+        started |= {id(value) for value in net.context.parameters()}
+    groups = []
+    for slow in (True, False):
+        for wide in (True, False):
+            values = [
+                value
+                for value in net.parameters()
+                if value.requires_grad and (id(value) in started) == slow and (value.ndim > 1) == wide
+            ]
+            rate = plan.backbone_rate if slow else plan.rate
+            decay = plan.decay if wide else 0.0
+            groups.append({"params": values, "lr": rate, "highest": rate, "weight_decay": decay})
+    return [group for group in groups if group["params"]]
+
+
+def as_text(plan: Plan) -> str:
+    """A plan as one line of JSON."""
+    return json.dumps(asdict(plan), sort_keys=True)
