@@ -99,6 +99,8 @@ class Item:
         audio: The clip's sound file, or None.
         truth: What is known to be right, or None.
         others: Masks of other objects that the data set itself draws on this frame.
+        model_score: The score that the model gave its own mask, on any scale, higher is better; None where it is not
+            known. No judge ever reads it.
         extra: Keys of the input line that auscult does not know; written back as they are.
         source: The file that named this item, for error messages.
         line: The line of that file, from 1.
@@ -113,6 +115,7 @@ class Item:
     audio: Path | None = None
     truth: Truth | None = None
     others: tuple[MaskRef, ...] = ()
+    model_score: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     source: Path | None = None
     line: int | None = None
@@ -247,7 +250,7 @@ class Verdict:
         error_map: Where it is likely wrong, from judges that look for it; None from others.
         judge: The judge's full name.
         seconds: Wall time the judge took.
-        prob_iou_80: Probability that the IoU with the unseen truth is at least .8, 0..1; None from judges that give none.
+        prob_iou_80: Probability that the IoU with the unseen truth is .8 or more, 0..1; None where a judge gives none.
         prob_iou_50: The same for .5.
     """
 

@@ -65,9 +65,21 @@ def test_deciding_on_rows_is_deciding_on_verdicts() -> None:
             assert again["action"] == decide(verdict).action
 
 
+def test_the_probability_on_record_decides_again() -> None:
+    rows = [row("a", "erode", 0.5, prob_iou_80=0.8), row("b", "perfect", 0.97, prob_iou_80=0.4)]
+    assert [one["action"] for one in redecide(rows, DEFAULT)] == ["accept", "minor_revision"]
+    assert [one["action"] for one in redecide(rows, load_policy("paper"))] == ["reject", "accept"]
+
+
 @pytest.mark.parametrize(
     "broken",
-    [row("a", "eroded", 0.5), row("a", "erode", "0.5"), row("a", "erode", 0.5, target_exists="?"), {}],  # type: ignore[arg-type]
+    [
+        row("a", "eroded", 0.5),
+        row("a", "erode", "0.5"),  # type: ignore[arg-type]
+        row("a", "erode", 0.5, prob_iou_80="0.8"),
+        row("a", "erode", 0.5, target_exists="?"),
+        {},
+    ],
 )
 def test_a_row_that_is_no_verdict_is_refused(broken: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="no verdict"):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.act.policy import DEFAULT, RELEASE, Policy, decide, load_policy
+from auscult.act.policy_file import shipped_policies
 from auscult.types import ACTIONS, DEFECTS, Evidence, Verdict
 
 
@@ -46,9 +47,54 @@ RELEASE_TABLE = [
 ]
 
 
+PAPER = load_policy("paper")
+STRICT = load_policy("identity")
+SHAPES = ("cutout", "dilate", "erode")
+
+
 @pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
-def test_the_default_at_each_edge(defect: str, iou: float, wanted: str) -> None:
+def test_the_default_at_each_edge_where_the_judge_gives_no_probability(defect: str, iou: float, wanted: str) -> None:
     assert action(defect, iou) == wanted
+
+
+@pytest.mark.parametrize("probability", [None, 0.0, 0.99])
+@pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
+def test_the_windows_of_the_paper_ask_for_no_probability(
+    defect: str, iou: float, wanted: str, probability: float | None
+) -> None:
+    assert action(defect, iou, PAPER, prob_iou_80=probability) == wanted
+
+
+@pytest.mark.parametrize("defect", ["perfect", *SHAPES, "merge"])
+@pytest.mark.parametrize("iou", [0.0, 0.8, 1.0, None])
+def test_what_is_probably_good_is_accepted_whatever_its_defect(defect: str, iou: float | None) -> None:
+    assert DEFAULT.good is not None
+    edge = DEFAULT.good.prob_iou_80
+    decided = decide(verdict(defect, iou, prob_iou_80=edge))
+    assert (decided.action, decided.rationale) == (ACCEPT, "A bite is missing at the left.")
+    assert action(defect, iou, prob_iou_80=edge - BELOW) != ACCEPT
+
+
+@pytest.mark.parametrize(("defect", "iou", "wanted"), DEFAULT_TABLE)
+def test_below_the_threshold_the_groups_decide_and_none_accepts_a_perfect_mask(
+    defect: str, iou: float, wanted: str
+) -> None:
+    told = action(defect, iou, prob_iou_80=0.3)
+    assert told == (MINOR if (defect, wanted) == ("perfect", ACCEPT) else wanted)
+
+
+def test_a_probability_accepts_no_wrong_object_and_nothing_on_an_absent_target() -> None:
+    assert action("full_neg", 0.9, prob_iou_80=1.0) == REJECT
+    assert action("erode", 0.9, prob_iou_80=1.0, target_exists="no") == REJECT
+    assert action("empty", None, prob_iou_80=1.0, target_exists="yes") == REJECT
+    assert action("erode", 0.3, prob_iou_80=math.nan) == REJECT
+
+
+def test_what_is_probably_good_still_needs_identity_where_the_policy_asks_for_it() -> None:
+    decided = decide(verdict("erode", 0.5, prob_iou_80=0.99), STRICT)
+    assert decided.action == MINOR
+    assert "was not checked" in decided.rationale
+    assert action("erode", 0.5, STRICT, prob_iou_80=0.99, evidence=Evidence(identity=True)) == ACCEPT
 
 
 @pytest.mark.parametrize("defect", DEFECTS)
@@ -57,7 +103,10 @@ def test_the_release_looks_at_the_iou_alone(defect: str, iou: float, wanted: str
     assert action(defect, iou, RELEASE) == wanted
 
 
-@pytest.mark.parametrize("policy", [DEFAULT, RELEASE, load_policy("identity")], ids=lambda policy: policy.name)
+EVERY = [load_policy(name) for name in shipped_policies()]
+
+
+@pytest.mark.parametrize("policy", EVERY, ids=lambda policy: policy.name)
 def test_an_empty_mask_is_right_only_on_an_absent_target(policy: Policy) -> None:
     absent, there, open_ = (
         decide(verdict("empty", None, target_exists=exists), policy) for exists in ("no", "yes", "unchecked")
@@ -96,11 +145,20 @@ def test_deciding_again_takes_back_the_note() -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.sampled_from(DEFECTS), st.floats(0, 1), st.floats(0, 1))
-def test_a_better_mask_is_never_treated_worse(defect: Any, first: float, second: float) -> None:
+@given(st.sampled_from(DEFECTS), st.floats(0, 1), st.floats(0, 1), st.none() | st.floats(0, 1))
+def test_a_better_mask_is_never_treated_worse(defect: Any, first: float, second: float, likely: float | None) -> None:
     low, high = sorted((first, second))
-    for policy in (DEFAULT, RELEASE):
-        worse, better = action(defect, low, policy), action(defect, high, policy)
+    for policy in EVERY:
+        worse, better = (action(defect, iou, policy, prob_iou_80=likely) for iou in (low, high))
+        assert ACTIONS.index(better) <= ACTIONS.index(worse)  # type: ignore[arg-type]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(DEFECTS), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_a_likelier_mask_is_never_treated_worse(defect: Any, iou: float, first: float, second: float) -> None:
+    low, high = sorted((first, second))
+    for policy in EVERY:
+        worse, better = (action(defect, iou, policy, prob_iou_80=likely) for likely in (low, high))
         assert ACTIONS.index(better) <= ACTIONS.index(worse)  # type: ignore[arg-type]
 
 
@@ -109,3 +167,5 @@ def test_a_better_mask_is_never_treated_worse(defect: Any, first: float, second:
 def test_the_decision_is_that_of_the_six_decimals_on_record(defect: Any, edge: float, offset: float) -> None:
     for policy in (DEFAULT, RELEASE):
         assert action(defect, edge + offset, policy) == action(defect, round(edge + offset, 6), policy)
+    near = 0.7 + offset
+    assert action(defect, 0.8, prob_iou_80=near) == action(defect, 0.8, prob_iou_80=round(near, 6))

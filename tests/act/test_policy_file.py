@@ -32,7 +32,7 @@ major_revision = { at_least = 0.8 }
 
 
 def test_the_shipped_policies_are_found_by_name() -> None:
-    assert shipped_policies() == ("default", "identity", "release")
+    assert shipped_policies() == ("default", "identity", "paper", "release")
     for name in shipped_policies():
         assert load_policy(name).name == name
         assert load_policy(name).summary
@@ -82,6 +82,11 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("merge/accept", {"above": True}, "from 0 to 1"),
         ("merge/accept", {"above": "0.5"}, "from 0 to 1"),
         ("merge/accept", {"above": float("nan")}, "from 0 to 1"),
+        ("good", 0.7, "good is no table"),
+        ("good", {}, "no 'accept'"),
+        ("good", {"minor_revision": {"at_least": 0.7}}, "unknown key 'minor_revision'"),
+        ("good", {"accept": 0.7}, "good.accept is no table"),
+        ("good", {"accept": {"at_least": 70}}, "'good.accept.at_least' is '70'"),
         ("shape/major_revision", {"at_least": 0.85}, "needs no more than"),
         ("shape/minor_revision", {"at_least": 0.8}, "needs no more than"),
     ],
@@ -114,6 +119,21 @@ def test_unknown_names_and_files() -> None:
     for name in ("../default", "", "a\x00.json"):
         with pytest.raises(AuscultError):
             load_policy(name)
+
+
+def test_json_and_toml_say_the_same_of_good(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text(json.dumps({**GOOD, "good": {"accept": {"above": 0.6}}}))
+    (tmp_path / "p.toml").write_text(f"{TOML}\n[good]\naccept = {{ above = 0.6 }}\n")
+    from_json, from_toml = load_policy(tmp_path / "p.json"), load_policy(tmp_path / "p.toml")
+    assert from_json == from_toml
+    assert from_json.good is not None
+    assert [from_json.good.reached(value) for value in (0.6, 0.61)] == [False, True]
+    assert from_json != load_policy_without_good(tmp_path)
+
+
+def load_policy_without_good(place: Path) -> Any:
+    (place / "plain.json").write_text(json.dumps(GOOD))
+    return load_policy(place / "plain.json")
 
 
 def test_the_shipped_files_hold_what_the_table_in_the_documentation_says() -> None:

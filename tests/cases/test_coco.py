@@ -62,6 +62,7 @@ def test_instances(make: Any) -> None:
     assert polygon.extra == {
         "annotation_id": 11, "image_id": 1, "category_id": 3, "category": "dog", "score": 0.7
     }  # fmt: skip
+    assert polygon.model_score is None, "a score of instances may be anybody's"
     assert read_mask(polygon.mask).mask.sum() == 16 * 6
     assert (rle.id, rle.frame, rle.query.text) == ("b/12", make.root / "photos/sub/b.jpg", None)
     assert np.array_equal(read_mask(rle.mask).mask, mask)
@@ -82,6 +83,7 @@ def test_results_take_their_pictures_and_truth_from_instances(make: Any) -> None
     listing = listed(make, results, instances=names)
     first, second = listing.items
     assert [(one.id, one.extra["score"]) for one in (first, second)] == [("a/1", 0.5), ("b/2", 0.25)]
+    assert [one.model_score for one in (first, second)] == [0.5, 0.25]
     assert first.truth is not None
     assert first.truth.mask is not None
     assert read_mask(first.truth.mask).mask.sum() == 16 * 6

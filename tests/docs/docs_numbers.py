@@ -3,66 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from docs_pages import DOCS, README
 
 from auscult.judge.cards import Card, Result, load_card
 
-NAME = "masks.compact.v1"
-BESIDE = "masks.cues.v1"
-CONSTANT = "constant-IoU"
+NAME = "masks.prompted.v1"
+BESIDE = "masks.compact.v1"
 MARK = f"<!-- numbers: {NAME} -->"
 VERDICTS = DOCS / "verdicts.md"
-HEADER = (
-    f"| measured on | masks | metric | {NAME} | {BESIDE} | always perfect | constant IoU |\n"
-    "|---|---|---|---|---|---|---|\n"
-)
-COCO = ("21 COCO photographs, the paper's defects", "coco_test")
-COCO_OTHER = ("the same photographs, defects of another maker", "coco_test_freehand")
-DAVIS = ("three DAVIS sequences, the paper's defects", "davis_test")
-DAVIS_OTHER = ("the same sequences, defects of another maker", "davis_test_freehand")
-REAL = ("real masks of OSVOS and RVOS on them", "davis_test_real")
-SAME = "the same"
-RMSE = "RMSE of IoU, lower is better"
-ALONE = "the same without merges"
-RANKS = "Spearman, higher is better"
-TABLES = "F2-tables of the type, higher is better"
-CONFUSION = "F2-confusion of the type, higher is better"
-COVERED = "coverage of the 90 % interval"
-SHORT = (
-    (COCO, TABLES, "f2_tables"),
-    (COCO, CONFUSION, "f2_confusion"),
-    (COCO, RMSE, "rmse"),
-    (COCO_OTHER, TABLES, "f2_tables"),
-    (COCO_OTHER, CONFUSION, "f2_confusion"),
-    (COCO_OTHER, RMSE, "rmse"),
-    (DAVIS, TABLES, "f2_tables"),
-    (DAVIS, RMSE, "rmse"),
-    (DAVIS_OTHER, TABLES, "f2_tables"),
-    (DAVIS_OTHER, RMSE, "rmse"),
-    (REAL, RMSE, "rmse"),
-    (REAL, RANKS, "spearman"),
-)
-LONG = (
-    *SHORT[:3],
-    (COCO, ALONE, "rmse_without_merge"),
-    (COCO, COVERED, "coverage_90"),
-    *SHORT[3:6],
-    (COCO_OTHER, COVERED, "coverage_90"),
-    SHORT[6],
-    (DAVIS, CONFUSION, "f2_confusion"),
-    *SHORT[7:12],
-    (REAL, COVERED, "coverage_90"),
-)
-LAID_OUT = {README: SHORT, VERDICTS: LONG}
+ROWS = (NAME, BESIDE, "mask-area", "constant")
+HEADER = f"| measured on | masks | clusters | metric | {' | '.join(ROWS)} |\n|{'---|' * (4 + len(ROWS))}\n"
+NEW = ("masks of families that no training saw", "new_families")
+VIDEO = ("of these, video", "new_families_video")
+PHOTOGRAPHS = ("of these, photographs", "new_families_photographs")
+UNSEEN = ("pets and two sequences, a source nobody saw", "unseen_source")
+FLAWLESS = ("people's masks of COCO objects, all right", "flawless_coco")
+SMALL = ("of these, under 2 % of the picture", "flawless_small")
+DAVIS = ("people's masks of DAVIS sequences, all right", "flawless_davis")
+OTHER = ("COCO, defects of a maker nobody saw", "freehand_coco")
+OTHER_DAVIS = ("DAVIS, defects of a maker nobody saw", "freehand_davis")
+AUC = ("AUC for IoU >= .8, higher is better", "auc_80")
+RANKS = ("Spearman, higher is better", "spearman")
+RMSE = ("RMSE of IoU, lower is better", "rmse")
+COVERED = ("coverage of the 90 % interval", "coverage_90")
+WIDTH = ("its mean width", "width_90")
+PRECISION = ("of accepted masks, IoU >= .8", "accept_precision")
+RECALL = ("of masks of IoU >= .8, accepted", "accept_recall")
+ACCEPTED = ("accepted, higher is better", "accepted")
+DEFECTIVE = ("called defective, lower is better", "called_defective")
+TYPES = ("F2-tables of the type, higher is better", "f2_tables")
+LAID_OUT = {
+    README: (
+        *((NEW, metric) for metric in (AUC, RANKS, RMSE, COVERED, PRECISION, RECALL)),
+        (UNSEEN, AUC),
+        (UNSEEN, RMSE),
+        (FLAWLESS, ACCEPTED),
+        (DAVIS, ACCEPTED),
+        (OTHER, TYPES),
+    ),
+    VERDICTS: (
+        *((NEW, metric) for metric in (AUC, RANKS, RMSE, COVERED, WIDTH, PRECISION, RECALL)),
+        *((VIDEO, metric) for metric in (AUC, RMSE, PRECISION, RECALL)),
+        *((PHOTOGRAPHS, metric) for metric in (AUC, RMSE, PRECISION, RECALL)),
+        *((UNSEEN, metric) for metric in (AUC, RMSE, COVERED, PRECISION, RECALL)),
+        *((where, metric) for where in (FLAWLESS, SMALL, DAVIS) for metric in (ACCEPTED, DEFECTIVE)),
+        (OTHER, TYPES),
+        (OTHER_DAVIS, TYPES),
+    ),
+}
 
 
 def result(card: Card, where: str, metric: str, row: str = NAME) -> Result:
     """The one result of that set, metric and row."""
     found = [entry for entry in card.results if (entry.set, entry.metric, entry.row) == (where, metric, row)]
-    if not found and row not in {NAME, BESIDE}:  # one number for all has no order, no type and no interval
+    if not found and row not in {NAME, BESIDE}:  # a number that looks at nothing names no type
         return Result(set=where, row=row, metric=metric, value=None, low=None, high=None, n=0, clusters=0)
     (one,) = found
     return one
@@ -72,61 +68,29 @@ def table(card: Card, page: Path) -> str:
     """The table of a page."""
     lines = []
     before = ""
-    for (label, where), shown, metric in LAID_OUT[page]:
-        found = [result(card, where, metric, row) for row in (NAME, BESIDE, "always-perfect", CONSTANT)]
-        cells = [_cell(entry) for entry in found]
-        lines.append(f"| {' | '.join([SAME if where == before else label, str(found[0].n), shown, *cells])} |\n")
+    for (label, where), (shown, metric) in LAID_OUT[page]:
+        found = [result(card, where, metric, row) for row in ROWS]
+        first = "the same" if where == before else label
+        cells = [first, str(found[0].n), str(found[0].clusters), shown, *(_cell(entry) for entry in found)]
+        lines.append(f"| {' | '.join(cells)} |\n")
         before = where
     return MARK + "\n" + HEADER + "".join(lines)
 
 
 def _cell(entry: Result) -> str:
-    return "–" if entry.value is None else f"{entry.value:.3f}"
-
-
-def _value(card: Card, metric: str, where: str = "coco_test") -> float:
-    return result(card, where, metric).value or 0.0
-
-
-def _recognised(card: Card) -> float:
-    """F2-tables is 5 R / (4 + R), so R, the share of masks that are recognised, is 4 F / (5 - F)."""
-    value = _value(card, "f2_tables.perfect")
-    return 4 * value / (5 - value)
-
-
-Fact = tuple[Path, str, Callable[[Card], str]]
-FACTS: tuple[Fact, ...] = tuple(
-    fact
-    for page in (README, VERDICTS)
-    for fact in (
-        (page, r"of (\d+) flawless COCO masks", lambda card: str(result(card, "coco_test", "f2_tables.perfect").n)),
-        (page, r"flawless COCO masks it calls (\d+) % perfect", lambda card: f"{100 * _recognised(card):.0f}"),
-        (page, r"cutouts of the other maker F2 ([\d.]+)", lambda card: f"{_other(card, 'cutout'):.3f}"),
-        (
-            page,
-            r"wrong objects counted in, its RMSE is ([\d.]+)",
-            lambda card: f"{_value(card, 'rmse_all_six'):.3f}",
-        ),
-    )
-)
-
-
-def _other(card: Card, kind: str) -> float:
-    return _value(card, f"f2_tables.{kind}", "coco_test_freehand")
+    if entry.value is None:
+        return "–"
+    if entry.low is None or entry.high is None or entry.row != NAME:
+        return f"{entry.value:.2f}"
+    return f"{entry.value:.2f} [{entry.low:.2f}, {entry.high:.2f}]"
 
 
 def filled(card: Card, page: Path) -> str:
     """A page with the card's numbers in it."""
     text = page.read_text(encoding="utf-8")
-    text, found = re.subn(rf"{re.escape(MARK)}\n(?:\|.*\n)+", table(card, page), text)
+    text, found = re.subn(rf"{re.escape(MARK)}\n(?:\|.*\n)+", lambda _: table(card, page), text)
     if found != 1:
         raise ValueError(f"{page.name} has {found} tables below {MARK}")
-    for where, pattern, value in FACTS:
-        if where == page:
-            match = re.search(pattern, text)
-            if match is None:
-                raise ValueError(f"{page.name} has no sentence {pattern}")
-            text = text[: match.start(1)] + value(card) + text[match.end(1) :]
     return text
 
 

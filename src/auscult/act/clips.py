@@ -7,8 +7,9 @@ is the one with the highest mean probability; a clip of which more than half of 
 A frame on which nothing is segmented has no estimate. Where it is known that the target is there, its IoU is 0, and 1
 where it is known that it is not. Where neither is known it is left out of the mean and has the interval 0 to 1.
 
-The action is the policy's for the clip's defect and IoU. One rule is added: a clip is accepted only where none of its
-frames is rejected and none failed, since accepting it accepts each of its masks.
+The action is the policy's for the clip's defect and IoU, and for the mean over the frames of the probability that a
+frame's IoU is .8 or more, where the judge gives it for each. One rule is added: a clip is accepted only where none of
+its frames is rejected and none failed, since accepting it accepts each of its masks.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0
         iou=iou,
         target_exists=_exists(verdicts),
         identity=all(verdict.evidence.identity for verdict in verdicts),
+        prob_iou_80=_probability(verdicts),
     )
     actions = Counter(verdict.action for verdict in verdicts if verdict.action is not None)
     if action == "accept" and (actions["reject"] or failed):
@@ -110,6 +112,22 @@ def _estimate(verdict: Verdict) -> tuple[float | None, float, float] | None:
     low = verdict.iou if verdict.iou_low is None else verdict.iou_low
     high = verdict.iou if verdict.iou_high is None else verdict.iou_high
     return verdict.iou, low, high
+
+
+def _probability(verdicts: Sequence[Verdict]) -> float | None:
+    """Mean probability of an IoU of .8 or more; None where a frame with a mask has none.
+
+    An empty frame counts with what its IoU is known to be, and not at all where that is not known.
+    """
+    told: list[float] = []
+    for verdict in verdicts:
+        if verdict.defect != "empty":
+            if verdict.prob_iou_80 is None:
+                return None
+            told.append(verdict.prob_iou_80)
+        elif verdict.target_exists != "unchecked":
+            told.append(float(verdict.target_exists == "no"))
+    return _mean(told)
 
 
 def _mean(values: Sequence[float]) -> float | None:

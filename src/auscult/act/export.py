@@ -31,8 +31,9 @@ COLUMNS = (
     "rationale",
     "judge",
 )
-OPTIONAL_COLUMNS = ("missing_share", "extra_share")
-"""Columns that follow where a row has them, as from judges with an error map; the map itself stays in the record."""
+OPTIONAL_COLUMNS = ("missing_share", "extra_share", "prob_iou_80", "prob_iou_50", "model_score")
+"""Columns that follow where a row has them: from judges with an error map (the map itself stays in the record), from
+judges with probabilities, and the model's own score where INPUT has it."""
 
 _NUMBERS = frozenset({"iou", "iou_low", "iou_high", "novelty", *OPTIONAL_COLUMNS})
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")

@@ -60,11 +60,11 @@ def redecide(rows: Iterable[Row], policy: Policy) -> list[dict[str, Any]]:
 
 def _redecided(row: Row, policy: Policy) -> dict[str, Any]:
     defect, iou, exists = row.get("defect"), row.get("iou"), row.get("target_exists", "unchecked")
-    number = iou is None or (isinstance(iou, int | float) and not isinstance(iou, bool))
-    if defect not in _DEFECTS or exists not in get_args(Existence) or not number:
+    probability = row.get("prob_iou_80")
+    if defect not in _DEFECTS or exists not in get_args(Existence) or not (_number(iou) and _number(probability)):
         raise UsageError(
             f"the row of {str(row.get('id'))[:80]!r} is no verdict",
-            expected="the keys defect, iou and target_exists of a line of verdicts.jsonl",
+            expected="the keys defect, iou, prob_iou_80 and target_exists of a line of verdicts.jsonl",
         )
     evidence = row.get("evidence")
     action, note = action_of(
@@ -73,8 +73,14 @@ def _redecided(row: Row, policy: Policy) -> dict[str, Any]:
         iou=iou,
         target_exists=cast("Existence", exists),
         identity=isinstance(evidence, Mapping) and evidence.get("identity") is True,
+        prob_iou_80=probability,
     )
     return {**row, "action": action, "rationale": with_note(str(row.get("rationale") or ""), note)}
+
+
+def _number(value: object) -> bool:
+    """Whether it is a number, or None for none."""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _value(verdict: Verdict | Row, key: str) -> Any:

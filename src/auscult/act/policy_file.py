@@ -4,6 +4,8 @@
 
     name = "mine"
     require_identity = false                # optional
+    [good]                                  # optional: the judge's probability that the IoU is .8 or more
+    accept = { at_least = 0.7 }             # whatever the defect but full_neg
     [perfect]
     accept = { at_least = 0.95 }            # or { above = 0.95 }
     minor_revision = { at_least = 0.0 }
@@ -26,7 +28,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from auscult.act.thresholds import GROUPS, Policy, Threshold
+from auscult.act.thresholds import GROUPS, Good, Policy, Threshold
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
@@ -34,7 +36,7 @@ from auscult.types import Action
 
 _SHIPPED = Path(__file__).parent / "policies"
 _LENIENT: tuple[Action, ...] = ("accept", "minor_revision", "major_revision")
-_KEYS = ("name", "summary", "require_identity", *GROUPS)
+_KEYS = ("name", "summary", "require_identity", "good", *GROUPS)
 _BOUNDS = ("at_least", "above")
 _LIMITS = Limits(max_bytes=1_000_000)
 
@@ -48,7 +50,7 @@ def load_policy(source: str | Path) -> Policy:
     """Load a policy by its name or from a file.
 
     Args:
-        source: ``default``, ``release``, ``identity``, or a ``.json`` or ``.toml`` file.
+        source: ``default``, ``identity``, ``paper``, ``release``, or a ``.json`` or ``.toml`` file.
 
     Raises:
         UnknownName: It is neither a shipped policy nor a file.
@@ -104,7 +106,16 @@ def policy_of(content: object) -> Policy:
         shape=groups["shape"],
         merge=groups["merge"],
         full_neg=groups["full_neg"],
+        good=_good(table["good"]) if "good" in table else None,
     )
+
+
+def _good(content: object) -> Good:
+    table = _table(content, "good", ("accept",))
+    if not table:
+        raise InputError("'good' has no 'accept'", expected="good.accept, or no 'good'")
+    value, inclusive = _bound("good.accept", table["accept"])
+    return Good(prob_iou_80=value, inclusive=inclusive)
 
 
 def _thresholds(group: str, content: object) -> tuple[Threshold, ...]:
@@ -121,7 +132,12 @@ def _thresholds(group: str, content: object) -> tuple[Threshold, ...]:
 
 
 def _threshold(group: str, action: Action, content: object) -> Threshold:
-    where = f"{group}.{action}"
+    value, inclusive = _bound(f"{group}.{action}", content)
+    return Threshold(action=action, iou=value, inclusive=inclusive)
+
+
+def _bound(where: str, content: object) -> tuple[float, bool]:
+    """A bound, 0..1, and whether it itself is enough."""
     table = _table(content, where, _BOUNDS)
     if len(table) != 1:
         raise InputError(f"{where!r} has {len(table)} bounds", expected="one of at_least, above")
@@ -129,7 +145,7 @@ def _threshold(group: str, action: Action, content: object) -> Threshold:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or not 0.0 <= value <= 1.0:
         raise InputError(f"'{where}.{bound}' is {str(value)[:40]!r}", expected="a number from 0 to 1")
-    return Threshold(action=action, iou=float(value), inclusive=bound == "at_least")
+    return float(value), bound == "at_least"
 
 
 def _table(content: object, where: str, allowed: Collection[str]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""What a policy is made of: groups of defects, and the least estimated IoU that an action needs in each."""
+"""What a policy is made of: the least estimated IoU that an action needs, by group of defects, or a probability."""
 
 from __future__ import annotations
 
@@ -44,6 +44,23 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Good:
+    """The least probability of a good mask, IoU .8 or more, that accepts it whatever its defect.
+
+    Attributes:
+        prob_iou_80: 0..1.
+        inclusive: Whether ``prob_iou_80`` itself is enough.
+    """
+
+    prob_iou_80: float
+    inclusive: bool = True
+
+    def reached(self, probability: float) -> bool:
+        """Whether a probability is enough."""
+        return probability >= self.prob_iou_80 if self.inclusive else probability > self.prob_iou_80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """What to do about which verdict.
 
@@ -53,6 +70,7 @@ class Policy:
         shape: For cutout, dilate and erode, and errors of both sides.
         merge: For masks that hold something else besides the target.
         full_neg: For masks of something else.
+        good: Accept by probability, before the groups are asked; None where the groups alone decide.
         require_identity: Turn an accept into ``minor_revision`` where the judge did not check identity.
         summary: One line: what it is for.
     """
@@ -62,6 +80,7 @@ class Policy:
     shape: tuple[Threshold, ...] = ()
     merge: tuple[Threshold, ...] = ()
     full_neg: tuple[Threshold, ...] = ()
+    good: Good | None = None
     require_identity: bool = False
     summary: str = field(default="", compare=False)
 

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from auscult import registry
 from auscult.cases.ids import unique
+from auscult.cases.scores import with_scores
 from auscult.cases.texts import with_texts
 from auscult.cases.walk import is_file, is_folder
 from auscult.errors import REMARKS, ErrorRecord, NothingToDo, UsageError
@@ -45,6 +46,7 @@ class ListOptions:
         texts: CSV with columns ``id,text`` or ``frame,text``.
         root: Folder that paths and symbolic links may reach; it must contain INPUT. INPUT's own folder by default.
         labels: Read a grey mask file's values as object indices, not as a soft mask.
+        scores: The model's own scores, as CSV with columns ``id,score`` or JSON lines.
     """
 
     frames: Path | None = None
@@ -55,6 +57,7 @@ class ListOptions:
     texts: Path | None = None
     root: Path | None = None
     labels: bool = False
+    scores: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +134,8 @@ def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
     errors = (*listing.errors, *twice, *unknown)
     if not items and all(error.stage in REMARKS for _, error in errors):
         raise NothingToDo(f"the input holds no mask (read as {dataset.name})", path=source, expected=INPUTS)
-    return replace(listing, items=items, errors=errors)
+    items, notes = with_scores(items, options.scores)
+    return replace(listing, items=items, errors=errors, notes=(*listing.notes, *notes))
 
 
 def refuse_options(options: ListOptions, *names: str, layout: str) -> None:

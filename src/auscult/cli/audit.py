@@ -39,6 +39,7 @@ def audit(
     ] = False,
     text: options.Text = None,
     texts: options.Texts = None,
+    scores: options.Scores = None,
     frames: options.Frames = None,
     masks: options.Masks = None,
     images: options.Images = None,

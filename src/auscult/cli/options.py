@@ -67,6 +67,13 @@ Instances = Annotated[
 ]
 Text = Annotated[str | None, typer.Option("--text", help="The referring expression of all items.")]
 Texts = Annotated[Path | None, typer.Option("--texts", help="CSV with columns id,text or frame,text.")]
+Scores = Annotated[
+    Path | None,
+    typer.Option(
+        "--scores",
+        help="The model's own scores of its masks: CSV with columns id,score, or JSON lines.",
+    ),
+]
 Root = Annotated[
     Path | None, typer.Option("--root", help="Folder that paths in INPUT may reach; INPUT's own by default.")
 ]

@@ -46,7 +46,7 @@ def run(
     least_px: only.LeastPx = 0,
     splits_file: only.SplitsFile = None,
     images: options.Images = None,
-    policy: options.Policy = "default",
+    policy: options.Policy = "paper",
     identity: options.Identity = None,
     identity_weights: options.IdentityWeights = None,
     workers: options.Workers = None,

@@ -11,14 +11,12 @@ from auscult.cli import options, show
 
 
 def train(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What to train: cues, compact-mask, scenes-identity.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to train: prompted-mask, cues, scenes-identity.")],
     *,
     out: options.Out,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of real material, laid out as DATA.md says.")
-    ] = None,
-    pack: Annotated[
-        Path | None, typer.Option("--pack", help="A training pack made before; with it no --data is needed.")
+        Path | None,
+        typer.Option("--data", help="Folder of real material; for prompted-mask also an INPUT with truth to fit to."),
     ] = None,
     seed: options.Seed = 0,
     samples: Annotated[int | None, typer.Option("--samples", min=1, help="Samples to train on in all.")] = None,
@@ -36,7 +34,6 @@ def train(
     job = recipes.RecipeOptions(
         out=out,
         data=data,
-        pack=pack,
         seed=seed,
         samples=samples,
         minutes=minutes,

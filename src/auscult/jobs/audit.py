@@ -20,11 +20,12 @@ from auscult.errors import NothingToDo
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import Crew, each_frame
 from auscult.jobs.identities import identity_arguments
-from auscult.jobs.judging import Judged, make_auditor
+from auscult.jobs.judging import Judged, find_judge, make_auditor
 from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import refuse_changed
+from auscult.jobs.resume import refuse_changed, refuse_other_scores
 from auscult.judge import DEFAULT_JUDGE
+from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.schema import Summary, error_to_json
 from auscult.types import Item
@@ -67,14 +68,14 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         UsageError: The identity check lacks its weights or an extra.
     """
     listener = progress or Silent()
-    judge = registry.find("judge", options.judge)
+    judge, fitted = find_judge(options.judge)
     policy = load_policy(options.policy)
     listing = list_items(options.source, options.listing)
     if not listing.items and not listing.errors:
         raise NothingToDo("the input holds no mask", path=options.source, hint="see `auscult audit --help`")
     with open_run(
         options.out,
-        _manifest(options, judge, policy=policy, listing=listing),
+        _manifest(options, judge, fitted, policy=policy, listing=listing),
         overwrite=options.overwrite,
         ignore=SAME_RESULT,
     ) as run:
@@ -84,7 +85,7 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         crew = Crew(
             partial(
                 make_auditor,
-                judge.name,
+                options.judge,
                 policy,
                 _root(listing.items),
                 alone=options.alone,
@@ -102,8 +103,12 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         return conclude(run, listing, policy=policy, workers=workers, errors=errors, progress=listener)
 
 
-def _manifest(options: AuditOptions, judge: registry.Entry, *, policy: Policy, listing: Listing) -> dict[str, Any]:
+def _manifest(
+    options: AuditOptions, judge: registry.Entry, fitted: Path | None, *, policy: Policy, listing: Listing
+) -> dict[str, Any]:
     arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
+    if fitted is not None:
+        arguments["judge_fitted"] = digest_file(fitted / "calibration.json")
     if options.alone:
         arguments["alone"] = True
     arguments |= identity_arguments(options.identity, options.identity_weights)
@@ -118,8 +123,14 @@ def _root(items: Sequence[Item]) -> Path:
 def _judge_all(
     run: RunFolder, items: Sequence[Item], crew: Crew[Judged], *, errors: ErrorLog, progress: Progress
 ) -> None:
-    done = {row["id"]: row.get("input") for row in run.lines("verdicts.jsonl")}
+    done: dict[str, object] = {}
+    scores: dict[str, object] = {}
+    for row in run.lines("verdicts.jsonl"):
+        done[row["id"]] = row.get("input")
+        if "model_score" in row:
+            scores[row["id"]] = row["model_score"]
     refuse_changed(done, items)
+    refuse_other_scores(scores, items)
     progress.stage("judging", len(items))
     each_frame(crew, items, done=done, keep=partial(_keep, run, errors), errors=errors, progress=progress)
 

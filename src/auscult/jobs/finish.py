@@ -9,7 +9,9 @@ from statistics import fmean
 from typing import Any
 
 from auscult.act.export import verdicts_csv
+from auscult.jobs.expected import expected
 from auscult.jobs.handover import coco_of
+from auscult.jobs.model_scores import ORDER_FILE, beside_score
 from auscult.jobs.pairs import pairs_of
 from auscult.jobs.pictures import crops
 from auscult.jobs.rows import column, in_order, known, pictures
@@ -46,9 +48,13 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
     unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - told
     pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)
     compared = against_truth(pairs, unreadable=len(unreadable))
-    summary = summarise(read, command=command, metrics=compared.metrics)
-    for name, table in compared.tables.items():
-        run.write_json(f"tables/{name}.json", asdict(table))
+    beside = beside_score(read.verdicts, pairs)
+    summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
+    tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
+    for name, table in tables.items():
+        run.write_json(f"tables/{name}.json", table)
+    run.remove(ORDER_FILE)
+    run.append_many(ORDER_FILE, beside.order)
     run.write_json("summary.json", summary.as_json())
     rows = in_order(row for _, row in read.verdicts)
     run.write_text("verdicts.csv", verdicts_csv(rows))
@@ -56,8 +62,8 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
     for name, actions in HANDOVERS.items():
         chosen = [row for row in rows if row["action"] in actions]
         run.write_json(name, coco_of(chosen, masks), indent=None)
-    tables = {name: asdict(table) for name, table in compared.tables.items()}
-    run.write_text("report.html", _page(replace(read, summary=summary.as_json()), tables))
+    page = _page(replace(read, summary=summary.as_json()), tables, beside.strongest)
+    run.write_text("report.html", page)
     run.finish()
     return summary
 
@@ -68,7 +74,7 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
     Args:
         read: The record.
         command: The verb.
-        metrics: What was measured against truth, if anything.
+        metrics: What was measured against truth and the model's own score, if anything.
     """
     verdicts = [verdict for verdict, _ in read.verdicts]
     return Summary(
@@ -79,7 +85,7 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         undefined=0,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
         by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
-        metrics={**_estimated(verdicts), **unlike_share(verdicts), **metrics},
+        metrics={**_estimated(verdicts), **expected(read.verdicts), **unlike_share(verdicts), **metrics},
     )
 
 
@@ -98,9 +104,9 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
     return {name: counts[name] for name in order}
 
 
-def _page(read: Run, tables: Mapping[str, Any]) -> str:
+def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
     worst = worst_first(verdict for verdict, _ in read.verdicts)[:PICTURED]
-    shown = {verdict.id for verdict in worst}
+    shown = {*(verdict.id for verdict in worst), *apart}
     rows = (row for row in read.thumbnails() if row.get("id") in shown or not isinstance(row.get("id"), str))
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from auscult import registry
 from auscult.act.policy import Policy, decide
-from auscult.errors import AuscultError
+from auscult.errors import AuscultError, UsageError
 from auscult.jobs.errors import failed_row
 from auscult.jobs.groups import FrameGroup
 from auscult.jobs.identities import Checker, load_identity
@@ -97,7 +97,8 @@ class Auditor:
             return [Judged(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
         masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else group.items)}
         opened = _Opened(frame, shrunk(frame), frame_digest, masks)
-        return [self._one(item, opened) for item in wanted]
+        verdicts = self._judged(wanted, opened)
+        return [self._one(item, opened, verdicts.get(item.id)) for item in wanted]
 
     def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
         try:
@@ -105,20 +106,40 @@ class Auditor:
         except AuscultError as error:
             return error
 
-    def _one(self, item: Item, opened: _Opened) -> Judged:
+    def _shown(self, item: Item, opened: _Opened, mask: Mask) -> tuple[Case, Prediction]:
+        """What the judge sees of an item."""
+        shown = {} if self.alone else opened.masks
+        others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
+        return Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others), Prediction(mask)
+
+    def _judged(self, wanted: Sequence[Item], opened: _Opened) -> dict[str, Verdict]:
+        """The verdicts of all of a frame's masks at once, from a judge that can; else none, and each is asked for."""
+        batch = getattr(self.judge, "batch", None)
+        read = [(item, loaded) for item in wanted if isinstance(loaded := opened.masks[item.id], LoadedMask)]
+        if batch is None or len(read) < 2:
+            return {}
+        shown = [self._shown(item, opened, loaded.mask) for item, loaded in read]
+        begun = time.perf_counter()
+        try:
+            found = batch([case for case, _ in shown], [prediction for _, prediction in shown])
+        except AuscultError:  # one of them is to blame: asked one by one, only that one fails
+            return {}
+        each = (time.perf_counter() - begun) / len(read)
+        return {item.id: replace(verdict, seconds=each) for (item, _), verdict in zip(read, found, strict=True)}
+
+    def _one(self, item: Item, opened: _Opened, verdict: Verdict | None) -> Judged:
         loaded = opened.masks[item.id]
         if isinstance(loaded, AuscultError):
             return Judged(id=item.id, error=failed_row(item, loaded, "read"))
-        shown = {} if self.alone else opened.masks
-        others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
-        case = Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others)
-        prediction = Prediction(loaded.mask)
+        case, prediction = self._shown(item, opened, loaded.mask)
         try:
             begun = time.perf_counter()
-            verdict = self.judge(case, prediction)
+            before = 0.0 if verdict is None else verdict.seconds
+            verdict = verdict or self.judge(case, prediction)
             if self.checker is not None:
                 verdict = self.checker.of_item(verdict, item, case=case, prediction=prediction)
-            verdict = decide(replace(verdict, id=item.id, seconds=time.perf_counter() - begun), self.policy)
+            seconds = before + time.perf_counter() - begun
+            verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
             return Judged(id=item.id, error=failed_row(item, error, "judge"))
         row = verdict_to_json(
@@ -154,16 +175,38 @@ def make_auditor(
 def load_judge(name: str) -> MaskJudge:
     """Load a registered judge and insist on its measured card.
 
+    Args:
+        name: Its name; ``prompted@FOLDER`` for one that was fitted to masks of a user's own.
+
     Raises:
         UnknownName: The registry has no such judge.
-        UsageError: The judge has no card.
+        UsageError: The judge has no card, cannot be fitted, or the folder does not hold what it needs.
     """
     from auscult.judge.cards import require_card
 
-    entry = registry.find("judge", name)
+    entry, folder = find_judge(name)
     judge: MaskJudge = entry.load()
     require_card(judge)
-    return judge
+    if folder is None:
+        return judge
+    fitted: MaskJudge = judge.fitted(folder)  # type: ignore[attr-defined]  # find_judge has seen that it can be
+    return fitted
+
+
+def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
+    """The registered judge that a name means, and the folder behind ``@``.
+
+    Raises:
+        UnknownName: The registry has no such judge.
+        UsageError: It cannot be fitted.
+    """
+    base, at, folder = name.partition("@")
+    entry = registry.find("judge", base)
+    if not at:
+        return entry, None
+    if not hasattr(entry.load(), "fitted"):
+        raise UsageError(f"the judge {entry.name} cannot be fitted", expected="a name without `@`")
+    return entry, Path(folder)
 
 
 def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
@@ -180,6 +223,8 @@ def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:
     if item.mask.path is not None:
         origin["mask"] = item.mask.path.name
     origin |= asked(item)
+    if item.model_score is not None:
+        origin["model_score"] = item.model_score
     if item.extra:
         origin["extra"] = dict(item.extra)
     return origin

@@ -37,6 +37,28 @@ def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
     return digest_json([*seen, heard, item.time_s])
 
 
+def refuse_other_scores(done: Mapping[str, object], items: Sequence[Item]) -> None:
+    """Insist that the model's own score of what was done before is still the same.
+
+    Args:
+        done: Id to ``model_score`` of what has a result; results that were written without one are left out.
+        items: The INPUT as it is now.
+
+    Raises:
+        Mismatch: A score changed.
+    """
+    by_id = {item.id: item for item in items}
+    for name, before in done.items():
+        item = by_id.get(name)
+        if item is not None and item.model_score != before:
+            raise Mismatch(
+                f"{name} has a result in the folder, and the model's own score of it was {before}, now "
+                f"{'not given' if item.model_score is None else item.model_score}",
+                expected="the same scores as when the folder was begun",
+                hint=HINT,
+            )
+
+
 def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
     """Insist that what was done before still comes from the same files.
 

@@ -15,6 +15,7 @@ from auscult.cases.grouping import natural_key
 from auscult.errors import InputError, NothingToDo, RecordError, UsageError
 from auscult.jobs.finish import summarise
 from auscult.jobs.manifests import SAME_RESULT
+from auscult.jobs.model_scores import beside_score
 from auscult.jobs.pairs import pairs_of
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.rows import known
@@ -115,7 +116,9 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     unreadable = {str(row.get("id")) for row in run.errors if row.get("stage") == "truth"} - known_ids
     pairs = pairs_of([verdict for verdict, _ in run.verdicts], truths)
     compared = against_truth(pairs, unreadable=len(unreadable))
-    return summarise(run, command="score", metrics=compared.metrics), list(compared.tables.values())
+    beside = beside_score(run.verdicts, pairs)
+    summary = summarise(run, command="score", metrics={**beside.metrics, **compared.metrics})
+    return summary, list(compared.tables.values())
 
 
 def _protocol(name: str) -> Protocol:

@@ -196,7 +196,14 @@ class PromptedNet(nn.Module):
         self.type_head = Head(compared, len(TYPES))
 
     def forward(
-        self, crop: Tensor, candidate: Tensor, strip: Tensor, shape: Tensor, prompt: Tensor | None = None
+        self,
+        crop: Tensor,
+        candidate: Tensor,
+        *,
+        strip: Tensor,
+        shape: Tensor,
+        prompt: Tensor | None = None,
+        given: tuple[Tensor, Tensor] | None = None,
     ) -> dict[str, Tensor]:
         """Judge candidates.
 
@@ -206,6 +213,8 @@ class PromptedNet(nn.Module):
             strip: (n, 6, 24, 256).
             shape: (n, 10).
             prompt: (n, 4, grid, grid): mask, box, points inside, points outside; the candidate as a mask by default.
+            given: Another segmenter's answer as logits, (n, 1, grid, grid), and how much it counts beside the network's
+                own, (n, 1, 1, 1) in 0..1; the heads then compare the candidate with the mean of the two.
 
         Returns:
             ``answer`` (n, 1, grid, grid), ``ious`` (n, 25) and ``types`` (n, 6) as logits; ``features`` (n, 64).
@@ -215,6 +224,8 @@ class PromptedNet(nn.Module):
         if prompt is None:
             prompt = torch.cat([candidate, torch.zeros_like(candidate.expand(-1, PROMPTS - 1, -1, -1))], dim=1)
         answer, levels = self.decoder((first, second, third), context, prompt)
+        if given is not None:
+            answer = answer * (1 - given[1]) + given[0] * given[1]
         parts = [self._regions(answer, candidate, levels), numbers(answer, candidate), shape]
         if self.strip is not None:
             parts.append(self.strip(strip))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from auscult.record.manifest import argument
 from auscult.record.reader import Run
-from auscult.report.words import interval, number
+from auscult.report.words import interval, number, percent
 from auscult.types import Verdict
 
 UNLIKE: Final = 0.5
@@ -17,6 +17,13 @@ UNLIKE: Final = 0.5
 UNLIKE_SHARE: Final = "unlike_share"
 """Name of the metric of ``summary.json`` that holds the share of such items."""
 
+BELOW_80: Final = "share_below_80"
+BELOW_50: Final = "share_below_50"
+LOOKS: Final = "looks_for_90"
+AGREEMENT: Final = "agreement_with_model_score"
+"""Names of metrics of ``summary.json`` that a report tells in words."""
+
+_AGREEMENT: Final = "agreement with the model's own score"
 _MANY: Final = 0.1
 
 _MEANING = {
@@ -57,6 +64,58 @@ def unlike_of(summary: Mapping[str, Any]) -> Unlike | None:
     if not isinstance(share, int | float) or not isinstance(n, int) or not 0 < share <= 1:
         return None
     return Unlike(share=float(share), n=n)
+
+
+def estimates_of(summary: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What the estimates come to, as label and text: shares of bad masks, looks that find them, agreement.
+
+    Empty where the judge gives no probabilities and the model no score.
+    """
+    metrics = {str(name): _mapping(metric) for name, metric in _mapping(summary.get("metrics")).items()}
+    told = (
+        ("masks under IoU .8", _shares(metrics.get(BELOW_80, {}))),
+        ("masks under IoU .5", _shares(metrics.get(BELOW_50, {}))),
+        ("looks that find 90 % of those under .8", _looks(metrics.get(LOOKS, {}))),
+        (_AGREEMENT, _plain(metrics.get(AGREEMENT, {}))),
+    )
+    return tuple((label, text) for label, text in told if text)
+
+
+def estimates_note(estimates: Sequence[tuple[str, str]]) -> str:
+    """What a reader must know to read ``estimates_of`` right."""
+    labels = [label for label, _ in estimates]
+    said = []
+    if any(label != _AGREEMENT for label in labels):
+        said.append(
+            "Estimated without ground truth, with 90 % intervals; a look is one mask, the least likely to reach IoU .8 "
+            "first."
+        )
+    if _AGREEMENT in labels:
+        said.append("Agreement is Spearman's correlation with the estimated IoU, with its 95 % interval.")
+    return " ".join(said)
+
+
+def _shares(metric: Mapping[str, Any]) -> str:
+    ends = [metric.get(key) for key in ("value", "low", "high")]
+    known = [float(end) for end in ends if isinstance(end, int | float) and 0 <= end <= 1]
+    if len(known) != len(ends):
+        return ""
+    value, low, high = (percent(end) for end in known)
+    return f"{value} [{low}, {high}]"
+
+
+def _looks(metric: Mapping[str, Any]) -> str:
+    value, n = metric.get("value"), metric.get("n")
+    if not isinstance(value, int | float) or not isinstance(n, int) or not 0 <= value <= n:
+        return ""
+    return f"{int(value):,} of {n:,}"
+
+
+def _plain(metric: Mapping[str, Any]) -> str:
+    """A number with its interval; empty where there is none."""
+    if not isinstance(metric.get("value"), int | float):
+        return ""
+    return f"{number(metric['value'])} {interval(metric.get('low'), metric.get('high'))}".strip()
 
 
 def title_of(run: Run) -> str:

@@ -14,7 +14,7 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from auscult.report.facts import UNLIKE
+from auscult.report.facts import UNLIKE, estimates_note
 from auscult.report.order import RANK, UNDECIDED, action_key
 from auscult.report.page import IOU_BINS, LARGE, PICTURED, ReportPage, Row
 from auscult.report.svg import Stack, bars, histogram
@@ -76,6 +76,7 @@ def _environment() -> Environment:
         interval=interval,
         percent=percent,
         unlike_from=UNLIKE,
+        estimates_note=estimates_note,
         wrong=_wrong,
         action_key=action_key,
         jpeg=_jpeg,
@@ -121,13 +122,14 @@ def _likely(row: Row) -> str:
 
 
 def _sort_keys(row: Row) -> dict[str, str]:
-    """What the script sorts by: estimated IoU, width of its interval, novelty."""
+    """What the script sorts by: estimated IoU, width of its interval, novelty, probability of a good mask."""
     verdict = row.verdict
     width = 0.0 if verdict.iou_low is None or verdict.iou_high is None else verdict.iou_high - verdict.iou_low
     return {
         "iou": "-1" if verdict.iou is None else number(verdict.iou, 4),
         "width": number(width, 4),
         "novelty": number(verdict.novelty, 4),
+        "good": "2" if verdict.prob_iou_80 is None else number(verdict.prob_iou_80, 6),
     }
 
 

@@ -12,7 +12,16 @@ from typing import Any
 
 from auscult.record.reader import Run
 from auscult.report.clips import ClipView, clip_views
-from auscult.report.facts import Unlike, facts_of, metrics_of, policy_of, title_of, unchecked_of, unlike_of
+from auscult.report.facts import (
+    Unlike,
+    estimates_of,
+    facts_of,
+    metrics_of,
+    policy_of,
+    title_of,
+    unchecked_of,
+    unlike_of,
+)
 from auscult.report.order import action_key, worst_first
 from auscult.report.svg import Point
 from auscult.report.tables import Table, counts_of, read_table
@@ -26,6 +35,9 @@ PICTURE_BYTES = 7_800_000
 ERRORS_LISTED = 500
 IOU_BINS = 20
 TRUE_IOU = "masks.iou.v1"
+MODEL_SCORE = "model_score"
+DISAGREEMENTS = f"{MODEL_SCORE}_2_disagreements"
+"""Table of the masks that judge and model's score rank most differently: id, estimate, rank, score, rank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +53,7 @@ class Row:
         crop: JPEG bytes of the large view, or None.
         missing: Likely missing part of the object, 0..1; None where the record does not say.
         extra: Likely superfluous part of the mask, 0..1; None where the record does not say.
+        model_score: The model's own score of its mask; None where INPUT has none.
     """
 
     verdict: Verdict
@@ -51,6 +64,7 @@ class Row:
     crop: bytes | None = None
     missing: float | None = None
     extra: float | None = None
+    model_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +89,14 @@ class TruthPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScorePage:
+    """Judge against the model's own score: finished tables, and the strongest disagreements with ranks in words."""
+
+    tables: tuple[Table, ...]
+    strongest: tuple[tuple[Row, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportPage:
     """What `report.html` shows.
 
@@ -91,6 +113,7 @@ class ReportPage:
         iou_bins: Action to the counts of estimated IoU in ``IOU_BINS`` equal bins over 0..1, of the whole record.
         defect_actions: Defect to action to count, of the whole record.
         unchecked: Plain sentences about what no judge looked at.
+        estimates: Label and text of what the estimates come to; empty where the judge gives no probabilities.
         unlike: How many items look unlike what the judge knows; None where none does or it was not counted.
         rows: Worst first; at most ``LISTED``.
         judged: How many verdicts the record has.
@@ -98,6 +121,7 @@ class ReportPage:
         errors: At most ``ERRORS_LISTED``.
         error_total: How many errors the record has.
         truth: Judge against truth, or None where INPUT had no truth.
+        score: Judge against the model's own score, or None where INPUT has none.
         clips: Videos, worst first.
         clip_total: How many the record has.
     """
@@ -114,6 +138,7 @@ class ReportPage:
     iou_bins: Mapping[str, tuple[int, ...]]
     defect_actions: Mapping[str, Mapping[str, int]]
     unchecked: tuple[str, ...] = ()
+    estimates: tuple[tuple[str, str], ...] = ()
     unlike: Unlike | None = None
     rows: tuple[Row, ...] = ()
     judged: int = 0
@@ -121,6 +146,7 @@ class ReportPage:
     errors: tuple[ErrorRow, ...] = ()
     error_total: int = 0
     truth: TruthPage | None = None
+    score: ScorePage | None = None
     clips: tuple[ClipView, ...] = ()
     clip_total: int = 0
 
@@ -142,7 +168,8 @@ def page_from_run(
         thumbnails: Item id to JPEG bytes.
         crops: Item id to JPEG bytes of the large view.
         tables: Name to the JSON of ``tables/<name>.json``; names that begin with ``truth`` make the page judge against
-            truth, for which the points are the record's scores named ``TRUE_IOU``.
+            truth, for which the points are the record's scores named ``TRUE_IOU``; those that begin with
+            ``MODEL_SCORE`` make the section on the model's own score.
 
     Raises:
         InputError: One of ``tables`` is not {title, header, rows, note}.
@@ -164,13 +191,17 @@ def page_from_run(
         iou_bins={action: _bins(verdicts, action) for action in actions},
         defect_actions=_defect_actions(verdicts),
         unchecked=unchecked_of(verdicts),
+        estimates=estimates_of(run.summary or {}),
         unlike=unlike_of(run.summary or {}),
         rows=_pictured([_row(verdict, found[verdict.id]) for verdict in verdicts[:LISTED]], thumbnails, crops=crops),
         judged=len(verdicts),
-        tables=tuple(read_table(name, tables[name]) for name in sorted(tables) if not name.startswith("truth")),
+        tables=tuple(
+            read_table(name, tables[name]) for name in sorted(tables) if not name.startswith(("truth", MODEL_SCORE))
+        ),
         errors=tuple(_error(row) for row in failed[:ERRORS_LISTED]),
         error_total=len(failed),
         truth=_truth(run, verdicts, tables),
+        score=_score(run, tables, thumbnails),
         clips=clip_views(run, links={one.id: f"#i{place}" for place, one in enumerate(verdicts[:LISTED], start=1)}),
         clip_total=len(run.clips),
     )
@@ -200,7 +231,12 @@ def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:
         reading=str(row.get("reading") or ""),
         missing=_share(row.get("missing_share")),
         extra=_share(row.get("extra_share")),
+        model_score=_number(row.get("model_score")),
     )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _share(value: object) -> float | None:
@@ -252,3 +288,20 @@ def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) 
     }
     points = truth_points(verdicts, truths, listed=LISTED)
     return TruthPage(tables=truth_tables(chosen), points=points) if chosen or points else None
+
+
+def _score(run: Run, tables: Mapping[str, object], thumbnails: Mapping[str, bytes]) -> ScorePage | None:
+    chosen = {name: read_table(name, tables[name]) for name in sorted(tables) if name.startswith(MODEL_SCORE)}
+    if not chosen:
+        return None
+    found = {verdict.id: (verdict, row) for verdict, row in run.verdicts}
+    listed = chosen.pop(DISAGREEMENTS, None)
+    strongest = [
+        (
+            replace(_row(*found[name]), thumbnail=thumbnails.get(name)),
+            f"rank {by_judge} by the estimate, rank {by_model} by the model's score {score}",
+        )
+        for name, _, by_judge, score, by_model in (listed.rows if listed is not None else ())
+        if name in found
+    ]
+    return ScorePage(tables=tuple(chosen.values()), strongest=tuple(strongest))

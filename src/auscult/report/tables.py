@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from auscult.errors import InputError
 from auscult.record.reader import Run
+from auscult.report.facts import estimates_note, estimates_of
 from auscult.report.order import UNDECIDED, action_key, worst_first
 from auscult.report.words import ACTION_WORDS, interval, number, shortened
 from auscult.types import ACTIONS, DEFECTS, Verdict
+
+ESTIMATES = "What the estimates come to"
 
 _MOST_CELLS = 100_000
 _COUNTED = {"n": "items", "ok": "judged", "failed": "failed", "undefined": "undefined"}
@@ -33,17 +36,20 @@ class Table:
 
 
 def console_tables(run: Run, *, worst: int = 10) -> list[Table]:
-    """The tables that `auscult audit` prints: actions by defects, and the worst items.
+    """The tables that `auscult audit` prints: actions by defects, what the estimates come to, and the worst items.
 
     Args:
         run: The record.
-        worst: How many items the second table lists at most.
+        worst: How many items the last table lists at most.
 
     Returns:
-        One table for no verdicts, else two.
+        One table for no verdicts, else two, or three where the judge gives probabilities or the model a score.
     """
     verdicts = [verdict for verdict, _ in run.verdicts]
     tables = [_cross_table(counts_of(run), verdicts)]
+    estimates = estimates_of(run.summary or {})
+    if estimates:
+        tables.append(Table(title=ESTIMATES, header=("", "estimate"), rows=estimates, note=estimates_note(estimates)))
     if verdicts and worst > 0:
         tables.append(_worst_table(worst_first(verdicts)[:worst], len(verdicts)))
     return tables

@@ -19,6 +19,8 @@ from auscult.work.pool import default_workers
 SCENES = "scenes"
 DEFAULT_COUNT = 50
 DEFAULT_JUDGES = (DEFAULT_JUDGE,)
+DEFAULT_POLICY = "paper"
+"""Actions are scored by the windows in which a benchmark's truth is made, whatever an audit would accept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,7 @@ class SuiteOptions:
         objects: ``sample`` for the suite's numbers, ``all`` for every object of the source.
         least_px: Objects with fewer pixels are left out.
         splits_file: A JSON file that says which photograph or sequence is in which split.
-        policy: Name of a shipped policy, or a policy file.
+        policy: Name of a shipped policy, or a policy file; ``paper`` has the windows in which the truth is made.
         identity: Name of a registered identity check that is asked beside every judge; None for none.
         identity_weights: Folder of weights for a check whose weights the user brings.
         workers: Worker processes; None for one per processor, 0 for this process.
@@ -137,7 +139,7 @@ class SuiteOptions:
     objects: str = "sample"
     least_px: int = 0
     splits_file: Path | None = None
-    policy: str = "default"
+    policy: str = DEFAULT_POLICY
     identity: str | None = None
     identity_weights: Path | None = None
     workers: int | None = None
@@ -264,7 +266,7 @@ def run(
     objects: str = "sample",
     least_px: int = 0,
     splits_file: Path | str | None = None,
-    policy: str = "default",
+    policy: str = DEFAULT_POLICY,
     identity: str | None = None,
     identity_weights: Path | str | None = None,
     workers: int | None = None,

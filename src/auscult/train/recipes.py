@@ -19,7 +19,6 @@ class RecipeOptions:
     Attributes:
         out: Folder for all it makes; made if missing. What is there already is continued where the recipe can.
         data: Folder of real material: COCO photographs, DAVIS sequences, stamps.
-        pack: A training pack made before, instead of ``data``.
         seed: Seed of everything that is drawn.
         samples: How many samples training sees in all; None for the recipe's own number.
         minutes: After this long training stops, to be continued by the same command; None for the recipe's own bound.
@@ -30,7 +29,6 @@ class RecipeOptions:
 
     out: Path
     data: Path | None = None
-    pack: Path | None = None
     seed: int = 0
     samples: int | None = None
     minutes: float | None = None
@@ -78,7 +76,7 @@ def run(name: str, options: RecipeOptions, progress: Progress | None = None) -> 
         ) from error
 
 
-_OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn"})
+_OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn", "ai_edge_litert"})
 
 
 def _cues(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
@@ -87,22 +85,21 @@ def _cues(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
     yield from fit(options.material(), out=options.out, seed=options.seed, progress=progress)
 
 
-def _compact_mask(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
-    from auscult.train.compact.loop import Plan
-    from auscult.train.compact.recipe import MINUTES, CompactOptions, compact_mask
+def _prompted_mask(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
+    from auscult.train.prompted.recipe import MINUTES, WEIGHTS, PromptedOptions, fit_to_own, prompted_mask
 
-    plan = Plan(seed=options.seed) if options.samples is None else Plan(seed=options.seed, samples=options.samples)
-    job = CompactOptions(
+    job = PromptedOptions(
+        data=options.material(),
         out=options.out,
-        data=options.data,
-        pack=options.pack,
-        plan=plan,
+        seed=options.seed,
+        samples=options.samples,
         minutes=options.minutes or MINUTES,
         device=options.device,
         threads=options.threads,
         workers=options.workers,
     )
-    yield from compact_mask(job, progress)
+    whole = (job.data / WEIGHTS).is_dir()  # the first weights come with the material of the whole training
+    yield from (prompted_mask if whole else fit_to_own)(job, progress)
 
 
 def _scenes_identity(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
@@ -122,6 +119,6 @@ def _scenes_identity(options: RecipeOptions, progress: Progress) -> Iterator[Pat
 
 Recipe = Callable[[RecipeOptions, Progress], Iterator[Path]]
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
-    {"cues": _cues, "compact-mask": _compact_mask, "scenes-identity": _scenes_identity}
+    {"cues": _cues, "prompted-mask": _prompted_mask, "scenes-identity": _scenes_identity}
 )
 NAMES: Final[tuple[str, ...]] = tuple(RECIPES)

@@ -12,6 +12,7 @@ from compact_fakes import FRAME, SHAPE, TRUE, disc
 
 from auscult import registry
 from auscult.arrays.error_map import painted
+from auscult.judge.cards import require_card
 from auscult.judge.masks.compact import JUDGE
 from auscult.judge.masks.compact import calibration as calibration_file
 from auscult.judge.masks.compact import network as network_file
@@ -37,6 +38,12 @@ def test_weights_and_calibration_belong_together_and_are_small() -> None:
     assert network_file.FILE.stat().st_size <= MOST_BYTES
     assert calibration_file.FILE.stat().st_size < 200_000
     assert load_network().digest == load_calibration().weights
+
+
+def test_its_card_is_of_the_shipped_weights() -> None:
+    card = require_card(JUDGE)
+    assert any(load_network().digest in line for line in card.split)
+    assert {result.set for result in card.results} == set(card.sets)
 
 
 def test_a_good_mask_scores_above_its_damaged_ones() -> None:

@@ -16,6 +16,7 @@ from auscult.rng import generator
 from auscult.stress.masks.base import WINDOWS
 from auscult.train.candidates import Candidate, CandidateScene, candidates, mixture, of_mask
 from auscult.train.candidates.making import of_kind, working
+from auscult.train.candidates.mixture import MAKERS, SHARES
 from auscult.types import Frame, Mask
 
 KINDS = [kind for kind, _ in mixture(generator(0))]
@@ -26,6 +27,7 @@ def test_weights_are_shares_and_names_are_unique() -> None:
     kinds = mixture(generator(1))
     assert sum(weight for _, weight in kinds) == pytest.approx(1.0)
     assert all(weight > 0 for _, weight in kinds)
+    assert set(SHARES) == set(MAKERS)
     assert len({kind for kind, _ in kinds}) == len(kinds)
 
 
@@ -50,15 +52,18 @@ def test_the_same_generator_gives_the_same_candidates() -> None:
     assert [one.iou for one in first] != [one.iou for one in other]
 
 
-def test_the_types_come_in_equal_shares_and_the_iou_spreads() -> None:
+def test_groups_come_in_their_shares_no_type_is_rare_and_the_iou_spreads() -> None:
     scene = _scene()
     made = [one for call in range(80) for one in candidates(scene, generator(5, call), 6)]
+    group_of = {kind: group for group, makers in MAKERS.items() for kind in makers}
+    groups = Counter(group_of[one.kind] for one in made)
+    for group, share in SHARES.items():
+        assert groups[group] / len(made) == pytest.approx(share, abs=0.04), groups
     counts = Counter(one.defect for one in made)
-    for defect in ("cutout", "dilate", "erode"):
-        assert 0.07 < counts[defect] / len(made) < 0.18, counts
-    assert 0.15 < counts["merge"] / len(made) < 0.27  # more, since an object alone in its picture has none
-    assert 0.03 < counts["arbitrary"] / len(made) < 0.12
-    assert 0.12 < counts[None] / len(made) < 0.45
+    for defect in ("perfect", "cutout", "dilate", "erode", "merge"):
+        assert 0.07 < counts[defect] / len(made) < 0.22, counts
+    assert counts["cutout"] > groups["cutout"]  # parts that end along inner edges are cutouts too
+    assert 0.2 < counts[None] / len(made) < 0.4
     objects = np.array([one.iou for one in made if one.defect != "arbitrary"])
     assert np.mean(objects > 0.7) > 0.6
     shares, _ = np.histogram(objects, (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01))

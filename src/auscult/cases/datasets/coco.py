@@ -3,7 +3,8 @@
 Each annotation or result with a segmentation is a candidate; its id is ``<picture's stem>/<annotation id>``, and a
 result without an id gets its place in the list, from 1, as pycocotools counts. The category's name and other plain
 values stay with the item. A result that names an annotation in ``ann_id`` or ``annotation_id`` has that one's mask as
-truth. Crowd regions are no single object and are left out. Pictures of a COCO file are no clip.
+truth, and its ``score`` is the model's own. Crowd regions are no single object and are left out. Pictures of a COCO
+file are no clip.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _HEAD_BYTES = 4096
 _INSTANCE_KEYS = (b'"images"', b'"annotations"', b'"categories"', b'"licenses"')
 _RESULT_KEYS = (b'"image_id"', b'"segmentation"')
 _DROPPED = frozenset({"id", "frame", "mask", "segmentation", "area", "bbox", "iscrowd", "text"})
+_LARGEST = 1e300
 _FORMS = "an RLE object {size, counts} or a list of polygons"
 
 
@@ -47,6 +49,7 @@ class _Coco:
     categories: dict[Any, str] = field(default_factory=dict)
     truths: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
     pictures: dict[Any, _Picture | InputError] = field(default_factory=dict)
+    results: bool = False
 
     def picture(self, image_id: object) -> _Picture:
         """The picture an annotation stands on; every picture is looked for once."""
@@ -123,6 +126,7 @@ class CocoDataset:
             rows = _rows(data, "annotations", source)
         elif isinstance(data, list):
             rows = data
+            coco.results = True
             _read_names(coco, source, options)
         else:
             raise NothingToDo(f"the file holds {fields.kind(data)}", path=source, expected="COCO instances or results")
@@ -211,6 +215,7 @@ def _item(coco: _Coco, row: object, place: int) -> Item:
         mask=MaskRef(segmentation=mask, size=picture.size),
         query=Query(fields.text(row, "text") or None),
         truth=_truth(coco, row, picture),
+        model_score=_score(row) if coco.results else None,
         extra=_extra(coco, row),
         source=coco.file,
     )
@@ -239,6 +244,13 @@ def _truth(coco: _Coco, row: Mapping[str, Any], picture: _Picture) -> Truth | No
     if true.get("image_id") != row.get("image_id"):
         raise InputError(f"ann_id {_told(named)} is on another picture", expected="an annotation of the same picture")
     return Truth(mask=MaskRef(segmentation=_segmentation(true), size=picture.size))
+
+
+def _score(row: Mapping[str, Any]) -> float | None:
+    """What a model says of its own result; None where it is no number, which costs no mask."""
+    value = row.get("score")
+    known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+    return float(value) if known else None  # type: ignore[arg-type]
 
 
 def _extra(coco: _Coco, row: Mapping[str, Any]) -> dict[str, Any]:

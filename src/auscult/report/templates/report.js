@@ -11,6 +11,7 @@
     node, order,
     action: node.dataset.action, defect: node.dataset.defect,
     iou: Number(node.dataset.iou), width: Number(node.dataset.width), novelty: Number(node.dataset.novelty),
+    good: Number(node.dataset.good),
     id: node.querySelector(".id").textContent,
     words: all(".id, .text, .why", node).map((part) => part.textContent).join("\n").toLowerCase(),
   }));
@@ -18,6 +19,7 @@
     worst: (a, b) => a.order - b.order,
     best: (a, b) => b.order - a.order,
     low: (a, b) => a.iou - b.iou || a.order - b.order,
+    likely: (a, b) => a.good - b.good || a.order - b.order,
     unsure: (a, b) => b.width - a.width || a.order - b.order,
     novel: (a, b) => b.novelty - a.novelty || a.order - b.order,
     id: (a, b) => a.id.localeCompare(b.id, undefined, { numeric: true }),

@@ -10,6 +10,7 @@ from auscult.score.stats.change_intervals import (
 )
 from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.errors import rmse, rmse_video
+from auscult.score.stats.expected import looks_for, share_below
 from auscult.score.stats.intervals import Interval, bootstrap_interval, coverage
 from auscult.score.stats.labels import (
     Confusion,
@@ -21,9 +22,11 @@ from auscult.score.stats.labels import (
     f2_video,
     f_beta,
 )
+from auscult.score.stats.logistic import cross_fitted, logistic, logistic_fit
 from auscult.score.stats.paired import McNemar, holm, mcnemar, rmse_difference
+from auscult.score.stats.rank_intervals import auc_interval, mean_ranks, spearman_interval
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
-from auscult.score.stats.ranks import spearman
+from auscult.score.stats.ranks import auc, spearman
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Common, Counts, common
 
@@ -43,6 +46,8 @@ __all__ = [
     "Ranking",
     "Scores",
     "apc",
+    "auc",
+    "auc_interval",
     "bootstrap_interval",
     "breaking_point",
     "change_difference",
@@ -53,6 +58,7 @@ __all__ = [
     "confusion",
     "correlation",
     "coverage",
+    "cross_fitted",
     "crossing",
     "f2_confusion",
     "f2_tables",
@@ -60,8 +66,12 @@ __all__ = [
     "f_beta",
     "holm",
     "joined",
+    "logistic",
+    "logistic_fit",
+    "looks_for",
     "mcnemar",
     "mean_change",
+    "mean_ranks",
     "percentile_interval",
     "rank_by_change",
     "rank_by_score",
@@ -69,6 +79,8 @@ __all__ = [
     "rmse_difference",
     "rmse_video",
     "sample_changes",
+    "share_below",
     "spearman",
+    "spearman_interval",
     "sums_by_cluster",
 ]

@@ -84,6 +84,9 @@ def _policy(told: Any, folder: Path) -> Policy:
     """
     try:
         given = {name: told[name] for name in ("name", "summary", "require_identity")}
+        good = told.get("good")
+        if good is not None:
+            given["good"] = {"accept": _bound(good["prob_iou_80"], inclusive=good["inclusive"])}
         return policy_of({**given, **{group: _thresholds(told[group]) for group in _GROUPS}})
     except (KeyError, TypeError, InputError) as error:
         raise RecordError(
@@ -93,4 +96,8 @@ def _policy(told: Any, folder: Path) -> Policy:
 
 
 def _thresholds(told: Sequence[Any]) -> dict[str, Any]:
-    return {one["action"]: {"at_least" if one["inclusive"] else "above": one["iou"]} for one in told}
+    return {one["action"]: _bound(one["iou"], inclusive=one["inclusive"]) for one in told}
+
+
+def _bound(value: Any, *, inclusive: Any) -> dict[str, Any]:
+    return {"at_least" if inclusive else "above": value}

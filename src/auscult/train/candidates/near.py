@@ -26,7 +26,7 @@ def nearly(work: Work, rng: np.random.Generator) -> Draft | None:
     towards = np.where(work.own, -noise, noise)
     times = np.where(towards > 0.02, work.away / np.maximum(towards, 0.02), np.float32(np.inf))
     one_px = 1 - 0.6 * work.edge_px / work.area_px  # a pixel off over half of the outline
-    mask = work.flipped(times, float(rng.uniform(max(LEAST, one_px), 0.995)), within=0.01)
+    mask = work.flipped(times, float(rng.uniform(min(max(LEAST, one_px), 0.99), 0.995)), within=0.01)
     return _named(work, mask)
 
 

@@ -75,7 +75,9 @@ def boxed(work: Work, rng: np.random.Generator) -> Draft | None:
     if rng.random() < 0.55:
         cv2.rectangle(drawn, (round(x0), round(y0)), (round(x1) - 1, round(y1) - 1), (1,), -1)
     else:
-        cv2.ellipse(drawn, np.rint(centre).astype(int).tolist(), np.rint(half).astype(int).tolist(), 0, 0, 360, (1,), -1)
+        cv2.ellipse(
+            drawn, np.rint(centre).astype(int).tolist(), np.rint(half).astype(int).tolist(), 0, 0, 360, (1,), -1
+        )
     return _drafted(work, drawn.view(np.bool_))
 
 
@@ -101,7 +103,7 @@ def together(first: Maker, second: Maker) -> Maker:
             return None
         a, b = work.whole(one.mask), work.whole(other.mask)
         both = np.asarray((work.truth & a & b) | (~work.truth & (a | b)))
-        return _drafted(work, both, named=one.defect if one.defect == other.defect else None)
+        return _drafted(work, both)
 
     return maker
 
@@ -169,7 +171,5 @@ def _part(work: Work, mask: Mask) -> Draft | None:
     return Draft(mask, "cutout") if _LEAST_PART <= share <= _MOST_PART else None
 
 
-def _drafted(work: Work, mask: Mask, *, named: str | None = None) -> Draft | None:
-    if not mask.any() or work.iou(mask) < 0.05:
-        return None
-    return Draft(mask, "cutout" if named == "cutout" else "erode" if named == "erode" else None)
+def _drafted(work: Work, mask: Mask) -> Draft | None:
+    return Draft(mask, None) if mask.any() and work.iou(mask) >= 0.05 else None

@@ -15,9 +15,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.masks.prompted.view import Lens, View, look
 from auscult.arrays.overlap import iou
 from auscult.judge.masks.compact.view import coverage
+from auscult.judge.masks.prompted.view import Lens, View, look
 from auscult.media.rle import decode
 from auscult.nets.prompted import PROMPTS, TYPES
 from auscult.rng import generator
@@ -82,7 +82,10 @@ class Feed:
         rng = generator(self._seed, "prompted", "batch", number)
         samples: list[Sample] = []
         while len(samples) < size:
-            samples += self._of_object(rng)
+            try:
+                samples += self._of_object(rng)
+            except (ValueError, cv2.error):  # an object that a maker stumbles over costs itself, not the night
+                continue
         samples = samples[:size]
         return {
             "crop": np.stack([one.view.crop for one in samples]),
@@ -126,7 +129,7 @@ class Feed:
 
     def _sample(self, scene: CandidateScene, candidate: Candidate, rng: np.random.Generator) -> Sample:
         view = look(scene.frame, candidate.mask, self._lens)
-        prompt, own = prompt_of(scene.mask, candidate.mask, view, rng)
+        prompt, own = prompt_of(scene.mask, candidate.mask, view=view, rng=rng)
         return Sample(
             view=view,
             prompt=prompt,
@@ -171,7 +174,7 @@ def _wanted(candidate: Candidate) -> float:
     return (1.2, 2.0, 2.0, 1.6, 1.3, 1.0, 0.8, 0.7, 0.7, 1.0)[level]
 
 
-def prompt_of(truth: Mask, mask: Mask, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:
+def prompt_of(truth: Mask, mask: Mask, *, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:
     """Draw what the network is told: mostly the candidate, else a box or points.
 
     Returns:
@@ -188,13 +191,25 @@ def prompt_of(truth: Mask, mask: Mask, view: View, rng: np.random.Generator) -> 
     if not inside.any():
         prompt[0] = view.candidate
         return prompt, False
-    if how < 0.78 or how > 0.92:
-        _draw_box(prompt[1], inside, rng)
-    else:
-        _draw_points(prompt[2], inside, rng, count=int(rng.integers(1, 4)))
-        if rng.random() < 0.5 and not inside.all():
-            _draw_points(prompt[3], ~inside, rng, count=int(rng.integers(1, 3)))
+    prompt += boxes_or_points(inside, rng)
     return prompt, own
+
+
+def boxes_or_points(inside: Mask, rng: np.random.Generator) -> NDArray[np.uint8]:
+    """A prompt that is a jittered box of a region, or points in it and sometimes outside.
+
+    Args:
+        inside: The region on the candidate's grid, bool (grid, grid), not empty.
+        rng: Draws which, and where.
+    """
+    prompt = np.zeros((PROMPTS, *inside.shape), np.uint8)
+    if rng.random() < 0.5:
+        _draw_box(prompt[1], inside, rng)
+        return prompt
+    _draw_points(prompt[2], inside, rng, count=int(rng.integers(1, 4)))
+    if rng.random() < 0.5 and not inside.all():
+        _draw_points(prompt[3], ~inside, rng, count=int(rng.integers(1, 3)))
+    return prompt
 
 
 def _draw_box(channel: NDArray[np.uint8], inside: Mask, rng: np.random.Generator) -> None:

@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from auscult.errors import InputError, OutputError
 from auscult.judge.masks.prompted.view import Lens, picture, strip_values
-from auscult.nets.prompted import BINS, TYPES, Design, PromptedNet
+from auscult.nets.prompted import BINS, Design, PromptedNet
 from auscult.rng import generator
 from auscult.train.prompted.feed import Arrays, Feed
 from auscult.train.prompted.material import Picture
@@ -99,7 +99,13 @@ class Trainer:
             group["lr"] = group["highest"] * share
         given = tensors(batch, self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            found = self.net(given["crop"], given["candidate"], given["strip"], given["shape"], given["prompt"])
+            found = self.net(
+                given["crop"],
+                given["candidate"],
+                strip=given["strip"],
+                shape=given["shape"],
+                prompt=given["prompt"],
+            )
         parts = losses({name: value.float() for name, value in found.items()}, given)
         self.optimiser.zero_grad(set_to_none=True)
         torch.stack(list(parts.values())).sum().backward()
@@ -119,7 +125,8 @@ class Trainer:
         """The network with averaged weights, ready to judge."""
         net = PromptedNet(self.plan.design)
         net.load_state_dict({name: value.cpu() for name, value in self.average.items()})
-        return net.eval()
+        net.eval()
+        return net
 
     def save(self, path: Path) -> None:
         """Write a checkpoint, whole or not at all.
@@ -190,7 +197,8 @@ def network_of(path: Path) -> tuple[PromptedNet, Design]:
     design = Design(**state["plan"]["design"])
     net = PromptedNet(design)
     net.load_state_dict(state["average"])
-    return net.eval(), design
+    net.eval()
+    return net, design
 
 
 def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
@@ -313,7 +321,7 @@ def _freeze(net: PromptedNet, plan: Plan) -> None:
     if plan.start == "scratch":
         return
     for part in (net.backbone.stem, *net.backbone.blocks[: plan.design.frozen]):
-        part.requires_grad_(False)
+        part.requires_grad_(requires_grad=False)
 
 
 def _groups(net: PromptedNet, plan: Plan) -> list[dict[str, Any]]:

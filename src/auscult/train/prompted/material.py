@@ -45,6 +45,8 @@ _FAMILIES: Final = (
     ("yolov8n-seg-int8 average of crops + grabcut", "yolo-refined"),
     ("yolov8n-seg-int8 average", "yolo-crops"),
 )
+FAMILIES: Final = tuple(dict.fromkeys(short for _, short in _FAMILIES))
+"""Short names of all that drew masks."""
 _UNSEEN_SOURCES: Final = ("Naveen-Dodda/Sample_Pets_dataset", "MathLee/EOR-VOS")
 _MOST_BYTES: Final = 200 << 20
 
@@ -171,7 +173,7 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
     for annotation in value["annotations"]:
         objects.setdefault(annotation["image_id"], []).append(annotation)
     places = {one["id"]: (image, at) for image, rows in objects.items() for at, one in enumerate(rows)}
-    real = _predictions(folder / "predictions.json.gz", places, families, found)
+    real = _predictions(folder / "predictions.json.gz", places, families=families, found=found)
     split = _split(folder / "split.csv")
     for image in value["images"]:
         number, source = int(image["id"]), str(image["source"])
@@ -192,7 +194,7 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
 
 
 def _predictions(
-    path: Path, places: Mapping[int, tuple[int, int]], families: frozenset[str], found: Material
+    path: Path, places: Mapping[int, tuple[int, int]], *, families: frozenset[str], found: Material
 ) -> dict[int, list[RealMask]]:
     real: dict[int, list[RealMask]] = {}
     if not path.exists():
@@ -202,7 +204,7 @@ def _predictions(
         if family not in families:
             continue
         if row["ann_id"] not in places or places[row["ann_id"]][0] != row["image_id"]:
-            found.lost.append((path, f"a mask of object {row['ann_id']}, which picture {row['image_id']} does not have"))
+            found.lost.append((path, f"a mask of object {row['ann_id']}, which picture {row['image_id']} has not"))
             continue
         real.setdefault(int(row["image_id"]), []).append(
             RealMask(family=family, target=places[row["ann_id"]][1], rle=row["rle"])

@@ -79,7 +79,7 @@ class CompactJudge:
         if network.digest != calibration.weights:
             raise UsageError(
                 f"the calibration is for weights {calibration.weights[:12]}, these are {network.digest[:12]}",
-                expected="weights.onnx and calibration.json of one run of `auscult train compact-mask`",
+                expected="weights.onnx and calibration.json of one training",
                 hint="install auscult again",
                 path=network.path,
             )

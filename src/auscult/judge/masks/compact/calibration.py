@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.errors import OutputError, UsageError
+from auscult.errors import UsageError
 from auscult.judge.masks.compact.interval import ALL, SIZES
 from auscult.judge.masks.compact.novelty import FEATURES, Known
 from auscult.types import DEFECTS
@@ -24,7 +24,7 @@ MOST_BYTES: Final = 200_000
 GROUPS: Final = frozenset({ALL, *DEFECTS, *(f"{size} {defect}" for size, _ in SIZES for defect in DEFECTS)})
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
-_EXPECTED: Final = "the file that `auscult train compact-mask` writes"
+_EXPECTED: Final = "the calibration.json that comes with auscult, beside its weights.onnx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +61,7 @@ def load_calibration(path: Path = FILE) -> Calibration:
     """Read a calibration; the same file is read once.
 
     Raises:
-        UsageError: It is missing, too large, or not what ``save_calibration`` writes.
+        UsageError: It is missing, too large, or no calibration.
     """
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -71,50 +71,8 @@ def load_calibration(path: Path = FILE) -> Calibration:
         raise UsageError(f"the calibration cannot be read: {error}", expected=_EXPECTED, path=path) from error
 
 
-def save_calibration(calibration: Calibration, path: Path) -> Path:
-    """Write a calibration as JSON.
-
-    Raises:
-        OutputError: The file cannot be written, or would be larger than a reader takes.
-    """
-    text = json.dumps(to_json(calibration), indent=1) + "\n"
-    if len(text.encode()) > MOST_BYTES:
-        raise OutputError(f"the calibration has {len(text)} characters", expected=f"at most {MOST_BYTES}", path=path)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
-    return path
-
-
-def to_json(calibration: Calibration) -> dict[str, Any]:
-    """The calibration as JSON values, numbers to six digits."""
-    known = calibration.known
-    return {
-        "schema": SCHEMA,
-        "weights": calibration.weights,
-        "temperature": _short(calibration.temperature),
-        "arbitrary": [_short(value) for value in calibration.arbitrary],
-        "iou_temperature": _short(calibration.iou_temperature),
-        "ends": [_short(value) for value in calibration.ends],
-        "widening": _short(calibration.widening),
-        "prior": [_short(value) for value in calibration.prior],
-        "groups": {
-            name: {"reach": _short(calibration.reach[name]), "clusters": clusters, "masks": masks}
-            for name, (clusters, masks) in calibration.counts.items()
-        },
-        "novelty": {
-            "distances": [_short(value) for value in known.distances],
-            "centre": " ".join(str(_short(value)) for value in known.centre),
-            "precision": [
-                " ".join(str(_short(value)) for value in row[: at + 1]) for at, row in enumerate(known.precision)
-            ],
-        },
-    }
-
-
 def from_json(value: Any) -> Calibration:
-    """Read what ``to_json`` wrote, and nothing else.
+    """A calibration out of JSON values.
 
     Raises:
         ValueError: Another schema, or a number out of its range.
@@ -184,7 +142,3 @@ def _count(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"{str(value)[:80]!r} is no count")
     return value
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.6g}")

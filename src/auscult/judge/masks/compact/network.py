@@ -40,7 +40,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Network: TypeAlias = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 """From inputs to outputs, by name. It may be called from several threads."""
 
-_HINT: Final = "install auscult again; a new file comes from `auscult train compact-mask`"
+_HINT: Final = "install auscult again"
 _LOCK: Final = threading.Lock()
 
 
@@ -98,8 +98,8 @@ def load_network(path: Path = FILE) -> OnnxNetwork:
 
 @cache
 def _opened(path: Path) -> OnnxNetwork:
-    content = _bytes(path)
-    session = _session(content, path)
+    content = read_network(path)
+    session = open_session(content, path)
     takes = tuple(one.name for one in session.get_inputs())
     _check("input", session.get_inputs(), path)
     _check("output", session.get_outputs(), path)
@@ -114,12 +114,17 @@ def _opened(path: Path) -> OnnxNetwork:
     return OnnxNetwork(path=path, takes=takes, digest=hashlib.sha256(content).hexdigest(), session=session)
 
 
-def _bytes(path: Path) -> bytes:
+def read_network(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
+    """Read a network's file.
+
+    Raises:
+        UsageError: It is missing or too large.
+    """
     try:
         size = path.stat().st_size
-        if size > MOST_BYTES:
+        if size > most_bytes:
             raise UsageError(
-                f"the network has {size} bytes", expected=f"at most {MOST_BYTES} bytes", hint=_HINT, path=path
+                f"the network has {size} bytes", expected=f"at most {most_bytes} bytes", hint=_HINT, path=path
             )
         return path.read_bytes()
     except OSError as error:
@@ -128,7 +133,12 @@ def _bytes(path: Path) -> bytes:
         ) from error
 
 
-def _session(content: bytes, path: Path) -> Any:
+def open_session(content: bytes, path: Path) -> Any:
+    """Open a network in ONNX Runtime, on one thread and without an arena.
+
+    Raises:
+        UsageError: ONNX Runtime is missing, or the content is no network.
+    """
     try:
         import onnxruntime
     except ImportError as error:

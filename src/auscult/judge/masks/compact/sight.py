@@ -8,7 +8,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.masks.compact.view import View
 from auscult.types import Box, Mask
 
 Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
@@ -25,12 +24,13 @@ _LEAST_STEP = 1.5  # grey levels of 255: no person sees less across an outline
 _BAND = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9))
 
 
-def sight_of(mask: Mask, view: View) -> Sight:
+def sight_of(mask: Mask, crop: NDArray[np.uint8], box: Box) -> Sight:
     """How much of a mask can be judged by its picture.
 
     Args:
         mask: bool (H, W), not empty.
-        view: What the network sees of it.
+        crop: What is seen of it, channels first: red, green, blue, share inside the mask (255 for all of a cell).
+        box: What the crop covers, in pixels of the frame.
 
     Returns:
         ``clear``; ``small``, below the measured size; or, with no outline to look at, ``full`` (the mask fills the
@@ -39,9 +39,9 @@ def sight_of(mask: Mask, view: View) -> Sight:
     area = int(np.count_nonzero(mask))
     if area > _FULL_SHARE * mask.size:
         return "full"
-    if area < _LEAST_PX or _is_hairline(mask, view):
+    if area < _LEAST_PX or _is_hairline(mask, box):
         return "tiny"
-    if _contrast(view.crop, in_frame(view.box, mask.shape[:2], len(view.crop[3]))) < _LEAST_STEP:
+    if _contrast(crop, in_frame(box, mask.shape[:2], len(crop[3]))) < _LEAST_STEP:
         return "flat"
     return "small" if area < MEASURED_PX else "clear"
 
@@ -55,10 +55,10 @@ def in_frame(box: Box, size: tuple[int, ...], side: int) -> Mask:
     return np.asarray(inside, dtype=np.bool_)
 
 
-def _is_hairline(mask: Mask, view: View) -> bool:
+def _is_hairline(mask: Mask, box: Box) -> bool:
     """Whether no part of the mask is three pixels of the frame wide; the frame's border bounds nothing."""
     height, width = mask.shape
-    x0, y0, x1, y1 = view.box
+    x0, y0, x1, y1 = box
     inner = np.ascontiguousarray(mask[max(y0, 0) : min(y1, height), max(x0, 0) : min(x1, width)]).view(np.uint8)
     return not cv2.erode(inner, np.ones((3, 3), np.uint8), borderValue=1).any()
 

@@ -57,7 +57,7 @@ def verdict_of(
         calibration: What these numbers mean.
         judge: The judge's name.
     """
-    sight = sight_of(mask, view)
+    sight = sight_of(mask, view.crop, view.box)
     estimate = estimated(found, calibration, area_px=int(np.count_nonzero(mask)), sight=sight)
     height, width = mask.shape
     signed, inside = differences(found["truth"][0, 0], view, (height, width))

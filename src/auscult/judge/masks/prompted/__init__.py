@@ -1,1 +1,133 @@
-"""placeholder"""
+"""`masks.prompted.v1`: asks a promptable segmenter what it would draw here, and compares the candidate with that.
+
+Two networks with pretrained knowledge of objects look at the candidate through different lenses. They answer with a
+mask of the object that the candidate means, with a histogram of the candidate's IoU and with the type of its defect.
+What was asked for they do not know, so identity is never checked, and the IoU is that of a mask on the right object.
+Runs on ONNX Runtime on one core. Measured on masks of real models in ``docs/cards/masks.prompted.v1.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from auscult.errors import UsageError
+from auscult.judge.masks.shared import check, nothing_segmented
+from auscult.types import Case, Metadata, Prediction, Verdict
+
+if TYPE_CHECKING:
+    from auscult.judge.masks.prompted.calibration import Calibration
+    from auscult.judge.masks.prompted.evidence import Evidence
+    from auscult.judge.masks.prompted.network import Member
+
+
+class PromptedJudge:
+    """Judges masks with the shipped networks, or with others of the same form.
+
+    Args:
+        members: The networks; the shipped ones by default, opened at the first mask.
+        calibration: What their numbers mean; the shipped one by default. Give both or neither.
+        evidence: Another segmenter whose answers count instead of the networks' own; None for none.
+    """
+
+    name = "masks.prompted.v1"
+    meta = Metadata(
+        summary="IoU with an interval, chance of IoU >= .8, defect and error map, from what a segmenter would draw",
+        goal="masks of real models that miss a part, are ragged, too large or too small, or hold something else",
+        modality="mask",
+        source="own networks on MobileNetV2; the task of MQ-RAVSBench, Sec. 2, Eq. 1, without sentence and sound",
+        truth="none is read",
+    )
+
+    def __init__(
+        self,
+        *,
+        members: Sequence[Member] | None = None,
+        calibration: Calibration | None = None,
+        evidence: Evidence | None = None,
+    ) -> None:
+        if (members is None) != (calibration is None):
+            raise UsageError(
+                "networks and a calibration belong together", expected="both, or neither for the shipped ones"
+            )
+        self._members = members
+        self._calibration = calibration
+        self._evidence = evidence
+
+    def __call__(self, case: Case, prediction: Prediction) -> Verdict:
+        """Judge one candidate mask.
+
+        Args:
+            case: The frame, uint8 RGB (H, W, 3).
+            prediction: The candidate, bool (H, W).
+
+        Returns:
+            The verdict, without an action. An empty mask is ``empty`` by rule, with no IoU.
+
+        Raises:
+            InputError: Frame and mask are not arrays of one size and of the right type.
+            UsageError: The files of weights or calibration are missing or broken, or do not belong together.
+        """
+        return self.batch([case], [prediction])[0]
+
+    def batch(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> list[Verdict]:
+        """Judge several candidates, in order; the same verdicts as one by one.
+
+        Args:
+            cases: A case for each candidate.
+            predictions: The candidates.
+
+        Raises:
+            InputError: Of one of them frame and mask are not arrays of one size and of the right type.
+            UsageError: The files of weights or calibration are missing or broken, or do not belong together.
+        """
+        from auscult.judge.masks.prompted.verdict import verdicts_of
+
+        for case, prediction in zip(cases, predictions, strict=True):
+            check(case, prediction)
+        members, calibration = self._parts()
+        seen = [at for at, prediction in enumerate(predictions) if prediction.mask.any()]
+        made = verdicts_of(
+            [cases[at] for at in seen],
+            [predictions[at].mask for at in seen],
+            members=members,
+            calibration=calibration,
+            judge=self.name,
+            evidence=self._evidence,
+        )
+        found = dict(zip(seen, made, strict=True))
+        return [found.get(at) or nothing_segmented(case.id, self.name) for at, case in enumerate(cases)]
+
+    def fitted(self, folder: Path) -> PromptedJudge:
+        """This judge as ``auscult train prompted-mask`` fitted it.
+
+        Args:
+            folder: Holds ``calibration.json``, and ``member*.onnx`` unless the shipped ones are meant.
+
+        Raises:
+            UsageError: A file is missing or broken, or they do not belong together.
+        """
+        from auscult.judge.masks.prompted.calibration import load_calibration
+
+        calibration = load_calibration(folder / "calibration.json")
+        return PromptedJudge(members=_members(calibration, folder), calibration=calibration)
+
+    def _parts(self) -> tuple[Sequence[Member], Calibration]:
+        if self._members is not None and self._calibration is not None:
+            return self._members, self._calibration
+        from auscult.judge.masks.prompted.calibration import load_calibration
+
+        calibration = load_calibration()
+        return _members(calibration), calibration
+
+
+def _members(calibration: Calibration, folder: Path | None = None) -> list[Member]:
+    """The networks that a calibration is for: a folder's own where it has them, else the shipped ones."""
+    from auscult.judge.masks.prompted.network import FOLDER, load_member
+
+    own = folder if folder is not None and (folder / "member0.onnx").exists() else FOLDER
+    return [load_member(own / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
+
+
+JUDGE = PromptedJudge()

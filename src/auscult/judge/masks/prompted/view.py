@@ -151,7 +151,7 @@ def inputs(views: list[View]) -> dict[str, Floats]:
     """A network's inputs of some views through one lens: float32, batch first, in the order given."""
     return {
         "crop": picture(np.stack([view.crop for view in views])),
-        "candidate": (np.stack([view.candidate for view in views]) / np.float32(255))[:, None],
+        "candidate": np.stack([view.candidate for view in views])[:, None].astype(np.float32) / np.float32(255),
         "strip": strip_values(np.stack([view.strip for view in views])),
         "shape": np.stack([view.shape for view in views]),
     }

@@ -1,0 +1,204 @@
+"""The judge beside the model's own score: do the two agree, where not, and what are both together worth?
+
+A detector gives each of its masks a score. Where INPUT holds it, it stands in ``verdicts.jsonl`` as ``model_score``,
+and everything here follows from these lines and ``truth.jsonl``. Scores of one INPUT are taken to be of one model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.jobs.expected import clusters_in
+from auscult.jobs.pairs import Metrics, Pair, cell, keep
+from auscult.outcome import Scored, Undefined
+from auscult.report.facts import AGREEMENT
+from auscult.report.page import DISAGREEMENTS, MODEL_SCORE
+from auscult.report.tables import Table
+from auscult.report.words import number
+from auscult.rng import generator
+from auscult.score.stats import auc_interval, cross_fitted, logistic, logistic_fit, mean_ranks, spearman_interval
+from auscult.types import Verdict
+
+ORDER_FILE: Final = "combined.jsonl"
+LEAST: Final = 60
+"""Masks with a true IoU from which on both orders are combined."""
+
+STRONGEST: Final = 12
+_GOOD: Final = 0.8
+_RIVALS: Final = {
+    "auc_judge": "AUC for an IoU of .8 or more: the estimated IoU alone",
+    "auc_model_score": "the same: the model's score alone",
+    "auc_combined": "the same: both, each mask by a fit without its clip or photograph",
+}
+
+_Ranks: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BesideScore:
+    """What the comparison came to; empty where fewer than two masks have a score.
+
+    Attributes:
+        metrics: For ``summary.json``.
+        tables: By name; those whose name begins with ``MODEL_SCORE`` are a section of the report.
+        strongest: Ids of the strongest disagreements.
+        order: Rows of ``ORDER_FILE``, worst first; empty where nothing allows to fit it.
+    """
+
+    metrics: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Table]
+    strongest: tuple[str, ...] = ()
+    order: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Both:
+    """The masks that have an estimate and a score, in the order of their ids.
+
+    Attributes:
+        verdicts: Theirs.
+        scores: The model's, (n,).
+        ranks: Of estimates and scores, 0..1, low is bad, (n, 2).
+        clusters: Clips or frames, (n,).
+    """
+
+    verdicts: tuple[Verdict, ...]
+    scores: tuple[float, ...]
+    ranks: _Ranks
+    clusters: tuple[Hashable, ...]
+
+    @property
+    def ious(self) -> list[float]:
+        """The estimates."""
+        return [verdict.iou or 0.0 for verdict in self.verdicts]
+
+
+def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[Pair]) -> BesideScore:
+    """Compare the judge with the model's own score.
+
+    Args:
+        rows: The verdicts of a record with the rows they came from, in any order.
+        pairs: What is known to be right about some of them.
+
+    Returns:
+        ``agreement_with_model_score``, the strongest disagreements, and, where the truth of ``LEAST`` masks is known,
+        ``auc_judge``, ``auc_model_score``, ``auc_combined`` and the order that both give together.
+    """
+    both = _both(rows)
+    if len(both.verdicts) < 2:
+        return BesideScore(metrics={}, tables={})
+    metrics: Metrics = {}
+    n = len(both.verdicts)
+    agreement = spearman_interval(
+        both.scores, both.ious, clusters=both.clusters, rng=generator(0, "model score", "agreement")
+    )
+    keep(metrics, AGREEMENT, agreement, n=n)
+    lines = [
+        ("Spearman of the model's score with the estimated IoU", str(n), cell(agreement) or "all values are equal")
+    ]
+    rivals, order, note = _with_truth(both, pairs)
+    for name, (outcome, count) in rivals.items():
+        keep(metrics, name, outcome, n=count)
+        lines.append((_RIVALS[name], str(count), cell(outcome)))
+    far = _strongest(both)
+    note = f"In brackets: 95 % intervals by bootstrap over {len(set(both.clusters))} clips or photographs. {note}"
+    first = Table(
+        title="the judge beside the model's own score", header=("", "n", "value"), rows=tuple(lines), note=note
+    )
+    return BesideScore(
+        metrics=metrics,
+        tables={f"{MODEL_SCORE}_1_agreement": first, DISAGREEMENTS: _far_table(both, far)},
+        strongest=tuple(both.verdicts[place].id for place in far),
+        order=order,
+    )
+
+
+def _both(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> _Both:
+    kept = sorted(
+        ((verdict, score, row) for verdict, row in rows if (score := _score(verdict, row)) is not None),
+        key=lambda one: one[0].id,
+    )
+    scores = tuple(score for _, score, _ in kept)
+    ious = [verdict.iou or 0.0 for verdict, _, _ in kept]
+    return _Both(
+        verdicts=tuple(verdict for verdict, _, _ in kept),
+        scores=scores,
+        ranks=np.column_stack([mean_ranks(ious), mean_ranks(scores)]),
+        clusters=tuple(clusters_in([row for _, _, row in kept])),
+    )
+
+
+def _score(verdict: Verdict, row: Mapping[str, Any]) -> float | None:
+    """The model's score of a mask that has an estimate; None where there is none."""
+    value = row.get("model_score")
+    plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if plain and verdict.iou is not None and verdict.defect != "empty" else None  # type: ignore[arg-type]
+
+
+def _strongest(both: _Both) -> list[int]:
+    """Places of the masks whose two ranks differ most, at most ``STRONGEST``; equal ranks are no disagreement."""
+    apart = np.abs(both.ranks[:, 0] - both.ranks[:, 1])
+    return [int(place) for place in np.argsort(-apart, kind="stable")[:STRONGEST] if apart[place] > 0]
+
+
+def _far_table(both: _Both, far: Sequence[int]) -> Table:
+    n = len(both.verdicts)
+    worst = np.round(both.ranks * n + 0.5).astype(int)  # of equal values a middle rank
+    return Table(
+        title="the strongest disagreements",
+        header=("id", "estimated IoU", "rank", "model's score", "rank"),
+        rows=tuple(
+            (
+                both.verdicts[place].id,
+                number(both.verdicts[place].iou),
+                str(worst[place, 0]),
+                f"{both.scores[place]:.4g}",
+                str(worst[place, 1]),
+            )
+            for place in far
+        ),
+        note=f"Ranks of {n}, 1 is the worst mask.",
+    )
+
+
+def _with_truth(
+    both: _Both, pairs: Sequence[Pair]
+) -> tuple[dict[str, tuple[Scored[float] | Undefined, int]], tuple[Mapping[str, Any], ...], str]:
+    """What truth shows: the areas under the curve, the combined order, and a sentence where there is none."""
+    truths = {pair.verdict.id: pair for pair in pairs if pair.iou is not None}
+    places = [place for place, verdict in enumerate(both.verdicts) if verdict.id in truths]
+    if not places:
+        return {}, (), ""
+    good = [(truths[both.verdicts[place].id].iou or 0.0) >= _GOOD for place in places]
+    clusters = [truths[both.verdicts[place].id].cluster for place in places]
+    if len(places) < LEAST:
+        return (
+            {},
+            (),
+            f"Where the true IoU of {LEAST} of these masks is known, both are combined; it is of {len(places)}.",
+        )
+    centred = both.ranks - 0.5
+    told = cross_fitted(centred[places], good, clusters=clusters, rng=generator(0, "model score", "parts"))
+    if told is None or len(set(good)) < 2:
+        return {}, (), "The known true IoUs, all of one photograph or on one side of .8, do not allow to combine both."
+    columns = (both.ranks[places, 0], both.ranks[places, 1], told)
+    rivals = {
+        name: (auc_interval(column, good, clusters=clusters, rng=generator(0, "model score", "auc")), len(places))
+        for name, column in zip(_RIVALS, columns, strict=True)
+    }
+    coefficients = logistic_fit(centred[places], good)
+    return rivals, _order(both, logistic(centred, coefficients)), f"{ORDER_FILE} has the order that both give together."
+
+
+def _order(both: _Both, chances: _Ranks) -> tuple[Mapping[str, Any], ...]:
+    """All masks, the least likely to be good first."""
+    return tuple(
+        {"id": both.verdicts[place].id, "combined": round(float(chances[place]), 6)}
+        for place in np.argsort(chances, kind="stable")
+    )

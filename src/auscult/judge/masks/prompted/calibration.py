@@ -1,0 +1,320 @@
+"""What turns the networks' numbers into a verdict's: few numbers, fitted on calibration masks, in `calibration.json`.
+
+Each network gives a histogram of the IoU; their mean p is bent by five numbers into q, one histogram that everything
+else is read off: ``log q(c) = sharp log p(c) + (slope + by_size z) c + bend c^2`` and a constant, where c is a bin's
+centre and z the log share of the frame that the candidate fills. Estimate, both probabilities and the ends of the
+interval are q's, so they cannot contradict one another. What is unlike the calibration masks has its q mixed with the
+histogram of all of them, and a mask that cannot be looked at has that alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auscult.errors import OutputError, UsageError
+from auscult.judge.masks.compact.novelty import FEATURES, Known
+from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
+
+FILE: Final = FOLDER / "calibration.json"
+SCHEMA: Final = 1
+MOST_BYTES: Final = 400_000
+CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
+GOOD: Final = 0.8
+BAD: Final = 0.5
+
+_EDGES: Final = np.arange(BINS + 1) / BINS
+_EXPECTED: Final = "the file that `auscult train prompted-mask` writes"
+_LEAST: Final = 1e-6
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bent:
+    """How histograms are bent, see the module; ``sharp`` is above 0."""
+
+    sharp: float = 1.0
+    slope: float = 0.0
+    bend: float = 0.0
+    by_size: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Head:
+    """What masks of a user's own taught: a slope of its own for each mask, linear in the networks' features.
+
+    Attributes:
+        centre: Mean of the features, all networks' one after the other, (k,).
+        weights: Weights of what the features are off it, (k,).
+    """
+
+    centre: Floats
+    weights: Floats
+
+    def slopes(self, features: ArrayLike) -> Floats:
+        """Slopes of n masks, (n, members, 64) -> (n,)."""
+        flat = np.asarray(features, dtype=np.float64).reshape(len(np.asarray(features)), -1)
+        return np.asarray((flat - self.centre) @ self.weights, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calibration:
+    """All that was fitted.
+
+    Attributes:
+        weights: SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing.
+        bent: How the mean histogram is bent.
+        tails: Levels of q at which the interval's lower and upper end lie, each 0...5.
+        temperature: Multiplies the logits of the types, above 0.
+        offsets: Added to the logits of the types, (6,).
+        prior: The calibration masks' histogram, (25,), summing to 1.
+        apart: Differences between the networks' means that are novelty 0, .5 and 1, ascending.
+        known: The features of the calibration masks.
+        mixing: How much of q is the prior at novelty 1, 0..1.
+        counts: Masks and clusters that it rests on, by family.
+        shift: Standard deviation, in logits, of a family's own offset: how far off one source's probabilities are.
+        head: What masks of a user's own taught; None as shipped.
+    """
+
+    weights: tuple[str, ...]
+    bent: Bent
+    tails: tuple[float, float]
+    temperature: float
+    offsets: tuple[float, ...]
+    prior: Floats
+    apart: tuple[float, float, float]
+    known: Known
+    mixing: float
+    counts: Mapping[str, tuple[int, int]]
+    shift: float
+    head: Head | None = None
+
+
+def shares_of(logits: ArrayLike) -> Floats:
+    """Softmax over the last axis."""
+    scores = np.asarray(logits, dtype=np.float64)
+    odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+
+def bend(shares: Floats, size: Floats, bent: Bent, *, slopes: ArrayLike = 0.0) -> Floats:
+    """Bend histograms, (n, 25) -> (n, 25).
+
+    Args:
+        shares: The networks' mean histograms.
+        size: Log share of the frame, (n,), as ``view.shape_of`` has it.
+        bent: How.
+        slopes: Added to the slope of each, (n,).
+    """
+    slope = bent.slope + bent.by_size * np.asarray(size, dtype=np.float64) + np.asarray(slopes, dtype=np.float64)
+    tilt = slope[:, None] * CENTRES + bent.bend * CENTRES**2
+    return shares_of(bent.sharp * np.log(np.maximum(shares, _LEAST)) + tilt)
+
+
+def histograms(
+    ious: ArrayLike, features: ArrayLike, *, size: Floats, novelty: Floats, calibration: Calibration
+) -> Floats:
+    """The calibrated histograms that a verdict is read off, (n, 25).
+
+    Args:
+        ious: Logits of each network's histogram, (n, members, 25).
+        features: (n, members, 64).
+        size: Log share of the frame, (n,).
+        novelty: (n,), 0..1.
+        calibration: What the numbers mean.
+    """
+    slopes = 0.0 if calibration.head is None else calibration.head.slopes(features)
+    bent = bend(shares_of(ious).mean(axis=1), size, calibration.bent, slopes=slopes)
+    return mixed(bent, novelty, calibration)
+
+
+def mixed(shares: Floats, novelty: Floats, calibration: Calibration) -> Floats:
+    """Histograms with the prior mixed in by novelty, (n, 25)."""
+    part = (calibration.mixing * np.asarray(novelty, dtype=np.float64))[:, None]
+    return np.asarray((1 - part) * shares + part * calibration.prior[None], dtype=np.float64)
+
+
+def mean_iou(shares: Floats) -> Floats:
+    """The mean of histograms, (n, 25) -> (n,)."""
+    return np.asarray(shares @ CENTRES, dtype=np.float64)
+
+
+def share_from(shares: Floats, level: float) -> Floats:
+    """How much of each histogram lies at ``level`` or above, (n, 25) -> (n,), 0..1."""
+    above = np.clip((_EDGES[1:] - level) * BINS, 0.0, 1.0)
+    return np.asarray(np.clip(shares @ above, 0.0, 1.0), dtype=np.float64)
+
+
+def quantiles(shares: Floats, level: float) -> Floats:
+    """Quantile of histograms, (n, 25) -> (n,); inside a bin the distribution rises as a straight line."""
+    reached = np.concatenate([np.zeros((len(shares), 1)), np.cumsum(shares, axis=1)], axis=1)
+    upper = np.clip((reached <= level).sum(axis=1), 1, BINS)
+    rows = np.arange(len(shares))
+    left, right = reached[rows, upper - 1], reached[rows, upper]
+    part = np.clip((level - left) / np.maximum(right - left, 1e-12), 0.0, 1.0)
+    return np.asarray((upper - 1 + part) / BINS, dtype=np.float64)
+
+
+def interval_of(shares: Floats, tails: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Both ends of the interval, each (n,); they hold the mean; one that reaches an outermost bin takes all of it."""
+    mean = mean_iou(shares)
+    low, high = quantiles(shares, tails[0]), quantiles(shares, 1.0 - tails[1])
+    low, high = np.where(low <= _EDGES[1], 0.0, low), np.where(high >= _EDGES[-2], 1.0, high)
+    return np.minimum(low, mean), np.maximum(high, mean)
+
+
+def types_of(logits: ArrayLike, calibration: Calibration) -> Floats:
+    """Probabilities of the six types, (n, 6), from the mean of the networks' log shares."""
+    scores = np.asarray(logits, dtype=np.float64)
+    return shares_of(calibration.temperature * scores + np.asarray(calibration.offsets))
+
+
+def log_shares(members: Sequence[ArrayLike]) -> Floats:
+    """Mean over networks of the log of their shares, (n, k)."""
+    return np.asarray(np.mean([np.log(shares_of(one) + _LEAST) for one in members], axis=0), dtype=np.float64)
+
+
+@cache
+def load_calibration(path: Path = FILE) -> Calibration:
+    """Read a calibration; the same file is read once.
+
+    Raises:
+        UsageError: It is missing, too large, or not what ``save_calibration`` writes.
+    """
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise UsageError(f"more than {MOST_BYTES} bytes", expected=_EXPECTED, path=path)
+        return from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"the calibration cannot be read: {error}", expected=_EXPECTED, path=path) from error
+
+
+def save_calibration(calibration: Calibration, path: Path) -> Path:
+    """Write a calibration as JSON, numbers to six digits.
+
+    Raises:
+        OutputError: The file cannot be written.
+    """
+    known = calibration.known
+    value = {
+        "schema": SCHEMA,
+        "weights": list(calibration.weights),
+        "bent": {name: _short(number) for name, number in asdict(calibration.bent).items()},
+        "tails": _shorts(calibration.tails),
+        "temperature": _short(calibration.temperature),
+        "offsets": _shorts(calibration.offsets),
+        "prior": _shorts(calibration.prior),
+        "apart": _shorts(calibration.apart),
+        "mixing": _short(calibration.mixing),
+        "shift": _short(calibration.shift),
+        "counts": {name: list(pair) for name, pair in calibration.counts.items()},
+        "novelty": {
+            "distances": _shorts(known.distances),
+            "centre": _shorts(known.centre),
+            "precision": [_shorts(row[: at + 1]) for at, row in enumerate(known.precision)],
+        },
+    }
+    if calibration.head is not None:
+        value["head"] = {"centre": _shorts(calibration.head.centre), "weights": _shorts(calibration.head.weights)}
+    try:
+        path.write_text(json.dumps(value) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+    return path
+
+
+def from_json(value: Any) -> Calibration:
+    """Read what ``save_calibration`` wrote, and nothing else.
+
+    Raises:
+        ValueError: Another schema, or a number out of its range.
+        KeyError: A part is missing.
+        TypeError: A part is of another type.
+    """
+    if value["schema"] != SCHEMA:
+        raise ValueError(f"its schema is {value['schema']!r}, not {SCHEMA}")
+    weights = value["weights"]
+    if not isinstance(weights, list) or not 1 <= len(weights) <= 4 or not all(_is_digest(one) for one in weights):
+        raise ValueError("`weights` are no SHA-256")
+    bent = Bent(**{name: _number(value["bent"][name], (-100.0, 100.0)) for name in asdict(Bent())})
+    if bent.sharp <= 0:
+        raise ValueError("`sharp` is not above 0")
+    low, high = _numbers(value["tails"], 2, (0.0, 0.5))
+    prior = np.array(_numbers(value["prior"], BINS, (0.0, 1.0)))
+    if abs(prior.sum() - 1) > 1e-3:
+        raise ValueError("`prior` does not sum to 1")
+    return Calibration(
+        weights=tuple(weights),
+        bent=bent,
+        tails=(low, high),
+        temperature=_number(value["temperature"], (1e-3, 1e3)),
+        offsets=tuple(_numbers(value["offsets"], len(TYPES), (-1e3, 1e3))),
+        prior=prior / prior.sum(),
+        apart=_ascending(value["apart"]),
+        known=_known(value["novelty"]),
+        mixing=_number(value["mixing"], (0.0, 1.0)),
+        counts={str(name): (int(pair[0]), int(pair[1])) for name, pair in value["counts"].items()},
+        shift=_number(value["shift"], (0.0, 100.0)),
+        head=_head(value.get("head"), len(weights) * FEATURES),
+    )
+
+
+def _head(value: Any, count: int) -> Head | None:
+    if value is None:
+        return None
+    centre, weights = (np.array(_numbers(value[name], count, (-1e6, 1e6))) for name in ("centre", "weights"))
+    return Head(centre=centre, weights=weights)
+
+
+def _known(value: Mapping[str, Any]) -> Known:
+    rows = value["precision"]
+    if len(rows) != FEATURES:
+        raise ValueError(f"`precision` has {len(rows)} rows, not {FEATURES}")
+    lower = np.zeros((FEATURES, FEATURES))
+    for at, row in enumerate(rows):
+        lower[at, : at + 1] = _numbers(row, at + 1, (-math.inf, math.inf))
+    precision = lower + np.tril(lower, -1).T
+    if np.linalg.eigvalsh(precision)[0] <= 0:
+        raise ValueError("`precision` is not positive definite")
+    centre = np.array(_numbers(value["centre"], FEATURES, (-math.inf, math.inf)))
+    return Known(centre=centre, precision=precision, distances=_ascending(value["distances"]))
+
+
+def _ascending(values: Any) -> tuple[float, float, float]:
+    near, middle, far = _numbers(values, 3, (0.0, math.inf))
+    if not near < middle < far:
+        raise ValueError("distances do not ascend")
+    return near, middle, far
+
+
+def _numbers(values: Any, count: int, limits: tuple[float, float]) -> list[float]:
+    if not isinstance(values, list) or len(values) != count:
+        raise ValueError(f"{count} numbers are expected, not {str(values)[:80]}")
+    return [_number(value, limits) for value in values]
+
+
+def _number(value: Any, limits: tuple[float, float]) -> float:
+    if type(value) not in {int, float} or not math.isfinite(value) or not limits[0] <= value <= limits[1]:
+        raise ValueError(f"{str(value)[:80]!r} is no number from {limits[0]:g} to {limits[1]:g}")
+    return float(value)
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+
+
+def _shorts(values: ArrayLike) -> list[float]:
+    return [_short(float(value)) for value in np.asarray(values, dtype=np.float64)]
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.6g}")

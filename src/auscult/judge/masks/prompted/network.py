@@ -1,0 +1,129 @@
+"""The networks as functions of arrays: `member*.onnx` run by ONNX Runtime on one core.
+
+Processes share the work, so a session has one thread; see ``compact.network`` for why it keeps no arena.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import UsageError
+from auscult.judge.masks.compact.network import open_session, read_network
+from auscult.judge.masks.prompted.view import SHAPE, Lens
+
+FOLDER: Final = Path(__file__).parent
+MOST_BYTES: Final = 16_000_000
+BINS: Final = 25
+TYPES: Final = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
+FEATURES: Final = 64
+LENSES: Final = "lens"
+"""Key of the file's own description: how the network looks, as JSON."""
+
+Floats = NDArray[np.float32]
+_HINT: Final = "install auscult again; new files come from `auscult train prompted-mask`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Member:
+    """One loaded network.
+
+    Attributes:
+        path: The file it came from.
+        lens: How it looks at a candidate.
+        digest: SHA-256 of the file, in hex.
+        session: The session of ONNX Runtime.
+    """
+
+    path: Path
+    lens: Lens
+    digest: str
+    session: Any = field(repr=False)
+
+    def __call__(self, inputs: Mapping[str, Floats], given: Floats | None = None) -> dict[str, Floats]:
+        """Run a batch.
+
+        Args:
+            inputs: ``crop``, ``candidate``, ``strip`` and ``shape``, see ``view.inputs``.
+            given: Another segmenter's answer as logits, (n, 1, grid, grid), which then counts instead of the
+                network's own.
+
+        Returns:
+            ``answer`` (n, 1, grid, grid), ``ious`` (n, 25), ``types`` (n, 6) as logits; ``features`` (n, 64).
+
+        Raises:
+            UsageError: The file gives other shapes, or numbers that are not finite.
+        """
+        count, grid = len(inputs["shape"]), self.lens.grid
+        other = np.zeros((count, 1, grid, grid), np.float32) if given is None else given
+        counts = np.full((count, 1, 1, 1), 0.0 if given is None else 1.0, np.float32)
+        names = ("answer", "ious", "types", "features")
+        found = self.session.run(list(names), {**inputs, "given": other, "counts": counts})
+        shapes = ((1, grid, grid), (BINS,), (len(TYPES),), (FEATURES,))
+        for name, value, shape in zip(names, found, shapes, strict=True):
+            if value.shape != (count, *shape) or not np.isfinite(value).all():
+                raise UsageError(
+                    f"output {name!r} has shape {value.shape}, or numbers that are not finite",
+                    expected=f"finite numbers of shape {(count, *shape)}",
+                    hint=_HINT,
+                    path=self.path,
+                )
+        return dict(zip(names, found, strict=True))
+
+
+@cache
+def load_member(path: Path, digest: str | None = None) -> Member:
+    """Open a network; the same file is opened once per process.
+
+    Args:
+        path: The file.
+        digest: SHA-256 that it must have, in hex; None takes any.
+
+    Raises:
+        UsageError: The file is missing, too large, broken, another one, or has other inputs.
+    """
+    content = read_network(path, most_bytes=MOST_BYTES)
+    found = hashlib.sha256(content).hexdigest()
+    if digest is not None and found != digest:
+        raise UsageError(
+            f"these are weights {found[:12]}, the calibration is for {digest[:12]}",
+            expected="weights and calibration of one run of `auscult train prompted-mask`",
+            hint=_HINT,
+            path=path,
+        )
+    session = open_session(content, path)
+    return Member(path=path, lens=_lens(session, path), digest=found, session=session)
+
+
+def _lens(session: Any, path: Path) -> Lens:
+    try:
+        said = json.loads(session.get_modelmeta().custom_metadata_map[LENSES])
+        lens = Lens(side=int(said["side"]), margin=float(said["margin"]))
+    except (KeyError, ValueError, TypeError) as error:
+        raise UsageError("the network does not say how it looks at a mask", hint=_HINT, path=path) from error
+    grid = lens.grid
+    wanted = {
+        "crop": (3, lens.side, lens.side),
+        "candidate": (1, grid, grid),
+        "strip": (6, 24, 256),
+        "shape": (SHAPE,),
+        "given": (1, grid, grid),
+        "counts": (1, 1, 1),
+    }
+    found = {one.name: tuple(one.shape[1:]) for one in session.get_inputs()}
+    if found != wanted or not 32 <= lens.side <= 1024 or not 1.0 <= lens.margin <= 8.0:
+        raise UsageError(f"the network's inputs are {found}", expected=f"{wanted}", hint=_HINT, path=path)
+    return lens
+
+
+def run(members: Sequence[Member], inputs: Sequence[Mapping[str, Floats]]) -> list[dict[str, Floats]]:
+    """Run each member on its own inputs."""
+    return [member(one) for member, one in zip(members, inputs, strict=True)]

@@ -1,0 +1,238 @@
+"""Verdicts from what the networks gave: estimate, interval, probabilities, novelty, error map, one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.arrays.error_map import error_map_of
+from auscult.judge.masks.compact.answer import likeliest
+from auscult.judge.masks.compact.error_map import noted
+from auscult.judge.masks.compact.novelty import novelty_of
+from auscult.judge.masks.compact.places import places_of
+from auscult.judge.masks.compact.sight import BLIND, Sight, in_frame, sight_of
+from auscult.judge.masks.compact.words import say
+from auscult.judge.masks.prompted import calibration as numbers
+from auscult.judge.masks.prompted.calibration import Calibration
+from auscult.judge.masks.prompted.network import Member, run
+from auscult.judge.masks.prompted.view import View, inputs, looks
+from auscult.types import DEFECTS, Case, Defect, Evidence, Mask, Verdict
+
+if TYPE_CHECKING:
+    from auscult.judge.masks.prompted.evidence import Evidence as Segmenter
+
+MAP_SIDE: Final = 64
+MIXED_FROM: Final = 0.3
+"""Two defects that are both at least this likely are said to be mixed."""
+_MOST: Final = 16
+
+Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimates:
+    """What is said of n masks in numbers, each (n,) but for ``types`` (n, 6).
+
+    Attributes:
+        iou: Estimated IoU if it is the right object, 0..1.
+        low: Lower end of the 90 % interval.
+        high: Upper end.
+        good: Probability that the IoU is at least .8.
+        fair: The same for .5.
+        types: Probabilities of the six types.
+        novelty: 0 (like the calibration data) to 1.
+    """
+
+    iou: Doubles
+    low: Doubles
+    high: Doubles
+    good: Doubles
+    fair: Doubles
+    types: Doubles
+    novelty: Doubles
+
+
+def estimates_of(
+    ious: Floats, types: Floats, *, features: Floats, size: Doubles, calibration: Calibration, blind: NDArray[np.bool_]
+) -> Estimates:
+    """The numbers of n verdicts.
+
+    Args:
+        ious: Logits of each network's histogram, (n, members, 25).
+        types: Logits of each network's types, (n, members, 6).
+        features: (n, members, 64).
+        size: Log share of the frame, (n,).
+        calibration: What these numbers mean.
+        blind: Which masks cannot be looked at, (n,).
+    """
+    shares = numbers.shares_of(ious)
+    novelty = np.where(blind, 1.0, novelty_from(shares, features, calibration))
+    bent = numbers.histograms(ious, features, size=size, novelty=novelty, calibration=calibration)
+    bent = np.where(blind[:, None], calibration.prior[None], bent)
+    low, high = numbers.interval_of(bent, calibration.tails)
+    return Estimates(
+        iou=numbers.mean_iou(bent),
+        low=low,
+        high=high,
+        good=numbers.share_from(bent, numbers.GOOD),
+        fair=numbers.share_from(bent, numbers.BAD),
+        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), calibration),
+        novelty=novelty,
+    )
+
+
+def novelty_from(shares: Doubles, features: Floats, calibration: Calibration) -> Doubles:
+    """Novelty, (n,): the larger of how far the features are from the calibration's and how far the networks differ."""
+    far = novelty_of(features[:, 0], calibration.known)
+    means = shares @ numbers.CENTRES
+    apart = means.max(axis=1) - means.min(axis=1)
+    return np.asarray(np.maximum(far, np.interp(apart, calibration.apart, (0.0, 0.5, 1.0))), dtype=np.float64)
+
+
+def verdicts_of(
+    cases: Sequence[Case],
+    masks: Sequence[Mask],
+    *,
+    members: Sequence[Member],
+    calibration: Calibration,
+    judge: str,
+    evidence: Segmenter | None = None,
+) -> list[Verdict]:
+    """Make verdicts of candidates, at most 16 through the networks at once.
+
+    Args:
+        cases: The frames.
+        masks: The candidates, bool (H, W), none empty.
+        members: The networks.
+        calibration: What their numbers mean.
+        judge: The judge's name.
+        evidence: Another segmenter whose answers count instead of the networks' own.
+    """
+    found: list[Verdict] = []
+    for begin in range(0, len(cases), _MOST):
+        some = slice(begin, begin + _MOST)
+        found += _batch(
+            cases[some], masks[some], members=members, calibration=calibration, judge=judge, evidence=evidence
+        )
+    return found
+
+
+def _batch(
+    cases: Sequence[Case],
+    masks: Sequence[Mask],
+    *,
+    members: Sequence[Member],
+    calibration: Calibration,
+    judge: str,
+    evidence: Segmenter | None,
+) -> list[Verdict]:
+    lenses = tuple(member.lens for member in members)
+    views = [looks(case.frame, mask, lenses) for case, mask in zip(cases, masks, strict=True)]
+    given = [inputs([one[at] for one in views]) for at in range(len(members))]
+    if evidence is None:
+        said = run(members, given)
+    else:
+        answers = evidence.answers(cases, masks, [[one[at] for one in views] for at in range(len(members))])
+        said = [member(one, answer) for member, one, answer in zip(members, given, answers, strict=True)]
+    seen = [sight_of(mask, four_channels(one[0]), one[0].box) for mask, one in zip(masks, views, strict=True)]
+    estimates = estimates_of(
+        np.stack([one["ious"] for one in said], axis=1),
+        np.stack([one["types"] for one in said], axis=1),
+        features=np.stack([one["features"] for one in said], axis=1),
+        size=np.array([one[0].shape[0] for one in views], dtype=np.float64),
+        calibration=calibration,
+        blind=np.array([sight in BLIND for sight in seen], dtype=np.bool_),
+    )
+    return [
+        _verdict(
+            cases[at], masks[at], view=views[at][0], answer=said[0]["answer"][at, 0], estimates=estimates, at=at,
+            sight=seen[at], judge=judge,
+        )
+        for at in range(len(cases))
+    ]  # fmt: skip
+
+
+def _verdict(
+    case: Case,
+    mask: Mask,
+    *,
+    view: View,
+    answer: Floats,
+    estimates: Estimates,
+    at: int,
+    sight: Sight,
+    judge: str,
+) -> Verdict:
+    size = mask.shape[0], mask.shape[1]
+    signed, inside = differences(answer, view, size)
+    probs: dict[str, float] = {
+        str(name): float(value) for name, value in zip(DEFECTS, estimates.types[at], strict=True)
+    }
+    defect = likeliest(probs)
+    low, high, novelty = (float(column[at]) for column in (estimates.low, estimates.high, estimates.novelty))
+    sentence, region = say(
+        places_of(signed, inside, box=view.box, size=size),
+        defect=defect,
+        probs=probs,
+        sight="clear" if sight == "small" else sight,
+        width=high - low,
+        novelty=novelty,
+    )
+    return Verdict(
+        id=case.id,
+        iou=float(estimates.iou[at]),
+        iou_low=low,
+        iou_high=high,
+        defect=defect,
+        defect_probs=probs,
+        evidence=Evidence(shape=True, boundary=sight not in BLIND),
+        rationale=_named_mixed(sentence, defect, probs),
+        judge=judge,
+        novelty=novelty,
+        region=region,
+        error_map=None if sight in BLIND else error_map_of(noted(signed), view.box),
+        prob_iou_80=float(estimates.good[at]),
+        prob_iou_50=float(estimates.fair[at]),
+    )
+
+
+def _named_mixed(sentence: str, defect: Defect, probs: Mapping[str, float]) -> str:
+    """Say so where two defects are likely at once."""
+    likely = [name for name in DEFECTS if name != "perfect" and probs[name] >= MIXED_FROM]
+    if defect == "perfect" or len(likely) < 2:
+        return sentence
+    return f"Mixed ({' and '.join(likely)}): {sentence[0].lower()}{sentence[1:]}"
+
+
+def four_channels(view: View) -> NDArray[np.uint8]:
+    """A view's crop at the candidate's grid, with the candidate as fourth channel, (4, grid, grid)."""
+    grid = len(view.candidate)
+    small = cv2.resize(view.crop.transpose(1, 2, 0), (grid, grid), interpolation=cv2.INTER_AREA)
+    return np.concatenate([np.asarray(small, dtype=np.uint8).transpose(2, 0, 1), view.candidate[None]])
+
+
+def differences(answer: Floats, view: View, size: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Compare the answer mask with the candidate on the error map's grid.
+
+    Args:
+        answer: Logits over the crop, (grid, grid).
+        view: The crop.
+        size: (height, width) of the frame.
+
+    Returns:
+        Signed errors, float32 (64, 64) in [-1, 1], positive where something is missing, 0 outside the frame; and the
+        share of each cell that the candidate covers, float32 (64, 64), 0..1.
+    """
+    likely = 1.0 / (1.0 + np.exp(-np.clip(answer, -30.0, 30.0)))
+    small, inside = (
+        np.asarray(cv2.resize(one.astype(np.float32), (MAP_SIDE, MAP_SIDE), interpolation=cv2.INTER_AREA))
+        for one in (likely, view.candidate / np.float32(255))
+    )
+    signed = np.where(in_frame(view.box, size, MAP_SIDE), small - inside, np.float32(0))
+    return signed.astype(np.float32), inside.astype(np.float32)

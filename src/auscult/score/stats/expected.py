@@ -1,0 +1,155 @@
+"""What probabilities promise of masks that nobody has looked at: how many are bad, and how many looks find them.
+
+Conventions: for each mask the probability that it is good, 0..1; a judge's ``prob_iou_80`` says it of IoU .8. Bad is
+what is not good. All of it holds as far as the probabilities are calibrated.
+
+- ``share_below``: the share of bad masks, with an interval. Lower is better.
+- ``looks_for``: how many masks have to be looked at, the most probably bad first, to find a share of the bad ones.
+
+The interval is made of replicates. Each draws whole clusters (clips or frames) with replacement; one offset for all
+masks, normal in logits, since on material of another kind a judge's probabilities are too high or too low together; and
+then for each mask whether it is good. So it holds for the share among these very masks, and for that of the material
+they are a sample of, which the clusters stand for. For either alone it is a little wide.
+
+References: as in ``intervals``; a sum of independent outcomes of unequal probability is Poisson's binomial: L. Le Cam,
+"An approximation theorem for the Poisson binomial distribution", Pacific J. Mathematics 10, 1960.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from auscult.errors import InputError
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score.stats.inputs import numbers, same_length
+from auscult.score.stats.intervals import Interval
+from auscult.score.stats.resample import Floats, cluster_draws, percentile_interval
+from auscult.score.stats.samples import memberships
+
+SHIFT: Final = 0.5
+"""Offset of a judge's probabilities on material of another kind, as a standard deviation in logits: what holds where
+the judge's own calibration measured none."""
+
+_SURE: Final = 1e-6  # a record keeps six decimals; logits of 0 and 1 do not exist
+_EQUAL: Final = 1e-9
+
+
+def share_below(
+    probabilities: ArrayLike,
+    *,
+    clusters: Sequence[Hashable],
+    rng: np.random.Generator,
+    shift: float = SHIFT,
+    level: float = 0.9,
+    replicates: int = 1000,
+) -> Interval | Undefined:
+    """Share of masks that are not good, expected from the probabilities that they are.
+
+    Args:
+        probabilities: That each mask is good, (n,), 0..1.
+        clusters: The clip or frame each belongs to, (n,).
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        shift: Standard deviation of the offset that all probabilities share, in logits, 0 or more. A judge's
+            calibration measures it between families of models and material.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        The mean of 1 - probability, 0..1, lower is better, with its interval, which holds it. Undefined for no mask.
+
+    Raises:
+        InputError: Unequal lengths, a probability outside 0..1, or an option out of range.
+
+    Example:
+        >>> from auscult.rng import generator
+        >>> found = share_below([0.9, 0.8, 0.1, 0.6], clusters="abcd", rng=generator(1, "example"))
+        >>> round(found.value, 6), found.low <= found.value <= found.high
+        (0.4, True)
+    """
+    good = _probabilities(probabilities)
+    same_length(probabilities=good, clusters=clusters)
+    if not 0 <= shift < np.inf or replicates < 1:
+        raise InputError(f"shift is {shift!r}, replicates {replicates}", expected="0 or more logits, 1 or more draws")
+    if good.size == 0:
+        return Undefined("no items")
+    value = float(np.mean(1 - good))
+    drawn = _drawn(
+        good, memberships(range(good.size), dict(enumerate(clusters))), rng=rng, shift=shift, replicates=replicates
+    )
+    ends = percentile_interval(drawn, level=level)
+    low, high = (value, value) if ends is None else ends
+    return Interval(
+        value=value,
+        signature=Signature.of(
+            metric="mean of 1 - probability",
+            interval="percentiles of draws",
+            drawn="clusters, offset, outcomes",
+            shift=f"{shift:g}",
+            level=f"{level:g}",
+            replicates=replicates,
+        ),
+        low=min(low, value),
+        high=max(high, value),
+        clusters=len(set(clusters)),
+        replicates=replicates,
+        undefined=0,
+    )
+
+
+def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[float] | Undefined:
+    """How many masks to look at, the most probably bad first, to find a share of the bad ones.
+
+    Args:
+        probabilities: That each mask is good, (n,), 0..1.
+        wanted: The share of the bad masks to find, above 0, up to 1.
+
+    Returns:
+        The smallest number of looks among which that share of all bad masks is expected, 0..n, lower is better; 0 where
+        no mask can be bad. Undefined for no mask.
+
+    Raises:
+        InputError: A probability outside 0..1, or ``wanted`` is out of range.
+
+    Example:
+        >>> looks_for([0.9, 0.2, 0.1, 1.0], wanted=0.85).value
+        2.0
+    """
+    good = _probabilities(probabilities)
+    if not 0 < wanted <= 1:
+        raise InputError(f"wanted is {wanted!r}", expected="above 0, up to 1, such as 0.9")
+    if good.size == 0:
+        return Undefined("no items")
+    found = np.cumsum(np.sort(1 - good)[::-1])
+    enough = wanted * found[-1] - _EQUAL * found[-1]
+    looks = 1 + int(np.searchsorted(found, enough)) if found[-1] > 0 else 0
+    return Scored(
+        float(looks), Signature.of(metric="looks", order="lowest probability first", wanted=f"{wanted:g} of expected")
+    )
+
+
+def _probabilities(values: ArrayLike) -> Floats:
+    (good,) = numbers(probabilities=values)
+    wrong = np.flatnonzero((good < 0) | (good > 1))
+    if wrong.size:
+        raise InputError(f"probability {wrong[0]} is {good[wrong[0]]}", expected="numbers from 0 to 1")
+    return good
+
+
+def _drawn(
+    good: Floats, members: NDArray[np.int64], *, rng: np.random.Generator, shift: float, replicates: int
+) -> Floats:
+    """The share of bad masks in each replicate, (replicates,)."""
+    inside = np.clip(good, _SURE, 1 - _SURE)
+    logits = np.log(inside / (1 - inside))
+    clusters = int(members.max()) + 1
+    shares = np.empty(replicates)
+    for place in range(replicates):
+        times = cluster_draws(clusters, rng=rng, replicates=1)[0, members]
+        bad = 1 / (1 + np.exp(logits + rng.normal(0.0, shift)))
+        chances = np.repeat(bad, times.astype(np.int64))
+        shares[place] = np.count_nonzero(rng.random(chances.size) < chances) / chances.size
+    return shares

@@ -1,0 +1,116 @@
+"""Several numbers joined into one probability by logistic regression, judged on items that it was not fitted on.
+
+Conventions: one row of numbers and one label per item. Slopes are held towards 0 by a quadratic penalty, so that a fit
+exists for labels that one number separates, and for few items.
+
+- ``logistic_fit``: coefficients from all items.
+- ``cross_fitted``: for each item the probability by coefficients that were fitted without its cluster, in parts of
+  whole clusters, so that no item of a photograph tells about another of it.
+
+References: D. Cox, "The Regression Analysis of Binary Sequences", JRSS B 20, 1958; S. le Cessie, J. van Houwelingen,
+"Ridge Estimators in Logistic Regression", Applied Statistics 41, 1992; M. Stone, "Cross-Validatory Choice and
+Assessment of Statistical Predictions", JRSS B 36, 1974.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.score.stats.inputs import same_length
+from auscult.score.stats.resample import Floats
+
+FOLDS: Final = 5
+_PENALTY: Final = 1.0
+_OF_CONSTANT: Final = 1e-3  # keeps it finite where all labels of a part are alike
+_STEPS: Final = 100
+_SMALL: Final = 1e-10
+_STEEPEST: Final = 30.0
+
+
+def logistic_fit(rows: Floats, good: Sequence[bool]) -> Floats:
+    """Coefficients of the probability that an item is good.
+
+    Args:
+        rows: The numbers, (n, k), of about the size of 1.
+        good: Which items are good, (n,).
+
+    Returns:
+        (k + 1,): the constant first; ``logistic`` applies them.
+
+    Raises:
+        InputError: There is no item, or unequal lengths.
+    """
+    same_length(rows=rows, good=good)
+    if len(rows) == 0:
+        raise InputError("there is no item to fit to", expected="one item or more")
+    columns = np.column_stack([np.ones(len(rows)), rows])
+    labels = np.asarray(good, dtype=np.float64)
+    penalty = np.diag([_OF_CONSTANT, *[_PENALTY] * rows.shape[1]])
+    found = np.zeros(columns.shape[1])
+    for _ in range(_STEPS):
+        chances = _chances(columns @ found)
+        slope = columns.T @ (labels - chances) - penalty @ found
+        curve = (columns * (chances * (1 - chances))[:, None]).T @ columns + penalty
+        change = np.linalg.solve(curve, slope)
+        found = found + change * min(1.0, 1.0 / float(np.abs(change).max() + _SMALL))  # far steps overshoot
+        if np.abs(change).max() < _SMALL:
+            break
+    return found
+
+
+def logistic(rows: Floats, coefficients: Floats) -> Floats:
+    """The probability that each item is good, (n,), 0..1.
+
+    Args:
+        rows: The numbers, (n, k).
+        coefficients: From ``logistic_fit``, (k + 1,).
+    """
+    return _chances(coefficients[0] + rows @ coefficients[1:])
+
+
+def cross_fitted(
+    rows: Floats,
+    good: Sequence[bool],
+    *,
+    clusters: Sequence[Hashable],
+    rng: np.random.Generator,
+    folds: int = FOLDS,
+) -> Floats | None:
+    """The probability that each item is good, by a fit that saw nothing of its cluster.
+
+    Args:
+        rows: The numbers, (n, k), of about the size of 1.
+        good: Which items are good, (n,).
+        clusters: The clip or photograph each belongs to, (n,).
+        rng: The generator that deals the clusters into parts, from ``auscult.rng.generator``.
+        folds: Parts; with fewer clusters each is a part.
+
+    Returns:
+        (n,), 0..1; None for fewer than two clusters.
+
+    Raises:
+        InputError: Unequal lengths.
+    """
+    same_length(rows=rows, good=good, clusters=clusters)
+    names = sorted(set(clusters), key=str)
+    if len(names) < 2:
+        return None
+    dealt = rng.permutation(len(names)) % min(folds, len(names))
+    part_of = dict(zip(names, dealt.tolist(), strict=True))
+    parts: NDArray[np.int64] = np.array([part_of[name] for name in clusters])
+    labels = np.asarray(good, dtype=bool)
+    told = np.zeros(len(rows))
+    for part in range(int(dealt.max()) + 1):
+        held = parts == part
+        told[held] = logistic(rows[held], logistic_fit(rows[~held], labels[~held].tolist()))
+    return told
+
+
+def _chances(logits: Floats) -> Floats:
+    chances: Floats = 1 / (1 + np.exp(-np.clip(logits, -_STEEPEST, _STEEPEST)))
+    return chances

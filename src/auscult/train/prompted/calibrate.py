@@ -1,0 +1,313 @@
+"""Fits what the judge's few numbers mean, on calibration masks of several families, each family counting alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from auscult.errors import UsageError
+from auscult.judge.masks.compact.novelty import Known, described, distances_from, scale_of
+from auscult.judge.masks.prompted import calibration as numbers
+from auscult.judge.masks.prompted.calibration import CENTRES, Bent, Calibration
+from auscult.judge.masks.prompted.network import BINS
+from auscult.judge.masks.prompted.verdict import Estimates, estimates_of, novelty_from
+from auscult.train.prompted.outputs import FLAWLESS, MADE, Outputs
+
+LEAST_MASKS: Final = 40
+"""A family with fewer masks is not counted as one."""
+COVERED: Final = 0.9
+PRECISE: Final = 0.85
+
+_TYPES: Final = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
+_SPREAD: Final = 0.04
+_RIDGE: Final = 0.02
+_ALPHAS: Final = tuple(np.round(np.arange(0.05, 0.0, -0.0025), 4))
+_MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+
+Doubles = NDArray[np.float64]
+
+
+def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] = lambda _: None) -> Calibration:
+    """Fit all numbers of a calibration.
+
+    Args:
+        outputs: What the networks said of calibration masks: real families, ``flawless`` and ``made``.
+        weights: SHA-256 of the networks' files.
+        log: Hears one line a step.
+
+    Raises:
+        UsageError: There are fewer than two families of 40 masks.
+    """
+    counted = weights_of(outputs)
+    shares = numbers.shares_of(outputs.ious)
+    bent = fit_bent(shares.mean(axis=1), outputs, counted)
+    known = _known(outputs, counted)
+    apart = _scale(np.ptp(shares @ CENTRES, axis=1), counted)
+    temperature, offsets = fit_types(outputs)
+    prior = soft(outputs.iou)
+    found = Calibration(
+        weights=tuple(weights),
+        bent=bent,
+        tails=(0.05, 0.05),
+        temperature=temperature,
+        offsets=offsets,
+        prior=(prior * counted[:, None]).sum(axis=0),
+        apart=apart,
+        known=known,
+        mixing=0.0,
+        counts={name: _count(outputs, name) for name in families_of(outputs)},
+        shift=0.0,
+    )
+    found = replace(found, mixing=_fit_mixing(found, outputs, counted))
+    found = replace(found, tails=fit_tails(found, outputs, counted))
+    found = replace(found, shift=_fit_shift(found, outputs))
+    log(f"bent {bent}; mixing {found.mixing}; tails {found.tails}; shift {found.shift:.3f}")
+    return found
+
+
+def families_of(outputs: Outputs) -> list[str]:
+    """Families with enough masks to count."""
+    names, counts = np.unique(outputs.family, return_counts=True)
+    return [str(name) for name, count in zip(names, counts, strict=True) if count >= LEAST_MASKS]
+
+
+def weights_of(outputs: Outputs) -> Doubles:
+    """Weights that sum to 1 and give each family the same share; families with too few masks have none."""
+    names = families_of(outputs)
+    if len(names) < 2:
+        raise UsageError(
+            f"there are {len(names)} families of at least {LEAST_MASKS} calibration masks", expected="at least two"
+        )
+    found = np.zeros(len(outputs))
+    for name in names:
+        found[outputs.family == name] = 1.0 / (len(names) * np.count_nonzero(outputs.family == name))
+    return found
+
+
+def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
+    """What a judge with this calibration says of the masks; none of them counts as one that cannot be looked at."""
+    return estimates_of(
+        outputs.ious,
+        outputs.types,
+        features=outputs.features,
+        size=outputs.size,
+        calibration=calibration,
+        blind=np.zeros(len(outputs), dtype=np.bool_),
+    )
+
+
+def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
+    """How the mean histogram is bent, by maximum likelihood with a little ridge."""
+    logs = torch.from_numpy(np.log(np.maximum(shares, 1e-6)))
+    wanted, weight = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(counted)
+    centres, size = torch.from_numpy(CENTRES), torch.from_numpy(outputs.size)
+    values = torch.zeros(4, dtype=torch.float64, requires_grad=True)
+
+    def loss() -> Tensor:
+        tilt = (values[1] + values[3] * size)[:, None] * centres + values[2] * centres**2
+        scores = torch.log_softmax(torch.exp(values[0]) * logs + tilt, dim=1)
+        return -(weight * (wanted * scores).sum(dim=1)).sum() + _RIDGE * 0.01 * (values**2).sum()
+
+    minimise(loss, [values])
+    sharp, slope, bend, by_size = values.detach().tolist()
+    return Bent(sharp=float(np.exp(sharp)), slope=slope, bend=bend, by_size=by_size)
+
+
+def fit_types(outputs: Outputs) -> tuple[float, tuple[float, ...]]:
+    """Temperature and offsets of the types, each type counting alike and the flawless twice."""
+    typed = np.isin(outputs.defect, _TYPES)
+    labels = np.array([_TYPES.index(str(name)) for name in outputs.defect[typed]])
+    counts = np.bincount(labels, minlength=len(_TYPES))
+    share = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
+    share[0] *= 2.0
+    scores = torch.from_numpy(numbers.log_shares(list(outputs.types[typed].transpose(1, 0, 2))))
+    weight, wanted = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
+    log_temperature = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    offsets = torch.zeros(len(_TYPES), dtype=torch.float64, requires_grad=True)
+
+    def loss() -> Tensor:
+        entropy = functional.cross_entropy(torch.exp(log_temperature) * scores + offsets, wanted, reduction="none")
+        return (weight * entropy).sum() + 1e-3 * (offsets**2).sum()
+
+    minimise(loss, [log_temperature, offsets])
+    return float(torch.exp(log_temperature)), tuple(float(value) for value in offsets.detach())
+
+
+def fit_tails(calibration: Calibration, outputs: Outputs, counted: Doubles) -> tuple[float, float]:
+    """Levels of the interval's ends at which a family that was left out is covered in 90 % on the mean."""
+    below, above = levels_of(calibration, outputs)
+    names = families_of(outputs)
+    for alpha in _ALPHAS:
+        found = [_left_out((below, above), outputs, counted, alpha=alpha, family=name) for name in names]
+        if float(np.mean(found)) >= COVERED:
+            break
+    return tails_at(below, above, counted, alpha=float(alpha))
+
+
+def left_out_coverage(calibration: Calibration, outputs: Outputs) -> dict[str, float]:
+    """Coverage of each family by ends that were fitted on the others."""
+    counted = weights_of(outputs)
+    below, above = levels_of(calibration, outputs)
+    alpha = min(_ALPHAS, key=lambda one: abs(tails_at(below, above, counted, alpha=one)[0] - calibration.tails[0]))
+    return {
+        name: _left_out((below, above), outputs, counted, alpha=alpha, family=name) for name in families_of(outputs)
+    }
+
+
+def accept_threshold(good: Doubles, outputs: Outputs, *, precise: float = PRECISE) -> float:
+    """The least probability of IoU >= .8 at which accepted masks are as often good as wanted, in each kind of picture.
+
+    Args:
+        good: The probability of each mask, (n,).
+        outputs: Their truths; every family counts alike, made ones are left out.
+        precise: The share of accepted masks whose IoU is at least .8.
+    """
+    real = outputs.family != MADE
+    names = [name for name in families_of(outputs) if name != MADE]
+    counted = np.zeros(len(outputs))
+    for name in names:
+        counted[outputs.family == name] = 1.0 / np.count_nonzero(outputs.family == name)
+    video = outputs.source == "davis"
+    true = outputs.iou >= numbers.GOOD
+    for level in np.arange(0.3, 0.96, 0.01):
+        accepted = real & (good >= level)
+        kinds = [accepted, accepted & video, accepted & ~video]
+        shares = [_share(true[kind], counted[kind]) for kind in kinds]
+        if shares[0] >= precise and min(shares[1:]) >= precise - 0.05:
+            return round(float(level), 2)
+    return 0.96
+
+
+def _share(true: NDArray[np.bool_], weight: Doubles) -> float:
+    return float((true * weight).sum() / weight.sum()) if weight.sum() else 1.0
+
+
+def soft(ious: Doubles) -> Doubles:
+    """Soft labels of IoUs, (n,) -> (n, 25), as in training."""
+    bell = np.exp(-0.5 * ((ious[:, None] - CENTRES) / _SPREAD) ** 2) + 1e-8
+    return np.asarray(bell / bell.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _bent(calibration: Calibration, outputs: Outputs) -> Doubles:
+    novelty = novelty_from(numbers.shares_of(outputs.ious), outputs.features, calibration)
+    return numbers.histograms(
+        outputs.ious, outputs.features, size=outputs.size, novelty=novelty, calibration=calibration
+    )
+
+
+def levels_of(calibration: Calibration, outputs: Outputs) -> tuple[Doubles, Doubles]:
+    """Where the truth lies in each histogram: the level that the lower end may have at most, and the upper at least."""
+    bent = _bent(calibration, outputs)
+    # an interval that reaches the last or the first bin takes all of it
+    high = np.where(outputs.iou >= 1 - 1 / BINS, 1 - 1 / BINS, outputs.iou)
+    low = np.where(outputs.iou <= 1 / BINS, 1 / BINS, outputs.iou)
+    return _reached(bent, low), _reached(bent, high)
+
+
+def _reached(shares: Doubles, values: Doubles) -> Doubles:
+    """The share of each histogram that lies below a value."""
+    part = np.clip(values[:, None] * BINS - np.arange(BINS), 0.0, 1.0)
+    return np.asarray((shares * part).sum(axis=1), dtype=np.float64)
+
+
+def tails_at(below: Doubles, above: Doubles, counted: Doubles, *, alpha: float) -> tuple[float, float]:
+    """Levels of both ends that leave out a share ``alpha`` of the weight on either side."""
+    low = _quantile(below, counted, alpha)
+    high = _quantile(1.0 - above, counted, alpha)
+    return float(np.clip(low, 1e-4, 0.45)), float(np.clip(high, 1e-4, 0.45))
+
+
+def _left_out(
+    levels: tuple[Doubles, Doubles], outputs: Outputs, counted: Doubles, *, alpha: float, family: str
+) -> float:
+    below, above = levels
+    inside = outputs.family == family
+    low, high = tails_at(below, above, np.where(inside, 0.0, counted), alpha=alpha)
+    return float(np.mean((below[inside] >= low) & (1.0 - above[inside] >= high)))
+
+
+def _quantile(values: Doubles, weight: Doubles, level: float) -> float:
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order]) / weight.sum()
+    return float(values[order][min(int(np.searchsorted(reached, level)), len(values) - 1)])
+
+
+def _fit_mixing(calibration: Calibration, outputs: Outputs, counted: Doubles) -> float:
+    wanted = soft(outputs.iou)
+
+    def loss(mixing: float) -> float:
+        bent = _bent(replace(calibration, mixing=mixing), outputs)
+        return float(-(counted * (wanted * np.log(np.maximum(bent, 1e-9))).sum(axis=1)).sum())
+
+    return min(_MIXINGS, key=loss)
+
+
+def _fit_shift(calibration: Calibration, outputs: Outputs) -> float:
+    """Standard deviation over real families of the offset, in logits, that makes their mean probability right."""
+    good = np.clip(numbers.share_from(_bent(calibration, outputs), numbers.GOOD), 1e-3, 1 - 1e-3)
+    logits = np.log(good / (1 - good))
+    offsets = []
+    for name in families_of(outputs):
+        inside = outputs.family == name
+        true = float(np.mean(outputs.iou[inside] >= numbers.GOOD))
+        if name in {FLAWLESS, MADE} or not 0 < true < 1:
+            continue
+        steps = np.linspace(-4, 4, 161)
+        means = np.array([np.mean(1 / (1 + np.exp(-logits[inside] - step))) for step in steps])
+        offsets.append(float(steps[np.abs(means - true).argmin()]))
+    return float(np.sqrt(np.mean(np.square(offsets)))) if offsets else 0.5
+
+
+def _known(outputs: Outputs, counted: Doubles) -> Known:
+    """The features of calibration masks; distances are measured from photographs that the covariance has not seen."""
+    features = outputs.features[:, 0].astype(np.float64)
+    names = np.unique(outputs.cluster)
+    half = np.isin(outputs.cluster, names[::2])
+    distances = np.zeros(len(features))
+    for inside in (half, ~half):
+        centre, precision = described(features[~inside], counted[~inside] + 1e-12)
+        distances[inside] = distances_from(features[inside], centre, precision)
+    centre, precision = described(features, counted + 1e-12)
+    return Known(centre=centre, precision=precision, distances=scale_of(distances, counted + 1e-12))
+
+
+def _scale(values: Doubles, counted: Doubles) -> tuple[float, float, float]:
+    near, middle = _quantile(values, counted, 0.5), _quantile(values, counted, 0.95)
+    middle = max(middle, near + 1e-3)
+    return near, middle, 2 * middle - near
+
+
+def _count(outputs: Outputs, family: str) -> tuple[int, int]:
+    inside = outputs.family == family
+    return int(np.count_nonzero(inside)), len(np.unique(outputs.cluster[inside]))
+
+
+def minimise(loss: Callable[[], Tensor], values: Sequence[Tensor]) -> None:
+    """Minimise a smooth loss over some tensors, in place."""
+    optimiser = torch.optim.LBFGS(list(values), max_iter=200, line_search_fn="strong_wolfe")
+
+    def closure() -> float:
+        optimiser.zero_grad()
+        found = loss()
+        found.backward()
+        return float(found.detach())
+
+    optimiser.step(closure)
+
+
+def summary(calibration: Calibration, outputs: Outputs) -> Mapping[str, float]:
+    """Numbers of a calibration on the masks that it was fitted on, for the log."""
+    said = estimates(outputs, calibration)
+    covered = (said.low <= outputs.iou) & (outputs.iou <= said.high)
+    return {
+        "coverage": float(np.average(covered, weights=weights_of(outputs))),
+        "width": float(np.average(said.high - said.low, weights=weights_of(outputs))),
+        "rmse": float(np.sqrt(np.average((said.iou - outputs.iou) ** 2, weights=weights_of(outputs)))),
+    }

@@ -1,0 +1,318 @@
+"""The card of `masks.prompted.v1`: which masks it is measured on, its words, and its page."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from auscult.act.policy import load_policy
+from auscult.errors import InputError
+from auscult.jobs.progress import Progress
+from auscult.judge.cards import Card, Result
+from auscult.judge.cards.page import cell, markdown, page
+from auscult.record.schema import verdict_from_json, verdict_to_json
+from auscult.train import material as made_material
+from auscult.train.prompted import measure
+from auscult.train.prompted.material import MAY_TRAIN, Material
+from auscult.train.prompted.measure import Row, area, constant, results_of, row_of
+from auscult.train.prompted.outputs import FLAWLESS, Columns, Judgeable, columns_of, listed, real_and_flawless
+from auscult.train.split import committed
+from auscult.types import Case, MaskJudge, Prediction, Verdict
+
+JUDGE: Final = "masks.prompted.v1"
+BESIDE: Final = ("masks.compact.v1", "masks.cues.v1")
+TRAINED_ON: Final = frozenset({*MAY_TRAIN, "grabcut-box"})
+"""Families that entered training or calibration, with other pictures."""
+SMALL_SHARE: Final = 0.02
+_VIDEO_EVERY: Final = 3
+_LEAST_FAMILY: Final = 30
+_MOST_LISTING: Final = 200 << 20
+
+Things = Callable[[], Iterator[Judgeable]]
+
+
+def real_things(material: Material, data: Path, listing: Path | None, *, parts: Sequence[Any]) -> Things:
+    """Real models' and classical families' masks of some parts, and the true masks as ``flawless``."""
+    pictures = material.of(*parts)
+    rows = _listing(listing)
+
+    def things() -> Iterator[Judgeable]:
+        yield from real_and_flawless(pictures, every=_VIDEO_EVERY)
+        yield from listed(rows, pictures, data)
+
+    return things
+
+
+def made_things(data: Path, *, freehand: bool, seed: int) -> Things:
+    """Made defects on the test photographs and sequences, by the first or the second maker."""
+    makers = ("cutout", "dilate", "erode")
+    kinds = ("perfect", *(f"freehand_{name}" for name in makers), "merge") if freehand else (
+        "perfect", *makers, "merge"
+    )  # fmt: skip
+
+    def things() -> Iterator[Judgeable]:
+        coco, davis = committed()["coco"]["test"], committed()["davis"]["test"]
+        samples = [
+            made_material.coco(data, coco, seed=seed, alone=True, kinds=kinds),
+            made_material.davis(data, davis, seed=seed, every=4, kinds=kinds),
+        ]
+        for sample in (sample for some in samples for sample in some):
+            yield Judgeable(
+                frame=sample.frame,
+                mask=sample.mask,
+                truth=sample.truth if sample.truth is not None else sample.mask,
+                family="freehand" if freehand else "stress",
+                cluster=sample.cluster,
+                source=sample.source,
+                name=sample.name,
+                defect=sample.defect.removeprefix("freehand_"),
+                difficulty=sample.difficulty or "",
+            )
+
+    return things
+
+
+def verdicts_of(
+    judge: MaskJudge, things: Things, path: Path, *, progress: Progress
+) -> tuple[list[Verdict], list[float]]:
+    """A judge's verdicts and the F1 of its error maps, kept in a file: a later call reads them.
+
+    Args:
+        judge: The judge.
+        things: What it judges; the same things in the same order each time.
+        path: The file.
+        progress: Optional steps, one a mask.
+    """
+    if path.exists():
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [verdict_from_json(row) for row in rows], [float(row["map_f1"]) for row in rows]
+    verdicts: list[Verdict] = []
+    f1: list[float] = []
+    for thing in things():
+        verdict = judge(Case(id=str(len(verdicts)), frame=thing.frame), Prediction(thing.mask))
+        verdicts.append(verdict)
+        f1.append(measure.map_f1(verdict.error_map, thing.mask, thing.truth))
+        progress.step()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(verdict_to_json(one, map_f1=value)) for one, value in zip(verdicts, f1, strict=True)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return verdicts, f1
+
+
+def rows_of(
+    judges: Sequence[MaskJudge], things: Things, folder: Path, *, known: Columns, progress: Progress
+) -> tuple[Columns, dict[str, Row]]:
+    """All rows of one collection of masks: the judges, mask area and a constant."""
+    columns = columns_of(things())
+    policy = load_policy("default")
+    rows: dict[str, Row] = {}
+    for judge in judges:
+        progress.stage(f"judging: {judge.name}, {folder.name}", len(columns))
+        verdicts, f1 = verdicts_of(judge, things, folder / f"{judge.name}.jsonl", progress=progress)
+        rows[judge.name] = row_of(verdicts, policy, map_f1=np.array(f1))
+    rows["mask-area"] = area(columns, known)
+    rows["constant"] = constant(columns, known)
+    return columns, rows
+
+
+def real_sets(columns: Columns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
+    """The sets of real masks: name to what it is and which masks belong to it."""
+    flawless = columns.family == FLAWLESS
+    new = ~flawless & ~np.isin(columns.family, list(TRAINED_ON))
+    old = np.isin(columns.family, list(TRAINED_ON))
+    video, unseen = columns.source == "davis", np.isin(columns.source, ["pets"]) | np.char.startswith(
+        columns.cluster, "davis_"
+    )  # fmt: skip
+    sets = {
+        "new_families": ("families that no training and no calibration saw, on test pictures", new & ~unseen),
+        "new_families_photographs": ("the same, photographs alone", new & ~unseen & ~video),
+        "new_families_video": ("the same, sequences alone", new & ~unseen & video),
+        "known_families": ("families that were trained on with other pictures", old & ~unseen),
+        "unseen_source": ("all families on pets and two sequences: a source nobody saw", (new | old) & unseen),
+    }
+    for name in sorted({str(one) for one in columns.family[new | old]}):
+        inside = (columns.family == name) & ~unseen
+        if np.count_nonzero(inside) >= _LEAST_FAMILY:
+            sets[f"family.{name}"] = (f"masks of {name} on test pictures", inside)
+    return sets
+
+
+def flawless_sets(columns: Columns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
+    """The sets of true masks: every one is right."""
+    flawless = columns.family == FLAWLESS
+    coco, video = np.isin(columns.source, ["coco", "more"]), columns.source == "davis"
+    return {
+        "flawless_coco": ("people's masks of COCO objects on test photographs", flawless & coco),
+        "flawless_davis": ("people's masks of the test sequences", flawless & video),
+        "flawless_small": (
+            "of the COCO ones those under 2 % of the picture",
+            flawless & coco & (columns.share < SMALL_SHARE),
+        ),
+        "flawless_pets": ("people's masks of pets, a source nobody saw", flawless & (columns.source == "pets")),
+    }
+
+
+def results(
+    real: tuple[Columns, Mapping[str, Row]], made: Mapping[str, tuple[Columns, Mapping[str, Row]]], *, seed: int
+) -> tuple[dict[str, str], list[Result]]:
+    """Every number of the card, and what its sets are."""
+    meanings: dict[str, str] = {}
+    found: list[Result] = []
+    columns, rows = real
+    for sets, metrics in ((real_sets(columns), measure.REAL), (flawless_sets(columns), measure.FLAWLESS)):
+        for name, (meaning, keep) in sets.items():
+            if keep.any():
+                meanings[name] = meaning
+                kept = {row: said.where(keep) for row, said in rows.items()}
+                found += results_of(name, columns.where(keep), kept, metrics=metrics, seed=seed)
+    for name, (known, said) in made.items():
+        for source in ("coco", "davis"):
+            keep = (known.source == source) & np.isin(known.defect, ["perfect", "cutout", "dilate", "erode", "merge"])
+            called = f"{name}_{source}"
+            meanings[called] = f"defects made by the {'second' if name == 'freehand' else 'first'} maker, {source}"
+            kept = {row: one.where(keep) for row, one in said.items() if row.startswith("masks.")}
+            found += results_of(called, known.where(keep), kept, metrics=measure.MADE, seed=seed)
+    return meanings, found
+
+
+def sequences(columns: Columns, row: Row) -> list[tuple[str, str, int, float, int]]:
+    """Of each sequence and real model: masks, Spearman, how many of the five worst are among its five lowest."""
+    found = []
+    for family in ("osvos", "rvos"):
+        for cluster in sorted({str(one) for one in columns.cluster[columns.family == family]}):
+            inside = np.flatnonzero((columns.family == family) & (columns.cluster == cluster))
+            if np.ptp(columns.iou[inside]) <= 0.1 or inside.size < 6:
+                continue
+            worst = set(inside[np.argsort(columns.iou[inside])[:5]].tolist())
+            said = set(inside[np.argsort(row.iou[inside])[:5]].tolist())
+            ranked = measure.REAL["spearman"](row, columns, inside)
+            found.append((family, cluster, int(inside.size), ranked, len(worst & said)))
+    return found
+
+
+SUMMARY: Final = (
+    "Asks a promptable segmenter of our own what it would draw where the candidate lies, and compares. Two networks on "
+    "MobileNetV2 (4 MB each in 8 bits) give a histogram of the IoU; estimate, interval and probability of IoU >= .8 "
+    "are read off its calibrated form. `mask-area` is a line from the log of the candidate's share of the frame, "
+    "`constant` the mean IoU of real calibration masks with the interval that holds 90 % of them; both were fitted on "
+    "the calibration part."
+)
+DATA: Final = (
+    (
+        "Weights start from MobileNetV2 (ImageNet-1k) and DeepLab v3 on MobileNetV2 (ImageNet, COCO, PASCAL VOC 2012), "
+        "google-coral/test_data at 104342d2d3, Apache-2.0; both were trained on from there. No pixel is shipped."
+    ),
+    (
+        "COCO 2017 photographs with object masks (annotations CC BY 4.0; the photographs under the licences of their "
+        "authors), DAVIS sequences (BSD), for training: 1,097 photographs and 210 frames of six sequences."
+    ),
+    (
+        "Real masks in training and calibration: DeepLab on MobileNetV2, GrabCut from a box, OSVOS, RVOS. For testing "
+        "only: YOLOv8n-seg (its weights are AGPL-3.0: no weight and no interval learned from them), CSNet."
+    ),
+    "Classical families for testing are made by `tools/classical_families.py` from clicks, boxes and scribbles.",
+    (
+        "Made candidates of training: `auscult.train.candidates`; made defects of testing: `auscult.stress.masks`, "
+        "and as second maker `auscult.stress.masks.freehand`."
+    ),
+)
+SPLIT: Final = (
+    (
+        "By photograph, sequence and source, fixed by hashes of names before training (`train/split.json`, "
+        "`train/prompted/material.part_of`)."
+    ),
+    (
+        "train: 1,062 photographs of `images/more`, 35 of `images/coco`, six sequences. calibration: 207 + 14 "
+        "photographs, two sequences. dev: 156 photographs, for choices. test: 182 + 21 photographs, three sequences."
+    ),
+    "A source nobody saw: 180 pets and two sequences, for testing only.",
+)
+NOT_FOR: Final = (
+    (
+        "Deciding whether the right object was segmented. It does not read the sentence; the IoU is that of a mask on "
+        "the right object, and a good mask of another thing is called good."
+    ),
+    (
+        "Parts: where a part was wanted (a wheel, a face) and is well drawn, it may say that something is missing; "
+        "where the whole was wanted and a well-bounded part is given, it may overrate it."
+    ),
+    "Accepting masks without a look where a wrong one does harm: medicine, driving, evidence against persons.",
+    "Pictures unlike photographs: drawings, scans, thermal, medical or satellite images: none was measured.",
+    "Small and occluded things: accepted far less often than they deserve, see `flawless_small`.",
+)
+METRICS: Final = {
+    "auc_80": "how well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better",
+    "spearman": "rank agreement of estimated and true IoU, higher is better",
+    "rmse": "error of the estimated IoU, lower is better",
+    "bias": "mean of estimated minus true IoU; best is 0; `bias_small` over masks under 2 % of the picture",
+    "coverage_90": "share of true IoUs inside the 90 % interval; best is .90; `width_90` its mean width",
+    "accepted": "share that the policy `default` accepts as they are",
+    "accept_precision": "share of accepted masks whose IoU is at least .8; `accept_recall` of such masks, accepted",
+    "flagged": "share of masks said to be unlike what it knows; `flagged_worse`: how much larger their mean error is",
+    "error_map_f1": "F1 over the cells of its error map against the true errors, mean over masks; an empty map has 0",
+    "called_defective": "share of flawless masks that are given a defect, lower is better",
+    "f2_tables": "F2 as the MQA paper's tables have it over five types; `f2_confusion` from the confusion matrix",
+    "*.better": "how much better the judge is than that row, paired over the same draws; above 0 where it is",
+}
+
+
+def card_of(meanings: Mapping[str, str], found: Sequence[Result], *, seed: int) -> Card:
+    """Put numbers and words together."""
+    return Card(
+        judge=JUDGE,
+        summary=SUMMARY,
+        data=DATA,
+        split=SPLIT,
+        sets=dict(meanings),
+        metrics=METRICS,
+        seed=seed,
+        not_for=NOT_FOR,
+        results=tuple(found),
+    )
+
+
+def card_page(card: Card, *, before: Sequence[str] = ()) -> str:
+    """The card as a page that begins with real models' masks, family by family."""
+    return page(
+        card,
+        made_by="python tools/prompted_results.py",
+        before=["## Masks of real models, family by family", family_table(card), *before],
+    )
+
+
+def family_table(card: Card) -> str:
+    """One line a set of real masks: the judge's main numbers."""
+    names = ("auc_80", "spearman", "rmse", "coverage_90", "width_90", "accept_precision", "accept_recall")
+    found = {(one.set, one.metric): one for one in card.results if one.row == card.judge}
+    lines = []
+    for name in card.sets:
+        if (name, "auc_80") in found:
+            first = found[name, "auc_80"]
+            lines.append(
+                [name, str(first.n), str(first.clusters), *(cell(found.get((name, metric))) for metric in names)]
+            )
+    return markdown(["set", "n", "clusters", *names], lines)
+
+
+def known_columns(material: Material) -> Columns:
+    """Real masks of the calibration part, for what baselines know."""
+    pictures = material.of("calibration")
+    return columns_of(one for one in real_and_flawless(pictures, every=_VIDEO_EVERY) if one.family != FLAWLESS)
+
+
+def _listing(path: Path | None) -> list[Mapping[str, Any]]:
+    if path is None:
+        return []
+    try:
+        with gzip.open(path) as file:
+            found = json.loads(file.read(_MOST_LISTING))
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(
+            f"the listing cannot be read: {error}", expected="what tools/classical_families.py writes", path=path
+        ) from error
+    return list(found)

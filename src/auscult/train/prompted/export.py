@@ -1,0 +1,169 @@
+"""From a trained network to the file that ships: ONNX, whole or in 8 bits, checked against the network it came from."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from auscult.errors import OutputError, UsageError
+from auscult.judge.masks.prompted.network import LENSES, load_member
+from auscult.judge.masks.prompted.view import Lens
+from auscult.nets.prompted import SHAPE, STRIP, PromptedNet
+from auscult.rng import generator
+
+CLOSE: Final = 2e-4
+"""Largest difference of any output between a network and its file of whole numbers."""
+_OPSET: Final = 17
+_NAMES: Final = ("crop", "candidate", "strip", "shape", "given", "counts")
+_OUTPUTS: Final = ("answer", "ious", "types", "features")
+
+Inputs = Mapping[str, NDArray[np.float32]]
+
+
+class _Shipped(nn.Module):
+    """The network with inputs and outputs in the judge's order."""
+
+    def __init__(self, net: PromptedNet) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, *seen: Tensor) -> tuple[Tensor, ...]:
+        found = self.net(seen[0], seen[1], strip=seen[2], shape=seen[3], given=(seen[4], seen[5]))
+        return tuple(found[name] for name in _OUTPUTS)
+
+
+def export(net: PromptedNet, path: Path) -> float:
+    """Write a network as ONNX and compare the two on random inputs.
+
+    Args:
+        net: The network, as it shall judge.
+        path: Where the file goes.
+
+    Returns:
+        The largest difference of any output.
+
+    Raises:
+        UsageError: The exported file differs from the network.
+        OutputError: It cannot be written.
+    """
+    shipped = _Shipped(net).eval()
+    example = tuple(torch.from_numpy(one) for one in random_inputs(net, count=2).values())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # the exporter that needs no further package calls itself old
+            torch.onnx.export(
+                shipped,
+                example,
+                str(path),
+                input_names=list(_NAMES),
+                output_names=list(_OUTPUTS),
+                dynamic_axes={name: {0: "n"} for name in (*_NAMES, *_OUTPUTS)},
+                opset_version=_OPSET,
+                dynamo=False,
+            )
+        describe(path, Lens(side=net.design.side, margin=net.design.margin))
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+    apart = difference(net, path)
+    if apart > CLOSE:
+        raise UsageError(f"the exported network differs by {apart:.2g}", expected=f"at most {CLOSE}", path=path)
+    return apart
+
+
+def describe(path: Path, lens: Lens) -> None:
+    """Write into a file how its network looks at a mask."""
+    import onnx
+
+    model = onnx.load(str(path))
+    del model.metadata_props[:]
+    model.metadata_props.add(key=LENSES, value=json.dumps(asdict(lens)))
+    onnx.save(model, str(path))
+
+
+def random_inputs(net: PromptedNet, *, count: int, seed: int = 0) -> dict[str, NDArray[np.float32]]:
+    """Inputs of the right shapes, by name."""
+    rng, side, grid = generator(seed, "prompted", "export"), net.design.side, net.design.side // 2
+    return {
+        "crop": rng.uniform(-1, 1, (count, 3, side, side)).astype(np.float32),
+        "candidate": (rng.random((count, 1, grid, grid)) < 0.4).astype(np.float32),
+        "strip": rng.uniform(-2, 2, (count, STRIP, 24, 256)).astype(np.float32),
+        "shape": rng.standard_normal((count, SHAPE)).astype(np.float32),
+        "given": rng.standard_normal((count, 1, grid, grid)).astype(np.float32),
+        "counts": np.zeros((count, 1, 1, 1), np.float32),
+    }
+
+
+def difference(net: PromptedNet, path: Path, *, seed: int = 0, count: int = 4) -> float:
+    """The largest difference of any output between a network and its file, on random inputs."""
+    given = random_inputs(net, count=count, seed=seed)
+    with torch.no_grad():
+        own = _Shipped(net).eval()(*(torch.from_numpy(value) for value in given.values()))
+    load_member.cache_clear()
+    read = load_member(path)({name: given[name] for name in _NAMES[:4]})
+    return max(float(np.abs(one.numpy() - read[name]).max()) for name, one in zip(_OUTPUTS, own, strict=True))
+
+
+def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
+    """Write a file's network again with its convolutions in 8 bits.
+
+    Args:
+        path: The whole file.
+        target: Where the smaller one goes.
+        seen: Inputs that the ranges are measured on: real ones, of the training part.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    with TemporaryDirectory() as place:
+        ready = Path(place) / "ready.onnx"
+        quant_pre_process(str(path), str(ready), skip_symbolic_shape=True)
+        try:
+            quantize_static(
+                str(ready),
+                str(target),
+                _Reader(seen),
+                quant_format=QuantFormat.QDQ,
+                op_types_to_quantize=["Conv"],
+                per_channel=True,
+                activation_type=QuantType.QUInt8,
+                weight_type=QuantType.QInt8,
+                calibrate_method=CalibrationMethod.MinMax,
+            )
+        except OSError as error:
+            raise OutputError(f"cannot be written: {error.strerror}", path=target) from error
+    describe(target, load_member(path).lens)
+    return target
+
+
+class _Reader:
+    """Hands out inputs one batch after the other, as ONNX Runtime's quantiser wants them."""
+
+    def __init__(self, seen: Sequence[Inputs]) -> None:
+        self._left: Iterator[Inputs] = iter(seen)
+
+    def get_next(self) -> dict[str, Any] | None:
+        """The next batch, or None behind the last."""
+        one = next(self._left, None)
+        if one is None:
+            return None
+        count, _, side, _ = one["crop"].shape
+        grid = side // 2
+        return {
+            **one,
+            "given": np.zeros((count, 1, grid, grid), np.float32),
+            "counts": np.zeros((count, 1, 1, 1), np.float32),
+        }

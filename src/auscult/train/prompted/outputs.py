@@ -1,0 +1,300 @@
+"""What the networks say of many candidates: raw numbers beside the truth, kept in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, Self
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from auscult.arrays.overlap import iou
+from auscult.errors import InputError
+from auscult.jobs.progress import Progress
+from auscult.judge.masks.prompted.network import Member, run
+from auscult.judge.masks.prompted.view import Lens, View, inputs, look, looks
+from auscult.media.rle import decode
+from auscult.nets.prompted import PromptedNet
+from auscult.rng import generator
+from auscult.train.candidates import CandidateScene, candidates
+from auscult.train.prompted.feed import boxes_or_points
+from auscult.train.prompted.material import LEAST_PX, Picture
+from auscult.types import Box, Frame, Mask
+
+FLAWLESS: Final = "flawless"
+OWN: Final = "own"
+MADE: Final = "made"
+_BATCH: Final = 8
+_TEXTS: Final = ("family", "cluster", "source", "name", "defect", "difficulty")
+_LEAST_CANDIDATE_PX: Final = 64
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judgeable:
+    """A candidate with its truth.
+
+    Attributes:
+        frame: uint8 RGB (H, W, 3).
+        mask: The candidate, bool (H, W).
+        truth: bool (H, W).
+        family: What drew it.
+        defect: Its type where one is known, else empty.
+        difficulty: ``hard``, ``medium``, ``easy`` or empty.
+        cluster: Photograph or sequence.
+        source: Where the picture is from.
+        name: The picture, and which object of it.
+        order: Place in its sequence.
+    """
+
+    frame: Frame
+    mask: Mask
+    truth: Mask
+    family: str
+    cluster: str
+    source: str
+    name: str
+    defect: str = ""
+    difficulty: str = ""
+    order: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Columns:
+    """What is known of n candidates, columns of equal length.
+
+    Attributes:
+        iou: True IoU, float64 (n,).
+        family: What drew each mask; ``cluster``, ``source``, ``name``, ``defect``, ``difficulty`` likewise, texts.
+        order: Place in its sequence, int (n,).
+        area: Candidate's area in px; ``share`` the same over the frame's.
+    """
+
+    iou: NDArray[np.float64]
+    family: NDArray[np.str_]
+    cluster: NDArray[np.str_]
+    source: NDArray[np.str_]
+    name: NDArray[np.str_]
+    defect: NDArray[np.str_]
+    difficulty: NDArray[np.str_]
+    order: NDArray[np.int64]
+    area: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.iou)
+
+    def where(self, keep: NDArray[np.bool_]) -> Self:
+        """The rows that are kept."""
+        return type(self)(**{one.name: getattr(self, one.name)[keep] for one in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outputs(Columns):
+    """What each network said of n candidates, beside what is known of them.
+
+    Attributes:
+        ious: Logits of each network's histogram, (n, members, 25).
+        types: Logits, (n, members, 6).
+        features: (n, members, 64).
+        size: Log share of the frame as ``view.shape_of`` has it, (n,).
+    """
+
+    ious: Floats
+    types: Floats
+    features: Floats
+    size: NDArray[np.float64]
+
+    def save(self, path: Path) -> None:
+        """Write all columns."""
+        np.savez_compressed(path, **{one.name: getattr(self, one.name) for one in fields(self)})
+
+
+def load_outputs(path: Path) -> Outputs:
+    """Read what ``Outputs.save`` wrote.
+
+    Raises:
+        InputError: It is missing or broken.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as found:
+            return Outputs(**{one.name: found[one.name] for one in fields(Outputs)})
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise InputError(f"the outputs cannot be read: {error}", expected="a .npz of this recipe", path=path) from error
+
+
+def judged(things: Iterable[Judgeable], members: Sequence[Member], *, progress: Progress) -> Outputs:
+    """Run networks on candidates, a batch at a time.
+
+    Args:
+        things: The candidates.
+        members: The networks.
+        progress: Optional steps, one a candidate.
+    """
+    rows: list[dict[str, Any]] = []
+    batch: list[Judgeable] = []
+    for thing in things:
+        batch.append(thing)
+        progress.step()
+        if len(batch) == _BATCH:
+            rows += _rows(batch, members)
+            batch = []
+    rows += _rows(batch, members) if batch else []
+    return Outputs(**_stacked(rows, Outputs))
+
+
+def columns_of(things: Iterable[Judgeable]) -> Columns:
+    """What is known of candidates."""
+    return Columns(**_stacked([_known(one) for one in things], Columns))
+
+
+def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[Columns]) -> dict[str, Any]:
+    names = [one.name for one in fields(kind)]
+    columns = {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else names)}
+    return {name: column.astype(np.str_) if name in _TEXTS else column for name, column in columns.items()}
+
+
+def _known(one: Judgeable) -> dict[str, Any]:
+    area = int(np.count_nonzero(one.mask))
+    return {
+        "iou": iou(one.mask, one.truth),
+        **{name: getattr(one, name) for name in _TEXTS},
+        "order": one.order,
+        "area": float(area),
+        "share": area / one.mask.size,
+    }
+
+
+def _rows(batch: Sequence[Judgeable], members: Sequence[Member]) -> Iterator[dict[str, Any]]:
+    lenses = tuple(member.lens for member in members)
+    views = [looks(one.frame, one.mask, lenses) for one in batch]
+    found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
+    for at, one in enumerate(batch):
+        yield {
+            **_known(one),
+            "ious": np.stack([member["ious"][at] for member in found]),
+            "types": np.stack([member["types"][at] for member in found]),
+            "features": np.stack([member["features"][at] for member in found]),
+            "size": float(views[at][0].shape[0]),
+        }
+
+
+def real_and_flawless(pictures: Iterable[Picture], *, every: int = 1) -> Iterator[Judgeable]:
+    """Real models' masks of pictures, and the true masks themselves as ``flawless``."""
+    for at, picture in enumerate(pictures):
+        if picture.order and at % every:
+            continue
+        frame, masks = picture.frame(), picture.masks()
+        for target, truth in enumerate(masks):
+            if np.count_nonzero(truth) < LEAST_PX:
+                continue
+            drawn = [(one.family, decode(one.rle)) for one in picture.real if one.target == target]
+            for family, mask in [(FLAWLESS, truth), *drawn]:
+                if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX:
+                    yield _thing(picture, target, frame=frame, mask=mask, truth=truth, family=family)
+
+
+def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Judgeable]:
+    """Made candidates of every object, with their types.
+
+    Args:
+        pictures: Whose objects.
+        seed: Seed of the candidates.
+        each: How many of each object.
+    """
+    for picture in pictures:
+        frame, masks = picture.frame(), picture.masks()
+        for target, truth in enumerate(masks):
+            if np.count_nonzero(truth) < LEAST_PX:
+                continue
+            others = tuple(mask for at, mask in enumerate(masks) if at != target)
+            scene = CandidateScene(frame=frame, mask=truth, others=others, complete=picture.complete)
+            rng = generator(seed, "prompted", "made", str(picture.path.name), target)
+            for one in candidates(scene, rng, each):
+                nearer = any(iou(one.mask, other) > max(one.iou, 0.3) for other in others)
+                if np.count_nonzero(one.mask) >= _LEAST_CANDIDATE_PX and not nearer:
+                    yield _thing(
+                        picture, target, frame=frame, mask=one.mask, truth=truth, family=MADE, defect=one.defect or ""
+                    )
+
+
+def own_answers(net: PromptedNet, pictures: Iterable[Picture], *, seed: int, every: int = 1) -> Iterator[Judgeable]:
+    """What a network of ours draws of objects that it never saw, told by a jittered true box or by points.
+
+    Args:
+        net: The network, on the CPU.
+        pictures: Pictures that it did not learn from.
+        seed: Seed of the prompts.
+        every: Take each n-th video frame.
+    """
+    lens = Lens(side=net.design.side, margin=net.design.margin)
+    for at, picture in enumerate(pictures):
+        if picture.order and at % every:
+            continue
+        frame, masks = picture.frame(), picture.masks()
+        for target, truth in enumerate(masks):
+            if np.count_nonzero(truth) < LEAST_PX:
+                continue
+            view = look(frame, truth, lens)
+            prompt = boxes_or_points(view.candidate >= 128, generator(seed, "own", picture.path.name, target))
+            mask = placed(_answer(net, view, prompt), view.box, truth.shape)
+            if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX:
+                yield _thing(picture, target, frame=frame, mask=mask, truth=truth, family=OWN)
+
+
+def _answer(net: PromptedNet, view: View, prompt: NDArray[np.uint8]) -> Floats:
+    given = {name: torch.from_numpy(value) for name, value in inputs([view]).items()}
+    told = torch.from_numpy((prompt / np.float32(255))[None].astype(np.float32))
+    with torch.no_grad():
+        found = net(
+            given["crop"], torch.zeros_like(given["candidate"]), strip=given["strip"], shape=given["shape"], prompt=told
+        )
+    return np.asarray(found["answer"][0, 0].numpy())
+
+
+def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:
+    """An answer's logits over a crop as a mask of the frame, bool (H, W); False outside the crop."""
+    x0, y0, x1, y1 = box
+    grown = cv2.resize(answer, (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
+    mask = np.zeros((size[0], size[1]), np.bool_)
+    top, bottom, left, right = max(y0, 0), min(y1, size[0]), max(x0, 0), min(x1, size[1])
+    mask[top:bottom, left:right] = np.asarray(grown)[top - y0 : bottom - y0, left - x0 : right - x0] > 0
+    return mask
+
+
+def listed(rows: Iterable[Mapping[str, Any]], pictures: Iterable[Picture], data: Path) -> Iterator[Judgeable]:
+    """Masks of a listing, as ``tools/classical_families.py`` writes it, with the pictures they are of."""
+    by_path = {picture.path: picture for picture in pictures}
+    for row in sorted(rows, key=lambda one: str(one["picture"])):
+        picture = by_path.get(data / str(row["picture"]))
+        if picture is not None:
+            target = int(row["target"])
+            yield _thing(
+                picture,
+                target,
+                frame=picture.frame(),
+                mask=decode(row["rle"]),
+                truth=decode(picture.objects[target]),
+                family=str(row["family"]),
+            )
+
+
+def _thing(
+    picture: Picture, target: int, *, frame: Frame, mask: Mask, truth: Mask, family: str, defect: str = ""
+) -> Judgeable:
+    return Judgeable(
+        frame=frame,
+        mask=mask,
+        truth=truth,
+        family=family,
+        cluster=picture.cluster,
+        source=picture.source,
+        name=f"{picture.path.name}#{target}",
+        defect="perfect" if family == FLAWLESS else defect,
+        order=picture.order,
+    )

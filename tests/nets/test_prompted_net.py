@@ -1,0 +1,148 @@
+"""The network of `masks.prompted.v1` and its backbone: shapes, padding as TensorFlow does it, one sample at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from auscult.nets.mobilenet import STRIDES, Context, Conv, MobileNetV2
+from auscult.nets.prompted import BINS, FEATURES, PROMPTS, SHAPE, STRIP, TYPES, Design, PromptedNet
+from auscult.rng import generator
+
+pytestmark = pytest.mark.extra_train
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def net() -> PromptedNet:
+    return lively(Design(side=64))
+
+
+def lively(design: Design) -> PromptedNet:
+    """A net whose answers hang on what it is given: PyTorch's own first weights fade over fifty layers."""
+    torch.manual_seed(1)
+    made = PromptedNet(design).eval()
+    for value in made.parameters():
+        if value.ndim > 1:
+            nn.init.kaiming_normal_(value)
+    made.decoder.answer.weight.data.mul_(0.02)  # logits of a few units, as a trained net gives them
+    return made
+
+
+def seen(count: int, side: int = 64, *, seed: int = 0) -> dict[str, Tensor]:
+    rng, grid = generator(seed, "net"), side // 2
+    made = {
+        "crop": rng.uniform(-1, 1, (count, 3, side, side)),
+        "candidate": rng.random((count, 1, grid, grid)) < 0.4,
+        "strip": rng.uniform(-2, 2, (count, STRIP, 24, 256)),
+        "shape": rng.standard_normal((count, SHAPE)),
+    }
+    return {name: torch.from_numpy(value.astype(np.float32)) for name, value in made.items()}
+
+
+def asked(net: PromptedNet, sight: dict[str, Tensor], **more: object) -> dict[str, Tensor]:
+    with torch.no_grad():
+        return net(sight["crop"], sight["candidate"], strip=sight["strip"], shape=sight["shape"], **more)
+
+
+@pytest.mark.parametrize("side", [64, 96])
+def test_the_outputs_have_their_shapes(side: int) -> None:
+    found = asked(lively(Design(side=side)), seen(2, side))
+    assert {name: tuple(value.shape) for name, value in found.items()} == {
+        "answer": (2, 1, side // 2, side // 2), "ious": (2, BINS), "types": (2, len(TYPES)), "features": (2, FEATURES),
+    }  # fmt: skip
+    assert all(torch.isfinite(value).all() for value in found.values())
+
+
+@pytest.mark.parametrize("side", [64, 96])
+def test_the_backbone_has_its_strides_and_channels(side: int) -> None:
+    with torch.no_grad():
+        found = MobileNetV2()(torch.zeros(1, 3, side, side))
+        head = Context()(found[-1])
+    sides = [side // stride for stride in STRIDES]
+    assert [tuple(one.shape) for one in found] == [
+        (1, channels, at, at) for channels, at in zip((16, 24, 32, 320), sides, strict=True)
+    ]
+    assert head.shape == (1, 256, sides[-1], sides[-1])
+
+
+def test_dilation_has_no_weights_and_is_in_the_last_stages_only() -> None:
+    near, wide = MobileNetV2(dilated=False).convolutions(), MobileNetV2().convolutions()
+    assert [one.weight.shape for one in near] == [one.weight.shape for one in wide]
+    assert {one.dilation for one in near} == {(1, 1)}
+    # of the last two stages the first block alone is not dilated: 160, 160, 320
+    assert [one.groups for one in wide if one.dilation == (2, 2)] == [960, 960, 960]
+
+
+@pytest.mark.parametrize(("size", "stride", "dilation"), [(3, 2, 1), (3, 1, 1), (3, 1, 2), (1, 1, 1)])
+def test_padding_is_tensorflows_same(size: int, stride: int, dilation: int) -> None:
+    layer = Conv(4, 4, size=size, stride=stride, groups=4, dilation=dilation)
+    given = torch.from_numpy(generator(2, "pad").standard_normal((1, 4, 8, 12)).astype(np.float32))
+    pads = []
+    for length in (12, 8):  # torch pads the last axis first; TensorFlow puts the odd one behind
+        total = max((-(-length // stride) - 1) * stride + dilation * (size - 1) + 1 - length, 0)
+        pads += [total // 2, total - total // 2]
+    wanted = functional.conv2d(
+        functional.pad(given, pads), layer.weight, layer.bias, stride=stride, dilation=dilation, groups=4
+    )
+    assert wanted.shape[2:] == (8 // stride, 12 // stride)
+    torch.testing.assert_close(layer(given), wanted, atol=1e-6, rtol=0)
+
+
+def test_a_sample_does_not_hang_on_the_rest_of_its_batch(net: PromptedNet) -> None:
+    given = seen(5)
+    together = asked(net, given)
+    for at in range(5):
+        alone = asked(net, {name: value[at : at + 1] for name, value in given.items()})
+        for name, value in alone.items():
+            torch.testing.assert_close(value[0], together[name][at], atol=1e-5, rtol=1e-5)
+    assert all(value.std(dim=0).max() > 1e-3 for value in together.values()), "the samples are all alike"
+
+
+def test_judging_twice_gives_the_same_and_training_drops_at_random(net: PromptedNet) -> None:
+    given = seen(3)
+    first, again = asked(net, given), asked(net, given)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    net.train()
+    loose, looser = asked(net, given), asked(net, given)
+    net.eval()
+    assert not torch.equal(loose["ious"], looser["ious"])
+
+
+def test_without_a_prompt_the_candidate_is_the_prompt(net: PromptedNet) -> None:
+    given = seen(2)
+    prompt = torch.zeros(2, PROMPTS, 32, 32)
+    prompt[:, :1] = given["candidate"]
+    plain, told = asked(net, given), asked(net, given, prompt=prompt)
+    assert all(torch.equal(plain[name], told[name]) for name in plain)
+    boxed = asked(net, given, prompt=prompt[:, [1, 0, 2, 3]])
+    assert not torch.allclose(plain["answer"], boxed["answer"], atol=1e-3)
+
+
+def test_a_given_answer_replaces_the_nets_own_by_how_much_it_counts(net: PromptedNet) -> None:
+    given = seen(3)
+    other = torch.where(given["candidate"] > 0, 4.0, -4.0)
+    own = asked(net, given)
+    found = {share: asked(net, given, given=(other, torch.full((3, 1, 1, 1), share))) for share in (0.0, 0.5, 1.0)}
+    for name in own:
+        torch.testing.assert_close(found[0.0][name], own[name], atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found[0.5]["answer"], (own["answer"] + other) / 2)
+    torch.testing.assert_close(found[1.0]["answer"], other)
+    for name in ("ious", "types", "features"):
+        assert not torch.allclose(found[1.0][name], own[name], atol=1e-3), f"{name} does not look at the answer"
+
+
+def test_the_heads_see_strip_and_shape_and_a_net_without_strip_does_not(net: PromptedNet) -> None:
+    given, other = seen(2), seen(2, seed=1)
+    bare = lively(Design(side=64, strip=False))
+    for part in ("strip", "shape"):
+        changed = {**given, part: other[part]}
+        assert not torch.allclose(asked(net, given)["ious"], asked(net, changed)["ious"], atol=1e-3)
+        assert torch.equal(asked(net, given)["answer"], asked(net, changed)["answer"])
+        assert torch.equal(asked(bare, given)["ious"], asked(bare, changed)["ious"]) == (part == "strip")

@@ -1,0 +1,81 @@
+"""Measure `masks.prompted.v1` on the test part and write its card.
+
+    python tools/prompted_results.py --data DATA --judge OUT --families FILE.json.gz --out RESULTS [--ship]
+
+OUT is what `auscult train prompted-mask` made (the shipped judge by default), FILE what `tools/classical_families.py`
+wrote. Verdicts are kept under RESULTS, so that the same command again only lays out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import cv2
+
+from auscult.cli import show
+from auscult.judge.cards.card import FOLDER
+from auscult.judge.masks.compact import CompactJudge
+from auscult.judge.masks.cues import CuesJudge
+from auscult.judge.masks.prompted import PromptedJudge
+from auscult.judge.masks.prompted.calibration import load_calibration
+from auscult.judge.masks.prompted.network import load_member
+from auscult.train.prompted import card as cards
+from auscult.train.prompted.material import FAMILIES, read_material
+from auscult.types import MaskJudge
+
+
+def main() -> None:
+    options = _options()
+    cv2.setNumThreads(1)
+    material = read_material(options.data, families=FAMILIES)
+    known = cards.known_columns(material)
+    judges: list[MaskJudge] = [_judge(options.judge), CompactJudge(), CuesJudge()]
+    with show.progress_bar(quiet=options.quiet) as progress:
+        things = cards.real_things(material, options.data, options.families, parts=("test", "unseen"))
+        real = cards.rows_of(judges, things, options.out / "real", known=known, progress=progress)
+        made = {}
+        for name in ("stress", "freehand"):
+            things = cards.made_things(options.data, freehand=name == "freehand", seed=options.seed)
+            made[name] = cards.rows_of(judges, things, options.out / name, known=known, progress=progress)
+    meanings, found = cards.results(real, made, seed=options.seed)
+    card = cards.card_of(meanings, found, seed=options.seed)
+    within = cards.sequences(real[0], real[1][cards.JUDGE])
+    text = cards.card_page(card, before=[_sequences(within)])
+    (options.out / "card.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
+    (options.out / "card.md").write_text(text, encoding="utf-8")
+    if options.ship:
+        (FOLDER / f"{cards.JUDGE}.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
+        Path("docs/cards", f"{cards.JUDGE}.md").write_text(text, encoding="utf-8")
+    print(cards.family_table(card))
+
+
+def _judge(folder: Path | None) -> PromptedJudge:
+    if folder is None:
+        return PromptedJudge()
+    calibration = load_calibration(folder / "calibration.json")
+    members = [load_member(folder / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
+    return PromptedJudge(members=members, calibration=calibration)
+
+
+def _sequences(rows: list[tuple[str, str, int, float, int]]) -> str:
+    lines = [f"| {model} | {name} | {n} | {value:.2f} | {worst} |" for model, name, n, value, worst in rows]
+    head = "| model | sequence | frames | Spearman | of the five worst, among its five lowest |\n|---|---|---|---|---|"
+    return "\n".join(["## Within a sequence, where the IoU varies by more than .1\n", head, *lines])
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--judge", type=Path)
+    parser.add_argument("--families", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--ship", action="store_true")
+    parser.add_argument("--quiet", action="store_true")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
