@@ -38,8 +38,7 @@ from auscult.types import Frame, Mask
 
 Rng: TypeAlias = np.random.Generator
 Row: TypeAlias = dict[str, Any]
-
-SIDE_PX, FLOW_PX = 256, 480  # longer sides of a window round an object and of a video frame, as methods see them
+SIDE_PX, FLOW_PX = 200, 480  # longer sides of a window round an object and of a video frame, as methods see them
 MOST, PER_PICTURE = 250, 6  # masks of a family and part, masks of a picture
 TRIES, EVERY = 2, 3  # objects tried for one mask; every third video frame
 LEAST_IOU, MOST_IOU, LEAST_MASK_PX = 0.1, 0.995, 100  # what is kept
@@ -130,7 +129,7 @@ def _cut(frame: Frame, labels: NDArray[np.uint8], rng: Rng) -> Mask | None:
         return None
     models = np.zeros((1, 65)), np.zeros((1, 65))
     cv2.setRNGSeed(int(rng.integers(1 << 30)))
-    cv2.grabCut(frame, labels, (0, 0, 1, 1), *models, int(rng.integers(1, 6)), cv2.GC_INIT_WITH_MASK)
+    cv2.grabCut(frame, labels, (0, 0, 1, 1), *models, int(rng.integers(1, 5)), cv2.GC_INIT_WITH_MASK)
     return (labels & 1) > 0
 
 
@@ -169,15 +168,17 @@ def chan_vese(view: View, rng: Rng) -> Mask | None:
     start, lab = box_of(view.truth, rng, spare=0.02), view.lab()
     if start.all():
         return None
-    if rng.random() < 0.5:  # along the line of colours on which the box differs most from what is round it
-        across = (lab[start].mean(axis=0) - lab[~start].mean(axis=0)) / (lab[~start].var(axis=0) + 0.001)
-        options = {"init_level_set": start, "smoothing": int(rng.integers(1, 4))}
-        found = method.morphological_chan_vese(lab @ across, int(rng.integers(8, 40)), **options)
+    # Along the line of colours on which the box differs most from what is round it. The steps are even in number, as
+    # scikit-image smooths by two ways in turn and does not begin anew with a call.
+    grey = lab @ ((lab[start].mean(axis=0) - lab[~start].mean(axis=0)) / (lab[~start].var(axis=0) + 0.001))
+    if rng.random() < 0.5:
+        found = method.morphological_chan_vese(grey, 2 * int(rng.integers(4, 16)), start, int(rng.integers(1, 4)))
         return np.asarray(found > 0) & (regions.reach(start) <= 6)
-    slope = method.inverse_gaussian_gradient(lab[..., 0], alpha=rng.uniform(60, 200), sigma=rng.uniform(1.0, 2.5))
-    options = {"init_level_set": start, "smoothing": 1, "balloon": -1, "threshold": rng.uniform(0.55, 0.75)}
-    found = method.morphological_geodesic_active_contour(slope, int(rng.integers(20, 70)), **options)
-    return np.asarray(found) > 0
+    grey /= max(float(np.ptp(grey)), 1e-6)
+    slope = method.inverse_gaussian_gradient(grey, alpha=rng.uniform(100, 250), sigma=rng.uniform(1.0, 2.5))
+    steps, threshold = 2 * int(rng.integers(10, 30)), rng.uniform(0.6, 0.75)
+    found = method.morphological_geodesic_active_contour(slope, steps, start, threshold=threshold, balloon=-1)
+    return np.asarray(found > 0)
 
 
 def colour(view: View, rng: Rng) -> Mask | None:
@@ -284,8 +285,7 @@ def all_rows(pictures: Sequence[Picture], data: Path, *, seed: int) -> list[Row]
     used = [one for one in pictures if one.source != "davis" or number_of(one) % EVERY == 0]
     names = {one.path.relative_to(data).as_posix(): one for one in used}
     found: list[Row] = []
-    held: Counter[tuple[str, str]] = Counter()
-    broken = 0
+    held, broken = Counter[tuple[str, str]](), 0
     for name in sorted(names, key=lambda name: float(generator(seed, name).random())):
         try:
             rows = rows_of(names[name], films.get(names[name].cluster, ()), name=name, seed=seed)
@@ -325,7 +325,7 @@ def table(found: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def main() -> int:
+def main() -> None:
     """Make the masks, write them and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
@@ -344,8 +344,7 @@ def main() -> int:
     if given.items:
         write_items(found, given.items, data=given.data, seed=given.seed)
     print(table(found))
-    return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -344,3 +344,33 @@ def test_real_frames_stay_in_the_budget(data: Path, verdict: Make, a_run: Make) 
         )
     small_mean, large_mean = np.mean(sizes, axis=0)
     assert small_mean * 900 + large_mean * LARGE <= 7_800_000
+
+
+def test_what_the_estimates_come_to_stands_above_the_counts(verdict: Make, a_run: Make) -> None:
+    shares = {"share_below_80": {"value": 0.314, "low": 0.24, "high": 0.391, "n": 1200, "signature": "s"}}
+    looks = {"looks_for_90": {"value": 410, "low": None, "high": None, "n": 1200, "signature": "s"}}
+    words = Page(_html(a_run([verdict("a", prob_iou_80=0.25)], summary={"metrics": {**shares, **looks}}))).words
+    assert "masks under IoU .8 31 % [24 %, 39 %] looks that find 90 % of those under .8 410 of 1,200" in words
+    assert "least likely to reach IoU .8 first" in words
+    assert "probability 0.25" in words
+    for broken in ({"value": "x"}, {"value": 7.0, "low": 0.1, "high": 0.2}, {"value": 0.5}, "text"):
+        page = Page(_html(a_run([verdict("a")], summary={"metrics": {"share_below_80": broken}})))
+        assert "masks under IoU .8" not in page.words
+
+
+def test_the_models_own_score_has_a_section_and_its_text_stays_text(verdict: Make, a_run: Make) -> None:
+    first = {"title": "beside", "header": ["", "n", "value"], "rows": [["Spearman", "2", "0.1"]], "note": HOSTILE}
+    second = {
+        "title": "far", "header": ["id", "iou", "rank", "score", "rank"], "note": "",
+        "rows": [[HOSTILE, "0.50", "1", HOSTILE, "2"], ["gone", "0.50", "1", "0.5", "2"]],
+    }  # fmt: skip
+    tables = {"model_score_1_agreement": first, "model_score_2_disagreements": second}
+    run = a_run([verdict(HOSTILE), verdict("b")], rows={HOSTILE: {"model_score": 0.625}, "b": {"model_score": HOSTILE}})
+    html = _html(run, tables=tables, thumbnails={HOSTILE: b"\xff\xd8jpeg"})
+    page = Page(html)
+    assert "<script>alert" not in html
+    assert "Judge against the model’s own score" in page.words
+    assert f"rank 1 by the estimate, rank 2 by the model's score {' '.join(HOSTILE.split())}" in page.words
+    assert [card["id"] for card in page.all("li", "card")] == ["is1", "i1", "i2"]
+    assert page.words.count("model’s score 0.625") == 2
+    assert "Judge against the model’s own score" not in Page(_html(run)).words

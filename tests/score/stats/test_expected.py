@@ -27,8 +27,7 @@ def share(
 def looks(good: list[float], wanted: float = 0.9) -> int:
     found = looks_for(good, wanted=wanted)
     assert isinstance(found, Scored)
-    assert found.value == int(found.value)
-    return int(found.value)
+    return found.value
 
 
 # --- the share ---

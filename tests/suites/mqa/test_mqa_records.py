@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mqa_material import benchmark
 
+from auscult.act.policy import load_policy
+from auscult.act.policy_file import shipped_policies
 from auscult.errors import RecordError
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build
@@ -97,6 +99,24 @@ def test_a_record_of_before_says_what_to_do(name: str, out: Path) -> None:
 def test_a_manifest_without_a_policy_is_named(out: Path) -> None:
     with pytest.raises(RecordError, match="no policy"):
         score_mqa(out)
+
+
+def _decided_by(out: Path, policy: dict[str, Any]) -> Path:
+    with open_run(out, build("run mqa", given={"policy": policy}, defaulted={}, seeds={}, inputs={})) as run:
+        write_basis(run, CANDIDATES, replace(BASIS, constant=Constant(iou=0.97, defect="perfect", trained=1)))
+    return out
+
+
+@pytest.mark.parametrize("name", shipped_policies())
+def test_every_policy_is_read_back_from_the_manifest_of_a_run(name: str, tmp_path: Path) -> None:
+    told = score_mqa(_decided_by(tmp_path / "out", asdict(load_policy(name)))).summary
+    assert told.n > 0
+
+
+@pytest.mark.parametrize("good", [0.7, {}, {"prob_iou_80": 7, "inclusive": True}, {"accept": {"at_least": 0.7}}])
+def test_a_damaged_policy_is_named(good: Any, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="no policy"):
+        score_mqa(_decided_by(tmp_path / "out", {**asdict(load_policy("default")), "good": good}))
 
 
 @pytest.mark.slow

@@ -13,6 +13,8 @@ import pytest
 
 import auscult.suites.registered as suites
 from auscult.errors import Mismatch, NothingToDo, UnknownName, UsageError
+from auscult.record.folder import read_manifest
+from auscult.record.manifest import argument
 from auscult.suites.mqa import SUITE
 from plugged import plug_in
 from small_inputs import LEFT, RIGHT, folder_input, rows, save_frame, save_mask, save_palette, tree, write_lines
@@ -249,6 +251,7 @@ def test_a_folder_of_true_masks_becomes_a_benchmark_first(tmp_path: Path, plugge
     save_frame(tmp_path / "in" / "frames" / "c.png", seed=9)
     (tmp_path / "in" / "masks" / "c.png").write_bytes(b"no picture")
     done = run(tmp_path / "in", tmp_path / "out", plugged, protocols=("image",))
+    assert argument(read_manifest(tmp_path / "out"), "policy")["name"] == "paper", "the truth is made by its windows"
     assert done.summary.failed == 1
     assert "although they should be: 1;" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert done.summary.ok == len(rows(tmp_path / "out" / "input" / "items.jsonl")) == 18

@@ -100,7 +100,7 @@ def share_below(
     )
 
 
-def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[float] | Undefined:
+def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[int] | Undefined:
     """How many masks to look at, the most probably bad first, to find a share of the bad ones.
 
     Args:
@@ -116,7 +116,7 @@ def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[float]
 
     Example:
         >>> looks_for([0.9, 0.2, 0.1, 1.0], wanted=0.85).value
-        2.0
+        2
     """
     good = _probabilities(probabilities)
     if not 0 < wanted <= 1:
@@ -127,7 +127,7 @@ def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[float]
     enough = wanted * found[-1] - _EQUAL * found[-1]
     looks = 1 + int(np.searchsorted(found, enough)) if found[-1] > 0 else 0
     return Scored(
-        float(looks), Signature.of(metric="looks", order="lowest probability first", wanted=f"{wanted:g} of expected")
+        looks, Signature.of(metric="looks", order="lowest probability first", wanted=f"{wanted:g} of expected")
     )
 
 

@@ -132,7 +132,8 @@ def superpixels(work: Work, rng: np.random.Generator, *, spacing: float) -> Labe
     seeds[at[:, 0], at[:, 1]] = rng.permutation(len(at)) + 1
     found = np.asarray(cv2.watershed(work.picture, seeds), dtype=np.int32)
     near = cv2.dilate(found.clip(0).astype(np.float32), np.ones((3, 3), np.uint8))
-    return np.where(found > 0, found, np.asarray(near)).astype(np.int32)
+    near = np.where(near > 0, near, cv2.dilate(near, np.ones((3, 3), np.uint8)))  # a corner that a line runs into
+    return np.where(found > 0, found, near).astype(np.int32)
 
 
 def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
+from auscult.errors import InputError
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted.view import Lens, View, look
 from auscult.media.rle import decode
@@ -58,6 +59,9 @@ class Feed:
         pictures: What to draw from; their real masks enter as they are.
         seed: Seed of everything drawn.
         lens: How the network looks.
+
+    Raises:
+        InputError: No picture has an object that is large enough.
     """
 
     def __init__(self, pictures: Sequence[Picture], *, seed: int, lens: Lens) -> None:
@@ -65,6 +69,8 @@ class Feed:
         self._seed = seed
         self._lens = lens
         self._pools = _pools(pictures)
+        if not self._pools:
+            raise InputError("there is no object to learn from", expected=f"one of at least {LEAST_PX} px")
         self._decoded = lru_cache(maxsize=_KEPT_FRAMES)(self._decode)
 
     def batch(self, number: int, size: int) -> Arrays:

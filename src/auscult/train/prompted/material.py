@@ -11,6 +11,7 @@ import csv
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -298,7 +299,7 @@ def _read_json(path: Path) -> Any:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"the listing cannot be read: {error}", expected="an undamaged file", path=path) from error
     if len(content) > _MOST_BYTES:
         raise InputError(f"the listing unpacks to more than {_MOST_BYTES >> 20} MiB", path=path)

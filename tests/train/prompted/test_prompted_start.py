@@ -1,0 +1,138 @@
+"""First weights out of TensorFlow Lite files: they compute what LiteRT computes, and no other file gets in."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+pytest.importorskip("ai_edge_litert", reason="the extra `train` is not installed")
+
+import torch
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from numpy.typing import NDArray
+from torch import nn
+
+from auscult.errors import InputError, UsageError
+from auscult.media.frames import read_frame
+from auscult.nets.prompted import Design, PromptedNet
+from auscult.train.prompted.start import FILES, STARTS, Start, begin, read_kernels
+from auscult.types import Frame
+
+pytestmark = pytest.mark.extra_train
+torch.set_num_threads(1)
+Floats = NDArray[np.float32]
+
+
+# of the ImageNet file the layers up to the first that is dilated here
+@pytest.mark.parametrize(
+    ("start", "side", "count"),
+    [pytest.param("deeplab", 528, 54, marks=pytest.mark.slow), ("imagenet", 224, 40)],
+)
+def test_copied_weights_compute_what_litert_computes(data: Path, start: Start, side: int, count: int) -> None:
+    picture = cv2.resize(read_frame(sorted((data / "images/coco/images").glob("*.jpg"))[0]), (side, side))
+    net = PromptedNet(Design()).eval()
+    begin(net, start, data / "weights")
+    ours, theirs = our_outputs(net, picture), their_outputs(data / "weights" / FILES[start], picture)
+    alike = []
+    for own, read in zip(ours[:count], theirs[:count], strict=True):
+        assert own.shape == read.shape
+        seen = own.clip(0, 6) if read.min() >= 0 else own  # there the file's layer holds its activation too
+        alike.append(float(np.corrcoef(seen.ravel(), read.ravel())[0, 1]))
+        assert float(np.abs(seen - read).mean() / read.std()) < 0.12
+    assert len(alike) == count
+    assert min(alike) > 0.99
+
+
+def our_outputs(net: PromptedNet, picture: Frame) -> list[Floats]:
+    """Outputs of all convolutions of backbone and head, (h, w, channels), in the order of the file."""
+    found: dict[nn.Module, Floats] = {}
+
+    def keep(layer: nn.Module, _: object, made: torch.Tensor) -> None:
+        found[layer] = made[0].permute(1, 2, 0).numpy()
+
+    layers = [*net.backbone.convolutions(), net.context.local, net.context.whole, net.context.project]
+    for layer in layers:
+        layer.register_forward_hook(keep)
+    with torch.no_grad():
+        crop = torch.from_numpy(picture.astype(np.float32) / np.float32(127.5) - np.float32(1))
+        net.context(net.backbone(crop.permute(2, 0, 1)[None])[-1])
+    return [found[layer] for layer in layers]
+
+
+def their_outputs(path: Path, picture: Frame) -> list[Floats]:
+    """Outputs of all convolutions as LiteRT computes them, out of their integers."""
+    interpreter = Interpreter(
+        model_path=str(path),
+        experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        experimental_preserve_all_tensors=True,
+    )
+    entry = interpreter.get_input_details()[0]["index"]
+    interpreter.resize_tensor_input(entry, (1, *picture.shape))
+    interpreter.allocate_tensors()
+    interpreter.set_tensor(entry, picture[None])
+    interpreter.invoke()
+    details = {one["index"]: one for one in interpreter.get_tensor_details()}
+    found = []
+    for op in interpreter._get_ops_details():
+        if op["op_name"] in {"CONV_2D", "DEPTHWISE_CONV_2D"}:
+            scale, zero = details[op["outputs"][0]]["quantization"]
+            found.append((interpreter.get_tensor(op["outputs"][0])[0].astype(np.float32) - zero) * scale)
+    return found
+
+
+def test_what_a_file_does_not_hold_keeps_its_random_weights(data: Path) -> None:
+    torch.manual_seed(0)
+    net = PromptedNet(Design())
+    first = {name: value.clone() for name, value in net.state_dict().items()}
+    changed: dict[str, set[str]] = {}
+    for start in STARTS:
+        net.load_state_dict(first)
+        begin(net, start, data / "weights")
+        changed[start] = {
+            name.partition(".")[0] for name, value in net.state_dict().items() if not torch.equal(value, first[name])
+        }
+    assert changed == {"deeplab": {"backbone", "context"}, "imagenet": {"backbone"}, "scratch": set()}
+
+
+@pytest.mark.parametrize(("content", "match"), [(None, "cannot be read"), (b"other weights", "other weights")])
+@pytest.mark.parametrize("start", ["deeplab", "imagenet"])
+def test_a_missing_or_another_file_is_refused_by_name(
+    tmp_path: Path, start: Start, content: bytes | None, match: str
+) -> None:
+    path = tmp_path / FILES[start]
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=match) as caught:
+        begin(PromptedNet(Design(side=64)), start, tmp_path)
+    assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"\x18\0\0\0TFL3" + bytes(200)])
+def test_a_broken_file_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "broken.tflite"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="no TensorFlow Lite file") as caught:
+        read_kernels(path)
+    assert caught.value.path == str(path)
+
+
+def test_a_file_with_other_layers_is_refused(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = "deeplabv3_mnv2_dm05_pascal_quant.tflite"
+    monkeypatch.setitem(FILES, "deeplab", half)
+    monkeypatch.setattr("auscult.train.prompted.start.SHA256", {"deeplab": None})
+    with pytest.raises(InputError, match="not MobileNetV2's") as caught:
+        begin(PromptedNet(Design(side=64)), "deeplab", data / "weights")
+    assert str(caught.value.path).endswith(half)
+
+
+def test_without_litert_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.tflite").write_bytes(b"anything")
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    with pytest.raises(UsageError, match="LiteRT is not installed") as caught:
+        read_kernels(tmp_path / "a.tflite")
+    assert "auscult[train]" in caught.value.hint
