@@ -31,7 +31,12 @@ def record(
     folder: Path, rows: Sequence[tuple[Verdict, Mapping[str, Any]]], truths: Sequence[Mapping[str, Any]] = ()
 ) -> Summary:
     """Write a record of verdicts with further keys of their rows, and of what is true of them; finish it."""
-    manifest = {"schema": 1, "command": "audit", "arguments": {"given": {"source": "in"}, "defaulted": {}}, "inputs": {}}
+    manifest = {
+        "schema": 1,
+        "command": "audit",
+        "arguments": {"given": {"source": "in"}, "defaulted": {}},
+        "inputs": {},
+    }
     with open_run(folder, manifest) as run:
         run.append_many("masks.jsonl", [{"id": one.id, "segmentation": encode(LEFT)} for one, _ in rows])
         run.append_many("thumbnails.jsonl", [{"id": one.id, "jpeg": DOT} for one, _ in rows])

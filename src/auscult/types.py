@@ -358,7 +358,11 @@ StressedMask: TypeAlias = Stressed[Mask, Truth]
 
 @runtime_checkable
 class MaskJudge(Protocol):
-    """Judges candidate masks without truth."""
+    """Judges candidate masks without truth.
+
+    One that gives probabilities may say in an attribute ``prob_shift`` how far off they are together on material of
+    another kind: a standard deviation in logits, 0 or more. Intervals of shares are made with it.
+    """
 
     name: str
     meta: Metadata

@@ -25,7 +25,7 @@ def empty(exists: str) -> Verdict:
 
 def test_the_mean_probability_accepts_a_clip_whose_iou_alone_would_not() -> None:
     assert clip_verdict([frame(0.9), frame(0.6)], DEFAULT).action == "accept"
-    assert clip_verdict([frame(0.7), frame(0.6)], DEFAULT).action == "reject"
+    assert clip_verdict([frame(0.5), frame(0.6)], DEFAULT).action == "reject"
     assert clip_verdict([frame(0.9), frame(None)], DEFAULT).action == "reject", "one frame has none"
 
 

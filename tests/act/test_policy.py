@@ -167,5 +167,6 @@ def test_a_likelier_mask_is_never_treated_worse(defect: Any, iou: float, first: 
 def test_the_decision_is_that_of_the_six_decimals_on_record(defect: Any, edge: float, offset: float) -> None:
     for policy in (DEFAULT, RELEASE):
         assert action(defect, edge + offset, policy) == action(defect, round(edge + offset, 6), policy)
-    near = 0.7 + offset
+    assert DEFAULT.good is not None
+    near = DEFAULT.good.prob_iou_80 + offset
     assert action(defect, 0.8, prob_iou_80=near) == action(defect, 0.8, prob_iou_80=round(near, 6))

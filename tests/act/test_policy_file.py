@@ -142,4 +142,8 @@ def test_the_shipped_files_hold_what_the_table_in_the_documentation_says() -> No
         ("major_revision", 0.75, True),
     ]
     assert DEFAULT.full_neg == ()
+    assert DEFAULT.good is not None
+    assert load_policy("identity").good == DEFAULT.good
+    page = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
+    assert f"`prob_iou_80` of {DEFAULT.good.prob_iou_80:g} or more".replace("0.", ".") in page
     assert decide.__defaults__ == (DEFAULT,)

@@ -74,7 +74,7 @@ def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran])
     assert set(verdicts) == {"a", "b", "c"}
     for row in verdicts.values():
         assert row.keys() >= VERDICT_KEYS
-        assert row["judge"] == "masks.compact.v1"
+        assert row["judge"] == "masks.prompted.v1"
         assert row["evidence"]["identity"] is False
         assert row["rationale"]
     for name in ("a", "b"):
@@ -88,10 +88,10 @@ def test_audit_writes_the_output_folder_of_the_design(audited: tuple[Path, Ran])
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["command"] == "audit"
     assert manifest["arguments"]["given"].keys() >= {"source", "out", "workers"}
-    assert manifest["arguments"]["defaulted"]["judge"] == "masks.compact.v1"
+    assert manifest["arguments"]["defaulted"]["judge"] == "masks.prompted.v1"
     assert manifest["finished"]
     page = (out / "report.html").read_text()
-    assert all(name in page for name in ("data:image/jpeg;base64", "masks.compact.v1"))
+    assert all(name in page for name in ("data:image/jpeg;base64", "masks.prompted.v1"))
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", page), "the page must need no network"
     with (out / "verdicts.csv").open(newline="") as file:
         assert {row["id"]: row["action"] for row in csv.DictReader(file)} == {
@@ -433,7 +433,7 @@ def test_score_of_a_record_without_truth_says_what_is_missing(audited: tuple[Pat
     [
         ("stressor", ["masks.cutout.v1", "masks.dilate.v1", "masks.erode.v1", "masks.full_neg.v1", "masks.merge.v1"]),
         ("score", ["masks.boundary_f.v1", "masks.iou.v1", "masks.j_and_f.v1"]),
-        ("judge", ["masks.compact.v1", "masks.cues.v1"]),
+        ("judge", ["masks.compact.v1", "masks.cues.v1", "masks.prompted.v1"]),
         ("model", ["classical.grabcut.v1"]),
         ("dataset", ["datasets.coco.v1", "datasets.davis.v1", "datasets.folder.v1", "datasets.items.v1"]),
         ("suite", []),

@@ -36,7 +36,9 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "more"), [("masks.compact.v1", ()), ("masks.cues.v1", ("onnxruntime",))], ids=["default", "explainable"]
+    ("judge", "more"),
+    [("masks.prompted.v1", ()), ("masks.compact.v1", ()), ("masks.cues.v1", ("onnxruntime",))],
+    ids=["default", "older", "explainable"],
 )
 def test_core_works_without_torch(judge: str, more: tuple[str, ...]) -> None:
     code = (

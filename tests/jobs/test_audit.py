@@ -56,7 +56,7 @@ def test_audit_mask_gives_a_decided_verdict() -> None:
     assert verdict.action in ACTIONS
     assert 0 <= verdict.iou_low <= verdict.iou <= verdict.iou_high <= 1
     assert verdict.seconds > 0
-    assert verdict.judge == auscult.load_judge().name == "masks.compact.v1"
+    assert verdict.judge == auscult.load_judge().name == "masks.prompted.v1"
     assert not verdict.evidence.identity
     empty = auscult.audit_mask(picture(), np.zeros(SIZE, bool))
     assert (empty.defect, empty.iou, empty.action) == ("empty", None, "reject")

@@ -100,6 +100,17 @@ def test_clips_are_drawn_whole_where_rows_name_several() -> None:
     assert width["clips"] > 1.2 * width["frames"], "half of them are bad, clip by clip"
 
 
+def test_the_judges_own_shift_counts_where_it_is_on_record() -> None:
+    usual, narrow, wide = (
+        expected(told(**more))["share_below_80"] for more in ({}, {"prob_shift": 0.0}, {"prob_shift": 2})
+    )
+    assert narrow["high"] - narrow["low"] < usual["high"] - usual["low"] < wide["high"] - wide["low"]
+    assert ["shift:0|" in narrow["signature"], "shift:2|" in wide["signature"]] == [True, True]
+    for broken in ("much", -1, True, [1]):
+        with pytest.raises(RecordError, match="prob_shift"):
+            expected(told(prob_shift=broken))
+
+
 def test_what_is_no_probability_is_refused_by_name(kept: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(kept, tmp_path / "copy")
     write_lines(copy / "verdicts.jsonl", *({**row, "prob_iou_80": 80} for row in rows(copy / "verdicts.jsonl")))

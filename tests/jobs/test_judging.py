@@ -23,8 +23,10 @@ class _Judge:
     name = "masks.told.v1"
     meta = Metadata(summary="a test's judge", goal="none", modality="mask", source="none")
 
-    def __init__(self, *, maps: bool) -> None:
+    def __init__(self, *, maps: bool, good: float | None = None, prob_shift: float | None = None) -> None:
         self.maps = maps
+        self.good = good
+        self.prob_shift = prob_shift
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:  # noqa: ARG002 - a judge looks at both
         values = np.zeros((16, 16), np.float32)
@@ -40,6 +42,7 @@ class _Judge:
             rationale="A quarter is missing.",
             judge=self.name,
             error_map=error_map_of(values, (8, 8, 40, 40)) if self.maps else None,
+            prob_iou_80=self.good,
         )
 
 
@@ -75,3 +78,15 @@ def test_amounts_are_on_record_where_there_is_a_map_and_only_there(tmp_path: Pat
     assert told[0].picture != silent[0].picture
     assert silent[0].verdict is not None
     assert "missing_share" not in silent[0].verdict
+
+
+def test_how_far_off_probabilities_may_be_is_on_record_beside_them(tmp_path: Path) -> None:
+    group, policy = _group(tmp_path), load_policy("default")
+    told, unmeasured, silent = (
+        Auditor(_Judge(maps=False, good=good, prob_shift=shift), policy, tmp_path)(group)[0].verdict
+        for good, shift in ((0.9, 0.31), (0.9, None), (None, 0.31))
+    )
+    assert told is not None
+    assert (told["prob_iou_80"], told["prob_shift"], told["action"]) == (0.9, 0.31, "accept")
+    assert "prob_shift" not in (unmeasured or {})
+    assert "prob_shift" not in (silent or {})

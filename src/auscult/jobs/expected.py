@@ -12,8 +12,10 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.report.facts import BELOW_50, BELOW_80, LOOKS
 from auscult.rng import generator
 from auscult.score.stats import looks_for, share_below
+from auscult.score.stats.expected import SHIFT
 from auscult.types import Verdict
 
+_LARGEST_SHIFT: Final = 100
 _SHARES: Final = {BELOW_80: "prob_iou_80", BELOW_50: "prob_iou_50"}
 
 
@@ -38,7 +40,8 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
         good = [_share(verdict, key) for verdict, _ in told]
         clusters = clusters_in([row for _, row in told])
         made = {"from": key, "judge": ",".join(sorted({verdict.judge for verdict, _ in told}))}
-        share = share_below(good, clusters=clusters, rng=generator(0, "expected", key))
+        rng = generator(0, "expected", key)
+        share = share_below(good, clusters=clusters, rng=rng, shift=_shift([row for _, row in told]))
         keep(metrics, name, _signed(share, made), n=len(good))
         if name == BELOW_80:
             keep(metrics, LOOKS, _signed(looks_for(good), made), n=len(good))
@@ -54,6 +57,19 @@ def clusters_in(rows: Sequence[Mapping[str, Any]]) -> list[Hashable]:
     if len({str(clip) for clip in clips}) > 1 and None not in clips:
         return [str(clip) for clip in clips]
     return [str(row.get("frame") or f"id {row.get('id')}") for row in rows]
+
+
+def _shift(rows: Sequence[Mapping[str, Any]]) -> float:
+    """How far off the probabilities may be together, in logits: what the judge wrote beside them, else the usual.
+
+    Raises:
+        RecordError: It is no number from 0 to 100.
+    """
+    told = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
+    for value in told:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_SHIFT:
+            raise RecordError(f"prob_shift is {str(value)[:40]!r}", expected=f"a number from 0 to {_LARGEST_SHIFT}")
+    return max(told, default=SHIFT)
 
 
 def _signed(outcome: Scored[float] | Undefined, made: Mapping[str, str]) -> Scored[float] | Undefined:

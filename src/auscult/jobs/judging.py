@@ -146,6 +146,7 @@ class Auditor:
             verdict,
             **_origin(item, loaded, self.root),
             **_amounts(verdict, loaded.mask),
+            **_shift(verdict, self.judge),
             input=input_digest(item, opened.digest, sound=self.checker is not None),
         )
         quality = 72 if verdict.error_map is None else 64  # stripes and dots cost bytes, and are seen at less
@@ -215,6 +216,17 @@ def _amounts(verdict: Verdict, mask: Mask) -> dict[str, float]:
         return {}
     found = shares(verdict.error_map, mask)
     return {"missing_share": round(found.missing, 4), "extra_share": round(found.extra, 4)}
+
+
+def _shift(verdict: Verdict, judge: MaskJudge) -> dict[str, float]:
+    """How far off a judge's probabilities may be together, in logits, for the row; nothing where it does not say.
+
+    A judge that measured it has an attribute ``prob_shift``. It is on record, so that intervals follow from the row.
+    """
+    shift = getattr(judge, "prob_shift", None)
+    if verdict.prob_iou_80 is None or not isinstance(shift, int | float):
+        return {}
+    return {"prob_shift": round(float(shift), 6)}
 
 
 def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:

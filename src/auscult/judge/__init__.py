@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from typing import Final
 
-DEFAULT_JUDGE: Final = "masks.compact.v1"
+DEFAULT_JUDGE: Final = "masks.prompted.v1"
 """The judge of every command and function that is not given another."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Picture]:
 
 @pytest.fixture(scope="module")
 def batch(pictures: list[Picture]) -> Arrays:
-    return Feed(pictures, seed=3, lens=WIDE).batch(0, 24)
+    return Feed(pictures, seed=4, lens=WIDE).batch(0, 24)
 
 
 def test_a_batch_follows_from_seed_and_number_alone(pictures: list[Picture]) -> None:
@@ -76,9 +75,11 @@ def test_types_are_named_and_the_flawless_are_flawless(batch: Arrays) -> None:
 
 
 def test_the_answer_counts_where_the_prompt_says_what_is_meant(batch: Arrays) -> None:
-    asked_by_mask = (batch["prompt"][:, 0] == batch["candidate"]).all(axis=(1, 2))
-    assert (batch["answered"] == 1)[batch["iou"] >= 0.15].all()
-    assert np.array_equal(batch["answered"] == 0, asked_by_mask & (batch["iou"] < 0.15)) or not asked_by_mask.all()
+    by_mask = (batch["prompt"][:, 0] == batch["candidate"]).all(axis=(1, 2))
+    nothing_like_it = batch["iou"] < 0.15
+    assert by_mask[nothing_like_it].any()
+    assert (batch["answered"][by_mask & nothing_like_it] == 0).all()
+    assert (batch["answered"][~nothing_like_it] == 1).all()
 
 
 def test_a_prompt_is_the_candidate_or_a_box_or_points(pictures: list[Picture]) -> None:

@@ -109,7 +109,19 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
         return told
     judged = _stretched(_Range(verdict.iou, verdict.iou_low, verdict.iou_high), among.get("merge", 0.0), kept)
     mixed = _mixed(judged, before["full_neg"], wrong)
-    return replace(told, iou=mixed.iou, iou_low=mixed.low, iou_high=mixed.high)
+    chances = {
+        name: _chance(getattr(verdict, name), level, merge=among.get("merge", 0.0), kept=kept)
+        for name, level in (("prob_iou_80", 0.8), ("prob_iou_50", 0.5))
+    }
+    left = 1.0 - _added(before["full_neg"], wrong)
+    return replace(
+        told,
+        iou=mixed.iou,
+        iou_low=mixed.low,
+        iou_high=mixed.high,
+        prob_iou_80=None if chances["prob_iou_80"] is None else left * chances["prob_iou_80"],
+        prob_iou_50=None if chances["prob_iou_50"] is None else left * chances["prob_iou_50"],
+    )
 
 
 def unchecked(verdict: Verdict, why: str = "") -> Verdict:
@@ -169,13 +181,25 @@ def _stretched(judged: _Range, merge: float, kept: float | None) -> _Range:
 
 def _mixed(judged: _Range, before: float, wrong: float) -> _Range:
     """The judge's range with a mass at IoU 0 added; see the module's text."""
-    added = 1.0 if before >= 1.0 else max(0.0, (wrong - before) / (1.0 - before))
+    added = _added(before, wrong)
     iou = judged.iou * (1.0 - added)
     if added >= 1.0:
         return _Range(0.0, 0.0, 0.0)
     low = _quantile(judged, (TAIL - added) / (1.0 - added))
     high = _quantile(judged, (1.0 - TAIL - added) / (1.0 - added))
     return _Range(iou, min(low, iou), max(high, iou))
+
+
+def _added(before: float, wrong: float) -> float:
+    """The mass at IoU 0 that a check adds to what the judge said."""
+    return 1.0 if before >= 1.0 else max(0.0, (wrong - before) / (1.0 - before))
+
+
+def _chance(judged: float | None, level: float, *, merge: float, kept: float | None) -> float | None:
+    """The probability that the IoU is at least ``level``, where a merge keeps a share of the mask that is known."""
+    if judged is None or kept is None:
+        return judged
+    return (1.0 - merge) * judged + merge * float(kept >= level)
 
 
 def _quantile(judged: _Range, share: float) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
+from zipfile import BadZipFile
 
 import cv2
 import numpy as np
@@ -122,9 +124,9 @@ def load_outputs(path: Path) -> Outputs:
         InputError: It is missing or broken.
     """
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             return Outputs(**{one.name: found[one.name] for one in fields(Outputs)})
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error) as error:
         raise InputError(f"the outputs cannot be read: {error}", expected="a .npz of this recipe", path=path) from error
 
 

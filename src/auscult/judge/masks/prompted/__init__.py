@@ -99,6 +99,13 @@ class PromptedJudge:
         found = dict(zip(seen, made, strict=True))
         return [found.get(at) or nothing_segmented(case.id, self.name) for at, case in enumerate(cases)]
 
+    @property
+    def prob_shift(self) -> float:
+        """How far off its probabilities may be on one source of masks, in logits, as the calibration families were."""
+        from auscult.judge.masks.prompted.calibration import load_calibration
+
+        return (self._calibration or load_calibration()).shift
+
     def fitted(self, folder: Path) -> PromptedJudge:
         """This judge as ``auscult train prompted-mask`` fitted it.
 

@@ -1,0 +1,212 @@
+"""Fitted on masks of some families, what the judge says holds for other masks; each family counts alike."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+
+import torch
+
+from auscult.errors import UsageError
+from auscult.judge.masks.prompted.calibration import (
+    BINS,
+    CENTRES,
+    Bent,
+    Calibration,
+    bend,
+    load_calibration,
+    mean_iou,
+    save_calibration,
+    shares_of,
+)
+from auscult.rng import generator
+from auscult.train.prompted.calibrate import (
+    LEAST_MASKS,
+    accept_threshold,
+    estimates,
+    families_of,
+    fit,
+    fit_types,
+    left_out_coverage,
+    soft,
+    summary,
+    weights_of,
+)
+from auscult.train.prompted.outputs import FLAWLESS, MADE, Outputs
+
+pytestmark = pytest.mark.extra_train
+torch.set_num_threads(1)
+TYPES = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
+SHARP, SLOPE = 0.5, 4.0
+"""How the made networks are wrong: too sure of themselves, and too low."""
+WEIGHTS = ("a" * 64, "b" * 64)
+
+
+def outputs(seed: int, **counts: int) -> Outputs:
+    """What two made networks say of masks of some families; the truth is drawn from what they should have said."""
+    rng = generator(seed, "outputs")
+    family = np.repeat(list(counts), list(counts.values()))
+    n = len(family)
+    middle, width = rng.uniform(0.3, 0.98, n), rng.uniform(0.06, 0.18, n)
+    middle[family == FLAWLESS], width[family == FLAWLESS] = 1.0, 0.03
+    bell = np.exp(-0.5 * ((CENTRES - middle[:, None]) / width[:, None]) ** 2) + 3e-3
+    shares = bell / bell.sum(axis=1, keepdims=True)
+    drawn = (shares.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=BINS - 1)
+    iou = np.where(family == FLAWLESS, 1.0, (drawn + rng.random(n)) / BINS)
+    said = (np.log(shares) - SLOPE * CENTRES) / SHARP
+    typed = np.where(family == FLAWLESS, 0, rng.integers(6, size=n))
+    types = 2.0 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)) + (0, 0, 0, 3.0, 0, 0)  # all look eroded
+    return Outputs(
+        iou=iou,
+        family=family.astype(np.str_),
+        cluster=np.array([f"photo-{at // 4}" for at in range(n)]),
+        source=np.where(np.arange(n) % 8 < 2, "davis", "more"),
+        name=np.array([f"{at}" for at in range(n)]),
+        defect=np.where(np.isin(family, [FLAWLESS, MADE]), np.array(TYPES)[typed], ""),
+        difficulty=np.full(n, ""),
+        order=np.zeros(n, np.int64),
+        area=np.full(n, 1000.0),
+        share=np.full(n, 0.1),
+        ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
+        types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
+        features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
+        size=rng.normal(0, 0.5, n),
+    )
+
+
+COUNTS = {"a": 300, "b": 150, "c": 200, FLAWLESS: 60, MADE: 200, "rare": LEAST_MASKS - 1}
+COUNTED = ["a", "b", "c", FLAWLESS, MADE]
+SEEN = outputs(1, **COUNTS)
+FRESH = outputs(2, a=600, b=600, c=600, flawless=200)
+REAL = FRESH.where(FRESH.family != FLAWLESS)
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    return fit(SEEN, WEIGHTS)
+
+
+def test_nine_of_ten_fresh_masks_lie_in_their_interval(found: Calibration) -> None:
+    said = estimates(REAL, found)
+    covered = (said.low <= REAL.iou) & (REAL.iou <= said.high)
+    assert 0.86 <= covered.mean() <= 0.95
+    for name in ("a", "b", "c"):
+        assert 0.84 <= covered[REAL.family == name].mean() <= 0.97
+    assert (said.high - said.low).mean() < 0.5
+
+
+@pytest.mark.parametrize(("column", "level"), [("good", 0.8), ("fair", 0.5)])
+def test_probabilities_come_true_as_often_as_said(found: Calibration, column: str, level: float) -> None:
+    said, true = getattr(estimates(REAL, found), column), REAL.iou >= level
+    edges = np.quantile(said, [0, 0.25, 0.5, 0.75, 1])
+    for low, high in pairwise(edges):
+        some = (said >= low) & (said <= high)
+        assert said[some].mean() == pytest.approx(true[some].mean(), abs=0.08)
+
+
+def test_bending_undoes_what_the_networks_do_wrong(found: Calibration) -> None:
+    raw = shares_of(REAL.ious).mean(axis=1)
+    right = shares_of(SHARP * REAL.ious.mean(axis=1) + SLOPE * CENTRES)
+    before, after = (np.abs(mean_iou(one) - mean_iou(right)).mean() for one in (raw, bend(raw, REAL.size, found.bent)))
+    assert after < 0.02 < before
+
+
+def test_the_estimate_beats_the_raw_one(found: Calibration) -> None:
+    raw = mean_iou(shares_of(REAL.ious).mean(axis=1))
+    off = estimates(REAL, found).iou - REAL.iou
+    assert np.sqrt((off**2).mean()) < 0.95 * np.sqrt(((raw - REAL.iou) ** 2).mean())
+    assert abs(off.mean()) < 0.02
+
+
+def test_types_are_named_where_the_networks_lean_to_one(found: Calibration) -> None:
+    typed = outputs(3, made=400)
+    right = np.array([TYPES.index(str(one)) for one in typed.defect])
+    raw, fitted = typed.types.mean(axis=1).argmax(axis=1), estimates(typed, found).types.argmax(axis=1)
+    assert np.mean(raw == right) < 0.4
+    assert np.mean(fitted == right) > 0.8
+    assert (found.temperature, found.offsets) == fit_types(SEEN)
+
+
+def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) -> None:
+    alike = estimates(FRESH, found).novelty
+    assert np.median(alike) < 0.5
+    assert np.mean(alike >= 0.5) < 0.25
+    strange = replace(FRESH, features=FRESH.features + 20)
+    assert (estimates(strange, found).novelty == 1).all()
+    apart = FRESH.ious.copy()
+    apart[:, 1] = 60 * CENTRES
+    assert estimates(replace(FRESH, ious=apart), found).novelty.mean() > 0.9
+
+
+def test_what_was_fitted_is_named_and_survives_its_file(found: Calibration, tmp_path: Path) -> None:
+    assert found.weights == WEIGHTS
+    assert {name: masks for name, (masks, _) in found.counts.items()} == {name: COUNTS[name] for name in COUNTED}
+    assert all(clusters == pytest.approx(masks / 4, abs=1) for masks, clusters in found.counts.values())
+    back = load_calibration(save_calibration(found, tmp_path / "calibration.json"))
+    first, again = estimates(FRESH, found), estimates(FRESH, back)
+    assert all(np.abs(getattr(first, one.name) - getattr(again, one.name)).max() < 1e-3 for one in fields(first))
+
+
+def test_left_out_families_are_covered_and_the_log_is_complete(found: Calibration) -> None:
+    covered = left_out_coverage(found, SEEN)
+    assert list(covered) == COUNTED
+    assert 0.88 <= np.mean(list(covered.values())) <= 1
+    told = summary(found, SEEN)
+    assert 0.86 <= told["coverage"] <= 0.97
+    assert 0 < told["width"] < 0.6
+    assert 0 < told["rmse"] < 0.2
+
+
+@pytest.mark.parametrize("precise", [0.7, 0.85, 0.95])
+def test_what_is_accepted_is_good_as_often_as_wanted(found: Calibration, precise: float) -> None:
+    level = accept_threshold(estimates(SEEN, found).good, SEEN, precise=precise)
+    for sample, slack in ((SEEN, 0.0), (FRESH, 0.08)):
+        accepted = estimates(sample, found).good >= level
+        inside = [accepted & (sample.family == name) for name in ("a", "b", "c", FLAWLESS)]
+        shares = [some.sum() / np.count_nonzero(sample.family == sample.family[some][0]) for some in inside]
+        good = [np.mean(sample.iou[some] >= 0.8) for some in inside]
+        assert np.average(good, weights=shares) >= precise - slack
+        assert accepted.mean() > 0.1
+
+
+def test_where_nothing_is_good_nothing_is_accepted() -> None:
+    bad = replace(SEEN, iou=np.full(len(SEEN), 0.4))
+    assert accept_threshold(generator(5, "good").random(len(SEEN)), bad) == 0.96
+
+
+def test_families_count_alike_and_rare_ones_not_at_all() -> None:
+    assert families_of(SEEN) == COUNTED
+    weights = weights_of(SEEN)
+    for name in families_of(SEEN):
+        assert weights[SEEN.family == name].sum() == pytest.approx(0.2)
+    assert weights[SEEN.family == "rare"].sum() == 0
+
+
+@pytest.mark.parametrize("counts", [{"a": 200}, {"a": 200, "b": LEAST_MASKS - 1}, {"a": 10, "b": 10}])
+def test_fewer_than_two_families_are_refused(counts: dict[str, int]) -> None:
+    with pytest.raises(
+        UsageError, match=f"there are {sum(n >= LEAST_MASKS for n in counts.values())} families"
+    ) as caught:
+        fit(outputs(4, **counts), WEIGHTS)
+    assert caught.value.expected == "at least two"
+
+
+def test_soft_labels_are_those_of_training() -> None:
+    from auscult.train.prompted.loop import soft_labels
+
+    ious = np.array([0.0, 0.33, 0.8, 1.0])
+    assert np.allclose(soft(ious), soft_labels(torch.from_numpy(ious)).numpy(), atol=1e-6)
+
+
+def test_an_unbent_histogram_is_learned_from_networks_that_are_right() -> None:
+    right = replace(SEEN, ious=(SHARP * SEEN.ious + np.float32(SLOPE) * CENTRES).astype(np.float32))
+    bent = fit(right, WEIGHTS).bent
+    assert bent.sharp == pytest.approx(Bent().sharp, abs=0.2)
+    raw = shares_of(right.ious).mean(axis=1)
+    assert np.abs(mean_iou(bend(raw, right.size, bent)) - mean_iou(raw)).mean() < 0.02

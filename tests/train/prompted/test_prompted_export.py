@@ -1,0 +1,119 @@
+"""The file that ships says what the network says, keeps its lens, and in 8 bits is smaller and nearly the same."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+pytest.importorskip("onnx", reason="the extra `train` is not installed")
+
+import torch
+from numpy.typing import NDArray
+
+from auscult.errors import OutputError, UsageError
+from auscult.judge.masks.prompted.calibration import mean_iou, shares_of
+from auscult.judge.masks.prompted.network import load_member
+from auscult.judge.masks.prompted.view import Lens
+from auscult.nets.prompted import Design, PromptedNet
+from auscult.train.prompted.export import CLOSE, describe, export, fold_pads, in_eight_bits, random_inputs
+
+pytestmark = pytest.mark.extra_train
+torch.set_num_threads(1)
+SEEN = ("crop", "candidate", "strip", "shape")
+Inputs = dict[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Shipped:
+    net: PromptedNet
+    path: Path
+    apart: float
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
+    torch.manual_seed(2)
+    net = PromptedNet(Design(side=64, margin=2.5)).eval()
+    for value in net.parameters():
+        if value.ndim > 1:
+            torch.nn.init.kaiming_normal_(value)  # PyTorch's own first weights fade over fifty layers
+    net.decoder.answer.weight.data.mul_(0.02)  # logits of a few units, as a trained net gives them
+    path = tmp_path_factory.mktemp("shipped") / "deep" / "member.onnx"
+    return Shipped(net, path, export(net, path))
+
+
+def inputs(net: PromptedNet, count: int, seed: int) -> Inputs:
+    made = random_inputs(net, count=count, seed=seed)
+    return {name: made[name] for name in SEEN}
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_the_file_says_what_the_network_says(shipped: Shipped, count: int) -> None:
+    given = random_inputs(shipped.net, count=count, seed=7)
+    seen = {name: torch.from_numpy(value) for name, value in given.items()}
+    member = load_member(shipped.path)
+    for other in (None, given["given"]):
+        more = {} if other is None else {"given": (seen["given"], torch.ones(count, 1, 1, 1))}
+        with torch.no_grad():
+            own = shipped.net(seen["crop"], seen["candidate"], strip=seen["strip"], shape=seen["shape"], **more)
+        read = member({name: given[name] for name in SEEN}, other)
+        assert {name: value.shape for name, value in read.items()} == {k: tuple(v.shape) for k, v in own.items()}
+        assert max(float(np.abs(own[name].numpy() - read[name]).max()) for name in read) <= CLOSE
+        assert min(float(np.ptp(value)) for value in read.values()) > 100 * CLOSE, "the outputs say nothing"
+    assert shipped.apart <= CLOSE
+
+
+def test_the_file_says_how_it_looks(shipped: Shipped, tmp_path: Path) -> None:
+    assert load_member(shipped.path).lens == Lens(side=64, margin=2.5)
+    other = tmp_path / "other.onnx"
+    shutil.copyfile(shipped.path, other)
+    describe(other, Lens(side=64, margin=4.0))
+    assert load_member(other).lens == Lens(side=64, margin=4.0)
+    assert load_member(other).digest != load_member(shipped.path).digest
+
+
+def test_a_file_that_differs_is_refused(shipped: Shipped, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "member.onnx"
+    monkeypatch.setattr(torch.onnx, "export", lambda *_, **__: shutil.copyfile(shipped.path, path))
+    torch.manual_seed(3)
+    with pytest.raises(UsageError, match="exported network differs by") as caught:
+        export(PromptedNet(shipped.net.design), path)
+    assert caught.value.path == str(path)
+
+
+def test_a_file_that_cannot_be_written_is_told(shipped: Shipped, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match="cannot be written"):
+        export(shipped.net, tmp_path / "file" / "member.onnx")
+
+
+@pytest.mark.slow
+def test_folded_pads_change_nothing(shipped: Shipped, tmp_path: Path) -> None:
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    path = tmp_path / "folded.onnx"
+    quant_pre_process(str(shipped.path), str(path), skip_symbolic_shape=True)
+    assert fold_pads(path) == 4  # the stem, and the first block of three stages
+    describe(path, Lens(side=64, margin=2.5))
+    given = inputs(shipped.net, 2, 8)
+    whole, folded = (load_member(one)(given) for one in (shipped.path, path))
+    assert max(float(np.abs(whole[name] - folded[name]).max()) for name in whole) <= CLOSE
+    assert fold_pads(path) == 0
+
+
+@pytest.mark.slow
+def test_in_eight_bits_it_is_smaller_and_nearly_the_same(shipped: Shipped, tmp_path: Path) -> None:
+    seen = [inputs(shipped.net, 6, seed) for seed in range(2)]
+    small = load_member(in_eight_bits(shipped.path, tmp_path / "small.onnx", seen))
+    whole = load_member(shipped.path)
+    assert small.lens == whole.lens
+    assert small.path.stat().st_size < 0.4 * whole.path.stat().st_size
+    for given in seen:
+        told, kept = (mean_iou(shares_of(member(given)["ious"])) for member in (whole, small))
+        assert np.abs(told - kept).max() < 0.02
+        assert np.ptp(told) > 0.01

@@ -1,0 +1,192 @@
+"""What is judged for calibration, what is kept of it, and that the file of it is read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import small_material as small
+
+pytest.importorskip("torch", reason="the extra `train` is not installed")
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from auscult.arrays.overlap import iou
+from auscult.errors import InputError
+from auscult.jobs.progress import Silent
+from auscult.judge.masks.prompted.view import Lens, look, shape_of
+from auscult.media.rle import encode
+from auscult.nets.prompted import TYPES, Design
+from auscult.train.prompted.material import Material
+from auscult.train.prompted.outputs import (
+    FLAWLESS,
+    MADE,
+    OWN,
+    Judgeable,
+    Outputs,
+    columns_of,
+    judged,
+    listed,
+    load_outputs,
+    made_of,
+    own_answers,
+    placed,
+    real_and_flawless,
+)
+
+pytestmark = pytest.mark.extra_train
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+    return small.material(tmp_path_factory.mktemp("data"))
+
+
+class Counts:
+    """A network whose numbers are how much of the crop the candidate fills, so that rows can be told apart."""
+
+    def __init__(self, lens: Lens) -> None:
+        self.lens = lens
+
+    def __call__(self, inputs: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+        assert inputs["crop"].shape[1:] == (3, self.lens.side, self.lens.side)
+        share = inputs["candidate"].mean(axis=(1, 2, 3))[:, None]
+        return {"ious": share.repeat(25, 1), "types": share.repeat(6, 1), "features": share.repeat(64, 1)}
+
+
+MEMBERS = (Counts(Lens(side=64, margin=1.5)), Counts(Lens(side=96, margin=3.0)))
+
+
+@pytest.fixture(scope="module")
+def things(material: Material) -> list[Judgeable]:
+    return list(real_and_flawless(material.pictures))
+
+
+@pytest.fixture(scope="module")
+def outputs(things: list[Judgeable]) -> Outputs:
+    return judged(things, MEMBERS, progress=Silent())  # type: ignore[arg-type]
+
+
+def test_every_object_gives_its_truth_and_the_models_masks(material: Material, things: list[Judgeable]) -> None:
+    assert len(things) == 4 * 2 * 3
+    for at, (family, upto) in enumerate(((FLAWLESS, None), ("deeplab", 90), ("grabcut", 85))):
+        one = things[at]
+        wanted = small.objects(0)[0]
+        wanted[upto:] = wanted[upto:] & (upto is None)
+        assert (one.family, one.cluster, one.source, one.name) == (family, "coco_1", "more", "coco_1.jpg#0")
+        assert np.array_equal(one.mask, wanted)
+        assert np.array_equal(one.truth, small.objects(0)[0])
+        assert one.defect == ("perfect" if family == FLAWLESS else "")
+    fewer = list(real_and_flawless(material.pictures, every=2))
+    assert [one.name for one in fewer if one.family == FLAWLESS] == [
+        f"{name}#{target}" for name in ("coco_1.jpg", "pet_2.jpg", "davis_jump_00000.jpg") for target in (0, 1)
+    ]
+
+
+def test_columns_hold_what_is_known_and_what_each_network_said(things: list[Judgeable], outputs: Outputs) -> None:
+    assert len(outputs) == len(things)
+    assert outputs.ious.shape == (len(things), 2, 25)
+    assert outputs.types.shape == (len(things), 2, 6)
+    assert outputs.features.shape == (len(things), 2, 64)
+    for at, one in enumerate(things):
+        assert outputs.iou[at] == pytest.approx(iou(one.mask, one.truth))
+        assert outputs.family[at] == one.family
+        assert outputs.area[at] == np.count_nonzero(one.mask)
+        assert outputs.share[at] == pytest.approx(one.mask.mean())
+        assert outputs.size[at] == pytest.approx(float(shape_of(one.mask)[0]))
+        for place, member in enumerate(MEMBERS):
+            seen = look(one.frame, one.mask, member.lens).candidate.mean() / 255
+            assert outputs.ious[at, place, 0] == pytest.approx(seen, abs=1e-5)
+    known = columns_of(things)
+    assert all(np.array_equal(getattr(known, one.name), getattr(outputs, one.name)) for one in fields(known))
+
+
+def test_rows_can_be_chosen(outputs: Outputs) -> None:
+    kept = outputs.where(outputs.family == FLAWLESS)
+    assert len(kept) == 8
+    assert (kept.iou == 1).all()
+    assert kept.ious.shape == (8, 2, 25)
+
+
+def test_made_masks_follow_from_the_seed_and_have_types(material: Material) -> None:
+    first, again, other = (list(made_of(material.pictures[:2], seed=seed, each=3)) for seed in (1, 1, 2))
+    assert 6 <= len(first) <= 12
+    assert {one.family for one in first} == {MADE}
+    assert {one.defect for one in first} <= {"", *TYPES}
+    assert len({one.defect for one in first}) > 2
+    masks = [[one.mask for one in some] for some in (first, again, other)]
+    assert all(map(np.array_equal, masks[0], masks[1]))
+    assert not all(map(np.array_equal, masks[0], masks[2]))
+
+
+class Echo(nn.Module):
+    """A network that answers with its prompt, and insists that it is not shown the candidate."""
+
+    design = Design(side=64, margin=1.5)
+
+    def forward(self, _: Tensor, candidate: Tensor, *, prompt: Tensor, **__: Tensor) -> dict[str, Tensor]:
+        assert not candidate.any()
+        assert not prompt[:, 0].any()
+        return {"answer": prompt[:, 1:3].amax(dim=1, keepdim=True) * 8 - 4}
+
+
+def test_own_answers_are_masks_of_what_the_network_draws(material: Material) -> None:
+    found = list(own_answers(Echo(), material.pictures, seed=0))  # type: ignore[arg-type]
+    assert {one.family for one in found} == {OWN}
+    assert all(one.mask.shape == small.SHAPE and (one.mask & one.truth).any() for one in found)
+    boxes = [one for one in found if iou(one.mask, one.truth) > 0.6]
+    assert 0 < len(boxes) < len(found), "prompts are both boxes and points"
+
+
+def test_an_answer_is_placed_where_its_crop_lies() -> None:
+    logits = np.full((16, 16), -3.0, np.float32)
+    logits[4:12, 8:] = 3.0
+    inside = placed(logits, (10, 20, 42, 52), (100, 120))
+    wanted = np.zeros((100, 120), np.bool_)
+    wanted[28:44, 26:42] = True
+    assert np.array_equal(inside, wanted)
+    beyond = placed(logits, (-16, 84, 16, 116), (100, 120))
+    assert np.array_equal(np.argwhere(beyond)[[0, -1]], [[92, 0], [99, 15]])
+
+
+def test_a_listing_is_joined_with_its_pictures(material: Material, tmp_path: Path) -> None:
+    data = material.pictures[0].path.parents[3]
+    mask = small.objects(0)[1]
+    row = {"picture": "images/more/photos/coco_1.jpg", "target": 1, "rle": encode(mask), "family": "felz"}
+    (found,) = listed([row, {**row, "picture": "images/more/photos/none.jpg"}], material.pictures, data)
+    assert (found.family, found.name) == ("felz", "coco_1.jpg#1")
+    assert np.array_equal(found.mask, mask)
+    assert np.array_equal(found.truth, mask)
+
+
+def test_outputs_are_read_as_they_were_written(outputs: Outputs, tmp_path: Path) -> None:
+    outputs.save(tmp_path / "outputs.npz")
+    found = load_outputs(tmp_path / "outputs.npz")
+    for one in fields(outputs):
+        assert np.array_equal(getattr(found, one.name), getattr(outputs, one.name)), one.name
+        assert getattr(found, one.name).dtype == getattr(outputs, one.name).dtype
+
+
+@pytest.mark.parametrize("how", ["missing", "empty", "text", "cut off", "damaged", "a column short", "a pickle"])
+def test_broken_outputs_are_refused_by_name(outputs: Outputs, tmp_path: Path, how: str) -> None:
+    path = tmp_path / "outputs.npz"
+    if how in {"cut off", "damaged"}:
+        outputs.save(path)
+        whole = bytearray(path.read_bytes())
+        if how == "damaged":
+            whole[60:160] = bytes(100)
+        path.write_bytes(whole[: len(whole) // (2 if how == "cut off" else 1)])
+    elif how in {"a column short", "a pickle"}:
+        columns = {one.name: getattr(outputs, one.name) for one in fields(outputs)[:-1]}
+        np.savez(path, **columns, **({"size": np.array([None])} if how == "a pickle" else {}))
+    elif how != "missing":
+        path.write_bytes(b"" if how == "empty" else b"no outputs")
+    with pytest.raises(InputError, match="outputs cannot be read") as caught:
+        load_outputs(path)
+    assert caught.value.path == str(path)
