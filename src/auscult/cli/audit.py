@@ -26,10 +26,14 @@ def audit(
     ],
     *,
     out: options.Out,
-    judge: Annotated[str, typer.Option("--judge", help="A judge of `auscult list judge`.")] = DEFAULT_JUDGE,
+    judge: Annotated[
+        str,
+        typer.Option("--judge", help="A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`."),
+    ] = DEFAULT_JUDGE,
     policy: options.Policy = "default",
     identity: options.Identity = None,
     identity_weights: options.IdentityWeights = None,
+    evidence: options.EvidenceFrom = None,
     alone: Annotated[
         bool,
         typer.Option(
@@ -63,6 +67,7 @@ def audit(
         policy=policy,
         identity=identity,
         identity_weights=identity_weights,
+        evidence=evidence,
         alone=alone,
         listing=options.listing(ctx),
         workers=workers,

@@ -59,6 +59,10 @@ IdentityWeights = Annotated[
         "--identity-weights", help="Folder of CLIP weights, for --identity clip.", show_default="$AUSCULT_CLIP"
     ),
 ]
+EvidenceFrom = Annotated[
+    str | None,
+    typer.Option("--evidence", help="hf:FOLDER: SAM 2 draws what the judge compares with, from weights of yours."),
+]
 Frames = Annotated[Path | None, typer.Option("--frames", help="Folder of the frames, when not INPUT/frames.")]
 Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the masks, when not INPUT/masks.")]
 Images = Annotated[Path | None, typer.Option("--images", help="Folder of the pictures of a COCO json.")]

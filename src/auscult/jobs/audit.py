@@ -42,6 +42,7 @@ class AuditOptions(InputOptions):
             another's other objects: shown together they would give the defect away.
         identity: Name of a registered identity check; None for none, and every verdict then says so.
         identity_weights: Folder of weights for a check whose weights the user brings.
+        evidence: Another segmenter whose answers the judge compares with, ``hf:FOLDER``; None for the judge's own.
     """
 
     judge: str = DEFAULT_JUDGE
@@ -49,6 +50,7 @@ class AuditOptions(InputOptions):
     alone: bool = False
     identity: str | None = None
     identity_weights: Path | None = None
+    evidence: str | None = None
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -91,6 +93,7 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
                 alone=options.alone,
                 identity=options.identity,
                 weights=options.identity_weights,
+                evidence=options.evidence,
             ),
             options.crew_size,
             options.timeout_s,
@@ -109,6 +112,8 @@ def _manifest(
     arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
     if fitted is not None:
         arguments["judge_fitted"] = digest_file(fitted / "calibration.json")
+    if options.evidence is not None:
+        arguments["evidence"] = options.evidence
     if options.alone:
         arguments["alone"] = True
     arguments |= identity_arguments(options.identity, options.identity_weights)

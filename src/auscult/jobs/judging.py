@@ -167,10 +167,26 @@ def make_auditor(
     alone: bool = False,
     identity: str | None = None,
     weights: Path | None = None,
+    evidence: str | None = None,
 ) -> Auditor:
     """Load the judge and make the worker's function; module-level, so that a child process can be told to call it."""
     checker = None if identity is None else Checker(load_identity(identity, weights))
-    return Auditor(load_judge(judge), policy, root, alone=alone, checker=checker)
+    loaded = load_judge(judge)
+    if evidence is not None:
+        loaded = with_evidence(loaded, evidence)
+    return Auditor(loaded, policy, root, alone=alone, checker=checker)
+
+
+def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
+    """A judge with another segmenter's answers in place of its own.
+
+    Raises:
+        UsageError: The judge takes none, or the segmenter cannot be loaded.
+    """
+    if not hasattr(judge, "with_evidence"):
+        raise UsageError(f"the judge {judge.name} takes no evidence", expected="masks.prompted.v1, or no --evidence")
+    found: MaskJudge = judge.with_evidence(evidence)
+    return found
 
 
 def load_judge(name: str) -> MaskJudge:

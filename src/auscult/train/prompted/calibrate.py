@@ -52,13 +52,14 @@ def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] 
     bent = fit_bent(shares.mean(axis=1), outputs, counted)
     known = _known(outputs, counted)
     apart = _scale(np.ptp(shares @ CENTRES, axis=1), counted)
-    temperature, offsets = fit_types(outputs)
+    temperature, outline, offsets = fit_types(outputs)
     prior = soft(outputs.iou)
     found = Calibration(
         weights=tuple(weights),
         bent=bent,
         tails=(0.05, 0.05),
         temperature=temperature,
+        outline=outline,
         offsets=offsets,
         prior=(prior * counted[:, None]).sum(axis=0),
         apart=apart,
@@ -98,6 +99,7 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
     return estimates_of(
         outputs.ious,
         outputs.types,
+        outputs.outline,
         features=outputs.features,
         size=outputs.size,
         calibration=calibration,
@@ -122,8 +124,8 @@ def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
     return Bent(sharp=float(np.exp(sharp)), slope=slope, bend=bend, by_size=by_size)
 
 
-def fit_types(outputs: Outputs) -> tuple[float, tuple[float, ...]]:
-    """Temperature and offsets of the types, each type counting alike and the flawless three times."""
+def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
+    """Temperature, weight of the outline network and offsets; types count alike, the flawless three times."""
     typed = np.isin(outputs.defect, _TYPES)
     labels = np.array([_TYPES.index(str(name)) for name in outputs.defect[typed]], dtype=np.int64)
     counts = np.bincount(labels, minlength=len(_TYPES))
@@ -131,21 +133,22 @@ def fit_types(outputs: Outputs) -> tuple[float, tuple[float, ...]]:
     share[0] *= 3.0
     scores = torch.from_numpy(numbers.log_shares(list(outputs.types[typed].transpose(1, 0, 2))))
     weight, wanted = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
-    log_temperature = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    seen = torch.from_numpy(outputs.outline[typed])
+    counts_for = torch.tensor([0.0, -1.0], dtype=torch.float64, requires_grad=True)  # logs, own and outline
     offsets = torch.zeros(len(_TYPES), dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
-        entropy = functional.cross_entropy(torch.exp(log_temperature) * scores + offsets, wanted, reduction="none")
+        joint = torch.exp(counts_for[0]) * scores + torch.exp(counts_for[1]) * seen + offsets
+        entropy = functional.cross_entropy(joint, wanted, reduction="none")
         return (weight * entropy).sum() + 1e-3 * (offsets**2).sum()
 
-    minimise(loss, [log_temperature, offsets])
-    return float(torch.exp(log_temperature.detach())), tuple(float(value) for value in offsets.detach())
+    minimise(loss, [counts_for, offsets])
+    own, outline = torch.exp(counts_for).detach().tolist()
+    return own, outline, tuple(offsets.detach().tolist())
 
 
 def fit_tails(calibration: Calibration, outputs: Outputs, counted: Doubles) -> tuple[float, float]:
-    """Levels of the interval's ends at which a family of models that was left out is covered in 90 % on the mean, and the
-    worst of them in 75 %.
-    """
+    """Levels of the interval's ends: families left out are covered in 90 % on the mean, the worst in 75 %."""
     below, above = levels_of(calibration, outputs)
     names = [name for name in families_of(outputs) if name not in {FLAWLESS, MADE}]
     for alpha in _ALPHAS:

@@ -18,6 +18,7 @@ from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.progress import Progress
 from auscult.judge.masks.prompted.network import Member, run
+from auscult.judge.masks.prompted.outline import outline_types
 from auscult.judge.masks.prompted.view import Lens, View, inputs, look, looks
 from auscult.media.rle import decode
 from auscult.nets.prompted import PromptedNet
@@ -104,11 +105,13 @@ class Outputs(Columns):
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits, (n, members, 6).
         features: (n, members, 64).
+        outline: The outline network's log shares of the types, (n, 6).
         size: Log share of the frame as ``view.shape_of`` has it, (n,).
     """
 
     ious: Floats
     types: Floats
+    outline: NDArray[np.float64]
     features: Floats
     size: NDArray[np.float64]
 
@@ -176,9 +179,11 @@ def _rows(batch: Sequence[Judgeable], members: Sequence[Member]) -> Iterator[dic
     lenses = tuple(member.lens for member in members)
     views = [looks(one.frame, one.mask, lenses) for one in batch]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
+    outline = outline_types([one.frame for one in batch], [one.mask for one in batch])
     for at, one in enumerate(batch):
         yield {
             **_known(one),
+            "outline": outline[at],
             "ious": np.stack([member["ious"][at] for member in found]),
             "types": np.stack([member["types"][at] for member in found]),
             "features": np.stack([member["features"][at] for member in found]),

@@ -120,6 +120,19 @@ class PromptedJudge:
         calibration = load_calibration(folder / "calibration.json")
         return PromptedJudge(members=_members(calibration, folder), calibration=calibration)
 
+    def with_evidence(self, name: str) -> PromptedJudge:
+        """This judge with another segmenter's answers in place of its networks' own.
+
+        Args:
+            name: ``hf:FOLDER``, a folder of SAM 2 weights.
+
+        Raises:
+            UsageError: The segmenter cannot be loaded.
+        """
+        from auscult.judge.masks.prompted.evidence import load_evidence
+
+        return PromptedJudge(members=self._members, calibration=self._calibration, evidence=load_evidence(name))
+
     def _parts(self) -> tuple[Sequence[Member], Calibration]:
         if self._members is not None and self._calibration is not None:
             return self._members, self._calibration

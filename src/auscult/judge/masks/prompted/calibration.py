@@ -74,7 +74,8 @@ class Calibration:
         weights: SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing.
         bent: How the mean histogram is bent.
         tails: Levels of q at which the interval's lower and upper end lie, each 0...5.
-        temperature: Multiplies the logits of the types, above 0.
+        temperature: Multiplies the log shares of the networks' types, above 0.
+        outline: Multiplies those of the outline network, 0 and more; 0 leaves it aside.
         offsets: Added to the logits of the types, (6,).
         prior: The calibration masks' histogram, (25,), summing to 1.
         apart: Differences between the networks' means that are novelty 0, .5 and 1, ascending.
@@ -89,6 +90,7 @@ class Calibration:
     bent: Bent
     tails: tuple[float, float]
     temperature: float
+    outline: float
     offsets: tuple[float, ...]
     prior: Floats
     apart: tuple[float, float, float]
@@ -172,10 +174,16 @@ def interval_of(shares: Floats, tails: tuple[float, float]) -> tuple[Floats, Flo
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def types_of(logits: ArrayLike, calibration: Calibration) -> Floats:
-    """Probabilities of the six types, (n, 6), from the mean of the networks' log shares."""
-    scores = np.asarray(logits, dtype=np.float64)
-    return shares_of(calibration.temperature * scores + np.asarray(calibration.offsets))
+def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Floats:
+    """Probabilities of the six types, (n, 6).
+
+    Args:
+        own: Mean of the networks' log shares, (n, 6).
+        outline: The outline network's log shares, (n, 6).
+        calibration: How much each counts.
+    """
+    scores = calibration.temperature * np.asarray(own) + calibration.outline * np.asarray(outline)
+    return shares_of(scores + np.asarray(calibration.offsets))
 
 
 def log_shares(members: Sequence[ArrayLike]) -> Floats:
@@ -194,7 +202,7 @@ def load_calibration(path: Path = FILE) -> Calibration:
         if path.stat().st_size > MOST_BYTES:
             raise UsageError(f"more than {MOST_BYTES} bytes", expected=_EXPECTED, path=path)
         return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UsageError(f"the calibration cannot be read: {error}", expected=_EXPECTED, path=path) from error
 
 
@@ -211,6 +219,7 @@ def save_calibration(calibration: Calibration, path: Path) -> Path:
         "bent": {name: _short(number) for name, number in asdict(calibration.bent).items()},
         "tails": _shorts(calibration.tails),
         "temperature": _short(calibration.temperature),
+        "outline": _short(calibration.outline),
         "offsets": _shorts(calibration.offsets),
         "prior": _shorts(calibration.prior),
         "apart": _shorts(calibration.apart),
@@ -257,6 +266,7 @@ def from_json(value: Any) -> Calibration:
         bent=bent,
         tails=(low, high),
         temperature=_number(value["temperature"], (1e-3, 1e3)),
+        outline=_number(value["outline"], (0.0, 1e3)),
         offsets=tuple(_numbers(value["offsets"], len(TYPES), (-1e3, 1e3))),
         prior=prior / prior.sum(),
         apart=_ascending(value["apart"]),

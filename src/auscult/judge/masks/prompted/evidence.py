@@ -9,12 +9,14 @@ calibrated with that segmenter; `auscult train prompted-mask` with masks of one'
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, Protocol
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.errors import UsageError
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted.view import View
 from auscult.types import Box, Case, Frame, Mask
@@ -68,6 +70,46 @@ class Evidence:
             np.stack([logits_of(mask, view.box, len(view.candidate)) for mask, view in zip(drawn, some, strict=True)])
             for some in views
         ]
+
+
+class Sam2Segmenter:
+    """SAM 2 with weights of the user: a candidate's box to the mask of what it holds.
+
+    Args:
+        folder: Its folder, as ``transformers`` reads it.
+
+    Raises:
+        UsageError: The extra ``hf`` is missing, or the folder cannot be used.
+    """
+
+    name = "hf.sam2"
+
+    def __init__(self, folder: Path) -> None:
+        from auscult.nets.hf_sam2 import load_sam2
+
+        self._net = load_sam2(folder)
+
+    def __call__(self, frame: Frame, box: Box, points: Sequence[tuple[int, int]]) -> Mask:
+        """Segment by the box; SAM 2 takes no further hint here."""
+        del points
+        x0, y0, x1, y1 = box
+        found = self._net.masks(frame[None], [(float(x0), float(y0), float(x1), float(y1))])
+        return np.asarray(found[0], dtype=np.bool_)
+
+
+def load_evidence(name: str) -> Evidence:
+    """The evidence that ``--evidence`` names.
+
+    Args:
+        name: ``hf:FOLDER``, a folder of SAM 2 weights.
+
+    Raises:
+        UsageError: It is named otherwise, the extra ``hf`` is missing, or the folder cannot be used.
+    """
+    kind, _, folder = name.partition(":")
+    if kind != "hf" or not folder:
+        raise UsageError(f"there is no evidence {name[:80]!r}", expected="hf:FOLDER, a folder of SAM 2 weights")
+    return Evidence(Sam2Segmenter(Path(folder)))
 
 
 def prompt_of(mask: Mask) -> tuple[Box, list[tuple[int, int]]]:

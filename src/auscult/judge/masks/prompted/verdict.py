@@ -20,6 +20,7 @@ from auscult.judge.masks.compact.words import say
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
 from auscult.judge.masks.prompted.network import Member, run
+from auscult.judge.masks.prompted.outline import outline_types
 from auscult.judge.masks.prompted.view import View, inputs, looks
 from auscult.types import DEFECTS, Case, Defect, Evidence, Mask, Verdict
 
@@ -59,13 +60,21 @@ class Estimates:
 
 
 def estimates_of(
-    ious: Floats, types: Floats, *, features: Floats, size: Doubles, calibration: Calibration, blind: NDArray[np.bool_]
+    ious: Floats,
+    types: Floats,
+    outline: Doubles,
+    *,
+    features: Floats,
+    size: Doubles,
+    calibration: Calibration,
+    blind: NDArray[np.bool_],
 ) -> Estimates:
     """The numbers of n verdicts.
 
     Args:
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits of each network's types, (n, members, 6).
+        outline: The outline network's log shares of the types, (n, 6).
         features: (n, members, 64).
         size: Log share of the frame, (n,).
         calibration: What these numbers mean.
@@ -82,7 +91,7 @@ def estimates_of(
         high=high,
         good=numbers.share_from(bent, numbers.GOOD),
         fair=numbers.share_from(bent, numbers.BAD),
-        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), calibration),
+        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), outline, calibration),
         novelty=novelty,
     )
 
@@ -144,6 +153,7 @@ def _batch(
     estimates = estimates_of(
         np.stack([one["ious"] for one in said], axis=1),
         np.stack([one["types"] for one in said], axis=1),
+        outline_types([case.frame for case in cases], masks) if calibration.outline else np.zeros((len(cases), 6)),
         features=np.stack([one["features"] for one in said], axis=1),
         size=np.array([one[0].shape[0] for one in views], dtype=np.float64),
         calibration=calibration,

@@ -119,7 +119,7 @@ def shape_of(mask: Mask) -> Floats:
     """Size, place and outline of a mask, float32 (10,), each about -2..2.
 
     Log share of the frame, log area in pixels, log aspect, share of its box, share of its hull, roundness, log number
-    of parts, share of the largest part, sides of the frame that its box touches, share of the mask on the frame's rim.
+    of parts, share of the largest part, sides of the frame that its box touches, share of its box's rim that it fills.
     """
     height, width = mask.shape
     bytes_ = mask.view(np.uint8)
