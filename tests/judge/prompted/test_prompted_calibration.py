@@ -166,7 +166,7 @@ def made() -> Calibration:
 def test_a_calibration_is_read_as_it_was_written(made: Calibration, tmp_path: Path, head: Head | None) -> None:
     written = calibration(**{one.name: getattr(made, one.name) for one in fields(made)} | {"head": head})
     found = load_calibration(save_calibration(written, tmp_path / "calibration.json"))
-    for name in ("tails", "temperature", "offsets", "prior", "apart", "mixing", "shift"):
+    for name in ("tails", "temperature", "outline", "offsets", "prior", "apart", "mixing", "shift"):
         assert np.asarray(getattr(found, name)) == pytest.approx(np.asarray(getattr(made, name)), rel=1e-5), name
     assert (found.weights, found.bent, found.counts) == (made.weights, made.bent, made.counts)
     assert found.known.precision == pytest.approx(made.known.precision)

@@ -75,6 +75,7 @@ def outputs(seed: int, **counts: int) -> Outputs:
         share=np.full(n, 0.1),
         ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
         types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
+        outline=rng.normal(0, 0.05, (n, 6)),
         features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
         size=rng.normal(0, 0.5, n),
     )
@@ -130,7 +131,7 @@ def test_types_are_named_where_the_networks_lean_to_one(found: Calibration) -> N
     raw, fitted = typed.types.mean(axis=1).argmax(axis=1), estimates(typed, found).types.argmax(axis=1)
     assert np.mean(raw == right) < 0.4
     assert np.mean(fitted == right) > 0.8
-    assert (found.temperature, found.offsets) == fit_types(SEEN)
+    assert (found.temperature, found.outline, found.offsets) == fit_types(SEEN)
 
 
 def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) -> None:
