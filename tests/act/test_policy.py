@@ -65,7 +65,7 @@ def test_the_windows_of_the_paper_ask_for_no_probability(
     assert action(defect, iou, PAPER, prob_iou_80=probability) == wanted
 
 
-@pytest.mark.parametrize("defect", ["perfect", *SHAPES, "merge"])
+@pytest.mark.parametrize("defect", ["perfect", *SHAPES])
 @pytest.mark.parametrize("iou", [0.0, 0.8, 1.0, None])
 def test_what_is_probably_good_is_accepted_whatever_its_defect(defect: str, iou: float | None) -> None:
     assert DEFAULT.good is not None
@@ -85,6 +85,7 @@ def test_below_the_threshold_the_groups_decide_and_none_accepts_a_perfect_mask(
 
 def test_a_probability_accepts_no_wrong_object_and_nothing_on_an_absent_target() -> None:
     assert action("full_neg", 0.9, prob_iou_80=1.0) == REJECT
+    assert action("merge", 0.5, prob_iou_80=1.0) == REJECT
     assert action("erode", 0.9, prob_iou_80=1.0, target_exists="no") == REJECT
     assert action("empty", None, prob_iou_80=1.0, target_exists="yes") == REJECT
     assert action("erode", 0.3, prob_iou_80=math.nan) == REJECT

@@ -13,8 +13,8 @@ group         defects                  ``default``
 ============  =======================  ==========================================================
 
 Before the groups, a policy may have ``good``: a mask whose judge says with what probability its IoU is .8 or more is
-accepted where that reaches the threshold (``default``: .67), whatever its defect but ``full_neg``. Where it does not,
-the groups decide, and a mask of the group ``perfect`` is not accepted by its IoU after all.
+accepted where that reaches the threshold (``default``: .67), whatever its defect but ``merge`` and ``full_neg``. Where
+it does not, the groups decide, and a mask of the group ``perfect`` is not accepted by its IoU after all.
 
 One rule is no policy's to change: an empty mask is right when the target is known to be absent (accept), and wrong
 otherwise (reject). A mask that is not empty on an absent target counts as ``full_neg``.
@@ -107,7 +107,8 @@ def action_of(
 
 def _good(policy: Policy, group: Group, probability: float | None) -> bool | None:
     """Whether a mask is accepted by its probability; None where the policy or the judge leaves that to the groups."""
-    if policy.good is None or group == "full_neg" or probability is None or math.isnan(probability):
+    other = group in {"full_neg", "merge"}  # it holds another thing, however well it is drawn
+    if policy.good is None or other or probability is None or math.isnan(probability):
         return None
     return policy.good.reached(round(probability, DECIMALS))
 

@@ -5,7 +5,7 @@
     name = "mine"
     require_identity = false                # optional
     [good]                                  # optional: the judge's probability that the IoU is .8 or more
-    accept = { at_least = 0.7 }             # whatever the defect but full_neg
+    accept = { at_least = 0.7 }             # whatever the defect but merge and full_neg
     [perfect]
     accept = { at_least = 0.95 }            # or { above = 0.95 }
     minor_revision = { at_least = 0.0 }

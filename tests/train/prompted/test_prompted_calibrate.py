@@ -39,6 +39,7 @@ from auscult.train.prompted.calibrate import (
     weights_of,
 )
 from auscult.train.prompted.outputs import FLAWLESS, MADE, Outputs
+from auscult.train.prompted.refit import refit
 
 pytestmark = pytest.mark.extra_train
 torch.set_num_threads(1)
@@ -75,7 +76,7 @@ def outputs(seed: int, **counts: int) -> Outputs:
         share=np.full(n, 0.1),
         ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
         types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
-        outline=rng.normal(0, 0.05, (n, 6)),
+        outline=np.log(shares_of(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
         features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
         size=rng.normal(0, 0.5, n),
     )
@@ -131,6 +132,8 @@ def test_types_are_named_where_the_networks_lean_to_one(found: Calibration) -> N
     raw, fitted = typed.types.mean(axis=1).argmax(axis=1), estimates(typed, found).types.argmax(axis=1)
     assert np.mean(raw == right) < 0.4
     assert np.mean(fitted == right) > 0.8
+    without = estimates(typed, replace(found, outline=0.0)).types.argmax(axis=1)
+    assert np.mean(fitted == right) > np.mean(without == right) + 0.02
     assert (found.temperature, found.outline, found.offsets) == fit_types(SEEN)
 
 
@@ -211,3 +214,30 @@ def test_an_unbent_histogram_is_learned_from_networks_that_are_right() -> None:
     assert bent.sharp == pytest.approx(Bent().sharp, abs=0.2)
     raw = shares_of(right.ious).mean(axis=1)
     assert np.abs(mean_iou(bend(raw, right.size, bent)) - mean_iou(raw)).mean() < 0.02
+
+
+def users(seed: int, count: int) -> Outputs:
+    """Masks of a user's own, of which the networks say still less; how much less shows in their features."""
+    made = outputs(seed, mine=count)
+    tilt = (8.0 + 6.0 * made.features[:, 0, 0])[:, None, None] * CENTRES
+    return replace(made, ious=(made.ious - tilt).astype(np.float32))
+
+
+@pytest.mark.slow
+def test_a_users_own_masks_teach_what_is_peculiar_to_them(found: Calibration) -> None:
+    fresh = users(12, 400)
+    refitted = refit(users(11, 240), found)
+    before, after = (estimates(fresh, one) for one in (found, refitted))
+    rmse = [np.sqrt(np.mean((said.iou - fresh.iou) ** 2)) for said in (before, after)]
+    assert rmse[1] < 0.9 * rmse[0]
+    assert abs((after.iou - fresh.iou).mean()) < 0.03 < abs((before.iou - fresh.iou).mean())
+    assert 0.82 <= ((after.low <= fresh.iou) & (fresh.iou <= after.high)).mean() <= 0.97
+    assert refitted.weights == found.weights
+    assert estimates(FRESH, found).iou.tolist() != estimates(FRESH, refitted).iou.tolist()
+
+
+@pytest.mark.parametrize(("count", "told"), [(40, "40 masks"), (59, "15 photographs")])
+def test_too_few_masks_of_ones_own_are_refused(found: Calibration, count: int, told: str) -> None:
+    with pytest.raises(UsageError, match=told) as caught:
+        refit(users(11, count), found)
+    assert caught.value.expected == "at least 60 masks on 10"
