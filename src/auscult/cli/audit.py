@@ -34,13 +34,7 @@ def audit(
     identity: options.Identity = None,
     identity_weights: options.IdentityWeights = None,
     evidence: options.EvidenceFrom = None,
-    alone: Annotated[
-        bool,
-        typer.Option(
-            "--alone",
-            help="Show the judge one mask at a time; without it the masks of a frame are one another's other objects.",
-        ),
-    ] = False,
+    alone: options.Alone = False,
     text: options.Text = None,
     texts: options.Texts = None,
     scores: options.Scores = None,

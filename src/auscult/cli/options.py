@@ -59,6 +59,13 @@ IdentityWeights = Annotated[
         "--identity-weights", help="Folder of CLIP weights, for --identity clip.", show_default="$AUSCULT_CLIP"
     ),
 ]
+Alone = Annotated[
+    bool,
+    typer.Option(
+        "--alone",
+        help="Show the judge one mask at a time; without it the masks of a frame are one another's other objects.",
+    ),
+]
 EvidenceFrom = Annotated[
     str | None,
     typer.Option("--evidence", help="hf:FOLDER: SAM 2 draws what the judge compares with, from weights of yours."),
