@@ -32,13 +32,13 @@ def test_tables_for_people_and_json_for_programs(records: tuple[Path, Path]) -> 
     assert (shown.code, shown.err) == (0, "")
     assert "RMSE of the estimated IoU, paired" in shown.out
     last = shown.out[shown.out.index("matched items") :]
-    assert "masks.compact.v1" in last
+    assert "masks.prompted.v1" in last
     assert "masks.other.v1" in last
     told = auscult("compare", *records, "--json")
     summary = json.loads(told.out)
     assert (summary["command"], summary["n"], summary["ok"]) == ("compare", 2, 2)
     assert summary["metrics"].keys() == {
-        f"{name}/masks.compact.v1/masks.other.v1" for name in ("rmse_difference", "mcnemar_defect", "mcnemar_action")
+        f"{name}/masks.prompted.v1/masks.other.v1" for name in ("rmse_difference", "mcnemar_defect", "mcnemar_action")
     }
 
 

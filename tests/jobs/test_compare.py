@@ -15,7 +15,7 @@ from auscult.record.reader import read_run
 from auscult.score.stats import rmse, rmse_video
 from small_inputs import LEFT, RIGHT, folder_input, item, rows, save_frame, save_mask, write_lines
 
-JUDGE = "masks.compact.v1"
+JUDGE = "masks.prompted.v1"
 TYPES = ("erode", "dilate", "merge", "perfect")
 
 
@@ -44,7 +44,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def changed(audited: Path, to: Path, change, *, judge: str = "masks.other.v1") -> Path:
+def changed(audited: Path, to: Path, change, *, judge: str = "masks.second.v1") -> Path:
     """A copy of the record in which another judge said something else; ``change`` gives a row or None."""
     shutil.copytree(audited, to)
     told = [change({**row, "judge": judge}) for row in rows(to / "verdicts.jsonl")]
@@ -68,14 +68,14 @@ def test_a_judge_that_knows_beats_one_that_does_not(audited: Path, tmp_path: Pat
     oracle = changed(audited, tmp_path / "oracle", knowing(audited))
     compared = compare_folders([audited, oracle])
     metrics = compared.summary.metrics
-    difference = metrics[f"rmse_difference/{JUDGE}/masks.other.v1"]
+    difference = metrics[f"rmse_difference/{JUDGE}/masks.second.v1"]
     own = read_run(audited)
     true = {row["id"]: row["iou"] for row in rows(audited / "truth.jsonl")}
     alone = rmse([verdict.iou for verdict, _ in own.verdicts], [true[verdict.id] for verdict, _ in own.verdicts])
     assert difference["value"] == pytest.approx(alone.value, abs=1e-6)
     assert difference["n"] == 12
     assert 0 < difference["low"] <= difference["value"] <= difference["high"]
-    test = metrics[f"mcnemar_defect/{JUDGE}/masks.other.v1"]
+    test = metrics[f"mcnemar_defect/{JUDGE}/masks.second.v1"]
     wrong = sum(verdict.defect != TYPES[int(verdict.id[-1])] for verdict, _ in own.verdicts)
     assert (test["only_first_right"], test["only_second_right"]) == (0, wrong)
     assert test["value"] == pytest.approx(min(1.0, 2 * 0.5**wrong))
@@ -103,14 +103,14 @@ def test_what_cannot_be_matched_is_counted_by_reason(audited: Path, tmp_path: Pa
     write_lines(other / "truth.jsonl", *({**row, "iou": 0.123} if row["id"] == "a/3" else row for row in kept))
     compared = compare_folders([audited, other])
     assert compared.tables[-1].rows == tuple(
-        (JUDGE, "masks.other.v1", what, count)
+        (JUDGE, "masks.second.v1", what, count)
         for what, count in (
             ("matched", "8"), ("only the first judged", "1"), ("other frame, mask or text", "1"), ("other truth", "1"),
             ("no truth", "1"),
         )
     )  # fmt: skip
     assert (compared.summary.n, compared.summary.ok, compared.summary.undefined) == (12, 8, 4)
-    assert compared.summary.metrics[f"mcnemar_defect/{JUDGE}/masks.other.v1"]["n"] == 8
+    assert compared.summary.metrics[f"mcnemar_defect/{JUDGE}/masks.second.v1"]["n"] == 8
 
 
 def test_several_judges_are_compared_two_by_two_with_holm(audited: Path, tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ def test_several_judges_are_compared_two_by_two_with_holm(audited: Path, tmp_pat
 
 def test_the_judges_of_a_run_folder_are_its_sides(audited: Path, tmp_path: Path) -> None:
     shutil.copytree(audited, tmp_path / "run" / "judges" / JUDGE)
-    changed(audited, tmp_path / "run" / "judges" / "masks.other.v1", knowing(audited))
+    changed(audited, tmp_path / "run" / "judges" / "masks.second.v1", knowing(audited))
     manifest = json.loads((audited / "manifest.json").read_text()) | {"command": "run mqa"}
     (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest))
     compared = compare_folders([tmp_path / "run"])
-    assert compared.tables[0].rows[0][:2] == (JUDGE, "masks.other.v1")
+    assert compared.tables[0].rows[0][:2] == (JUDGE, "masks.second.v1")
 
 
 def test_what_cannot_be_compared_says_why(audited: Path, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_what_a_judge_failed_on_is_failed_and_not_undefined(audited: Path, tmp_p
     compared = compare_folders([audited, other])
     counts = compared.summary.n, compared.summary.ok, compared.summary.failed, compared.summary.undefined
     assert counts == (12, 10, 2, 0)
-    assert (JUDGE, "masks.other.v1", "the second failed", "2") in compared.tables[-1].rows
+    assert (JUDGE, "masks.second.v1", "the second failed", "2") in compared.tables[-1].rows
 
 
 def test_a_reply_without_iou_counts_as_0_and_is_counted(audited: Path, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_reply_without_iou_counts_as_0_and_is_counted(audited: Path, tmp_path:
     told = {row["id"]: row["iou"] or 0.0 for row in rows(other / "verdicts.jsonl")}
     assert (row["n"], row["no IoU"]) == ("12", "0 / 1")
     assert row["RMSE"].endswith(f"/ {rmse([told[name] for name in true], list(true.values())).value:.3f}")
-    metric = compared.summary.metrics[f"rmse_difference/{JUDGE}/masks.other.v1"]
+    metric = compared.summary.metrics[f"rmse_difference/{JUDGE}/masks.second.v1"]
     assert (metric["unparsed_first"], metric["unparsed_second"]) == (0, 1)
 
 
@@ -226,13 +226,13 @@ def test_intervals_draw_clips_and_not_items(audited: Path, tmp_path: Path) -> No
 def test_a_judge_without_verdicts_is_left_out_and_named(audited: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(audited, run / "judges" / JUDGE)
-    changed(audited, run / "judges" / "masks.other.v1", knowing(audited))
+    changed(audited, run / "judges" / "masks.second.v1", knowing(audited))
     dead = changed(audited, run / "judges" / "dead.v1", lambda _: None)
     write_lines(dead / "errors.jsonl", {"id": "a/0", "stage": "judge", "kind": "ValueError", "message": "no"})
     manifest = json.loads((audited / "manifest.json").read_text()) | {"command": "run mqa"}
     (run / "manifest.json").write_text(json.dumps(manifest))
     compared = compare_folders([run])
-    assert compared.tables[0].rows[0][:2] == (JUDGE, "masks.other.v1")
+    assert compared.tables[0].rows[0][:2] == (JUDGE, "masks.second.v1")
     assert "dead.v1: the record holds no verdicts (1 failed)" in compared.tables[-1].note
     assert compared.summary.metrics["left_out/dead.v1"]["value"] is None
     with pytest.raises(RecordError, match="no verdicts"):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from auscult.rng import generator
@@ -27,6 +27,7 @@ from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 SHAPE = (120, 160)
+NOISE = generator(0, "noise").integers(0, 256, (*SHAPE, 3), dtype=np.uint8)
 KINDS: dict[str, Maker] = {one.__name__: one for one in (inner_part, colour_part, superpixel_union, boxed, stray)}
 
 
@@ -127,17 +128,18 @@ def _always(mask: Mask) -> Callable[[Work, np.random.Generator], Draft]:
     return lambda _work, _rng: Draft(mask, "cutout")
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=40)
 @given(
     st.tuples(st.integers(0, 90), st.integers(0, 120), st.integers(12, 60), st.integers(12, 80)),
     st.floats(0.1, 0.6),
     st.integers(0, 2**32),
 )
+@example((4, 4, 40, 40), 0.15, 13)  # a corner that the line between two segments runs into
 def test_every_pixel_has_a_segment(box: tuple[int, int, int, int], spacing: float, seed: int) -> None:
     row, column, high, wide = box
     mask = np.zeros(SHAPE, np.bool_)
     mask[row : row + high, column : column + wide] = True
-    thing = Work(work().frame, mask)
+    thing = Work(NOISE, mask)
     labels = superpixels(thing, generator(seed), spacing=spacing)
     assert labels.shape == thing.own.shape
     assert labels.dtype == np.int32
