@@ -184,7 +184,9 @@ def accept_threshold(good: Doubles, outputs: Outputs, *, precise: float = PRECIS
     video = outputs.source == "davis"
     true = outputs.iou >= numbers.GOOD
     for level in np.arange(0.3, 0.96, 0.01):
-        accepted = real & (good >= level)
+        accepted = real & (good >= level) & (counted > 0)
+        if not accepted.any():
+            break
         kinds = [accepted, accepted & video, accepted & ~video]
         shares = [_share(true[kind], counted[kind]) for kind in kinds]
         if shares[0] >= precise and min(shares[1:]) >= precise - 0.05:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
-from auscult.errors import InputError
+from auscult.errors import AuscultError, InputError
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted.view import Lens, View, look
 from auscult.media.rle import decode
@@ -90,7 +90,7 @@ class Feed:
         while len(samples) < size:
             try:
                 samples += self._of_object(rng)
-            except (ValueError, cv2.error):  # an object that a maker stumbles over costs itself, not the night
+            except (AuscultError, ValueError, cv2.error):  # an object or a file that is broken costs itself
                 continue
         samples = samples[:size]
         return {

@@ -178,6 +178,9 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
     split = _split(folder / "split.csv")
     for image in value["images"]:
         number, source = int(image["id"]), str(image["source"])
+        if number not in split:
+            found.lost.append((folder / str(image["file_name"]), "split.csv does not say what it is for"))
+            continue
         rows = objects.get(number, [])
         video = source.startswith("MathLee")
         name = Path(str(image["file_name"])).stem
@@ -185,7 +188,7 @@ def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[P
             path=folder / str(image["file_name"]),
             cluster=name.rsplit("_", 1)[0] if video else name,
             source="davis" if video else "pets" if "Pets" in source else "more",
-            part=part_of(str(image["file_name"]), source, split.get(number, "train")),
+            part=part_of(str(image["file_name"]), source, split[number]),
             objects=tuple(row["rle"] for row in rows),
             categories=tuple(names.get(row["category_id"], "") for row in rows),
             complete=bool(image["all_objects"]),
