@@ -90,7 +90,7 @@ def test_clipseg_s_map_is_enlarged_to_the_frame(clipseg: Path) -> None:
     assert found.shape == (2, 48, 70)
     assert found.min() >= 0
     assert found.max() <= 1
-    np.testing.assert_allclose(found, told[:, 0].numpy(), atol=1e-4)
+    np.testing.assert_allclose(found, told[:, 0].numpy(), atol=1e-3)
 
 
 def test_grounding_gives_the_library_s_best_box(grounding: Path) -> None:
