@@ -16,8 +16,9 @@ from auscult.errors import UsageError
 from auscult.judge.masks.compact.novelty import Known, described, distances_from, scale_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import CENTRES, Bent, Calibration
-from auscult.judge.masks.prompted.network import BINS
+from auscult.judge.masks.prompted.network import BINS, TYPES
 from auscult.judge.masks.prompted.verdict import Estimates, estimates_of, novelty_from
+from auscult.train.prompted.loop import soft_labels
 from auscult.train.prompted.outputs import FLAWLESS, MADE, OWN, Outputs
 
 LEAST_MASKS: Final = 20
@@ -27,8 +28,6 @@ LEAST_COVERED: Final = 0.75
 """Coverage of the worst family that was left out."""
 PRECISE: Final = 0.8
 
-_TYPES: Final = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
-_SPREAD: Final = 0.04
 _RIDGE: Final = 0.02
 _ALPHAS: Final = tuple(np.round(np.arange(0.05, 0.0, -0.0025), 4))
 _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -45,7 +44,7 @@ def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] 
         log: Hears one line a step.
 
     Raises:
-        UsageError: There are fewer than two families of 40 masks.
+        UsageError: There are fewer than two families of ``LEAST_MASKS`` masks.
     """
     counted = weights_of(outputs)
     shares = numbers.shares_of(outputs.ious)
@@ -126,16 +125,16 @@ def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
 
 def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
     """Temperature, weight of the outline network and offsets; types count alike, the flawless three times."""
-    typed = np.isin(outputs.defect, _TYPES)
-    labels = np.array([_TYPES.index(str(name)) for name in outputs.defect[typed]], dtype=np.int64)
-    counts = np.bincount(labels, minlength=len(_TYPES))
+    typed = np.isin(outputs.defect, TYPES)
+    labels = np.array([TYPES.index(str(name)) for name in outputs.defect[typed]], dtype=np.int64)
+    counts = np.bincount(labels, minlength=len(TYPES))
     share = np.where(counts > 0, 1.0 / np.maximum(counts, 1), 0.0)
     share[0] *= 3.0
     scores = torch.from_numpy(numbers.log_shares(list(outputs.types[typed].transpose(1, 0, 2))))
     weight, wanted = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
     seen = torch.from_numpy(outputs.outline[typed])
     counts_for = torch.tensor([0.0, -1.0], dtype=torch.float64, requires_grad=True)  # logs, own and outline
-    offsets = torch.zeros(len(_TYPES), dtype=torch.float64, requires_grad=True)
+    offsets = torch.zeros(len(TYPES), dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
         joint = torch.exp(counts_for[0]) * scores + torch.exp(counts_for[1]) * seen + offsets
@@ -200,8 +199,7 @@ def _share(true: NDArray[np.bool_], weight: Doubles) -> float:
 
 def soft(ious: Doubles) -> Doubles:
     """Soft labels of IoUs, (n,) -> (n, 25), as in training."""
-    bell = np.exp(-0.5 * ((ious[:, None] - CENTRES) / _SPREAD) ** 2) + 1e-8
-    return np.asarray(bell / bell.sum(axis=1, keepdims=True), dtype=np.float64)
+    return np.asarray(soft_labels(torch.from_numpy(np.asarray(ious, dtype=np.float64))), dtype=np.float64)
 
 
 def _bent(calibration: Calibration, outputs: Outputs) -> Doubles:

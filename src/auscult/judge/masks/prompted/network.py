@@ -124,6 +124,9 @@ def _lens(session: Any, path: Path) -> Lens:
     return lens
 
 
-def run(members: Sequence[Member], inputs: Sequence[Mapping[str, Floats]]) -> list[dict[str, Floats]]:
-    """Run each member on its own inputs."""
-    return [member(one) for member, one in zip(members, inputs, strict=True)]
+def run(
+    members: Sequence[Member], inputs: Sequence[Mapping[str, Floats]], answers: Sequence[Floats] | None = None
+) -> list[dict[str, Floats]]:
+    """Run each member on its own inputs, and on another segmenter's answers where there are some."""
+    given: Sequence[Floats | None] = answers or [None] * len(members)
+    return [member(one, answer) for member, one, answer in zip(members, inputs, given, strict=True)]

@@ -143,12 +143,12 @@ def _batch(
 ) -> list[Verdict]:
     lenses = tuple(member.lens for member in members)
     views = [looks(case.frame, mask, lenses) for case, mask in zip(cases, masks, strict=True)]
-    given = [inputs([one[at] for one in views]) for at in range(len(members))]
-    if evidence is None:
-        said = run(members, given)
-    else:
-        answers = evidence.answers(cases, masks, [[one[at] for one in views] for at in range(len(members))])
-        said = [member(one, answer) for member, one, answer in zip(members, given, answers, strict=True)]
+    by_member = [[one[at] for one in views] for at in range(len(members))]
+    said = run(
+        members,
+        [inputs(some) for some in by_member],
+        None if evidence is None else evidence.answers(cases, masks, by_member),
+    )
     seen = [sight_of(mask, four_channels(one[0]), one[0].box) for mask, one in zip(masks, views, strict=True)]
     estimates = estimates_of(
         np.stack([one["ious"] for one in said], axis=1),
