@@ -54,7 +54,10 @@ class Counts:
     def __init__(self, lens: Lens) -> None:
         self.lens = lens
 
-    def __call__(self, inputs: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+    def __call__(
+        self, inputs: Mapping[str, NDArray[np.float32]], answers: NDArray[np.float32] | None = None
+    ) -> dict[str, NDArray[np.float32]]:
+        assert answers is None
         assert inputs["crop"].shape[1:] == (3, self.lens.side, self.lens.side)
         share = inputs["candidate"].mean(axis=(1, 2, 3))[:, None]
         return {"ious": share.repeat(25, 1), "types": share.repeat(6, 1), "features": share.repeat(64, 1)}
