@@ -242,6 +242,61 @@ def write_sam3(folder: Path, *, seed: int = 0) -> Path:
     return folder
 
 
+def write_sam(folder: Path, *, seed: int = 0) -> Path:
+    """Write the first SAM, for pictures of 64 pixels."""
+    import transformers
+
+    config = transformers.SamConfig(
+        vision_config={
+            "hidden_size": 16,
+            "output_channels": 32,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "image_size": SIDE,
+            "patch_size": 16,
+            "window_size": 2,
+            "global_attn_indexes": [1],
+            "num_pos_feats": 16,
+            "mlp_dim": 32,
+            "initializer_range": 0.02,
+        },
+        prompt_encoder_config={"hidden_size": 32, "image_size": SIDE, "patch_size": 16},
+        mask_decoder_config={"hidden_size": 32, "mlp_dim": 32, "num_attention_heads": 4, "iou_head_hidden_dim": 16},
+    )
+    spread(made(lambda: transformers.SamModel(config), seed=seed), by=3.0).save_pretrained(folder)
+    return folder
+
+
+def write_sam3_tracker(folder: Path, *, seed: int = 0) -> Path:
+    """Write the part of SAM 3 that takes a box, for pictures of 112 pixels."""
+    import transformers
+
+    side, patch, width = 112, 14, 32
+    config = transformers.Sam3TrackerConfig(
+        vision_config={
+            "model_type": "sam3_vision_model",
+            "backbone_config": {
+                "model_type": "sam3_vit_model",
+                "hidden_size": 32,
+                "intermediate_size": 48,
+                "num_hidden_layers": 2,
+                "num_attention_heads": 2,
+                "image_size": side,
+                "patch_size": patch,
+                "pretrain_image_size": side // 2,
+                "window_size": 4,
+                "global_attn_indexes": [1],
+            },
+            "fpn_hidden_size": width,
+            "backbone_feature_sizes": [[32, 32], [16, 16], [8, 8]],
+        },
+        prompt_encoder_config={"hidden_size": width, "image_size": side, "patch_size": patch},
+        mask_decoder_config={"hidden_size": width, "mlp_dim": 32, "num_attention_heads": 4, "iou_head_hidden_dim": 16},
+    )
+    spread(made(lambda: transformers.Sam3TrackerModel(config), seed=seed), by=3.0).save_pretrained(folder)
+    return folder
+
+
 def clip_of(frames: int, *, size: tuple[int, int] = (48, 70)) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """Frames of coarse random patches, uint8 RGB (T, H, W, 3)."""
     from auscult.rng import generator

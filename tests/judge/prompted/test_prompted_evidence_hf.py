@@ -1,4 +1,4 @@
-"""SAM 2's answers reach the heads: proven on a tiny random checkpoint through the path that a released one takes."""
+"""Answers of SAM, SAM 2 and SAM 3 reach the heads: tiny random checkpoints through the path that released ones take."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ pytestmark = pytest.mark.extra_clip
 pytest.importorskip("transformers")
 
 
-def test_another_segmenters_answer_is_what_the_candidate_is_compared_with(tmp_path: Path) -> None:
-    from tiny_hf import write_sam2
+@pytest.mark.parametrize("write", ["write_sam", "write_sam2", "write_sam3_tracker"])
+def test_another_segmenters_answer_is_what_the_candidate_is_compared_with(tmp_path: Path, write: str) -> None:
+    import tiny_hf
 
-    folder = write_sam2(tmp_path / "sam2")
+    folder = getattr(tiny_hf, write)(tmp_path / "weights")
     frame = np.random.default_rng(0).integers(0, 255, (96, 128, 3)).astype(np.uint8)
     mask = np.zeros((96, 128), bool)
     mask[30:70, 40:90] = True
@@ -27,6 +28,31 @@ def test_another_segmenters_answer_is_what_the_candidate_is_compared_with(tmp_pa
     other = with_evidence(judge, f"hf:{folder}")(Case(id="a", frame=frame), Prediction(mask))
     assert 0 <= (other.iou_low or 0) <= (other.iou or 0) <= (other.iou_high or 0) <= 1
     assert other.error_map != own.error_map
+
+
+@pytest.mark.parametrize("write", ["write_sam", "write_sam3_tracker"])
+def test_a_mask_is_that_of_the_library_s_own_model(tmp_path: Path, write: str) -> None:
+    import torch
+    import transformers
+
+    import tiny_hf
+    from auscult.nets.hf_sam import SAM, SAM3, load_sam
+
+    folder = getattr(tiny_hf, write)(tmp_path / "weights")
+    family = SAM if write == "write_sam" else SAM3
+    net = load_sam(folder)
+    frame = tiny_hf.clip_of(1, size=(96, 96))
+    found = net.masks(frame, [(20.0, 24.0, 70.0, 80.0)])
+    model = getattr(transformers, family.model).from_pretrained(folder)
+    pixels = net._prepared(frame)  # square frames are prepared alike by both
+    scale = pixels.shape[-1] / 96
+    with torch.no_grad():
+        corners = torch.tensor([[[20.0 * scale, 24.0 * scale, 70.0 * scale, 80.0 * scale]]])
+        logits = model(pixel_values=pixels, input_boxes=corners, multimask_output=False).pred_masks[:, 0]
+    large = torch.nn.functional.interpolate(logits, size=(96, 96), mode="bilinear", align_corners=False)
+    differ = np.mean(found[0] != (large > 0)[0, 0].numpy())
+    assert differ < 0.02
+    assert 0 < found.mean() < 1
 
 
 @pytest.mark.parametrize("name", ["sam2", "hf:", "hf:/nowhere/at/all"])

@@ -72,8 +72,8 @@ class Evidence:
         ]
 
 
-class Sam2Segmenter:
-    """SAM 2 with weights of the user: a candidate's box to the mask of what it holds.
+class SamSegmenter:
+    """SAM, SAM 2 or SAM 3 with weights of the user: a candidate's box to the mask of what it holds.
 
     Args:
         folder: Its folder, as ``transformers`` reads it.
@@ -82,15 +82,15 @@ class Sam2Segmenter:
         UsageError: The extra ``hf`` is missing, or the folder cannot be used.
     """
 
-    name = "hf.sam2"
+    name = "hf.sam"
 
     def __init__(self, folder: Path) -> None:
-        from auscult.nets.hf_sam2 import load_sam2
+        from auscult.nets.hf_sam import load_sam
 
-        self._net = load_sam2(folder)
+        self._net = load_sam(folder)
 
     def __call__(self, frame: Frame, box: Box, points: Sequence[tuple[int, int]]) -> Mask:
-        """Segment by the box; SAM 2 takes no further hint here."""
+        """Segment by the box; it is told nothing else here."""
         del points
         x0, y0, x1, y1 = box
         found = self._net.masks(frame[None], [(float(x0), float(y0), float(x1), float(y1))])
@@ -101,15 +101,17 @@ def load_evidence(name: str) -> Evidence:
     """The evidence that ``--evidence`` names.
 
     Args:
-        name: ``hf:FOLDER``, a folder of SAM 2 weights.
+        name: ``hf:FOLDER``, a folder of SAM, SAM 2 or SAM 3 weights.
 
     Raises:
         UsageError: It is named otherwise, the extra ``hf`` is missing, or the folder cannot be used.
     """
     kind, _, folder = name.partition(":")
     if kind != "hf" or not folder:
-        raise UsageError(f"there is no evidence {name[:80]!r}", expected="hf:FOLDER, a folder of SAM 2 weights")
-    return Evidence(Sam2Segmenter(Path(folder)))
+        raise UsageError(
+            f"there is no evidence {name[:80]!r}", expected="hf:FOLDER, a folder of SAM, SAM 2 or SAM 3 weights"
+        )
+    return Evidence(SamSegmenter(Path(folder)))
 
 
 def prompt_of(mask: Mask) -> tuple[Box, list[tuple[int, int]]]:
