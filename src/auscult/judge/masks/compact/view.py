@@ -11,6 +11,7 @@ of `masks.cues.v1` and measures of the strip (``along``): they hold for objects 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,16 +77,26 @@ def look(frame: Frame, mask: Mask) -> View:
     found = measure(frame, mask)
     if found is None:
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
-    box = crop_box(mask.view(np.uint8))
-    crop = channels(cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
+    box, crop, strip, likeness = _outlined(frame, mask)
     wide = _wider(box)
     context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
-    crop = np.concatenate([crop, signed_distance(crop[3])[None]])
-    strip = strip_of(frame, mask, box)
-    likeness = likeness_of(crop)
     crop, context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (crop, context, strip.bytes))
     cues = np.concatenate([found.vector().astype(np.float32), along(line)])
     return View(crop=crop, context=context, strip=line, cues=cues, box=box, points=strip)
+
+
+def strip_along(frame: Frame, mask: Mask) -> Bytes:
+    """The strip of ``look`` alone, (6, 24, 256)."""
+    _, _, strip, likeness = _outlined(frame, mask)
+    return np.concatenate([strip.bytes, likeness(strip.bytes[:3])[None]])
+
+
+def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Strip, Callable[[Bytes], Bytes]]:
+    """The crop's box, the crop without its likeness, the strip, and what gives the likeness of either."""
+    box = crop_box(mask.view(np.uint8))
+    crop = channels(cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
+    crop = np.concatenate([crop, signed_distance(crop[3])[None]])
+    return box, crop, strip_of(frame, mask, box), likeness_of(crop)
 
 
 def inputs(views: list[View]) -> dict[str, Floats]:

@@ -14,20 +14,18 @@ from numpy.typing import NDArray
 from auscult.judge.masks.compact.answer import named
 from auscult.judge.masks.compact.calibration import load_calibration
 from auscult.judge.masks.compact.network import load_network
-from auscult.judge.masks.compact.view import inputs, look
-from auscult.types import Frame, Mask
+from auscult.judge.masks.compact.view import View, inputs
 
 _LEAST: Final = 1e-6
 
 
-def outline_types(frames: Sequence[Frame], masks: Sequence[Mask]) -> NDArray[np.float64]:
+def outline_types(views: Sequence[View]) -> NDArray[np.float64]:
     """Log shares of the six types, (n, 6), in the order of ``network.TYPES``.
 
     Args:
-        frames: uint8 RGB (H, W, 3) each.
-        masks: bool (H, W) each, none empty.
+        views: What ``masks.compact.v1`` sees of each mask.
     """
     network, calibration = load_network(), load_calibration()
-    found = network(inputs([look(frame, mask) for frame, mask in zip(frames, masks, strict=True)]))
+    found = network(inputs(list(views)))
     shares = named(found["types"], calibration.temperature, calibration.arbitrary)
     return np.asarray(np.log(np.maximum(shares, _LEAST)), dtype=np.float64)

@@ -16,6 +16,7 @@ from auscult.judge.masks.compact.error_map import noted
 from auscult.judge.masks.compact.novelty import novelty_of
 from auscult.judge.masks.compact.places import places_of
 from auscult.judge.masks.compact.sight import BLIND, Sight, in_frame, sight_of
+from auscult.judge.masks.compact.view import look
 from auscult.judge.masks.compact.words import say
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
@@ -142,7 +143,11 @@ def _batch(
     evidence: Segmenter | None,
 ) -> list[Verdict]:
     lenses = tuple(member.lens for member in members)
-    views = [looks(case.frame, mask, lenses) for case, mask in zip(cases, masks, strict=True)]
+    outlines = [look(case.frame, mask) for case, mask in zip(cases, masks, strict=True)]
+    views = [
+        looks(case.frame, mask, lenses, strip=outline.strip)
+        for case, mask, outline in zip(cases, masks, outlines, strict=True)
+    ]
     by_member = [[one[at] for one in views] for at in range(len(members))]
     said = run(
         members,
@@ -153,7 +158,7 @@ def _batch(
     estimates = estimates_of(
         np.stack([one["ious"] for one in said], axis=1),
         np.stack([one["types"] for one in said], axis=1),
-        outline_types([case.frame for case in cases], masks) if calibration.outline else np.zeros((len(cases), 6)),
+        outline_types(outlines),
         features=np.stack([one["features"] for one in said], axis=1),
         size=np.array([one[0].shape[0] for one in views], dtype=np.float64),
         calibration=calibration,

@@ -1,8 +1,8 @@
 """What `masks.prompted.v1` sees of a candidate: a crop, the candidate in it, the strip along its outline, its shape.
 
 Training uses this code too. The crop is a square round the candidate's box, its side ``margin`` times the box's longer
-side; what lies outside the frame is mid grey and no mask. The strip is `masks.compact.v1`'s: the picture across the
-outline, unrolled, with a channel of likeness.
+side; what lies outside the frame is mid grey and no mask. The strip is `masks.compact.v1`'s, channel by
+channel: the picture across the outline, unrolled, with a channel of likeness.
 """
 
 from __future__ import annotations
@@ -15,15 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.likeness import likeness_of
-from auscult.judge.masks.compact.strip import strip_of
-from auscult.judge.masks.compact.view import LEAST_SIDE_PX, channels, coverage, cut, signed_distance, square
+from auscult.judge.masks.compact.view import LEAST_SIDE_PX, coverage, cut, square, strip_along
 from auscult.types import Box, Frame, Mask
 
 SHAPE: Final = 10
 """Numbers that describe the candidate's shape and place, see ``shape_of``."""
-_LIKENESS_PX: Final = 96
-_LIKENESS_MARGIN: Final = 1.5
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float32]
@@ -80,15 +76,21 @@ def look(frame: Frame, mask: Mask, lens: Lens) -> View:
     return looks(frame, mask, (lens,))[0]
 
 
-def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...]) -> tuple[View, ...]:
+def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, strip: Bytes | None = None) -> tuple[View, ...]:
     """See a candidate through several lenses; strip and shape are the same in all.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W), not empty.
+        lenses: How.
+        strip: The strip along the outline, where it is known already.
 
     Raises:
         InputError: The mask is empty.
     """
     if not mask.any():
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
-    strip, shape = _strip(frame, mask), shape_of(mask)
+    line, shape = strip_along(frame, mask) if strip is None else strip, shape_of(mask)
     found = []
     for lens in lenses:
         box = box_round(mask, lens.margin)
@@ -96,7 +98,7 @@ def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...]) -> tuple[View, ...
             View(
                 crop=np.ascontiguousarray(cut(frame, box, lens.side).transpose(2, 0, 1)),
                 candidate=coverage(mask, box, lens.grid),
-                strip=strip,
+                strip=line,
                 shape=shape,
                 box=box,
             )
@@ -165,11 +167,3 @@ def picture(crop: Bytes) -> Floats:
 def strip_values(strip: Bytes) -> Floats:
     """Bytes to what the strip's layers take: 128 is 0, a step of 64 is 1."""
     return (strip.astype(np.float32) - np.float32(128)) / np.float32(64)
-
-
-def _strip(frame: Frame, mask: Mask) -> Bytes:
-    box = box_round(mask, _LIKENESS_MARGIN)
-    small = channels(cut(frame, box, _LIKENESS_PX), coverage(mask, box, _LIKENESS_PX))
-    likeness = likeness_of(np.concatenate([small, signed_distance(small[3])[None]]))
-    line = strip_of(frame, mask, box).bytes
-    return np.concatenate([line, likeness(line[:3])[None]])
