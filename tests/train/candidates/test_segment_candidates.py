@@ -16,6 +16,7 @@ from auscult.train.candidates.base import Draft, Maker
 from auscult.train.candidates.making import working
 from auscult.train.candidates.segments import (
     boxed,
+    clicked,
     colour_part,
     inner_part,
     stray,
@@ -28,7 +29,9 @@ from auscult.types import Mask
 
 SHAPE = (120, 160)
 NOISE = generator(0, "noise").integers(0, 256, (*SHAPE, 3), dtype=np.uint8)
-KINDS: dict[str, Maker] = {one.__name__: one for one in (inner_part, colour_part, superpixel_union, boxed, stray)}
+KINDS: dict[str, Maker] = {
+    one.__name__: one for one in (inner_part, colour_part, clicked, superpixel_union, boxed, stray)
+}
 
 
 def work() -> Work:
@@ -155,3 +158,16 @@ def test_segments_keep_to_strong_edges() -> None:
         inside = np.bincount(labels[thing.own], minlength=labels.max() + 1)
         mixed.append(np.minimum(inside, np.bincount(labels.ravel()) - inside).sum() / labels.size)
     assert np.mean(mixed) < 0.03  # a share of the window lies in a segment of the other side
+
+
+def test_a_click_grows_into_one_connected_piece_that_starts_inside() -> None:
+    thing, made = drawn(clicked)
+    for draft, mask in made:
+        count, _ = cv2.connectedComponents(mask.view(np.uint8))
+        assert count == 2
+        assert share(mask & thing.truth, mask) > 0
+        assert draft.defect in {None, "cutout"}
+        if draft.defect == "cutout":
+            assert not (mask & ~thing.truth).any()
+    sizes = [share(mask, thing.truth) for _, mask in made]
+    assert max(sizes) - min(sizes) > 0.2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,12 @@ def picture(number: int) -> Frame:
     return np.asarray(frame + generator(number, "grain").integers(0, 30, (*SHAPE, 1), dtype=np.uint8))
 
 
-def write(data: Path) -> Path:
-    """Write four pictures of two objects; each model's mask of an object is the object less its lower part.
+def write(data: Path, files: Sequence[tuple[str, str]] = FILES) -> Path:
+    """Write pictures of two objects; each model's mask of an object is the object less its lower part.
+
+    Args:
+        data: Where.
+        files: Name and source of each picture; of ``FILES`` only the first is not held out.
 
     Returns:
         The folder ``images/more``.
@@ -51,7 +56,7 @@ def write(data: Path) -> Path:
     folder = data / "images/more"
     listing: dict[str, Any] = {"categories": [{"id": 1, "name": "ball"}, {"id": 2, "name": "door"}]}
     listing["images"], listing["annotations"], drawn = [], [], []
-    for at, (name, source) in enumerate(FILES):
+    for at, (name, source) in enumerate(files):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(path), picture(at)[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 95])
@@ -68,7 +73,8 @@ def write(data: Path) -> Path:
     (folder / "instances.json").write_text(json.dumps(listing))
     with gzip.open(folder / "predictions.json.gz", "wt") as file:
         json.dump(drawn, file)
-    rows = [f"{at + 1},{name},{'dev' if at else 'train'},P" for at, (name, _) in enumerate(FILES)]
+    kinds = ["dev" if at and files is FILES else "train" for at in range(len(files))]
+    rows = [f"{at + 1},{name},{kinds[at]},P" for at, (name, _) in enumerate(files)]
     (folder / "split.csv").write_text("image_id,file_name,split,licence_group\n" + "\n".join(rows) + "\n")
     return folder
 

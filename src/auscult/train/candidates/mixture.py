@@ -89,6 +89,7 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
         "segments": {
             "inner_part": (segments.inner_part, 1.5),
             "colour_part": (segments.colour_part, 1.0),
+            "clicked": (segments.clicked, 1.3),
             "superpixel_union": (segments.superpixel_union, 1.2),
             "boxed": (segments.boxed, 0.5),
             "stray": (segments.stray, 0.7),
@@ -117,12 +118,12 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
 SHARES: Final[Mapping[str, float]] = MappingProxyType(
     {
         "perfect": 0.13,
-        "cutout": 0.11,
+        "cutout": 0.10,
         "dilate": 0.10,
         "erode": 0.10,
         "merge": 0.14,
-        "real": 0.15,
-        "segments": 0.19,
+        "real": 0.14,
+        "segments": 0.21,
         "near": 0.04,
         "arbitrary": 0.04,
     }

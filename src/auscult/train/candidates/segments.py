@@ -21,6 +21,8 @@ _LEAST_SEEDS: Final = 3
 _LEAST_PART: Final = 0.12  # of the object that a part keeps
 _MOST_PART: Final = 0.93
 _CLUSTERS: Final = (2, 3, 4)
+_HALVINGS: Final = 8
+_MOSTLY: Final = 0.97  # what lies so much in the object is a part of it
 
 Labels = NDArray[np.int32]
 
@@ -50,6 +52,27 @@ def colour_part(work: Work, rng: np.random.Generator) -> Draft | None:
     mask[rows, columns] = chosen if rng.random() < 0.5 else ~chosen
     smooth = cv2.medianBlur(mask, 2 * int(rng.integers(1, 4)) + 1).view(np.bool_)
     return _part(work, np.asarray(smooth & work.own))
+
+
+def clicked(work: Work, rng: np.random.Generator) -> Draft | None:
+    """What grows from a click inside the object: near places of a like colour that hang together with it."""
+    depth = np.where(np.isfinite(work.depth), work.depth, 0)
+    places = np.flatnonzero(depth >= 0.3 * depth.max())
+    row, column = divmod(int(rng.choice(places)), work.own.shape[1])
+    times = work.unlike(row, column) + np.float32(rng.uniform(5, 80)) * work.far(row, column)
+    wanted = float(rng.uniform(0.15, 1.3)) * work.area_px
+    low, high = 0.0, float(times.max())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        grown = _held(times <= middle, row, column)
+        low, high = (middle, high) if np.count_nonzero(grown) < wanted else (low, middle)
+    grown = _held(times <= high, row, column).view(np.uint8)
+    size = 2 * int(rng.integers(1, 4)) + 1
+    mask = np.asarray(cv2.morphologyEx(grown, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))).view(np.bool_)
+    inside = np.count_nonzero(mask & work.own)
+    if inside >= _MOSTLY * np.count_nonzero(mask):
+        return _part(work, np.asarray(mask & work.own))
+    return _drafted(work, mask)
 
 
 def superpixel_union(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -150,6 +173,12 @@ def _grown(labels: Labels, rng: np.random.Generator, *, share: float) -> Mask:
         left = beside or sorted(set(weights) - kept)
         kept.add(int(rng.choice(left)))
     return np.isin(labels, list(kept))
+
+
+def _held(mask: Mask, row: int, column: int) -> Mask:
+    """The connected part of a mask that holds a place."""
+    _, labels = cv2.connectedComponents(mask.view(np.uint8), connectivity=4)
+    return np.asarray((labels == labels[row, column]) & mask)
 
 
 def _neighbours(labels: Labels) -> set[tuple[int, int]]:

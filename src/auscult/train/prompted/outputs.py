@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.progress import Progress
+from auscult.judge.masks.compact.view import look as outline_look
 from auscult.judge.masks.prompted.network import Member, run
 from auscult.judge.masks.prompted.outline import outline_types
 from auscult.judge.masks.prompted.view import Lens, View, inputs, look, looks
@@ -177,9 +178,10 @@ def _known(one: Judgeable) -> dict[str, Any]:
 
 def _rows(batch: Sequence[Judgeable], members: Sequence[Member]) -> Iterator[dict[str, Any]]:
     lenses = tuple(member.lens for member in members)
-    views = [looks(one.frame, one.mask, lenses) for one in batch]
+    outlines = [outline_look(one.frame, one.mask) for one in batch]
+    views = [looks(one.frame, one.mask, lenses, strip=seen.strip) for one, seen in zip(batch, outlines, strict=True)]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
-    outline = outline_types([one.frame for one in batch], [one.mask for one in batch])
+    outline = outline_types(outlines)
     for at, one in enumerate(batch):
         yield {
             **_known(one),
@@ -239,7 +241,7 @@ def own_answers(net: PromptedNet, pictures: Iterable[Picture], *, seed: int, eve
         seed: Seed of the prompts.
         every: Take each n-th video frame.
     """
-    lens = Lens(side=net.design.side, margin=net.design.margin)
+    lens = lens_of(net)
     for at, picture in enumerate(pictures):
         if picture.order and at % every:
             continue
@@ -249,19 +251,27 @@ def own_answers(net: PromptedNet, pictures: Iterable[Picture], *, seed: int, eve
                 continue
             view = look(frame, truth, lens)
             prompt = boxes_or_points(view.candidate >= 128, generator(seed, "own", picture.path.name, target))
-            mask = placed(_answer(net, view, prompt), view.box, truth.shape)
+            mask = placed(answers(net, view, prompt[None])[0], view.box, truth.shape)
             if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX:
                 yield _thing(picture, target, frame=frame, mask=mask, truth=truth, family=OWN)
 
 
-def _answer(net: PromptedNet, view: View, prompt: NDArray[np.uint8]) -> Floats:
-    given = {name: torch.from_numpy(value) for name, value in inputs([view]).items()}
-    told = torch.from_numpy((prompt / np.float32(255))[None].astype(np.float32))
+def lens_of(net: PromptedNet) -> Lens:
+    """How a network looks at a candidate."""
+    return Lens(side=net.design.side, margin=net.design.margin)
+
+
+def answers(net: PromptedNet, view: View, prompts: NDArray[np.uint8]) -> Floats:
+    """What a network draws on one crop for each prompt, (n, 4, grid, grid) as bytes -> logits (n, grid, grid)."""
+    given = {
+        name: torch.from_numpy(value).expand(len(prompts), *value.shape[1:]) for name, value in inputs([view]).items()
+    }
+    told = torch.from_numpy((prompts / np.float32(255)).astype(np.float32))
     with torch.no_grad():
         found = net(
             given["crop"], torch.zeros_like(given["candidate"]), strip=given["strip"], shape=given["shape"], prompt=told
         )
-    return np.asarray(found["answer"][0, 0].numpy())
+    return np.asarray(found["answer"][:, 0].numpy())
 
 
 def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:

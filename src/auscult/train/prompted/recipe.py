@@ -26,6 +26,7 @@ from auscult.nets.prompted import Design, PromptedNet
 from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
 from auscult.train.prompted.feed import Feed
+from auscult.train.prompted.folds import FOLDS, Row, drawn_by, fold_of, save_drawn, with_drawn
 from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import Judgeable, Outputs, judged, made_of, own_answers, real_and_flawless
@@ -33,16 +34,17 @@ from auscult.train.prompted.refit import refit
 from auscult.types import Item
 
 MINUTES: Final = 140.0
-PLANS: Final = (
-    Plan(design=Design(side=256, margin=1.5), start="deeplab", seed=0, steps=820),
-    Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=1050),
-)
-"""The shipped networks: a close look that starts from DeepLab, a wider one that starts from ImageNet."""
+PLANS: Final = (Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=2000),)
+"""The shipped network."""
+FOLD_PLAN: Final = Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=100, steps=300)
+"""The short trainings on one half each, whose errors on the other half the shipped networks learn from."""
 WEIGHTS: Final = "weights"
+DRAWN: Final = "drawn.json.gz"
 _SAVED_EVERY: Final = 50
 _RANGE_BATCHES: Final = 8
 _MADE_EACH: Final = 2
 _VIDEO_EVERY: Final = 2
+_LEAST_CLUSTERS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class PromptedOptions:
         threads: Threads of the networks' arithmetic.
         workers: Processes that make batches ahead.
         plans: The networks.
+        folds: The short trainings whose errors the networks learn from; their seed counts up.
         photographs: Learn from this many photographs only; None for all.
         objects: Calibrate on this many pictures only; None for all.
     """
@@ -72,6 +75,7 @@ class PromptedOptions:
     threads: int = 2
     workers: int = 1
     plans: tuple[Plan, ...] = PLANS
+    folds: Plan = FOLD_PLAN
     photographs: int | None = None
     objects: int | None = None
 
@@ -97,11 +101,13 @@ def prompted_mask(options: PromptedOptions, progress: Progress) -> Iterator[Path
     material = read_material(options.data)
     progress.step()
     yield _report_lost(material, options.out)
-    done = True
+    pictures = learnable(material.of("train"), photographs=options.photographs)
+    work = _Work(options, until=until, progress=progress)
+    pictures = yield from own_errors(work, pictures)
     for at, plan in enumerate(plans_of(options)):
-        done &= yield from _train_one(options, plan, material, at=at, until=until, progress=progress)
-    if not done:
-        return
+        done = bool(pictures) and (yield from work.train(plan, pictures, f"member{at}"))
+        if not done:
+            return
     members = []
     for at, plan in enumerate(plans_of(options)):
         path = _shipped(options, plan, material, at=at)
@@ -186,10 +192,12 @@ def calibrate(outputs: Outputs, members: Sequence[Member], out: Path) -> Path:
 
 def plans_of(options: PromptedOptions) -> tuple[Plan, ...]:
     """The plans with the options' seed and number of samples."""
-    plans = tuple(replace(plan, seed=plan.seed + 2 * options.seed) for plan in options.plans)
-    if options.samples is None:
-        return plans
-    return tuple(replace(plan, steps=max(1, options.samples // plan.size)) for plan in plans)
+    return tuple(shortened(replace(plan, seed=plan.seed + 2 * options.seed), options.samples) for plan in options.plans)
+
+
+def shortened(plan: Plan, samples: int | None) -> Plan:
+    """A plan over as many samples; None for its own number."""
+    return plan if samples is None else replace(plan, steps=max(1, samples // plan.size))
 
 
 def learnable(pictures: Sequence[Picture], *, photographs: int | None, seed: int = 0) -> list[Picture]:
@@ -223,29 +231,64 @@ def calibration_outputs(
     return judged((thing for some in things for thing in some), members, progress=progress)
 
 
-def _train_one(
-    options: PromptedOptions, plan: Plan, material: Material, *, at: int, until: float, progress: Progress
-) -> Generator[Path, None, bool]:
-    """Train one network as far as time goes; yields its checkpoint, returns whether it is done."""
-    path = options.out / f"member{at}.pt"
-    trainer = Trainer(plan, weights=options.data / WEIGHTS, device=options.device)
+class _Work:
+    """What all trainings of one call share: the options, when to stop, who hears of it."""
+
+    def __init__(self, options: PromptedOptions, *, until: float, progress: Progress) -> None:
+        self.options = options
+        self.until = until
+        self.progress = progress
+
+    def train(self, plan: Plan, pictures: Sequence[Picture], name: str) -> Generator[Path, None, bool]:
+        """Train one network as far as time goes; yields its checkpoint, returns whether it is done."""
+        options = self.options
+        path, log = options.out / f"{name}.pt", options.out / f"{name}.jsonl"
+        trainer = Trainer(plan, weights=options.data / WEIGHTS, device=options.device)
+        if path.exists():
+            trainer.load(path)
+        self.progress.stage(f"training {name}", plan.steps - trainer.step)
+
+        def heard(step: int, parts: dict[str, float]) -> None:
+            self.progress.step()
+            if step % _SAVED_EVERY == 0:
+                trainer.save(path)
+                _append(log, {"step": step, **{name: round(value, 5) for name, value in parts.items()}})
+
+        with batches(pictures, plan, first=trainer.step, workers=options.workers) as made:
+            done = train(trainer, made, until=self.until, heard=heard)
+        trainer.save(path)
+        yield path
+        return done
+
+
+def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, list[Picture]]:
+    """Pictures with what networks that did not learn from them draw of their objects.
+
+    Too few photographs for two halves stay as they are.
+
+    Returns:
+        The pictures; none where the time was up before the networks were trained.
+    """
+    options, path = work.options, work.options.out / DRAWN
     if path.exists():
-        trainer.load(path)
-    pictures = learnable(material.of("train"), photographs=options.photographs)
-    progress.stage(f"training network {at + 1} of {len(options.plans)}", plan.steps - trainer.step)
-    log = options.out / f"member{at}.jsonl"
-
-    def heard(step: int, parts: dict[str, float]) -> None:
-        progress.step()
-        if step % _SAVED_EVERY == 0:
-            trainer.save(path)
-            _append(log, {"step": step, **{name: round(value, 5) for name, value in parts.items()}})
-
-    with batches(pictures, plan, first=trainer.step, workers=options.workers) as made:
-        done = train(trainer, made, until=until, heard=heard)
-    trainer.save(path)
-    yield path
-    return done
+        return with_drawn(pictures, path)
+    halves = [[one for one in pictures if fold_of(one) == fold] for fold in range(FOLDS)]
+    if min(len({one.cluster for one in half}) for half in halves) < _LEAST_CLUSTERS:
+        return pictures
+    rows: list[Row] = []
+    for fold, half in enumerate(halves):
+        plan = shortened(replace(options.folds, seed=options.folds.seed + fold + 2 * options.seed), options.samples)
+        if not (yield from work.train(plan, half, f"fold{fold}")):
+            return []
+    for fold in range(FOLDS):
+        net, _ = network_of(options.out / f"fold{fold}.pt")
+        others = [one for at, half in enumerate(halves) if at != fold for one in half]
+        work.progress.stage(f"drawing by fold {fold}", len(others))
+        for found in drawn_by(net, others, seed=options.seed):
+            rows += found
+            work.progress.step()
+    yield save_drawn(rows, path)
+    return with_drawn(pictures, path)
 
 
 def _shipped(options: PromptedOptions, plan: Plan, material: Material, *, at: int) -> Path:
