@@ -166,7 +166,7 @@ def made() -> Calibration:
 def test_a_calibration_is_read_as_it_was_written(made: Calibration, tmp_path: Path, head: Head | None) -> None:
     written = calibration(**{one.name: getattr(made, one.name) for one in fields(made)} | {"head": head})
     found = load_calibration(save_calibration(written, tmp_path / "calibration.json"))
-    for name in ("tails", "temperature", "outline", "offsets", "prior", "apart", "mixing", "shift"):
+    for name in ("tails", "temperature", "outline", "offsets", "prior", "spread", "mixing", "shift"):
         assert np.asarray(getattr(found, name)) == pytest.approx(np.asarray(getattr(made, name)), rel=1e-5), name
     assert (found.weights, found.bent, found.counts) == (made.weights, made.bent, made.counts)
     assert found.known.precision == pytest.approx(made.known.precision)
@@ -198,7 +198,7 @@ def changed(*keys: str, to: object) -> Any:
 
 
 BROKEN = {
-    "schema": changed("schema", to=2),
+    "schema": changed("schema", to=1),
     "no weights": changed("weights", to=[]),
     "no digest": changed("weights", to=["xyz"]),
     "a part is missing": changed("tails", to=KeyError),
@@ -215,7 +215,7 @@ BROKEN = {
     "a short prior": changed("prior", to=[1 / 24] * 24),
     "a prior of more than one": changed("prior", to=[1 / 20] * 25),
     "mixing beyond one": changed("mixing", to=1.5),
-    "differences that do not ascend": changed("apart", to=[0.1, 0.1, 0.2]),
+    "differences that do not ascend": changed("spread", to=[0.1, 0.1, 0.2]),
     "distances that do not ascend": changed("novelty", "distances", to=[3.0, 2.0, 4.0]),
     "a short centre": changed("novelty", "centre", to=[0.0] * 63),
     "no rows": changed("novelty", "precision", to=[]),

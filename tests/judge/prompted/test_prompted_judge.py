@@ -143,9 +143,9 @@ def test_what_is_unlike_the_calibration_masks_is_novel(nets: list[Member], verdi
     (far,) = judged(PromptedJudge(members=nets, calibration=calibration(known=near, mixing=1.0)), TRUE)
     assert far.novelty == 1
     assert far.iou == pytest.approx(0.5)  # the prior's
-    (apart,) = judged(PromptedJudge(members=nets, calibration=calibration(apart=(0.0, 1e-5, 2e-5))), TRUE)
-    assert apart.novelty == 1
-    assert apart.iou == pytest.approx(verdicts["right"].iou)
+    (wide,) = judged(PromptedJudge(members=nets, calibration=calibration(spread=(0.0, 1e-5, 2e-5))), TRUE)
+    assert wide.novelty == 1
+    assert wide.iou == pytest.approx(verdicts["right"].iou)
 
 
 def test_two_likely_defects_are_said_to_be_mixed(nets: list[Member]) -> None:

@@ -30,7 +30,7 @@ def calibration(**changed: object) -> Calibration:
         "outline": 0.0,
         "offsets": (0.0,) * 6,
         "prior": np.full(BINS, 1 / BINS),
-        "apart": (0.5, 0.8, 1.0),
+        "spread": (0.5, 0.8, 1.0),
         "known": Known(centre=np.zeros(FEATURES), precision=np.eye(FEATURES) / 1e4, distances=(8.0, 12.0, 16.0)),
         "mixing": 0.0,
         "counts": {"deeplab": (40, 20), "flawless": (20, 20)},

@@ -143,9 +143,9 @@ def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) 
     assert np.mean(alike >= 0.5) < 0.25
     strange = replace(FRESH, features=FRESH.features + 20)
     assert (estimates(strange, found).novelty == 1).all()
-    apart = FRESH.ious.copy()
-    apart[:, 1] = 60 * CENTRES
-    assert estimates(replace(FRESH, ious=apart), found).novelty.mean() > 0.9
+    differ = FRESH.ious.copy()
+    differ[:, 0], differ[:, 1] = -60 * CENTRES, 60 * CENTRES
+    assert estimates(replace(FRESH, ious=differ), found).novelty.mean() > 0.9
 
 
 def test_what_was_fitted_is_named_and_survives_its_file(found: Calibration, tmp_path: Path) -> None:

@@ -14,19 +14,17 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.progress import Silent
 from auscult.judge.masks.prompted.view import Lens, look, shape_of
 from auscult.media.rle import encode
-from auscult.nets.prompted import TYPES, Design
+from auscult.nets.prompted import TYPES
 from auscult.train.prompted.material import Material
 from auscult.train.prompted.outputs import (
     FLAWLESS,
     MADE,
-    OWN,
     Judgeable,
     Outputs,
     columns_of,
@@ -34,8 +32,6 @@ from auscult.train.prompted.outputs import (
     listed,
     load_outputs,
     made_of,
-    own_answers,
-    placed,
     real_and_flawless,
 )
 
@@ -126,36 +122,6 @@ def test_made_masks_follow_from_the_seed_and_have_types(material: Material) -> N
     masks = [[one.mask for one in some] for some in (first, again, other)]
     assert all(map(np.array_equal, masks[0], masks[1]))
     assert not all(map(np.array_equal, masks[0], masks[2]))
-
-
-class Echo(nn.Module):
-    """A network that answers with its prompt, and insists that it is not shown the candidate."""
-
-    design = Design(side=64, margin=1.5)
-
-    def forward(self, _: Tensor, candidate: Tensor, *, prompt: Tensor, **__: Tensor) -> dict[str, Tensor]:
-        assert not candidate.any()
-        assert not prompt[:, 0].any()
-        return {"answer": prompt[:, 1:3].amax(dim=1, keepdim=True) * 8 - 4}
-
-
-def test_own_answers_are_masks_of_what_the_network_draws(material: Material) -> None:
-    found = list(own_answers(Echo(), material.pictures, seed=0))  # type: ignore[arg-type]
-    assert {one.family for one in found} == {OWN}
-    assert all(one.mask.shape == small.SHAPE and (one.mask & one.truth).any() for one in found)
-    boxes = [one for one in found if iou(one.mask, one.truth) > 0.6]
-    assert 0 < len(boxes) < len(found), "prompts are both boxes and points"
-
-
-def test_an_answer_is_placed_where_its_crop_lies() -> None:
-    logits = np.full((16, 16), -3.0, np.float32)
-    logits[4:12, 8:] = 3.0
-    inside = placed(logits, (10, 20, 42, 52), (100, 120))
-    wanted = np.zeros((100, 120), np.bool_)
-    wanted[28:44, 26:42] = True
-    assert np.array_equal(inside, wanted)
-    beyond = placed(logits, (-16, 84, 16, 116), (100, 120))
-    assert np.array_equal(np.argwhere(beyond)[[0, -1]], [[92, 0], [99, 15]])
 
 
 def test_a_listing_is_joined_with_its_pictures(material: Material, tmp_path: Path) -> None:

@@ -15,11 +15,14 @@ import small_material as small
 
 pytest.importorskip("torch", reason="the extra `train` is not installed")
 
+from torch import Tensor, nn
+
+from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.progress import Silent
 from auscult.judge.masks.prompted import JUDGE
 from auscult.media.rle import decode
-from auscult.nets.prompted import Design, PromptedNet
+from auscult.nets.prompted import Design
 from auscult.train.prompted import folds
 from auscult.train.prompted.loop import Plan
 from auscult.train.prompted.material import Picture, part_of, read_material
@@ -29,6 +32,17 @@ from auscult.types import Case, Prediction
 
 pytestmark = pytest.mark.extra_train
 TINY = Plan(design=Design(side=64, margin=1.5), start="scratch", seed=1, steps=2, size=6)
+
+
+class Echo(nn.Module):
+    """A network that answers with its prompt, and insists that it is not shown the candidate."""
+
+    design = Design(side=64, margin=1.5)
+
+    def forward(self, _: Tensor, candidate: Tensor, *, prompt: Tensor, **__: Tensor) -> dict[str, Tensor]:
+        assert not candidate.any()
+        assert not prompt[:, 0].any()
+        return {"answer": prompt[:, 1:3].amax(dim=1, keepdim=True) * 8 - 4}
 
 
 def names(part: str, wanted: int) -> Iterator[str]:
@@ -62,17 +76,33 @@ def test_a_picture_is_in_one_fold_with_all_of_its_sequence(pictures: list[Pictur
 
 
 def test_drawn_masks_come_back_beside_the_real_ones(pictures: list[Picture], tmp_path: Path) -> None:
-    net = PromptedNet(TINY.design).eval()
-    rows = [row for found in folds.drawn_by(net, pictures, seed=0) for row in found]
-    again = [row for found in folds.drawn_by(net, pictures, seed=0) for row in found]
-    assert rows == again
-    assert rows
+    rows, again = ([one for some in folds.drawn_by(Echo(), pictures, seed=0) for one in some] for _ in range(2))  # type: ignore[arg-type]
+    assert all(np.array_equal(one.mask, other.mask) for one, other in zip(rows, again, strict=True))
     path = folds.save_drawn(rows, tmp_path / "drawn.json.gz")
     with_them = folds.with_drawn(pictures, path)
     assert sum(len(one.real) for one in with_them) == sum(len(one.real) for one in pictures) + len(rows)
     for before, after in zip(pictures, with_them, strict=True):
         added = after.real[len(before.real) :]
         assert all(one.family == OWN and decode(one.rle).shape == small.SHAPE for one in added)
+
+
+def test_drawn_masks_are_of_what_the_network_draws(pictures: list[Picture]) -> None:
+    found = [one for some in folds.drawn_by(Echo(), pictures, seed=0) for one in some]  # type: ignore[arg-type]
+    assert {one.family for one in found} == {OWN}
+    assert all(one.mask.shape == small.SHAPE and (one.mask & one.truth).any() for one in found)
+    boxes = [one for one in found if iou(one.mask, one.truth) > 0.6]
+    assert 0 < len(boxes) < len(found), "prompts are both boxes and points"
+
+
+def test_an_answer_is_placed_where_its_crop_lies() -> None:
+    logits = np.full((16, 16), -3.0, np.float32)
+    logits[4:12, 8:] = 3.0
+    inside = folds.placed(logits, (10, 20, 42, 52), (100, 120))
+    wanted = np.zeros((100, 120), np.bool_)
+    wanted[28:44, 26:42] = True
+    assert np.array_equal(inside, wanted)
+    beyond = folds.placed(logits, (-16, 84, 16, 116), (100, 120))
+    assert np.array_equal(np.argwhere(beyond)[[0, -1]], [[92, 0], [99, 15]])
 
 
 @pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"{"), gzip.compress(b'[{"picture": "a"}]')])

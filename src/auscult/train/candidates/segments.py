@@ -66,9 +66,9 @@ def clicked(work: Work, rng: np.random.Generator) -> Draft | None:
         middle = (low + high) / 2
         grown = _held(times <= middle, row, column)
         low, high = (middle, high) if np.count_nonzero(grown) < wanted else (low, middle)
-    grown = _held(times <= high, row, column).view(np.uint8)
+    held = _held(times <= high, row, column).astype(np.uint8)
     size = 2 * int(rng.integers(1, 4)) + 1
-    mask = np.asarray(cv2.morphologyEx(grown, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))).view(np.bool_)
+    mask = np.asarray(cv2.morphologyEx(held, cv2.MORPH_CLOSE, np.ones((size, size), np.uint8))) > 0
     inside = np.count_nonzero(mask & work.own)
     if inside >= _MOSTLY * np.count_nonzero(mask):
         return _part(work, np.asarray(mask & work.own))

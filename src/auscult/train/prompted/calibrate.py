@@ -29,6 +29,8 @@ LEAST_COVERED: Final = 0.75
 PRECISE: Final = 0.8
 
 _RIDGE: Final = 0.02
+_UNDECIDED: Final = 0.9
+"""The share of calibration masks whose histograms are too narrow to be flagged for it."""
 _ALPHAS: Final = tuple(np.round(np.arange(0.05, 0.0, -0.0025), 4))
 _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
@@ -50,7 +52,7 @@ def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] 
     shares = numbers.shares_of(outputs.ious)
     bent = fit_bent(shares.mean(axis=1), outputs, counted)
     known = _known(outputs, counted)
-    apart = _scale(np.ptp(shares @ CENTRES, axis=1), counted)
+    spread = _scale(numbers.spread_of(shares), counted)
     temperature, outline, offsets = fit_types(outputs)
     prior = soft(outputs.iou)
     found = Calibration(
@@ -61,7 +63,7 @@ def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] 
         outline=outline,
         offsets=offsets,
         prior=(prior * counted[:, None]).sum(axis=0),
-        apart=apart,
+        spread=spread,
         known=known,
         mixing=0.0,
         counts={name: _count(outputs, name) for name in families_of(outputs)},
@@ -286,7 +288,7 @@ def _known(outputs: Outputs, counted: Doubles) -> Known:
 
 
 def _scale(values: Doubles, counted: Doubles) -> tuple[float, float, float]:
-    near, middle = _quantile(values, counted, 0.5), _quantile(values, counted, 0.95)
+    near, middle = _quantile(values, counted, 0.5), _quantile(values, counted, _UNDECIDED)
     middle = max(middle, near + 1e-3)
     return near, middle, 2 * middle - near
 

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from zipfile import BadZipFile
 
-import cv2
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
@@ -20,14 +18,12 @@ from auscult.jobs.progress import Progress
 from auscult.judge.masks.compact.view import look as outline_look
 from auscult.judge.masks.prompted.network import Member, run
 from auscult.judge.masks.prompted.outline import outline_types
-from auscult.judge.masks.prompted.view import Lens, View, inputs, look, looks
+from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.media.rle import decode
-from auscult.nets.prompted import PromptedNet
 from auscult.rng import generator
 from auscult.train.candidates import CandidateScene, candidates
-from auscult.train.prompted.feed import boxes_or_points
 from auscult.train.prompted.material import LEAST_PX, Picture
-from auscult.types import Box, Frame, Mask
+from auscult.types import Frame, Mask
 
 FLAWLESS: Final = "flawless"
 OWN: Final = "own"
@@ -205,7 +201,7 @@ def real_and_flawless(pictures: Iterable[Picture], *, every: int = 1) -> Iterato
             drawn = [(one.family, decode(one.rle)) for one in picture.real if one.target == target]
             for family, mask in [(FLAWLESS, truth), *drawn]:
                 if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX:
-                    yield _thing(picture, target, frame=frame, mask=mask, truth=truth, family=family)
+                    yield judgeable(picture, target, frame=frame, mask=mask, truth=truth, family=family)
 
 
 def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Judgeable]:
@@ -227,61 +223,9 @@ def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Ju
             for one in candidates(scene, rng, each):
                 nearer = any(iou(one.mask, other) > max(one.iou, 0.3) for other in others)
                 if np.count_nonzero(one.mask) >= _LEAST_CANDIDATE_PX and not nearer:
-                    yield _thing(
+                    yield judgeable(
                         picture, target, frame=frame, mask=one.mask, truth=truth, family=MADE, defect=one.defect or ""
                     )
-
-
-def own_answers(net: PromptedNet, pictures: Iterable[Picture], *, seed: int, every: int = 1) -> Iterator[Judgeable]:
-    """What a network of ours draws of objects that it never saw, told by a jittered true box or by points.
-
-    Args:
-        net: The network, on the CPU.
-        pictures: Pictures that it did not learn from.
-        seed: Seed of the prompts.
-        every: Take each n-th video frame.
-    """
-    lens = lens_of(net)
-    for at, picture in enumerate(pictures):
-        if picture.order and at % every:
-            continue
-        frame, masks = picture.frame(), picture.masks()
-        for target, truth in enumerate(masks):
-            if np.count_nonzero(truth) < LEAST_PX:
-                continue
-            view = look(frame, truth, lens)
-            prompt = boxes_or_points(view.candidate >= 128, generator(seed, "own", picture.path.name, target))
-            mask = placed(answers(net, view, prompt[None])[0], view.box, truth.shape)
-            if np.count_nonzero(mask) >= _LEAST_CANDIDATE_PX:
-                yield _thing(picture, target, frame=frame, mask=mask, truth=truth, family=OWN)
-
-
-def lens_of(net: PromptedNet) -> Lens:
-    """How a network looks at a candidate."""
-    return Lens(side=net.design.side, margin=net.design.margin)
-
-
-def answers(net: PromptedNet, view: View, prompts: NDArray[np.uint8]) -> Floats:
-    """What a network draws on one crop for each prompt, (n, 4, grid, grid) as bytes -> logits (n, grid, grid)."""
-    given = {
-        name: torch.from_numpy(value).expand(len(prompts), *value.shape[1:]) for name, value in inputs([view]).items()
-    }
-    told = torch.from_numpy((prompts / np.float32(255)).astype(np.float32))
-    with torch.no_grad():
-        found = net(
-            given["crop"], torch.zeros_like(given["candidate"]), strip=given["strip"], shape=given["shape"], prompt=told
-        )
-    return np.asarray(found["answer"][:, 0].numpy())
-
-
-def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:
-    """An answer's logits over a crop as a mask of the frame, bool (H, W); False outside the crop."""
-    x0, y0, x1, y1 = box
-    grown = cv2.resize(answer, (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
-    mask = np.zeros((size[0], size[1]), np.bool_)
-    top, bottom, left, right = max(y0, 0), min(y1, size[0]), max(x0, 0), min(x1, size[1])
-    mask[top:bottom, left:right] = np.asarray(grown)[top - y0 : bottom - y0, left - x0 : right - x0] > 0
-    return mask
 
 
 def listed(rows: Iterable[Mapping[str, Any]], pictures: Iterable[Picture], data: Path) -> Iterator[Judgeable]:
@@ -291,7 +235,7 @@ def listed(rows: Iterable[Mapping[str, Any]], pictures: Iterable[Picture], data:
         picture = by_path.get(data / str(row["picture"]))
         if picture is not None:
             target = int(row["target"])
-            yield _thing(
+            yield judgeable(
                 picture,
                 target,
                 frame=picture.frame(),
@@ -301,9 +245,10 @@ def listed(rows: Iterable[Mapping[str, Any]], pictures: Iterable[Picture], data:
             )
 
 
-def _thing(
+def judgeable(
     picture: Picture, target: int, *, frame: Frame, mask: Mask, truth: Mask, family: str, defect: str = ""
 ) -> Judgeable:
+    """A candidate of one of a picture's objects."""
     return Judgeable(
         frame=frame,
         mask=mask,

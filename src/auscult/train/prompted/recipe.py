@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -26,10 +27,10 @@ from auscult.nets.prompted import Design, PromptedNet
 from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
 from auscult.train.prompted.feed import Feed
-from auscult.train.prompted.folds import FOLDS, Row, drawn_by, fold_of, save_drawn, with_drawn
+from auscult.train.prompted.folds import FOLDS, drawn_by, fold_of, save_drawn, with_drawn
 from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
-from auscult.train.prompted.outputs import Judgeable, Outputs, judged, made_of, own_answers, real_and_flawless
+from auscult.train.prompted.outputs import Judgeable, Outputs, judged, made_of, real_and_flawless
 from auscult.train.prompted.refit import refit
 from auscult.types import Item
 
@@ -222,11 +223,11 @@ def calibration_outputs(
         progress: Optional steps, one a mask.
     """
     pictures = material.of("calibration")[: options.objects]
-    progress.stage("judging calibration masks", sum(len(one.real) + 4 * len(one.objects) for one in pictures))
+    progress.stage("judging calibration masks", sum(len(one.real) + 6 * len(one.objects) for one in pictures))
     things = [
         real_and_flawless(pictures, every=_VIDEO_EVERY),
         made_of(pictures, seed=options.seed, each=_MADE_EACH),
-        own_answers(net, pictures, seed=options.seed, every=_VIDEO_EVERY),
+        chain.from_iterable(drawn_by(net, pictures, seed=options.seed)),
     ]
     return judged((thing for some in things for thing in some), members, progress=progress)
 
@@ -275,7 +276,7 @@ def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, li
     halves = [[one for one in pictures if fold_of(one) == fold] for fold in range(FOLDS)]
     if min(len({one.cluster for one in half}) for half in halves) < _LEAST_CLUSTERS:
         return pictures
-    rows: list[Row] = []
+    drawn: list[Judgeable] = []
     for fold, half in enumerate(halves):
         plan = shortened(replace(options.folds, seed=options.folds.seed + fold + 2 * options.seed), options.samples)
         if not (yield from work.train(plan, half, f"fold{fold}")):
@@ -285,9 +286,9 @@ def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, li
         others = [one for at, half in enumerate(halves) if at != fold for one in half]
         work.progress.stage(f"drawing by fold {fold}", len(others))
         for found in drawn_by(net, others, seed=options.seed):
-            rows += found
+            drawn += found
             work.progress.step()
-    yield save_drawn(rows, path)
+    yield save_drawn(drawn, path)
     return with_drawn(pictures, path)
 
 

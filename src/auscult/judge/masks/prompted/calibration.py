@@ -25,7 +25,7 @@ from auscult.judge.masks.compact.novelty import FEATURES, Known
 from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
 
 FILE: Final = FOLDER / "calibration.json"
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 MOST_BYTES: Final = 400_000
 CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 GOOD: Final = 0.8
@@ -78,7 +78,7 @@ class Calibration:
         outline: Multiplies those of the outline network, 0 and more; 0 leaves it aside.
         offsets: Added to the logits of the types, (6,).
         prior: The calibration masks' histogram, (25,), summing to 1.
-        apart: Differences between the networks' means that are novelty 0, .5 and 1, ascending.
+        spread: Standard deviations of the networks' mean histogram that are novelty 0, .5 and 1, ascending.
         known: The features of the calibration masks.
         mixing: How much of q is the prior at novelty 1, 0..1.
         counts: Masks and clusters that it rests on, by family.
@@ -93,7 +93,7 @@ class Calibration:
     outline: float
     offsets: tuple[float, ...]
     prior: Floats
-    apart: tuple[float, float, float]
+    spread: tuple[float, float, float]
     known: Known
     mixing: float
     counts: Mapping[str, tuple[int, int]]
@@ -143,6 +143,12 @@ def mixed(shares: Floats, novelty: Floats, calibration: Calibration) -> Floats:
     """Histograms with the prior mixed in by novelty, (n, 25)."""
     part = (calibration.mixing * np.asarray(novelty, dtype=np.float64))[:, None]
     return np.asarray((1 - part) * shares + part * calibration.prior[None], dtype=np.float64)
+
+
+def spread_of(shares: Floats) -> Floats:
+    """Standard deviation of the networks' mean histogram, (n, members, 25) -> (n,); wide where they differ, too."""
+    mean = shares.mean(axis=1)
+    return np.asarray(np.sqrt(np.maximum(mean @ CENTRES**2 - (mean @ CENTRES) ** 2, 0.0)), dtype=np.float64)
 
 
 def mean_iou(shares: Floats) -> Floats:
@@ -222,7 +228,7 @@ def save_calibration(calibration: Calibration, path: Path) -> Path:
         "outline": _short(calibration.outline),
         "offsets": _shorts(calibration.offsets),
         "prior": _shorts(calibration.prior),
-        "apart": _shorts(calibration.apart),
+        "spread": _shorts(calibration.spread),
         "mixing": _short(calibration.mixing),
         "shift": _short(calibration.shift),
         "counts": {name: list(pair) for name, pair in calibration.counts.items()},
@@ -269,7 +275,7 @@ def from_json(value: Any) -> Calibration:
         outline=_number(value["outline"], (0.0, 1e3)),
         offsets=tuple(_numbers(value["offsets"], len(TYPES), (-1e3, 1e3))),
         prior=prior / prior.sum(),
-        apart=_ascending(value["apart"]),
+        spread=_ascending(value["spread"]),
         known=_known(value["novelty"]),
         mixing=_number(value["mixing"], (0.0, 1.0)),
         counts={str(name): (int(pair[0]), int(pair[1])) for name, pair in value["counts"].items()},

@@ -98,11 +98,10 @@ def estimates_of(
 
 
 def novelty_from(shares: Doubles, features: Floats, calibration: Calibration) -> Doubles:
-    """Novelty, (n,): the larger of how far the features are from the calibration's and how far the networks differ."""
+    """Novelty, (n,): the larger of how far the features are from the calibration's and how wide the histogram is."""
     far = novelty_of(features[:, 0], calibration.known)
-    means = shares @ numbers.CENTRES
-    apart = means.max(axis=1) - means.min(axis=1)
-    return np.asarray(np.maximum(far, np.interp(apart, calibration.apart, (0.0, 0.5, 1.0))), dtype=np.float64)
+    wide = np.interp(numbers.spread_of(shares), calibration.spread, (0.0, 0.5, 1.0))
+    return np.asarray(np.maximum(far, wide), dtype=np.float64)
 
 
 def verdicts_of(
