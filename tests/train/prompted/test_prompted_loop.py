@@ -159,6 +159,7 @@ BROKEN = {
     "a pickle": b"\x80\x02cos\nsystem\nX\x04\0\0\0true\x85R.",
     "cut off": 0.7,
     "another schema": {"schema": 99, "plan": {}},
+    "parts missing": {"schema": 1},
     "a list": [1, 2],
 }
 

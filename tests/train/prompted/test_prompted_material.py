@@ -127,6 +127,8 @@ BROKEN: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "predictions not packed": ("predictions.json.gz", _written("[]")),
     "listing cut off": ("instances.json", _cut),
     "listing empty": ("instances.json", _written("")),
+    "listing of nothing": ("instances.json", _written("{}")),
+    "listing of a list": ("instances.json", _written("[1]")),
     "split without columns": ("split.csv", _written("a,b\n1,2\n")),
     "split of words": ("split.csv", _written("image_id,split\none,dev\n")),
     "no split": ("split.csv", Path.unlink),

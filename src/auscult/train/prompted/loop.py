@@ -186,6 +186,9 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         state = torch.load(path, map_location="cpu", weights_only=True)
         if state["schema"] != SCHEMA:
             raise InputError(f"the checkpoint's schema is {state['schema']!r}, not {SCHEMA}", path=path)
+        lacking = sorted({"plan", "step", "net", "average", "optimiser"} - set(state))
+        if lacking:
+            raise InputError(f"the checkpoint lacks {', '.join(lacking)}", path=path)
     except (OSError, RuntimeError, KeyError, TypeError, ValueError, EOFError, UnpicklingError) as error:
         raise InputError(f"the checkpoint cannot be read: {error}", path=path) from error
     return dict(state)

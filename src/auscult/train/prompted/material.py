@@ -13,6 +13,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -126,8 +127,10 @@ def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN) -> Materia
     """
     found = Material()
     wanted = frozenset(families)
-    _add(found, _more(data / "images/more", wanted, found))
-    _add(found, _coco(data / "images/coco"))
+    with _told_of(data / "images/more/instances.json"):
+        _add(found, _more(data / "images/more", wanted, found))
+    with _told_of(data / "images/coco/instances.json"):
+        _add(found, _coco(data / "images/coco"))
     _add(found, _sequences(data / "video/davis2016", wanted))
     _add(found, _dogs(data / "video/dogs-jump"))
     if not found.pictures:
@@ -162,6 +165,16 @@ def _add(found: Material, pictures: Iterator[Picture]) -> None:
             found.pictures.append(one)
         else:
             found.lost.append((one.path, "the picture is missing"))
+
+
+@contextmanager
+def _told_of(listing: Path) -> Iterator[None]:
+    """Name the listing whose parts are not what they should be."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        expected = "COCO's images, annotations and categories"
+        raise InputError(f"the listing lacks something: {error}", expected=expected, path=listing) from error
 
 
 def _more(folder: Path, families: frozenset[str], found: Material) -> Iterator[Picture]:
