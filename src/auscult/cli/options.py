@@ -68,7 +68,9 @@ Alone = Annotated[
 ]
 EvidenceFrom = Annotated[
     str | None,
-    typer.Option("--evidence", help="hf:FOLDER: SAM 2 draws what the judge compares with, from weights of yours."),
+    typer.Option(
+        "--evidence", help="hf:FOLDER: SAM, SAM 2 or SAM 3 draws what the judge compares with, from weights of yours."
+    ),
 ]
 Frames = Annotated[Path | None, typer.Option("--frames", help="Folder of the frames, when not INPUT/frames.")]
 Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the masks, when not INPUT/masks.")]
