@@ -31,7 +31,8 @@ def main() -> None:
     cv2.setNumThreads(1)
     material = read_material(options.data, families=FAMILIES)
     known = cards.known_columns(material)
-    judges: list[MaskJudge] = [_judge(options.judge), CompactJudge(), CuesJudge()]
+    judge = _judge(options.judge)
+    judges: list[MaskJudge] = [judge, CompactJudge(), CuesJudge()]
     with show.progress_bar(quiet=options.quiet) as progress:
         things = cards.real_things(material, options.data, options.families, parts=("test", "unseen"))
         real = cards.rows_of(judges, things, options.out / "real", known=known, progress=progress)
@@ -42,7 +43,9 @@ def main() -> None:
     meanings, found = cards.results(real, made, seed=options.seed)
     card = cards.card_of(meanings, found, seed=options.seed)
     within = cards.sequences(real[0], real[1][cards.JUDGE])
-    text = cards.card_page(card, before=[_sequences(within)])
+    promised = cards.promises(real[0], real[1][cards.JUDGE], shift=judge.prob_shift)
+    shares = "## What an audit says of the share of bad masks, and what is true\n\n" + cards.promise_table(promised)
+    text = cards.card_page(card, before=[_sequences(within), shares])
     (options.out / "card.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
     (options.out / "card.md").write_text(text, encoding="utf-8")
     if options.ship:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +16,12 @@ from auscult.errors import InputError
 from auscult.jobs.progress import Progress
 from auscult.judge.cards import Card, Result
 from auscult.judge.cards.page import cell, markdown, page
+from auscult.judge.masks.prompted.calibration import BAD, GOOD
+from auscult.outcome import Scored
 from auscult.record.schema import verdict_from_json, verdict_to_json
+from auscult.rng import generator
+from auscult.score.stats import looks_for, share_below
+from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
 from auscult.train.prompted import measure
 from auscult.train.prompted.material import MAY_TRAIN, Material
@@ -195,9 +201,85 @@ def sequences(columns: Columns, row: Row) -> list[tuple[str, str, int, float, in
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What an audit of one set of masks would print of their shares, beside what is true.
+
+    Attributes:
+        set: The set.
+        n: Its masks.
+        true: True shares under IoU .8 and .5.
+        said: Estimated shares.
+        low: Lower ends of their 90 % intervals.
+        high: Upper ends.
+        looks: Looks that are said to find 90 % of the masks under .8.
+        found: Share of these that so many looks do find, in the judge's order.
+    """
+
+    set: str
+    n: int
+    true: tuple[float, float]
+    said: tuple[float, float]
+    low: tuple[float, float]
+    high: tuple[float, float]
+    looks: int
+    found: float
+
+
+def promises(columns: Columns, row: Row, *, shift: float) -> list[Promise]:
+    """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/expected`` makes it.
+
+    Args:
+        columns: What is true.
+        row: A judge's row with probabilities.
+        shift: The judge's ``prob_shift``.
+    """
+    made = []
+    for name, (_, inside) in real_sets(columns).items():
+        at = np.flatnonzero(inside)
+        if row.good is None or row.fair is None or not at.size:
+            continue
+        clusters = columns.cluster[at].tolist()
+        shares = [
+            share_below(some[at], clusters=clusters, rng=generator(0, "expected", key), shift=shift)
+            for some, key in ((row.good, "prob_iou_80"), (row.fair, "prob_iou_50"))
+        ]
+        looks = looks_for(row.good[at])
+        if not isinstance(looks, Scored) or not all(isinstance(one, Interval) for one in shares):
+            continue
+        ends = [one for one in shares if isinstance(one, Interval)]
+        bad = columns.iou[at] < GOOD
+        seen = np.argsort(row.good[at], kind="stable")[: looks.value]
+        made.append(
+            Promise(
+                set=name,
+                n=int(at.size),
+                true=(float(bad.mean()), float(np.mean(columns.iou[at] < BAD))),
+                said=(ends[0].value, ends[1].value),
+                low=(ends[0].low, ends[1].low),
+                high=(ends[0].high, ends[1].high),
+                looks=looks.value,
+                found=float(bad[seen].sum() / max(bad.sum(), 1)),
+            )
+        )
+    return made
+
+
+def promise_table(some: Sequence[Promise]) -> str:
+    """One line a set: true and estimated shares, and what the looks find."""
+    lines = []
+    for one in some:
+        cells = [one.set, str(one.n)]
+        for at in (0, 1):
+            cells += [f"{one.true[at]:.2f}", f"{one.said[at]:.2f} [{one.low[at]:.2f}, {one.high[at]:.2f}]"]
+        lines.append([*cells, str(one.looks), f"{one.found:.2f}"])
+    names = ["set", "n", "under .8", "estimated", "under .5", "estimated", "looks for 90 %", "found by them"]
+    return markdown(names, lines)
+
+
 SUMMARY: Final = (
-    "Asks a promptable segmenter of our own what it would draw where the candidate lies, and compares. Two networks on "
-    "MobileNetV2 (4 MB each in 8 bits) give a histogram of the IoU; estimate, interval and probability of IoU >= .8 "
+    "Asks a promptable segmenter of our own what it would draw where the candidate lies, and compares. A network on "
+    "MobileNetV2 (4 MB in 8 bits) gives a histogram of the IoU; estimate, interval and probability of IoU >= .8 "
     "are read off its calibrated form. `mask-area` is a line from the log of the candidate's share of the frame, "
     "`constant` the mean IoU of real calibration masks with the interval that holds 90 % of them; both were fitted on "
     "the calibration part."

@@ -45,6 +45,8 @@ class Row:
         defect: Types; None where it names none.
         flagged: Which it says are unlike what it knows; None where it never says so.
         map_f1: F1 over the cells of its error map against the true errors; NaN where nothing is wrong.
+        good: Probabilities that the IoU is at least .8; None where it gives none.
+        fair: The same for .5.
     """
 
     iou: Doubles
@@ -55,6 +57,8 @@ class Row:
     defect: NDArray[np.str_] | None = None
     flagged: NDArray[np.bool_] | None = None
     map_f1: Doubles | None = None
+    good: Doubles | None = None
+    fair: Doubles | None = None
 
     def where(self, keep: NDArray[np.bool_]) -> Row:
         """The masks that are kept."""
@@ -67,6 +71,7 @@ def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | Non
     """A judge's verdicts as columns; a verdict without an estimate counts as .5."""
     iou = np.array([0.5 if one.iou is None else one.iou for one in verdicts])
     good = np.array([_NAN if one.prob_iou_80 is None else one.prob_iou_80 for one in verdicts])
+    fair = np.array([_NAN if one.prob_iou_50 is None else one.prob_iou_50 for one in verdicts])
     return Row(
         iou=iou,
         rank=np.where(np.isnan(good), iou, good + 1e-3 * iou),
@@ -76,6 +81,8 @@ def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | Non
         defect=np.array([one.defect for one in verdicts]),
         flagged=np.array([one.novelty >= FLAGGED for one in verdicts]),
         map_f1=map_f1,
+        good=None if np.isnan(good).any() else good,
+        fair=None if np.isnan(fair).any() else fair,
     )
 
 
