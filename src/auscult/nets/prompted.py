@@ -30,6 +30,7 @@ STRIP: Final = 6
 
 _WIDE, _MIDDLE, _FINE, _LAST = 96, 48, 32, 16
 _HEADS, _EACH = 8, 12
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,8 @@ class Likeness(nn.Module):
         """
         n, _, high, wide = features.shape
         places = self.embed(features).reshape(n, _HEADS, _EACH, high * wide)
-        places = functional.normalize(places, dim=2)
+        ones = torch.ones(1, _EACH, dtype=places.dtype, device=places.device)
+        places = places / torch.matmul(ones, places * places).clamp(min=_TINY).sqrt()
         weights = torch.cat([region, 1 - region], dim=1).reshape(n, 1, 2, high * wide) + 1e-4
         means = torch.matmul(places, weights.transpose(2, 3)) / weights.sum(dim=3).unsqueeze(2)
         alike = torch.matmul(means.transpose(2, 3), places)
@@ -131,9 +133,9 @@ class Decoder(nn.Module):
         region = functional.avg_pool2d(prompt[:, :3].amax(dim=1, keepdim=True), 8)
         seen = torch.cat([context, coded[2], self.likeness(context, region)], dim=1)
         wide = self.wide_blocks(functional.relu(self.wide(seen)))
-        middle = self.middle_blocks(functional.relu(self.middle(torch.cat([_up(wide), skips[2], coded[1]], dim=1))))
-        fine = self.fine_blocks(functional.relu(self.fine(torch.cat([_up(middle), skips[1], coded[0]], dim=1))))
-        last = self.last_block(functional.relu(self.last(torch.cat([_up(fine), skips[0], prompt], dim=1))))
+        middle = self.middle_blocks(_joined(self.middle, wide, skips[2], coded[1]))
+        fine = self.fine_blocks(_joined(self.fine, middle, skips[1], coded[0]))
+        last = self.last_block(_joined(self.last, fine, skips[0], prompt))
         return self.answer(last), (fine, middle, wide)
 
 
@@ -286,6 +288,14 @@ def _means(features: Tensor, regions: Tensor) -> Tensor:
     flat = regions.reshape(n, count, high * wide)
     sums = torch.matmul(flat, features.reshape(n, channels, high * wide).transpose(1, 2))
     return (sums / (flat.sum(dim=2, keepdim=True) + 0.5)).reshape(n, count * channels)
+
+
+def _joined(layer: nn.Conv2d, coarse: Tensor, *beside: Tensor) -> Tensor:
+    """A pointwise layer over a coarser map, enlarged, and maps beside it; enlarging after it costs a third."""
+    width = coarse.shape[1]
+    enlarged = _up(functional.conv2d(coarse, layer.weight[:, :width]))
+    here = functional.conv2d(torch.cat(beside, dim=1), layer.weight[:, width:], layer.bias)
+    return functional.relu(enlarged + here)
 
 
 def _up(given: Tensor) -> Tensor:
