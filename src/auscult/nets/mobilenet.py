@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
