@@ -286,15 +286,16 @@ SUMMARY: Final = (
 )
 DATA: Final = (
     (
-        "Weights start from MobileNetV2 (ImageNet-1k) and DeepLab v3 on MobileNetV2 (ImageNet, COCO, PASCAL VOC 2012), "
-        "google-coral/test_data at 104342d2d3, Apache-2.0; both were trained on from there. No pixel is shipped."
+        "Weights start from MobileNetV2 (ImageNet-1k), google-coral/test_data at 104342d2d3, Apache-2.0, and were "
+        "trained on from there. No pixel is shipped."
     ),
     (
         "COCO 2017 photographs with object masks (annotations CC BY 4.0; the photographs under the licences of their "
         "authors), DAVIS sequences (BSD), for training: 1,097 photographs and 210 frames of six sequences."
     ),
     (
-        "Real masks in training and calibration: DeepLab on MobileNetV2, GrabCut from a box, OSVOS, RVOS. For testing "
+        "Real masks in training and calibration: DeepLab on MobileNetV2, GrabCut from a box, OSVOS, RVOS, and what "
+        "networks of our own drew of pictures that they had not learned from. For testing "
         "only: YOLOv8n-seg (its weights are AGPL-3.0: no weight and no interval learned from them), CSNet."
     ),
     "Classical families for testing are made by `tools/classical_families.py` from clicks, boxes and scribbles.",
