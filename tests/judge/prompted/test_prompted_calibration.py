@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +174,13 @@ def test_a_calibration_is_read_as_it_was_written(made: Calibration, tmp_path: Pa
     assert (found.head is None) == (head is None)
     if head is not None and found.head is not None:
         assert found.head.weights == pytest.approx(head.weights, rel=1e-5)
+
+
+def test_a_file_that_was_written_again_is_read_again(made: Calibration, tmp_path: Path) -> None:
+    path = save_calibration(made, tmp_path / "calibration.json")
+    assert load_calibration(path) is load_calibration(path)
+    save_calibration(replace(made, shift=made.shift + 0.25), path)
+    assert load_calibration(path).shift == pytest.approx(made.shift + 0.25)
 
 
 def test_a_calibration_that_cannot_be_written_is_told(made: Calibration, tmp_path: Path) -> None:

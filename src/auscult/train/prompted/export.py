@@ -111,7 +111,6 @@ def difference(net: PromptedNet, path: Path, *, seed: int = 0, count: int = 4) -
     given = random_inputs(net, count=count, seed=seed)
     with torch.no_grad():
         own = _Shipped(net).eval()(*(torch.from_numpy(value) for value in given.values()))
-    load_member.cache_clear()
     read = load_member(path)({name: given[name] for name in _NAMES[:4]})
     return max(float(np.abs(one.numpy() - read[name]).max()) for name, one in zip(_OUTPUTS, own, strict=True))
 

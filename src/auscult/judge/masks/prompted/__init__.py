@@ -124,7 +124,7 @@ class PromptedJudge:
         """This judge with another segmenter's answers in place of its networks' own.
 
         Args:
-            name: ``hf:FOLDER``, a folder of SAM 2 weights.
+            name: ``hf:FOLDER``, a folder of SAM, SAM 2 or SAM 3 weights.
 
         Raises:
             UsageError: The segmenter cannot be loaded.

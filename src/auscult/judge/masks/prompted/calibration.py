@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -197,19 +197,25 @@ def log_shares(members: Sequence[ArrayLike]) -> Floats:
     return np.asarray(np.mean([np.log(shares_of(one) + _LEAST) for one in members], axis=0), dtype=np.float64)
 
 
-@cache
 def load_calibration(path: Path = FILE) -> Calibration:
-    """Read a calibration; the same file is read once.
+    """Read a calibration; a file that has not changed is read once.
 
     Raises:
         UsageError: It is missing, too large, or not what ``save_calibration`` writes.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
+        status = path.stat()
+        if status.st_size > MOST_BYTES:
             raise UsageError(f"more than {MOST_BYTES} bytes", expected=_EXPECTED, path=path)
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
+        return _read(path, (status.st_mtime_ns, status.st_size))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise UsageError(f"the calibration cannot be read: {error}", expected=_EXPECTED, path=path) from error
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, _written: tuple[int, int]) -> Calibration:
+    """The file as it is now; when it was written and its size tell another one of the same name."""
+    return from_json(json.loads(path.read_text(encoding="utf-8")))
 
 
 def save_calibration(calibration: Calibration, path: Path) -> Path:

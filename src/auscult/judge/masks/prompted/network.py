@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -79,9 +79,8 @@ class Member:
         return dict(zip(names, found, strict=True))
 
 
-@cache
 def load_member(path: Path, digest: str | None = None) -> Member:
-    """Open a network; the same file is opened once per process.
+    """Open a network; a file that has not changed is opened once per process.
 
     Args:
         path: The file.
@@ -90,6 +89,12 @@ def load_member(path: Path, digest: str | None = None) -> Member:
     Raises:
         UsageError: The file is missing, too large, broken, another one, or has other inputs.
     """
+    status = path.stat() if path.is_file() else None
+    return _opened(path, digest, (status.st_mtime_ns, status.st_size) if status else (0, 0))
+
+
+@lru_cache(maxsize=16)
+def _opened(path: Path, digest: str | None, _written: tuple[int, int]) -> Member:
     content = read_network(path, most_bytes=MOST_BYTES)
     found = hashlib.sha256(content).hexdigest()
     if digest is not None and found != digest:
