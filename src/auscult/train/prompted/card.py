@@ -278,24 +278,24 @@ def promise_table(some: Sequence[Promise]) -> str:
 
 
 SUMMARY: Final = (
-    "Asks a promptable segmenter of our own what it would draw where the candidate lies, and compares. A network on "
-    "MobileNetV2 (4 MB in 8 bits) gives a histogram of the IoU; estimate, interval and probability of IoU >= .8 "
+    "Asks a promptable segmenter of our own what it would draw where the candidate lies, and compares. Two networks on "
+    "MobileNetV2 (4 MB each in 8 bits) give a histogram of the IoU; estimate, interval and probability of IoU >= .8 "
     "are read off its calibrated form. `mask-area` is a line from the log of the candidate's share of the frame, "
     "`constant` the mean IoU of real calibration masks with the interval that holds 90 % of them; both were fitted on "
     "the calibration part."
 )
 DATA: Final = (
     (
-        "Weights start from MobileNetV2 (ImageNet-1k), google-coral/test_data at 104342d2d3, Apache-2.0, and were "
-        "trained on from there. No pixel is shipped."
+        "Weights start from MobileNetV2 (ImageNet-1k) and DeepLab v3 on MobileNetV2 (ImageNet, COCO, PASCAL VOC 2012), "
+        "google-coral/test_data at 104342d2d3, Apache-2.0; both were trained on from there. No pixel is shipped."
     ),
     (
         "COCO 2017 photographs with object masks (annotations CC BY 4.0; the photographs under the licences of their "
         "authors), DAVIS sequences (BSD), for training: 1,097 photographs and 210 frames of six sequences."
     ),
     (
-        "Real masks in training and calibration: DeepLab on MobileNetV2, GrabCut from a box, OSVOS, RVOS, and what "
-        "networks of our own drew of pictures that they had not learned from. For testing "
+        "Real masks in training and calibration: DeepLab on MobileNetV2, GrabCut from a box, OSVOS, RVOS; in "
+        "calibration also what a network of our own drew of pictures that it had not learned from. For testing "
         "only: YOLOv8n-seg (its weights are AGPL-3.0: no weight and no interval learned from them), CSNet."
     ),
     "Classical families for testing are made by `tools/classical_families.py` from clicks, boxes and scribbles.",

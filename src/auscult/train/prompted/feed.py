@@ -30,7 +30,7 @@ from auscult.types import Frame, Mask
 PER_OBJECT: Final = 3
 _DRAWN: Final = 6
 _KEPT_FRAMES: Final = 250
-_REAL_SHARE: Final = 0.45
+_REAL_SHARE: Final = 0.35
 _VIDEO_SHARE: Final = 0.15
 _LEVELS: Final = 10
 _LEAST_CANDIDATE_PX: Final = 48

@@ -35,10 +35,13 @@ from auscult.train.prompted.refit import refit
 from auscult.types import Item
 
 MINUTES: Final = 140.0
-PLANS: Final = (Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=2000),)
-"""The shipped network."""
+PLANS: Final = (
+    Plan(design=Design(side=256, margin=1.5), start="deeplab", seed=0, steps=820),
+    Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=1050),
+)
+"""The shipped networks: a close look that starts from DeepLab, a wider one that starts from ImageNet."""
 FOLD_PLAN: Final = Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=100, steps=300)
-"""The short trainings on one half each, whose errors on the other half the shipped networks learn from."""
+"""Short trainings on one half each; their errors on the other half may be learned from, see ``studies/prompted``."""
 WEIGHTS: Final = "weights"
 DRAWN: Final = "drawn.json.gz"
 _SAVED_EVERY: Final = 50
@@ -62,7 +65,8 @@ class PromptedOptions:
         threads: Threads of the networks' arithmetic.
         workers: Processes that make batches ahead.
         plans: The networks.
-        folds: The short trainings whose errors the networks learn from; their seed counts up.
+        folds: Short trainings whose errors on what they did not learn from the networks learn from, too, such as
+            ``FOLD_PLAN``; their seed counts up. None for none, as shipped.
         photographs: Learn from this many photographs only; None for all.
         objects: Calibrate on this many pictures only; None for all.
     """
@@ -76,7 +80,7 @@ class PromptedOptions:
     threads: int = 2
     workers: int = 1
     plans: tuple[Plan, ...] = PLANS
-    folds: Plan = FOLD_PLAN
+    folds: Plan | None = None
     photographs: int | None = None
     objects: int | None = None
 
@@ -271,6 +275,8 @@ def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, li
         The pictures; none where the time was up before the networks were trained.
     """
     options, path = work.options, work.options.out / DRAWN
+    if options.folds is None:
+        return pictures
     if path.exists():
         return with_drawn(pictures, path)
     halves = [[one for one in pictures if fold_of(one) == fold] for fold in range(FOLDS)]

@@ -1,8 +1,8 @@
 """`masks.prompted.v1`: asks a promptable segmenter what it would draw here, and compares the candidate with that.
 
-A network with pretrained knowledge of objects looks at the candidate; a judge may have several. It answers with a
+Two networks with pretrained knowledge of objects look at the candidate through different lenses. They answer with a
 mask of the object that the candidate means, with a histogram of the candidate's IoU and with the type of its defect.
-What was asked for it does not know, so identity is never checked, and the IoU is that of a mask on the right object.
+What was asked for they do not know, so identity is never checked, and the IoU is that of a mask on the right object.
 Runs on ONNX Runtime on one core. Measured on masks of real models in ``docs/cards/masks.prompted.v1.md``.
 """
 
