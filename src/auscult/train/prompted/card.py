@@ -244,10 +244,9 @@ def promises(columns: Columns, row: Row, *, shift: float) -> list[Promise]:
             share_below(some[at], clusters=clusters, rng=generator(0, "expected", key), shift=shift)
             for some, key in ((row.good, "prob_iou_80"), (row.fair, "prob_iou_50"))
         ]
-        looks = looks_for(row.good[at])
-        if not isinstance(looks, Scored) or not all(isinstance(one, Interval) for one in shares):
+        looks, ends = looks_for(row.good[at]), [one for one in shares if isinstance(one, Interval)]
+        if not isinstance(looks, Scored) or len(ends) < len(shares):
             continue
-        ends = [one for one in shares if isinstance(one, Interval)]
         bad = columns.iou[at] < GOOD
         seen = np.argsort(row.good[at], kind="stable")[: looks.value]
         made.append(
