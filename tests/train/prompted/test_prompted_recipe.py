@@ -105,10 +105,18 @@ def test_an_answer_is_placed_where_its_crop_lies() -> None:
     assert np.array_equal(np.argwhere(beyond)[[0, -1]], [[92, 0], [99, 15]])
 
 
-@pytest.mark.parametrize("content", [b"", b"no gzip", gzip.compress(b"{"), gzip.compress(b'[{"picture": "a"}]')])
-def test_a_broken_file_of_drawn_masks_is_named(pictures: list[Picture], tmp_path: Path, content: bytes) -> None:
+BROKEN = {
+    "empty": b"",
+    "not packed": b"no gzip",
+    "no JSON": gzip.compress(b"{", mtime=0),
+    "parts missing": gzip.compress(b'[{"picture": "a"}]', mtime=0),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_file_of_drawn_masks_is_named(pictures: list[Picture], tmp_path: Path, how: str) -> None:
     path = tmp_path / "drawn.json.gz"
-    path.write_bytes(content)
+    path.write_bytes(BROKEN[how])
     with pytest.raises(InputError, match="drawn masks cannot be read") as caught:
         folds.with_drawn(pictures, path)
     assert caught.value.path == str(path)
