@@ -75,7 +75,8 @@ def test_types_are_named_and_the_flawless_are_flawless(batch: Arrays) -> None:
     assert np.array_equal(batch["candidate"][whole], batch["truth"][whole])
 
 
-def test_the_answer_counts_where_the_prompt_says_what_is_meant(batch: Arrays) -> None:
+def test_the_answer_counts_where_the_prompt_says_what_is_meant(pictures: list[Picture]) -> None:
+    batch = Feed(pictures, seed=5, lens=WIDE).batch(0, 96)
     by_mask = (batch["prompt"][:, 0] == batch["candidate"]).all(axis=(1, 2))
     nothing_like_it = batch["iou"] < 0.15
     assert by_mask[nothing_like_it].any()

@@ -49,13 +49,16 @@ def test_copied_weights_compute_what_litert_computes(data: Path, start: Start, s
 
 
 def our_outputs(net: PromptedNet, picture: Frame) -> list[Floats]:
-    """Outputs of all convolutions of backbone and head, (h, w, channels), in the order of the file."""
+    """Outputs of all convolutions of backbone and head, (h, w, channels), in the order of the file.
+
+    The head's last one runs in two parts; the head's own output stands for it.
+    """
     found: dict[nn.Module, Floats] = {}
 
     def keep(layer: nn.Module, _: object, made: torch.Tensor) -> None:
         found[layer] = made[0].permute(1, 2, 0).numpy()
 
-    layers = [*net.backbone.convolutions(), net.context.local, net.context.whole, net.context.project]
+    layers = [*net.backbone.convolutions(), net.context.local, net.context.whole, net.context]
     for layer in layers:
         layer.register_forward_hook(keep)
     with torch.no_grad():
