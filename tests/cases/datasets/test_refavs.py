@@ -78,7 +78,7 @@ def test_the_real_table(data: Path, tmp_path: Path) -> None:
     began = time.process_time()
     listing = list_instances(tmp_path)
     seconds = time.process_time() - began
-    assert seconds < 2
+    assert seconds < 4  # 1.3 to 2 on a slow machine; a scan that grows with the square takes minutes
     assert listing.layout == "datasets.refavs.v1"
     rows = read_table(table)
     assert Counter(one.row.split for one in rows.rows) == {
