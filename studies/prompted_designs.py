@@ -1,8 +1,8 @@
 """Designs of the prompted network and a learning curve: short trainings, compared on real masks of the part dev.
 
-    python studies/prompted_designs.py --data DATA --drawn OUT/drawn.json.gz --out RESULTS [--only imagenet192:0,scratch192:0]
+    python studies/prompted_designs.py --data DATA --drawn OUT/drawn.json.gz --out RESULTS [--only imagenet192:0,...]
 
-Every run takes 200 steps of 24 samples with the whole cosine, no more: enough to tell designs apart, not to finish one.
+Every run takes 200 steps of 24 samples with the whole cosine, no more: too few, as seeds differ by more than designs do.
 What a network says of the part dev is kept under RESULTS; a run that is there is not repeated. Nothing is calibrated.
 """
 

@@ -14,7 +14,7 @@ import pytest
 
 import tiny_hf
 from auscult.errors import UsageError
-from auscult.nets import hf_clipseg, hf_grounding, hf_sam2, hf_sam2_video, hf_sam3
+from auscult.nets import hf_clipseg, hf_grounding, hf_sam, hf_sam2_video, hf_sam3
 from auscult.nets.hf_config import WEIGHTS, build_settings, check_settings
 from auscult.nets.hf_files import count_weights
 from auscult.nets.hf_folder import CONFIG, Family, check_folder, load
@@ -26,7 +26,7 @@ needs_clip()
 FAMILIES: dict[str, tuple[Family, Callable[[Path], Path]]] = {
     "clipseg": (hf_clipseg.FAMILY, tiny_hf.write_clipseg),
     "grounding": (hf_grounding.FAMILY, tiny_hf.write_grounding),
-    "sam2": (hf_sam2.FAMILY, tiny_hf.write_sam2),
+    "sam2": (hf_sam.SAM2, tiny_hf.write_sam2),
     "sam2_video": (hf_sam2_video.FAMILY, tiny_hf.write_sam2_video),
     "sam3": (hf_sam3.FAMILY, tiny_hf.write_sam3),
 }

@@ -13,7 +13,7 @@ from auscult.nets import hf_grounding, hf_sam3
 from auscult.nets.hf_clipseg import load_clipseg
 from auscult.nets.hf_grounding import load_grounding
 from auscult.nets.hf_pictures import Preparation
-from auscult.nets.hf_sam2 import load_sam2
+from auscult.nets.hf_sam import load_sam2
 from auscult.nets.hf_sam2_video import load_sam2_video
 from auscult.nets.hf_sam3 import load_sam3
 from tiny_clip import needs_clip

@@ -107,6 +107,11 @@ def read_preparation(folder: Path, *, side: int | None, usual: Preparation) -> P
     return Preparation(size=size, edges=edges, mean=mean, std=std, cubic=cubic)
 
 
+def square(side: Any) -> int:
+    """The side of the model's pictures, given as one number or as two."""
+    return int(side[0]) if isinstance(side, list | tuple) else int(side)
+
+
 def batches(frames: Clip, most: int) -> Iterator[Clip]:
     """Cut a clip into runs of at most ``most`` frames, so that memory does not grow with its length."""
     for start in range(0, len(frames), most):

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from auscult.nets.hf_config import Part
 from auscult.nets.hf_folder import Family, Loaded, check_folder, finite, load
-from auscult.nets.hf_pictures import Clip, Preparation, read_preparation
-from auscult.nets.hf_sam2 import SEEING, square, to_frame
+from auscult.nets.hf_pictures import Clip, Preparation, read_preparation, square
+from auscult.nets.hf_sam import SEEING, to_frame
 from auscult.types import Mask
 
 FAMILY: Final = Family(

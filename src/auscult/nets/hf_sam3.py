@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from auscult.nets.hf_config import Part
 from auscult.nets.hf_folder import CLIP_TOKENS, Family, Loaded, check_folder, finite, load
-from auscult.nets.hf_pictures import Clip, Preparation, read_preparation
-from auscult.nets.hf_sam2 import square
+from auscult.nets.hf_pictures import Clip, Preparation, read_preparation, square
 
 FAMILY: Final = Family(
     title="SAM 3",

@@ -29,7 +29,7 @@ def test_registration_loads_neither_library() -> None:
     code = (
         "import sys\n"
         "from auscult.models.hf import clipseg, grounded_sam2, sam2_video, sam3\n"
-        "from auscult.nets import hf_clipseg, hf_grounding, hf_sam2, hf_sam2_video, hf_sam3\n"
+        "from auscult.nets import hf_clipseg, hf_grounding, hf_sam, hf_sam2_video, hf_sam3\n"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

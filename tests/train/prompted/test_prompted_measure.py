@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 from auscult.act.policy import DEFAULT
 from auscult.arrays.error_map import error_map_of
 from auscult.judge.cards import Result
-from auscult.train.prompted.card import promise_table, promises
+from auscult.train.prompted.card import audit_shares, shares_table
 from auscult.train.prompted.measure import (
     FLAWLESS,
     MADE,
@@ -235,13 +235,13 @@ def test_an_error_map_of_a_right_mask_is_not_measured() -> None:
     assert np.isnan(map_f1(error_map_of(np.zeros((8, 8), np.float32), (0, 0, 64, 64)), nearly, TRUTH))
 
 
-def test_what_an_audit_promises_stands_beside_what_is_true() -> None:
+def test_the_shares_an_audit_estimates_stand_beside_what_is_true() -> None:
     n = 200
     good = np.linspace(0.02, 0.98, n)
     true = np.where(np.arange(n) % 10 < 10 * good, 0.9, 0.6)
     made = columns(tuple(true), clusters=40)
     row = Row(iou=good, rank=good, good=good, fair=np.minimum(good + 0.3, 1.0))
-    (one,) = [one for one in promises(made, row, shift=0.3) if one.set == "known_families"]
+    (one,) = [one for one in audit_shares(made, row, shift=0.3) if one.set == "known_families"]
     assert one.n == n
     assert one.true == (pytest.approx(np.mean(true < 0.8)), 0.0)
     assert one.said[0] == pytest.approx(0.5)
@@ -249,5 +249,5 @@ def test_what_an_audit_promises_stands_beside_what_is_true() -> None:
     bad = true < 0.8
     assert one.found == pytest.approx(bad[: one.looks].sum() / bad.sum())
     assert one.found > 0.85
-    assert "| known_families | 200 |" in promise_table([one])
-    assert promises(made, ROW.where(np.zeros(6, np.bool_)), shift=0.3) == []
+    assert "| known_families | 200 |" in shares_table([one])
+    assert audit_shares(made, ROW.where(np.zeros(6, np.bool_)), shift=0.3) == []

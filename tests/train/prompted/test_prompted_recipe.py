@@ -109,6 +109,7 @@ BROKEN = {
     "empty": b"",
     "not packed": b"no gzip",
     "no JSON": gzip.compress(b"{", mtime=0),
+    "no mask": gzip.compress(b'[{"picture": "a", "target": 0, "rle": {"size": [2, 2], "counts": "!"}}]', mtime=0),
     "parts missing": gzip.compress(b'[{"picture": "a"}]', mtime=0),
 }
 
@@ -120,6 +121,12 @@ def test_a_broken_file_of_drawn_masks_is_named(pictures: list[Picture], tmp_path
     with pytest.raises(InputError, match="drawn masks cannot be read") as caught:
         folds.with_drawn(pictures, path)
     assert caught.value.path == str(path)
+
+
+def test_a_folder_without_training_pictures_is_an_error(tmp_path: Path) -> None:
+    small.write(tmp_path, [(name, small.PHOTO) for name in names("calibration", 3)])
+    with pytest.raises(InputError, match="no object to learn from"):
+        list(prompted_mask(options(tmp_path, tmp_path / "out"), Silent()))
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ MASKS: Final = "sam2"
 
 def _load(weights: Path) -> ByText:
     from auscult.nets.hf_grounding import load_grounding
-    from auscult.nets.hf_sam2 import load_sam2
+    from auscult.nets.hf_sam import load_sam2
 
     for name in (BOXES, MASKS):
         if not (weights / name).is_dir():

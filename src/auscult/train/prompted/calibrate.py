@@ -1,4 +1,7 @@
-"""Fits what the judge's few numbers mean, on calibration masks of several families, each family counting alike."""
+"""Fits what the judge's few numbers mean, on calibration masks of several families.
+
+Each family counts alike; flawless masks count a quarter of one.
+"""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def sequences(columns: Columns, row: Row) -> list[tuple[str, str, int, float, in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
+class Shares:
     """What an audit of one set of masks would print of their shares, beside what is true.
 
     Attributes:
@@ -226,7 +226,7 @@ class Promise:
     found: float
 
 
-def promises(columns: Columns, row: Row, *, shift: float) -> list[Promise]:
+def audit_shares(columns: Columns, row: Row, *, shift: float) -> list[Shares]:
     """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/expected`` makes it.
 
     Args:
@@ -250,7 +250,7 @@ def promises(columns: Columns, row: Row, *, shift: float) -> list[Promise]:
         bad = columns.iou[at] < GOOD
         seen = np.argsort(row.good[at], kind="stable")[: looks.value]
         made.append(
-            Promise(
+            Shares(
                 set=name,
                 n=int(at.size),
                 true=(float(bad.mean()), float(np.mean(columns.iou[at] < BAD))),
@@ -264,7 +264,7 @@ def promises(columns: Columns, row: Row, *, shift: float) -> list[Promise]:
     return made
 
 
-def promise_table(some: Sequence[Promise]) -> str:
+def shares_table(some: Sequence[Shares]) -> str:
     """One line a set: true and estimated shares, and what the looks find."""
     lines = []
     for one in some:

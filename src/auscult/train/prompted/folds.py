@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
-from auscult.errors import InputError, OutputError
+from auscult.errors import AuscultError, InputError, OutputError
 from auscult.judge.masks.prompted.view import Lens, View, inputs, look
 from auscult.media.rle import decode, encode
 from auscult.nets.prompted import PromptedNet
@@ -137,7 +137,7 @@ def with_drawn(pictures: Iterable[Picture], path: Path) -> list[Picture]:
             one = RealMask(family=OWN, target=int(row["target"]), rle=row["rle"])
             decode(one.rle)
             found.setdefault(str(row["picture"]), []).append(one)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AuscultError) as error:
         raise InputError(
             f"the drawn masks cannot be read: {error}", hint="delete it to make it anew", path=path
         ) from error

@@ -127,9 +127,9 @@ def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN) -> Materia
     """
     found = Material()
     wanted = frozenset(families)
-    with _told_of(data / "images/more/instances.json"):
+    with _naming(data / "images/more/instances.json"):
         _add(found, _more(data / "images/more", wanted, found))
-    with _told_of(data / "images/coco/instances.json"):
+    with _naming(data / "images/coco/instances.json"):
         _add(found, _coco(data / "images/coco"))
     _add(found, _sequences(data / "video/davis2016", wanted))
     _add(found, _dogs(data / "video/dogs-jump"))
@@ -168,7 +168,7 @@ def _add(found: Material, pictures: Iterator[Picture]) -> None:
 
 
 @contextmanager
-def _told_of(listing: Path) -> Iterator[None]:
+def _naming(listing: Path) -> Iterator[None]:
     """Name the listing whose parts are not what they should be."""
     try:
         yield

@@ -108,10 +108,11 @@ def prompted_mask(options: PromptedOptions, progress: Progress) -> Iterator[Path
     yield _report_lost(material, options.out)
     pictures = learnable(material.of("train"), photographs=options.photographs)
     work = _Work(options, until=until, progress=progress)
-    pictures = yield from own_errors(work, pictures)
+    ready = yield from own_errors(work, pictures)
+    if ready is None:
+        return
     for at, plan in enumerate(plans_of(options)):
-        done = bool(pictures) and (yield from work.train(plan, pictures, f"member{at}"))
-        if not done:
+        if not (yield from work.train(plan, ready, f"member{at}")):
             return
     members = []
     for at, plan in enumerate(plans_of(options)):
@@ -266,13 +267,13 @@ class _Work:
         return done
 
 
-def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, list[Picture]]:
+def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, list[Picture] | None]:
     """Pictures with what networks that did not learn from them draw of their objects.
 
     Too few photographs for two halves stay as they are.
 
     Returns:
-        The pictures; none where the time was up before the networks were trained.
+        The pictures; None where the time was up before the networks were trained.
     """
     options, path = work.options, work.options.out / DRAWN
     if options.folds is None:
@@ -286,7 +287,7 @@ def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, li
     for fold, half in enumerate(halves):
         plan = shortened(replace(options.folds, seed=options.folds.seed + fold + 2 * options.seed), options.samples)
         if not (yield from work.train(plan, half, f"fold{fold}")):
-            return []
+            return None
     for fold in range(FOLDS):
         net, _ = network_of(options.out / f"fold{fold}.pt")
         others = [one for at, half in enumerate(halves) if at != fold for one in half]
