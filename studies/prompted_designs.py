@@ -1,9 +1,9 @@
-"""Designs of the prompted network and a learning curve: short trainings, compared on real masks of the part dev.
+"""Designs of the prompted network and a learning curve: one training each, compared on real masks of the part dev.
 
-    python studies/prompted_designs.py --data DATA --drawn OUT/drawn.json.gz --out RESULTS [--only imagenet192:0,...]
+    python studies/prompted_designs.py --data DATA --out RESULTS [--steps 1000] [--only imagenet192:0,...]
 
-Every run takes 200 steps of 24 samples with the whole cosine, no more: too few, as seeds differ by more than designs do.
-What a network says of the part dev is kept under RESULTS; a run that is there is not repeated. Nothing is calibrated.
+Every run takes its steps of 24 samples with the whole cosine. What a network says of the part dev is kept under
+RESULTS: a run that is there is not repeated, one that was stopped goes on from its checkpoint. Nothing is calibrated.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from auscult.train.prompted.material import Material, read_material
 from auscult.train.prompted.outputs import FLAWLESS, real_and_flawless
 from auscult.train.prompted.recipe import WEIGHTS, learnable
 
-STEPS: Final = 200
 DRAWS: Final = 1000
-BASE: Final = Plan(design=Design(side=192, margin=2.0), start="imagenet", steps=STEPS)
+SAVED_EVERY: Final = 50
+BASE: Final = Plan(design=Design(side=192, margin=2.0), start="imagenet")
 DEEPLAB: Final = replace(BASE, start="deeplab")
 RUNS: Final[dict[str, tuple[Plan, int | None]]] = {
     "imagenet192": (BASE, None),
@@ -65,13 +65,25 @@ def main() -> None:
 
 def _run(material: Material, options: argparse.Namespace, *, name: str, seed: int) -> None:
     plan, photographs = RUNS[name]
-    plan = replace(plan, seed=seed)
-    pictures = learnable(with_drawn(material.of("train"), options.drawn), photographs=photographs)
-    begun = time.monotonic()
+    plan = replace(plan, seed=seed, steps=options.steps)
+    train_pictures = material.of("train")
+    if options.drawn:
+        train_pictures = with_drawn(train_pictures, options.drawn)
+    pictures = learnable(train_pictures, photographs=photographs)
     trainer = Trainer(plan, weights=options.data / WEIGHTS)
-    with batches(pictures, plan, first=0, workers=1) as made:
-        train(trainer, made, until=float("inf"), heard=lambda step, parts: None)
-    minutes = (time.monotonic() - begun) / 60
+    checkpoint = options.out / f"{name}_{seed}.pt"
+    if checkpoint.exists():
+        trainer.load(checkpoint)
+    begun, first = time.monotonic(), trainer.step
+
+    def saved(step: int, _: dict[str, float]) -> None:
+        if (step + 1) % SAVED_EVERY == 0:
+            trainer.save(checkpoint)
+
+    with batches(pictures, plan, first=first, workers=1) as made:
+        train(trainer, made, until=float("inf"), heard=saved)
+    trainer.save(checkpoint)
+    minutes = (time.monotonic() - begun) / 60 * plan.steps / max(plan.steps - first, 1)
     net = trainer.averaged()
     things = list(real_and_flawless(material.of("dev")))
     shares = []
@@ -122,7 +134,8 @@ def _auc(rank: np.ndarray, true: np.ndarray) -> float:  # type: ignore[type-arg]
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--drawn", type=Path, required=True)
+    parser.add_argument("--drawn", type=Path, help="also learn from what auscult.train.prompted.folds drew")
+    parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", default="")
     return parser.parse_args()
