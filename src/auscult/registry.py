@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from auscult.errors import UnknownName, UsageError
@@ -27,6 +30,7 @@ KINDS: dict[str, str] = {
 }
 
 BUILT_IN = "auscult"
+_MOST_REMEMBERED = 32
 _NAME = re.compile(
     r"^(?:(?P<room>[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*)\.)?(?P<base>(?!v[0-9]+$)[a-z][a-z0-9_]*)(?:\.v(?P<version>[0-9]+))?$"
 )
@@ -81,6 +85,23 @@ def entries(kind: str) -> tuple[Entry, ...]:
     """
     if kind not in KINDS:
         raise UnknownName(f"there is no kind {kind!r}", expected=_listed(KINDS), hint=_nearest(kind, KINDS))
+    return _entries(kind, _installed())
+
+
+def _installed() -> tuple[tuple[str, int], ...]:
+    """Where packages are looked for and when each folder last changed: what the answer of ``entries`` rests on."""
+    folders = []
+    for name in sys.path:
+        try:
+            folders.append((name, Path(name or ".").stat().st_mtime_ns))
+        except OSError:
+            folders.append((name, -1))
+    return tuple(folders)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _entries(kind: str, installed: tuple[tuple[str, int], ...]) -> tuple[Entry, ...]:  # noqa: ARG001  # only the key
+    """Reading the metadata of every package takes 30 ms, too long for each call of ``audit_mask``."""
     found: dict[str, Entry] = {}
     packages: dict[int, str] = {}  # reading a name parses the package's metadata: once for each
     for point in metadata.entry_points(group=KINDS[kind]):

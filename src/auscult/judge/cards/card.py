@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ FOLDER: Final = Path(__file__).parent
 SCHEMA: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.v[0-9]+")
 _MOST_BYTES: Final = 1_000_000
+_MOST_REMEMBERED: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +134,15 @@ def require_card(judge: MaskJudge) -> Card:
 
 
 def _read(path: Path, name: str) -> Card:
+    try:
+        written = path.stat().st_mtime_ns
+    except OSError:
+        written = None
+    return _parsed(path, name, written)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _parsed(path: Path, name: str, written: int | None) -> Card:  # noqa: ARG001  # a card written again is read again
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise UsageError(f"the card is larger than {_MOST_BYTES} bytes", path=path)
