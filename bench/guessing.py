@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from auscult.language import proof
 from auscult.language.facts import Thing
-from auscult.language.families import BOTH
+from auscult.language.grammar import BOTH
 from auscult.language.morphology import base, ing
 from auscult.rng import generator
 from bench.guessing_scenes import Question, drawn, recorded

@@ -16,8 +16,8 @@ from auscult.cases.scenes.geometry.path import Path
 from auscult.cases.scenes.sound.kinds import KINDS
 from auscult.cases.scenes.sound.spans import choose_spans
 from auscult.language import grammar
-from auscult.language.expression import Expression
 from auscult.language.facts import Facts, Thing, Voice
+from auscult.language.forms import Expression
 from auscult.rng import generator
 
 SECONDS = 10.0

@@ -10,7 +10,7 @@ from time import perf_counter
 import cv2
 import numpy as np
 
-from auscult.media.labels import read_labels
+from auscult.media.masks import read_labels
 from auscult.stress.masks import tracks
 from auscult.types import DEFECTS, Mask
 from bench.stress_masks import blob

@@ -15,12 +15,9 @@ import numpy as np
 
 from auscult.media.drawing import Drawing, to_markup, to_png, to_svg
 from auscult.media.frames import write_frame
-from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
-from auscult.report.charts.lines import StrengthLine, robustness_lines
-from auscult.report.charts.matrix import Matrix, matrix
-from auscult.report.charts.paired import Pair, paired, seen_unseen
-from auscult.report.charts.ranks import Rank, ranks
-from auscult.report.charts.values import UNDEFINED, Estimate, Words
+from auscult.report.charts.bars import BarGroup, Pair, Rank, TypeBars, apc_bars, paired, ranks, seen_unseen
+from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
+from auscult.report.charts.marks import UNDEFINED, Estimate, Words
 from auscult.report.strip import StripCell, StripRow, strip
 from auscult.rng import generator
 from auscult.types import Frame

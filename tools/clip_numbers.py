@@ -16,10 +16,10 @@ from pathlib import Path
 from statistics import median
 
 from auscult.outcome import Scored
-from auscult.record.clip_rows import ClipRow, clip_row_from_json
 from auscult.record.reader import Run, read_run
-from auscult.score.stats.neighbours import neighbour_medians
+from auscult.record.schema import ClipRow, clip_row_from_json
 from auscult.score.stats.ranks import spearman
+from auscult.score.stats.trend import neighbour_medians
 
 DIP = 0.1
 

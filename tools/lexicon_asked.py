@@ -20,9 +20,8 @@ import numpy as np
 
 from auscult.cases.instances import list_instances
 from auscult.cases.scenes.appearance.colours import word_of
-from auscult.language.atoms import ANYTHING, both, colours, most, places
 from auscult.language.facts import Facts, Thing
-from auscult.language.forms import SIGHT_QUALITIES, Form
+from auscult.language.forms import ANYTHING, SIGHT_QUALITIES, Form, both, colours, most, places
 from auscult.language.phrases import phrase
 from auscult.language.proof import Proof
 from auscult.media.frames import read_frame

@@ -30,7 +30,7 @@ from auscult.models.classical.onsets import MODEL
 from auscult.models.classical.regions import Regions
 from auscult.outcome import Scored
 from auscult.rng import generator
-from auscult.score.masks.avsbench import AVS_METRICS, AvsMetric, avs_scores
+from auscult.score.masks.ref_avs import AVS_METRICS, AvsMetric, avs_scores
 from auscult.score.stats.intervals import Interval, bootstrap_interval
 from auscult.types import Instance, Query
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from auscult.act.gate import Bound, Clusters, Counts, Known, Search, score_of, search
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters
-from auscult.score.stats.binomial import fewest_trials, upper_bound
+from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 
 
 def _binomial(accepted: Counts, bad: Counts) -> float:

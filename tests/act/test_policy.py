@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.act.policy import DEFAULT, RELEASE, Policy, decide, load_policy
-from auscult.act.policy_file import shipped_policies
+from auscult.act.policy import DEFAULT, RELEASE, Policy, decide, load_policy, shipped_policies
 from auscult.types import ACTIONS, DEFECTS, Evidence, Verdict
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from auscult.act.policy import DEFAULT, decide, load_policy
-from auscult.act.policy_file import policy_of, shipped_policies
+from auscult.act.policy import DEFAULT, decide, load_policy, policy_of, shipped_policies
 from auscult.errors import AuscultError, InputError, UnknownName, UsageError
 
 GOOD: dict[str, Any] = {

@@ -22,10 +22,9 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
-from auscult.record.clip_rows import clip_row_from_json, clip_row_to_json
 from auscult.record.folder import open_run
 from auscult.record.reader import read_run
-from auscult.record.schema import verdict_to_json
+from auscult.record.schema import clip_row_from_json, clip_row_to_json, verdict_to_json
 from auscult.types import Evidence, Verdict
 from small_inputs import auscult, ellipse, item, rows, save_frame, save_mask, write_lines
 

@@ -18,8 +18,7 @@ from perturb_inputs import film, plugins, run, scene, tone
 
 from auscult.errors import UsageError
 from auscult.media.frames import read_frame
-from auscult.media.sound import read_sound
-from auscult.media.soundtrack import read_soundtrack
+from auscult.media.sound import read_sound, read_soundtrack
 from auscult.media.video import probe, read_frames
 from auscult.media.wav import encode_wav
 from auscult.stress import sentences, sound, vision

@@ -19,8 +19,7 @@ from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, NothingToDo, RecordError, UsageError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.media.sound import read_sound
-from auscult.media.soundtrack import read_soundtrack
+from auscult.media.sound import read_sound, read_soundtrack
 from auscult.media.video import read_frames
 from auscult.media.wav import encode_wav
 from auscult.stress.recipe import Plan

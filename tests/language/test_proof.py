@@ -7,9 +7,9 @@ from random_facts import random_facts
 
 from auscult.errors import InputError
 from auscult.language import forms, proof
-from auscult.language.atoms import heard, seen
 from auscult.language.facts import Facts, Thing, Voice
-from auscult.language.families import FAMILIES
+from auscult.language.forms import heard, seen
+from auscult.language.grammar import FAMILIES
 from auscult.language.proof import Proof
 from auscult.rng import generator
 

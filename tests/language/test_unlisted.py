@@ -99,6 +99,6 @@ def test_without_the_flag_a_stranger_does_change_what_is_named():
     ],
 )
 def test_which_forms_hold(form, holds):
-    from auscult.language import unlisted
+    from auscult.language import proof
 
-    assert unlisted.holds(form) is holds
+    assert proof.holds(form) is holds

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from auscult.errors import InputError, TooLarge
-from auscult.media.cutouts import read_cutout
+from auscult.media.frames import read_cutout
 from auscult.media.limits import Limits
 
 

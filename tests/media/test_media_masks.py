@@ -13,8 +13,7 @@ from PIL import Image
 from auscult.errors import InputError, OutputError, TooLarge
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.limits import Limits
-from auscult.media.masks import encode_mask, object_indices, read_mask, write_labels, write_mask
-from auscult.media.png import davis_palette
+from auscult.media.masks import davis_palette, encode_mask, object_indices, read_mask, write_labels, write_mask
 from auscult.media.rle import encode
 from auscult.types import MaskRef
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, TooLarge
-from auscult.media.polygons import rasterize
+from auscult.media.masks import rasterize
 
 
 def test_a_rectangle_covers_its_pixels() -> None:

@@ -14,9 +14,8 @@ import pytest
 
 from auscult.errors import InputError, TooLarge
 from auscult.media.limits import Limits
-from auscult.media.soundtrack import read_soundtrack
-from auscult.media.turning import Turn
-from auscult.media.video import TimedFrame, probe, read_frames
+from auscult.media.sound import read_soundtrack
+from auscult.media.video import TimedFrame, Turn, probe, read_frames
 from auscult.media.video_write import write_video
 
 av = pytest.importorskip("av", reason="the extra `video` is not installed")

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.language.atoms import both, most, no
 from auscult.language.facts import MOTIONS
-from auscult.language.forms import PLACES, Form
+from auscult.language.forms import PLACES, Form, both, most, no
 from auscult.language.phrases import phrase
 from auscult.models.classical.lexicon_colours import COLOURS, fits
 from auscult.models.classical.lexicon_reading import MOST_THINGS, Cue, Wish, wish_of

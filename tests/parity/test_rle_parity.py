@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pycocotools import mask as coco
 
-from auscult.media.polygons import rasterize
+from auscult.media.masks import rasterize
 from auscult.media.rle import decode, encode
 
 # pycocotools' own wrapper predates numpy 2 and says so on every decode.

@@ -18,9 +18,8 @@ from PIL import Image
 from auscult.errors import InputError
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.limits import Limits
-from auscult.media.masks import encode_mask, object_indices, read_mask
+from auscult.media.masks import encode_mask, object_indices, rasterize, read_mask
 from auscult.media.paths import inside, safe_name
-from auscult.media.polygons import rasterize
 from auscult.media.rle import decode, encode
 from auscult.types import MaskRef
 

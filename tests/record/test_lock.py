@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import Locked, OutputError
-from auscult.record.lock import FolderLock
+from auscult.record.folder import FolderLock
 
 
 def test_it_is_exclusive_until_released(tmp_path: Path) -> None:

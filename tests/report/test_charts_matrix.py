@@ -6,8 +6,8 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.media.drawing import Drawing, Line, Rect, Text, points_of, scale, text_width, to_svg
-from auscult.report.charts.matrix import Matrix, matrix
-from auscult.report.charts.values import Words
+from auscult.report.charts.lines import Matrix, matrix
+from auscult.report.charts.marks import Words
 
 WORDS = Words(axis="Pearson correlation")
 THREE = Matrix(

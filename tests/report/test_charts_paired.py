@@ -6,9 +6,8 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.media.drawing import Circle, Drawing, Line, Part, Polygon, Rect, Text, points_of, to_png
-from auscult.report.charts.paired import Pair, paired, seen_unseen
-from auscult.report.charts.ranks import Rank, ranks
-from auscult.report.charts.values import UNDEFINED, Estimate, Words
+from auscult.report.charts.bars import Pair, Rank, paired, ranks, seen_unseen
+from auscult.report.charts.marks import UNDEFINED, Estimate, Words
 
 WORDS = Words(axis="APC of J&F")
 

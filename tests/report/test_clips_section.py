@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from auscult.errors import RecordError
-from auscult.record.clip_rows import ClipRow, Mark, clip_row_to_json
 from auscult.record.reader import Run
+from auscult.record.schema import ClipRow, Mark, clip_row_to_json
 from auscult.report.clips import clip_views
 from auscult.report.html import render
 from auscult.report.page import page_from_run

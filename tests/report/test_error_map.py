@@ -10,8 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.arrays.error_map import error_map_of, painted
-from auscult.report.error_map import EXTRA_COLOUR, MISSING_COLOUR, Shares, draw, parts, shares
-from auscult.report.overlay import crop, shrunk, small_overlay, thumbnail
+from auscult.report.overlay import (
+    EXTRA_COLOUR,
+    MISSING_COLOUR,
+    Shares,
+    crop,
+    draw,
+    parts,
+    shares,
+    shrunk,
+    small_overlay,
+    thumbnail,
+)
 from auscult.types import Box, ErrorMap
 
 GREY = np.full((96, 128, 3), 128, np.uint8)

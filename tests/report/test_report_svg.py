@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from auscult.report.svg import Point, Stack, bars, histogram, scatter
+from auscult.report.curves import Point, Stack, bars, histogram, scatter
 
 
 def _parsed(text: str) -> ET.Element:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from auscult.errors import InputError
-from auscult.report.order import worst_first
+from auscult.report.facts import interval, number, shortened, worst_first
 from auscult.report.tables import console_tables, read_table
-from auscult.report.words import interval, number, shortened
 
 Make = Callable[..., Any]
 

@@ -19,11 +19,19 @@ from auscult.media.drawing import Circle, Drawing, Line, Polygon, Polyline, Rect
 from auscult.media.frames import encode_jpeg
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build
-from auscult.report import suite_read
-from auscult.report.suite import Example, Figure, Section, SuitePage
-from auscult.report.suite_drawing import drawing_json, read_drawing
-from auscult.report.suite_read import read_page
-from auscult.report.suite_store import write_charts, write_page, write_tables
+from auscult.report import suite
+from auscult.report.suite import (
+    Example,
+    Figure,
+    Section,
+    SuitePage,
+    drawing_json,
+    read_drawing,
+    read_page,
+    write_charts,
+    write_page,
+    write_tables,
+)
 from auscult.report.tables import Table
 from small_inputs import auscult, tree
 
@@ -159,7 +167,7 @@ def test_a_part_that_is_lost_is_told_and_costs_itself(
     elif harm == "folder":
         (out / name).mkdir()
     elif harm == "large":
-        monkeypatch.setattr(suite_read, "MAX_FILE_BYTES", 5000)
+        monkeypatch.setattr(suite, "MAX_FILE_BYTES", 5000)
         (out / name).write_bytes(b" " * 5001)
     page = report_suite(out)
     assert len(page.lost) == 1
@@ -199,7 +207,7 @@ def test_a_page_that_is_a_link_to_elsewhere_is_refused(out: Path, tmp_path: Path
 
 def test_what_a_page_shows_is_bounded_as_a_whole(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     changed(out, lambda told: told["sections"].extend(told["sections"][:1] * 200))
-    monkeypatch.setattr(suite_read, "MAX_BYTES", 100 * len(JPEG))
+    monkeypatch.setattr(suite, "MAX_BYTES", 100 * len(JPEG))
     page = read_page(out)
     assert 0 < sum(len(section.examples) for section in page.sections) < 100
     changed(out, lambda told: told["sections"].extend([{}] * 10_000))

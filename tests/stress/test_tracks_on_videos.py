@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from auscult.arrays import boxes
-from auscult.media.labels import read_labels
+from auscult.media.masks import read_labels
 from auscult.outcome import Scored
 from auscult.stress import masks
 from auscult.stress.masks import tracks

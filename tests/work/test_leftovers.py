@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from auscult.work.leftovers import own_folder, remove_leftovers
+from auscult.work.process import own_folder, remove_leftovers
 
 
 @pytest.fixture

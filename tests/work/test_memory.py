@@ -14,8 +14,7 @@ import pytest
 from auscult.errors import UsageError
 from auscult.outcome import Failed
 from auscult.work import Task, run_tasks
-from auscult.work.kin import Kin
-from auscult.work.memory import resident_mb
+from auscult.work.process import Kin, resident_mb
 
 
 def run(payloads: list[Any], make: Any = mf.make, **options: Any) -> list[Any]:

@@ -18,8 +18,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from auscult.act.policy import action_of
-from auscult.act.thresholds import Policy
+from auscult.act.policy import Policy, action_of
 from auscult.arrays.averages import group_means
 from auscult.outcome import Signature
 from auscult.types import DEFECTS, Action, Defect, Existence, Verdict

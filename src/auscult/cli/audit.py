@@ -95,8 +95,7 @@ def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None
 
 
 def _say_unlike(run: Run) -> None:
-    from auscult.report.facts import unlike_of
-    from auscult.report.words import percent
+    from auscult.report.facts import percent, unlike_of
 
     found = unlike_of(run.summary or {})
     if found is not None and found.many:

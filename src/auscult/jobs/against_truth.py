@@ -16,7 +16,8 @@ from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.errors import ErrorLog, failed_row
 from auscult.jobs.groups import Crew, FrameGroup, each_frame
 from auscult.jobs.progress import Progress
-from auscult.media.masks import LoadedMask, read_mask
+from auscult.media.masks import read_mask
+from auscult.media.readings import LoadedMask
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.schema import score_to_json

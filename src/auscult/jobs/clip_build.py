@@ -14,14 +14,13 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from auscult.act.clips import clip_verdict
-from auscult.act.thresholds import Policy
+from auscult.act.policy import Policy
 from auscult.jobs.clip_follow import Followed
 from auscult.jobs.clip_tracks import ClipTracks, Track
 from auscult.outcome import Scored, Undefined
-from auscult.record.clip_rows import ClipRow, Mark
+from auscult.record.schema import ClipRow, Mark
 from auscult.score.masks.over_time import MaskStep, flicker, is_switch
-from auscult.score.stats.neighbours import neighbour_medians, oddness
-from auscult.score.stats.trend import Trend, theil_sen
+from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen
 from auscult.types import Item, Verdict
 
 IOU_FLOOR = 0.03

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import motion
 from auscult.errors import AuscultError
-from auscult.media.reduced import read_reduced
+from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.score.masks.over_time import MaskStep
 from auscult.types import Frame

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from auscult.act.thresholds import Policy
+from auscult.act.policy import Policy
 from auscult.cases.listing import Listing
 from auscult.errors import ErrorRecord
 from auscult.jobs.clip_build import clip_row
@@ -21,9 +21,8 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress
 from auscult.jobs.rows import column
 from auscult.outcome import Failed
-from auscult.record.clip_rows import clip_row_to_json
 from auscult.record.folder import RunFolder
-from auscult.record.schema import error_to_json, verdict_from_json
+from auscult.record.schema import clip_row_to_json, error_to_json, verdict_from_json
 from auscult.types import Verdict
 from auscult.work.pool import Task, run_tasks
 

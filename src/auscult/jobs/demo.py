@@ -27,9 +27,8 @@ from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.stress import Keeper
 from auscult.jobs.stressing import Made, Stresser
 from auscult.media.frames import frame_size, read_frame
-from auscult.media.masks import encode_mask
+from auscult.media.masks import encode_mask, rasterize
 from auscult.media.paths import safe_name
-from auscult.media.polygons import rasterize
 from auscult.media.rle import encode
 from auscult.models.classical.grabcut import MODEL
 from auscult.record.digest import digest_json

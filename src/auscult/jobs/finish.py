@@ -21,8 +21,8 @@ from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import Summary
+from auscult.report.facts import worst_first
 from auscult.report.html import render
-from auscult.report.order import worst_first
 from auscult.report.page import LARGE, PICTURED, page_from_run
 from auscult.types import ACTIONS, DEFECTS, Verdict
 

@@ -17,8 +17,7 @@ from auscult.jobs.gate_words import reached, told, unlike
 from auscult.jobs.rows import column, in_order
 from auscult.record.digest import digest_json
 from auscult.record.reader import Run, read_run
-from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters
-from auscult.score.stats.binomial import fewest_trials, upper_bound
+from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.version import VERSION
 
 _BY = ("iou", "iou_low")

@@ -22,12 +22,12 @@ from auscult.jobs.items import asked
 from auscult.jobs.resume import input_digest
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
-from auscult.media.masks import LoadedMask, read_mask
+from auscult.media.masks import read_mask
+from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import verdict_to_json
-from auscult.report.error_map import shares
-from auscult.report.overlay import shrunk, small_overlay
+from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Verdict
 
 

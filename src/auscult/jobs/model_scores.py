@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from auscult.jobs.expected import clusters_in
 from auscult.jobs.pairs import Metrics, Pair, cell, keep
 from auscult.outcome import Scored, Undefined
-from auscult.report.facts import AGREEMENT
+from auscult.report.facts import AGREEMENT, number
 from auscult.report.page import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.tables import Table
-from auscult.report.words import number
 from auscult.rng import generator
 from auscult.score.stats import auc_interval, cross_fitted, logistic, logistic_fit, mean_ranks, spearman_interval
 from auscult.types import Verdict

@@ -30,8 +30,8 @@ from auscult.jobs.perturb_texts import written
 from auscult.jobs.perturb_units import parts_of
 from auscult.jobs.perturb_work import STAGE, Done, Task, done_id, failed_rows_of, make_perturber
 from auscult.jobs.progress import Progress, Silent
-from auscult.media.video_coder import LOSSLESS
-from auscult.media.wav_write import Depth
+from auscult.media.video_write import LOSSLESS
+from auscult.media.wav import Depth
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.lines import dump

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from auscult.errors import UsageError
 from auscult.jobs.perturb_parts import Kind, Part
-from auscult.media.video_coder import LOSSLESS, WORST_QUALITY
-from auscult.media.wav_write import DEPTHS
+from auscult.media.video_write import LOSSLESS, WORST_QUALITY
+from auscult.media.wav import DEPTHS
 
 if TYPE_CHECKING:
     from auscult.jobs.perturb import PerturbOptions

@@ -19,13 +19,11 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.jobs.perturb_coding import frame_digest, sound_digest
 from auscult.media.containers import opened_video
-from auscult.media.decoding import decoded, video_stream
 from auscult.media.limits import Limits
-from auscult.media.soundtrack import MOST_CHANNELS, read_soundtrack
-from auscult.media.video import TimedFrame, VideoInfo, probe, read_frames
-from auscult.media.video_coder import LOSSLESS, VideoForm, video_file
-from auscult.media.wav import Sound
-from auscult.media.wav_write import Depth, as_stored
+from auscult.media.sound import MOST_CHANNELS, read_soundtrack
+from auscult.media.video import TimedFrame, VideoInfo, decoded, probe, read_frames, video_stream
+from auscult.media.video_write import LOSSLESS, VideoForm, video_file
+from auscult.media.wav import Depth, Sound, as_stored
 from auscult.types import Frame, Samples
 
 _MOST_HELD_BYTES: Final = 1 << 29

@@ -17,8 +17,7 @@ from auscult.jobs.perturb_video import Film, open_film, write_perturbed
 from auscult.media.frames import read_frame, write_frame
 from auscult.media.paths import read_bytes, write_bytes
 from auscult.media.sound import read_sound
-from auscult.media.wav import Sound
-from auscult.media.wav_write import Depth, as_stored, wav_bytes
+from auscult.media.wav import Depth, Sound, as_stored, wav_bytes
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
 from auscult.stress.recipe import Plan, Recipe, planned

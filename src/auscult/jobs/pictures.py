@@ -15,7 +15,7 @@ from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.record.folder import RunFolder
 from auscult.record.schema import verdict_from_json
-from auscult.report.order import worst_first
+from auscult.report.facts import worst_first
 from auscult.report.overlay import crop
 from auscult.types import Box, ErrorMap, Item, Verdict
 from auscult.work.pool import Task, TaskResult, run_tasks

@@ -12,14 +12,11 @@ from auscult.jobs.finish import finish_run
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.files import Files
-from auscult.record.folder import open_run, read_manifest
+from auscult.record.folder import FolderLock, open_run, read_manifest
 from auscult.record.lines import load
-from auscult.record.lock import FolderLock
 from auscult.record.reader import require_record
 from auscult.record.schema import Summary
-from auscult.report.suite import SuitePage, render_suite
-from auscult.report.suite_read import PAGE, read_page
-from auscult.report.suite_store import REPORT
+from auscult.report.suite import PAGE, REPORT, SuitePage, read_page, render_suite
 
 _SUITES: Final = "run "
 _SUMMARY: Final = "summary.json"

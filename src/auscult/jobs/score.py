@@ -21,7 +21,7 @@ from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.rows import known
 from auscult.jobs.truth_tables import against_truth
 from auscult.media.frames import MASK_SUFFIXES
-from auscult.media.labels import read_labels
+from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build

@@ -13,8 +13,7 @@ from typing import Final, TypeVar, overload
 
 import numpy as np
 
-from auscult.language.atoms import SOUNDS
-from auscult.language.forms import Form
+from auscult.language.forms import SOUNDS, Form
 from auscult.language.morphology import is_plural, negated, of_many
 from auscult.language.words import Way, sound_name, ways
 

@@ -3,18 +3,365 @@
 Every predicate has a margin (``seen``, ``heard``); ``and``, ``not``, ``most`` and ``relation`` carry the unclear along
 after Kleene's strong logic. What a form presupposes must hold: where "the bell" names no thing or several, nothing that
 stands after it is true or false.
+
+Places are compared over the whole clip: a thing is left of another only if it is so at every time, by a margin.
+
+Of an unlisted thing it is taken for granted that it makes no sound, does not move, lies behind all listed things and is
+of a category that no listed thing has. An expression holds in such a picture when, beyond doubt, none of these could be
+meant by it, by a landmark in it ("the bell left of the drum") or as a rival in it ("the largest bell").
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from auscult.language import heard, seen, unlisted
-from auscult.language.expression import Sense
 from auscult.language.facts import Facts, Thing, Voice
-from auscult.language.forms import SIGHT_QUALITIES, SIGHT_RELATIONS, Form, read
+from auscult.language.forms import SIGHT_QUALITIES, SIGHT_RELATIONS, SOUND_QUALITIES, Form, Sense, read
+
+APART_S: Final = 0.25  # of an end and a start
+TOGETHER_S: Final = 0.4
+ENDS_S: Final = 0.4  # of two starts, or two ends
+LOUDER_DB: Final = 4.0
+LONGER: Final = 1.4
+_GAP_S: Final = 0.3  # between two events that are counted as two
+_THROUGHOUT: Final = (0.95, 0.8)
+_ROUNDING: Final = 1e-9  # times are decimal numbers
+
+
+def is_voice(voice: Voice | None, *, noun: str, verb: str) -> bool | None:
+    """Whether a voice is of this kind; unclear where only one of the two words fits."""
+    if voice is None:
+        return False
+    fits = (voice.noun == noun) + (voice.verb == verb)
+    return None if fits == 1 else fits == 2
+
+
+def times(voice: Voice | None, count: int, facts: Facts) -> bool | None:
+    """Whether it sounds this often; what sounds all the time is not said to sound once."""
+    if voice is None:
+        return False
+    if count == 1 and throughout(voice, facts) is not False:
+        return None
+    return len(voice.spans) == count if _countable(voice) else None
+
+
+def _countable(voice: Voice) -> bool:
+    return voice.countable and all(
+        late[0] - early[1] >= _GAP_S - _ROUNDING for early, late in zip(voice.spans, voice.spans[1:], strict=False)
+    )
+
+
+def throughout(voice: Voice | None, facts: Facts) -> bool | None:
+    """Whether it sounds all the time."""
+    if voice is None or facts.duration_s <= 0:
+        return False
+    share = _length(voice) / facts.duration_s
+    return True if share >= _THROUGHOUT[0] else False if share <= _THROUGHOUT[1] else None
+
+
+def after(one: Voice | None, two: Voice | None) -> bool | None:
+    """Whether one is heard only after two has stopped; false where nothing of it is heard after that."""
+    if two is None:
+        return None
+    if one is None:
+        return False
+    if _apart(two.spans[-1][1], one.spans[0][0]):
+        return True
+    return False if _apart(one.spans[-1][1], two.spans[-1][1]) else None
+
+
+def before(one: Voice | None, two: Voice | None) -> bool | None:
+    """Whether one is heard only before two begins; false where nothing of it is heard before that."""
+    if two is None:
+        return None
+    if one is None:
+        return False
+    if _apart(one.spans[-1][1], two.spans[0][0]):
+        return True
+    return False if _apart(two.spans[0][0], one.spans[0][0]) else None
+
+
+def together(one: Voice | None, two: Voice | None) -> bool | None:
+    """Whether the two are heard at the same time for a while."""
+    if two is None:
+        return None
+    if one is None:
+        return False
+    shares = [min(a[1], b[1]) - max(a[0], b[0]) for a in one.spans for b in two.spans]
+    if sum(max(0.0, share) for share in shares) >= TOGETHER_S - _ROUNDING:
+        return True
+    return False if max(shares) <= -APART_S + _ROUNDING else None
+
+
+def _apart(early: float, late: float) -> bool:
+    return late - early >= APART_S - _ROUNDING
+
+
+def _than(value: Callable[[Voice], float], margin: float) -> Callable[[Voice | None, Voice | None], bool | None]:
+    """The order of two voices by a number; a thing that never sounds has least of everything."""
+
+    def order(one: Voice | None, two: Voice | None) -> bool | None:
+        if one is None or two is None:
+            return None if one is two else two is None
+        difference = value(one) - value(two)
+        return None if abs(difference) < margin - _ROUNDING else difference > 0
+
+    return order
+
+
+def _length(voice: Voice) -> float:
+    return sum(end - start for start, end in voice.spans)
+
+
+def _longer(one: Voice | None, two: Voice | None) -> bool | None:
+    if one is None or two is None:
+        return None if one is two else two is None
+    mine, theirs = _length(one), _length(two)
+    return True if mine >= LONGER * theirs else False if theirs >= LONGER * mine else None
+
+
+def _quieter_of(one: Voice | None, two: Voice | None) -> bool | None:
+    """Unclear beside a thing that never sounds, which may be called quiet as well."""
+    return None if one is None or two is None else _than(lambda voice: -voice.level_db, LOUDER_DB)(one, two)
+
+
+def _frequent(one: Voice | None, two: Voice | None) -> bool | None:
+    if any(voice is not None and not _countable(voice) for voice in (one, two)):
+        return None
+    return _than(lambda voice: float(len(voice.spans)), 1.0)(one, two)
+
+
+ORDERS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool | None]]] = {
+    "early": _than(lambda voice: -voice.spans[0][0], ENDS_S),
+    "late": _than(lambda voice: voice.spans[0][0], ENDS_S),
+    "short_lived": _than(lambda voice: -voice.spans[-1][1], ENDS_S),
+    "lasting": _than(lambda voice: voice.spans[-1][1], ENDS_S),
+    "loud": _than(lambda voice: voice.level_db, LOUDER_DB),
+    "quiet": _quieter_of,
+    "frequent": _frequent,
+    "long": _longer,
+}
+"""Whether the first voice has more of a quality than the second."""
+
+
+def _louder(one: Voice | None, two: Voice | None) -> bool | None:
+    if two is None:
+        return None
+    return False if one is None else ORDERS_HEARD["loud"](one, two)
+
+
+def _quieter(one: Voice | None, two: Voice | None) -> bool | None:
+    return None if two is None else ORDERS_HEARD["quiet"](one, two)
+
+
+RELATIONS_HEARD: Final[Mapping[str, Callable[[Voice | None, Voice | None], bool | None]]] = {
+    "after": after,
+    "before": before,
+    "with": together,
+    "louder": _louder,
+    "quieter": _quieter,
+}
+"""How the first voice stands to the second; unclear where there is no second."""
+
+
+Range = tuple[float, float]
+
+APART: Final = 0.04  # of places, as a share of the picture
+TIMES_AS_LARGE: Final = 1.3
+_SIDE: Final = (0.45, 0.53)  # wholly within the first: on that side; wholly beyond the second: not
+_CENTRE: Final = (0.36, 0.64)
+_OFF_CENTRE: Final = (0.28, 0.72)
+_PARTLY: Final = 0.12  # hidden at least so much: partly hidden; a fifth of it at most: not
+_WIDTH: Final = 1.6  # width over height of a picture, for distances
+
+
+def same(value: str | None, word: str | None) -> bool | None:
+    """Whether a word fits; unclear where none is known."""
+    return None if value is None or word is None else value == word
+
+
+def moves(value: str | None, word: str | None) -> bool | None:
+    """Whether a motion fits; what goes to and fro also goes left at times, so that is unclear."""
+    if value is None or word is None:
+        return None
+    if {value, word} in ({"to_and_fro", "left"}, {"to_and_fro", "right"}):
+        return None
+    return value == word
+
+
+def at(thing: Thing, place: str) -> bool | None:
+    """Whether a thing is always in this part of the picture, or never."""
+    if place == "centre":
+        across, down = _central(thing.x), _central(thing.y)
+        return False if across is False or down is False else None if across is None or down is None else True
+    low, high = thing.x if place in {"left", "right"} else thing.y
+    if place in {"right", "bottom"}:
+        low, high = 1 - high, 1 - low
+    return True if high <= _SIDE[0] else False if low >= _SIDE[1] else None
+
+
+def _central(extent: Range) -> bool | None:
+    if extent[0] >= _CENTRE[0] and extent[1] <= _CENTRE[1]:
+        return True
+    return False if extent[1] < _OFF_CENTRE[0] or extent[0] > _OFF_CENTRE[1] else None
+
+
+def hidden(thing: Thing) -> bool | None:
+    """Whether other things hide a part of it that one notices."""
+    if thing.covered_by and thing.hidden >= _PARTLY:
+        return True
+    return None if thing.covered_by and thing.hidden > _PARTLY / 5 else False
+
+
+def hiding(thing: Thing, facts: Facts) -> bool | None:
+    """Whether it hides such a part of another."""
+    values = [in_front(thing, other) for other in facts.things if thing.id in other.covered_by]
+    return True if True in values else None if values else False
+
+
+def in_front(one: Thing, two: Thing) -> bool | None:
+    """Whether one hides a part of two; unclear where it is nearer and hides nothing, or hardly anything."""
+    if one.id in two.covered_by:
+        others = len(two.covered_by) > 1  # then it is not known how much each of them hides
+        return True if two.hidden >= _PARTLY and not others else None
+    if two.id in one.covered_by:
+        return False
+    if one.depth is None or two.depth is None:
+        return None
+    return None if one.depth < two.depth else False
+
+
+def _beside(one: Range, two: Range) -> bool | None:
+    """Whether the first range lies before the second; False where it is the other way round."""
+    if one[1] + APART <= two[0]:
+        return True
+    return False if two[1] + APART <= one[0] else None
+
+
+def _larger(one: Thing, two: Thing) -> bool | None:
+    if one.area[0] >= TIMES_AS_LARGE * two.area[1]:
+        return True
+    return False if two.area[0] >= TIMES_AS_LARGE * one.area[1] else None
+
+
+ORDERS_SEEN: Final[Mapping[str, Callable[[Thing, Thing], bool | None]]] = {
+    "large": _larger,
+    "small": lambda one, two: _larger(two, one),
+    "left": lambda one, two: _beside(one.x, two.x),
+    "right": lambda one, two: _beside(two.x, one.x),
+    "high": lambda one, two: _beside(one.y, two.y),
+    "low": lambda one, two: _beside(two.y, one.y),
+}
+"""Whether the first thing has more of a quality than the second."""
+
+RELATIONS_SEEN: Final[Mapping[str, Callable[[Thing, Thing], bool | None]]] = {
+    "left_of": ORDERS_SEEN["left"],
+    "right_of": ORDERS_SEEN["right"],
+    "above": ORDERS_SEEN["high"],
+    "below": ORDERS_SEEN["low"],
+    "larger": _larger,
+    "smaller": ORDERS_SEEN["small"],
+    "in_front_of": in_front,
+    "behind": lambda one, two: in_front(two, one),
+    "same_colour": lambda one, two: same(one.colour, two.colour),
+    "same_category": lambda one, two: same(one.category, two.category),
+    "same_motion": lambda one, two: moves(one.motion, two.motion),
+}
+
+
+def nearest(one: Thing, two: Thing, facts: Facts, *, far: bool = False) -> bool | None:
+    """Whether no other thing is as near to two as one is; with ``far``, as far from it.
+
+    Distances are between centres; each is a range, from the nearest that the two can have been to the farthest.
+    """
+    mine, closer = _distance(one, two), []
+    for other in facts.things:
+        if other.id not in {one.id, two.id}:
+            theirs = _distance(other, two)
+            closer.append(_beside(theirs, mine) if far else _beside(mine, theirs))
+    return False if False in closer else True if closer and None not in closer else None
+
+
+def _distance(one: Thing, two: Thing) -> Range:
+    (near_x, far_x), (near_y, far_y) = _gap(one.x, two.x), _gap(one.y, two.y)
+    return math.hypot(_WIDTH * near_x, near_y), math.hypot(_WIDTH * far_x, far_y)
+
+
+def _gap(one: Range, two: Range) -> Range:
+    return max(0.0, one[0] - two[1], two[0] - one[1]), max(one[1] - two[0], two[1] - one[0])
+
+
+_ALL_COUNT: Final = frozenset({"nearest", "farthest"})  # every thing of the picture is a rival
+_SILENT: Final = frozenset({"after", "before", "with", "louder"})
+
+
+def holds(form: Form) -> bool:
+    """Whether no unlisted thing can be meant by any part of a form that must name something."""
+    return _could(form) is False and _parts_hold(form)
+
+
+def _parts_hold(form: Form) -> bool:
+    name = form["op"]
+    if name == "hiding":  # there is always something behind
+        return False
+    if name == "and":
+        return all(map(_parts_hold, form["of"]))
+    if name == "not":
+        return _parts_hold(form["of"])
+    if name == "most":
+        return holds(form["of"])
+    if name == "relation":
+        return form["how"] not in _ALL_COUNT and holds(form["to"])
+    return True
+
+
+def _could(form: Form) -> bool | None:
+    """What a form says of an unlisted thing: true, false, or nobody knows."""
+    name = form["op"]
+    if name in _FALSE:
+        return False
+    return _OTHERS.get(name, _nobody_knows)(form)
+
+
+def _nobody_knows(form: Form) -> None:
+    del form
+
+
+def _all_could(form: Form) -> bool | None:
+    values = [_could(part) for part in form["of"]]
+    return False if False in values else None if None in values else True
+
+
+def _denied(form: Form) -> bool | None:
+    value = _could(form["of"])
+    return None if value is None else not value
+
+
+def _most(form: Form) -> bool | None:
+    sounding = form["by"] in SOUND_QUALITIES and form["by"] != "quiet"
+    return False if sounding or _could(form["of"]) is False else None
+
+
+def _related(form: Form) -> bool | None:
+    return False if form["how"] in _SILENT or form["how"] == "same_category" else None
+
+
+def _moves(form: Form) -> bool | None:
+    return None if form["word"] == "still" else False
+
+
+_FALSE: Final = frozenset({"category", "sounds", "voice", "times", "throughout", "heard"})
+_OTHERS: Final[Mapping[str, Callable[[Form], bool | None]]] = {
+    "and": _all_could,
+    "not": _denied,
+    "most": _most,
+    "relation": _related,
+    "motion": _moves,
+}
+
 
 BOTH: Final[frozenset[Sense]] = frozenset({"sight", "sound"})
 
@@ -55,7 +402,7 @@ class Proof:
     def named(self, form: Form) -> frozenset[str] | None:
         """As ``named`` of this module, for a form that is known to be one."""
         values = self.values(form)
-        if None in values or (self.facts.unlisted and not unlisted.holds(form)):
+        if None in values or (self.facts.unlisted and not holds(form)):
             return None
         return frozenset(thing.id for thing, value in zip(self.facts.things, values, strict=True) if value)
 
@@ -87,7 +434,7 @@ class Proof:
         if form["op"] == "relation":
             itself = tuple(value is True for value in self.values(form["to"]))
         elif form["op"] == "heard" and self._hears():
-            fits = (heard.is_voice(thing.voice, noun=form["noun"], verb=form["verb"]) for thing in self.facts.things)
+            fits = (is_voice(thing.voice, noun=form["noun"], verb=form["verb"]) for thing in self.facts.things)
             itself = tuple(value is True for value in fits)
         values = zip(self.values(form), itself, strict=True)
         return tuple(None if value is None else not value and not same for value, same in values)
@@ -155,22 +502,22 @@ class Proof:
             if "sight" not in self.senses:
                 return _unknown
             if name in {"nearest", "farthest"}:
-                return lambda one, two: seen.nearest(one, two, self.facts, far=name == "farthest")
-            return seen.ORDERS[name] if name in seen.ORDERS else seen.RELATIONS[name]
+                return lambda one, two: nearest(one, two, self.facts, far=name == "farthest")
+            return ORDERS_SEEN[name] if name in ORDERS_SEEN else RELATIONS_SEEN[name]
         if not self._hears():
             return _unknown
-        order = heard.ORDERS[name] if name in heard.ORDERS else heard.RELATIONS[name]
+        order = ORDERS_HEARD[name] if name in ORDERS_HEARD else RELATIONS_HEARD[name]
         return lambda one, two: order(one.voice, two.voice)
 
     def _heard(self, form: Form) -> Values:
         if not self._hears():
             return self._unclear()
         voices = [thing.voice for thing in self.facts.things if thing.voice] + list(self.facts.elsewhere)
-        fits = [heard.is_voice(voice, noun=form["noun"], verb=form["verb"]) for voice in voices]
+        fits = [is_voice(voice, noun=form["noun"], verb=form["verb"]) for voice in voices]
         if fits.count(True) != 1 or None in fits:
             return self._unclear()
         which = voices[fits.index(True)]
-        relation = heard.RELATIONS[form["how"]]
+        relation = RELATIONS_HEARD[form["how"]]
         return tuple(False if thing.voice is which else relation(thing.voice, which) for thing in self.facts.things)
 
     def _hears(self) -> bool:
@@ -203,18 +550,18 @@ def _unknown(one: Thing, two: Thing) -> None:
 
 
 _SEEN: Final[Mapping[str, Callable[[Thing, Form, Facts], bool | None]]] = {
-    "category": lambda thing, form, _: seen.same(thing.category, form["word"]),
-    "colour": lambda thing, form, _: seen.same(thing.colour, form["word"]),
-    "texture": lambda thing, form, _: seen.same(thing.texture, form["word"]),
-    "motion": lambda thing, form, _: seen.moves(thing.motion, form["word"]),
-    "place": lambda thing, form, _: seen.at(thing, form["word"]),
-    "hidden": lambda thing, _, __: seen.hidden(thing),
-    "hiding": lambda thing, _, facts: seen.hiding(thing, facts),
+    "category": lambda thing, form, _: same(thing.category, form["word"]),
+    "colour": lambda thing, form, _: same(thing.colour, form["word"]),
+    "texture": lambda thing, form, _: same(thing.texture, form["word"]),
+    "motion": lambda thing, form, _: moves(thing.motion, form["word"]),
+    "place": lambda thing, form, _: at(thing, form["word"]),
+    "hidden": lambda thing, _, __: hidden(thing),
+    "hiding": lambda thing, _, facts: hiding(thing, facts),
 }
 
 _HEARD: Final[Mapping[str, Callable[[Voice | None, Form, Facts], bool | None]]] = {
     "sounds": lambda voice, _, __: voice is not None,
-    "voice": lambda voice, form, _: heard.is_voice(voice, noun=form["noun"], verb=form["verb"]),
-    "times": lambda voice, form, facts: heard.times(voice, form["count"], facts),
-    "throughout": lambda voice, _, facts: heard.throughout(voice, facts),
+    "voice": lambda voice, form, _: is_voice(voice, noun=form["noun"], verb=form["verb"]),
+    "times": lambda voice, form, facts: times(voice, form["count"], facts),
+    "throughout": lambda voice, _, facts: throughout(voice, facts),
 }

@@ -8,6 +8,7 @@ CMYK is converted without a colour profile. Of a file with several pages the fir
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -163,3 +164,69 @@ def write_frame(path: Path, frame: Frame, *, quality: int = 92) -> None:
     else:
         raise ValueError(f"frames are written as .jpg, .jpeg or .png, not {suffix!r}")
     write_bytes(path, data)
+
+
+_FLAGS = {8: cv2.IMREAD_REDUCED_COLOR_8, 4: cv2.IMREAD_REDUCED_COLOR_4, 2: cv2.IMREAD_REDUCED_COLOR_2}
+_UPRIGHT = 1
+
+
+def read_reduced(path: Path, *, least: int, limits: Limits = DEFAULT_LIMITS) -> tuple[Frame, tuple[int, int]]:
+    """Read a picture at a size that is easy to decode.
+
+    Args:
+        path: A picture file, as for ``read_frame``.
+        least: Height and width that the reduced picture keeps at least, in pixels.
+        limits: Checked against the header.
+
+    Returns:
+        uint8 RGB, reduced to a half, quarter or eighth where the file is a plain upright JPEG and large enough, else
+        whole; and the (height, width) of the whole picture.
+
+    Raises:
+        InputError: As ``read_frame``.
+        TooLarge: Over ``limits``.
+    """
+    data = read_bytes(path, limits=limits)
+    with opened(data, path=path, limits=limits) as picture:
+        size = picture.height, picture.width
+        plain = picture.format in {"JPEG", "MPO"} and picture.mode == "RGB" and orientation(picture) == _UPRIGHT
+    part = next((part for part in _FLAGS if min(size) // part >= least), None)
+    if plain and part is not None and _END_OF_JPEG in data[-1024:]:
+        found = cv2.imdecode(np.frombuffer(data, np.uint8), _FLAGS[part] | cv2.IMREAD_IGNORE_ORIENTATION)
+        if found is not None and found.shape[:2] == (-(-size[0] // part), -(-size[1] // part)):
+            return np.asarray(cv2.cvtColor(found, cv2.COLOR_BGR2RGB, dst=found), dtype=np.uint8), size
+    frame = read_frame(path, limits=limits)
+    return frame, (frame.shape[0], frame.shape[1])
+
+
+LIMITS = Limits(max_pixels=16_777_216)
+"""16 megapixels, as 4096 x 4096: a cut-out is decoded whole for every scene that shows it, in every process."""
+
+
+def read_cutout(path: Path, *, limits: Limits = LIMITS) -> NDArray[np.uint8]:
+    """Read a picture with alpha.
+
+    Args:
+        path: A PNG, WebP or TIFF file; the content counts, not the suffix. Grey, palette and 16-bit grey pictures with
+            transparency are converted.
+        limits: Checked against the header, before anything is decoded.
+
+    Returns:
+        uint8 RGBA (H, W, 4), C-contiguous, turned as its EXIF orientation says; straight colours.
+
+    Raises:
+        InputError: Missing, empty, truncated, not a picture, or a picture without alpha.
+        TooLarge: Over ``limits``.
+    """
+    data = read_bytes(path, limits=limits)
+    with opened(data, path=path, limits=limits) as picture:
+        if not picture.has_transparency_data:
+            raise InputError(
+                "the picture has no alpha channel",
+                expected="a cut-out: a PNG, WebP or TIFF picture with transparency around the thing",
+                hint="cut the thing out and export it with alpha; photographs belong into backgrounds/",
+                path=path,
+            )
+        turn = orientation(picture)
+        rgba: NDArray[Any] = pixels(picture if picture.mode == "RGBA" else picture.convert("RGBA"))
+    return np.ascontiguousarray(upright(rgba, turn), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Masks: bool (H, W), from picture files, NPY files and COCO segmentations, and back to PNG.
+"""Masks in files and values: PNG, TIFF, WebP, NPY, COCO RLE, polygons; and which values mean "object".
 
 How a file is read:
 
@@ -12,30 +12,282 @@ How a file is read:
 - of several pages or animation frames none is the mask: refused.
 
 Masks of another size than their frame are refused, never resized.
+
+It makes the bytes of a 480x854 mask about five times as fast as a general encoder does, and no larger.
+
+COCO's rule (``frPyObjects``): the corners are rounded to a grid five times as fine, every edge becomes the grid points
+along its longer axis, and wherever the column changes between two points at the middle of a pixel column, that column
+toggles between outside and inside from that row down. A pixel is inside when it was toggled an odd number of times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import itertools
+import math
+import struct
+import tokenize
+import warnings
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from auscult.errors import InputError
-from auscult.media.limits import DEFAULT_LIMITS, Limits
-from auscult.media.npy import npy_array
+from auscult.errors import InputError, TooLarge
+from auscult.media.limits import DEFAULT_LIMITS, Limits, check_pixels
 from auscult.media.paths import check_file, read_bytes, unreadable, write_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright, upright_size
-from auscult.media.png import labels_png, mask_png
-from auscult.media.polygons import rasterize
 from auscult.media.readings import SOFT, VOID, LoadedMask, distinct, in_colour, of_indices, of_values, one_channel
-from auscult.media.rle import decode, rle_size
+from auscult.media.rle import decode, mask_of, rle_size
 from auscult.types import Mask, MaskRef
 
-__all__ = ["VOID", "LoadedMask", "encode_mask", "object_indices", "read_mask", "write_labels", "write_mask"]
+_MAX_HEADER_CHARACTERS = 2_000
+_EXPECTED_ARRAY = "an array (height, width) or (1, height, width) of bool, whole numbers or floats in 0..1"
+_HEADER_ERRORS = (
+    ValueError,
+    TypeError,
+    SyntaxError,
+    LookupError,
+    EOFError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    tokenize.TokenError,
+)
+
+
+def npy_array(data: bytes, *, path: Path, limits: Limits) -> NDArray[Any]:
+    """Read a mask's array.
+
+    Args:
+        data: The bytes of the file.
+        path: Its name, for messages.
+        limits: ``max_pixels`` bounds height times width.
+
+    Returns:
+        (H, W) of bool, integer or finite float.
+
+    Raises:
+        InputError: Not NPY, pickled objects, another shape or type, fewer bytes than the header promises, NaN or
+            infinity.
+        TooLarge: Over the limit.
+    """
+    shape, fortran, dtype, start = _header(data, path)
+    if dtype.hasobject:
+        raise InputError(
+            "the NPY file holds pickled objects, which are never loaded",
+            expected=_EXPECTED_ARRAY,
+            hint="save the mask as an array of numbers: numpy.save(path, mask.astype(bool))",
+            path=path,
+        )
+    if dtype.kind not in "biuf":
+        raise InputError(f"the NPY array is of type {dtype}", expected=_EXPECTED_ARRAY, path=path)
+    size = shape[1:] if len(shape) == 3 and shape[0] == 1 else shape
+    if len(size) != 2 or min(size) < 1:
+        hint = "a stack of masks? give each its own file" if len(shape) == 3 else ""
+        raise InputError(f"the NPY array has shape {_shown(shape)}", expected=_EXPECTED_ARRAY, hint=hint, path=path)
+    check_pixels((size[0], size[1]), limits=limits, path=path)
+    needed = math.prod(size) * dtype.itemsize
+    if len(data) - start < needed:
+        raise InputError(
+            f"the NPY file is truncated: it holds {len(data) - start:,} of {needed:,} bytes",
+            expected="a whole file",
+            hint="copy it again",
+            path=path,
+        )
+    array = np.frombuffer(data, dtype=np.uint8 if dtype.kind == "b" else dtype, count=math.prod(size), offset=start)
+    array = array.reshape(size, order="F" if fortran else "C")
+    if dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(
+            "the NPY array holds NaN or infinity",
+            expected=_EXPECTED_ARRAY,
+            hint="look at what the model gave; numpy.nan_to_num would only hide it",
+            path=path,
+        )
+    return array != 0 if dtype.kind == "b" else array
+
+
+def _header(data: bytes, path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    file = io.BytesIO(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
+        try:
+            version = np.lib.format.read_magic(file)
+            if version == (1, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, _MAX_HEADER_CHARACTERS)
+            elif version == (2, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file, _MAX_HEADER_CHARACTERS)
+            else:
+                raise ValueError(f"format version {version}")
+        except _HEADER_ERRORS as error:
+            raise InputError(
+                f"the file is no NPY array, or its header is damaged ({type(error).__name__})",
+                expected=_EXPECTED_ARRAY,
+                hint="save it with numpy.save(path, array)",
+                path=path,
+            ) from error
+    return shape, fortran, dtype, file.tell()
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    text = str(shape)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_GREY = 0
+_INDEXED = 3
+
+
+def mask_png(mask: Mask) -> bytes:
+    """A mask, bool (H, W), as a 1-bit grey PNG: white is the object.
+
+    Raises:
+        ValueError: The array is not bool (H, W) with at least one pixel.
+    """
+    if mask.ndim != 2 or mask.dtype != np.bool_ or mask.size == 0:
+        raise ValueError(f"a mask is bool (H, W), not {mask.dtype} {mask.shape}")
+    return _file(np.packbits(mask, axis=1), width=mask.shape[1], depth=1, colour=_GREY)
+
+
+def labels_png(indices: NDArray[np.uint8]) -> bytes:
+    """Object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS.
+
+    Raises:
+        ValueError: The array is not uint8 (H, W) with at least one pixel.
+    """
+    if indices.ndim != 2 or indices.dtype != np.uint8 or indices.size == 0:
+        raise ValueError(f"labels are uint8 (H, W), not {indices.dtype} {indices.shape}")
+    return _file(indices, width=indices.shape[1], depth=8, colour=_INDEXED)
+
+
+def davis_palette() -> NDArray[np.uint8]:
+    """The colours that PASCAL VOC and DAVIS give to indices: uint8 (256, 3).
+
+    Bits 0, 3, 6 of the index make red, bits 1, 4, 7 green, bits 2, 5 blue, each from the top bit of the colour down.
+    """
+    index = np.arange(256, dtype=np.uint8)[:, None]
+    channel = np.arange(3, dtype=np.uint8)
+    colours = np.zeros((256, 3), dtype=np.uint8)
+    for place in range(3):
+        bit = (index >> channel >> np.uint8(3 * place)) & np.uint8(1)
+        colours |= bit << np.uint8(7 - place)
+    return colours
+
+
+def _file(rows: NDArray[np.uint8], *, width: int, depth: int, colour: int) -> bytes:
+    scanlines = cv2.copyMakeBorder(rows, 0, 0, 1, 0, cv2.BORDER_CONSTANT, value=0)  # filter type 0 before each row
+    packer = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
+    packed = packer.compress(np.ascontiguousarray(scanlines, dtype=np.uint8).data) + packer.flush()
+    header = struct.pack(">IIBBBBB", width, rows.shape[0], depth, colour, 0, 0, 0)
+    palette = _chunk(b"PLTE", davis_palette().tobytes()) if colour == _INDEXED else b""
+    return _SIGNATURE + _chunk(b"IHDR", header) + palette + _chunk(b"IDAT", packed) + _chunk(b"IEND", b"")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
+
+
+_SCALE = 5
+_MAX_COORDINATE = 1_000_000.0
+_MAX_SAMPLES = 8_000_000
+_EXPECTED_POLYGONS = "polygons [[x0, y0, x1, y1, ...], ...] in pixels, at least 6 numbers each"
+
+
+def rasterize(polygons: Sequence[Any], *, size: tuple[int, int], limits: Limits = DEFAULT_LIMITS) -> Mask:
+    """Draw the union of polygons, each even-odd, as COCO does.
+
+    Args:
+        polygons: One list [x0, y0, x1, y1, ...] per part, in pixels, x to the right and y down.
+        size: (height, width) of the frame.
+        limits: The bounds on the frame.
+
+    Returns:
+        bool (height, width).
+
+    Raises:
+        InputError: No polygon, an odd count of numbers or fewer than 6, or a number that is not finite.
+        TooLarge: The frame is over the limits, or the outlines are longer than any annotation's.
+    """
+    height, width = size
+    if min(size) < 1:
+        raise InputError(f"polygons on a frame of {height} x {width}", expected="a height and width from 1 up")
+    check_pixels(size, limits=limits)
+    if not isinstance(polygons, list | tuple) or not polygons:
+        raise InputError("the segmentation holds no polygon", expected=_EXPECTED_POLYGONS)
+    corners = [_corners(polygon) for polygon in polygons]
+    samples = sum(int(_samples_of(points).sum()) for points in corners)
+    if samples > _MAX_SAMPLES:
+        raise TooLarge(
+            f"the polygons' outlines are {samples / _SCALE:,.0f} pixels long",
+            expected=f"at most {_MAX_SAMPLES / _SCALE:,.0f}",
+        )
+    mask = _drawn(corners[0], size)
+    for points in itertools.islice(corners, 1, None):
+        mask |= _drawn(points, size)
+    return mask
+
+
+def _corners(polygon: object) -> NDArray[np.int64]:
+    """Check one polygon; its corners on the fine grid, closed: int64 (K + 1, 2) of x, y."""
+    if not isinstance(polygon, list | tuple):
+        raise InputError(f"a polygon is given as {type(polygon).__name__}", expected=_EXPECTED_POLYGONS)
+    if len(polygon) < 6 or len(polygon) % 2:
+        hint = "4 numbers look like a box; a box is no mask" if len(polygon) == 4 else ""
+        raise InputError(f"a polygon has {len(polygon)} numbers", expected=_EXPECTED_POLYGONS, hint=hint)
+    if not {type(number) for number in polygon} <= {int, float}:
+        raise InputError("a polygon holds something that is no number", expected=_EXPECTED_POLYGONS)
+    if not all(math.isfinite(number) if isinstance(number, float) else True for number in polygon):
+        raise InputError("a polygon holds a number that is not finite (NaN or infinity)", expected=_EXPECTED_POLYGONS)
+    if max(polygon) > _MAX_COORDINATE or min(polygon) < -_MAX_COORDINATE:
+        raise InputError("a polygon has a corner over a million pixels away", expected=_EXPECTED_POLYGONS)
+    points = (_SCALE * np.array(polygon, dtype=np.float64) + 0.5).astype(np.int64).reshape(-1, 2)
+    return np.concatenate((points, points[:1]))
+
+
+def _samples_of(points: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.asarray(np.abs(np.diff(points, axis=0)).max(axis=1) + 1, dtype=np.int64)
+
+
+def _outline(points: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The fine grid points along all edges, in order: x and y, int64 (M,)."""
+    start, end = points[:-1], points[1:]
+    span = np.abs(end - start)
+    wide = span[:, 0] >= span[:, 1]
+    # An edge is walked along its longer axis from its lower end, whichever way it runs, so that both ways round agree.
+    flip = np.where(wide, start[:, 0] > end[:, 0], start[:, 1] > end[:, 1])
+    low = np.where(flip[:, None], end, start)
+    high = np.where(flip[:, None], start, end)
+    length = span.max(axis=1)
+    short = np.where(wide, high[:, 1] - low[:, 1], high[:, 0] - low[:, 0])
+    slope = short / np.maximum(length, 1)
+    edge = np.repeat(np.arange(length.size), length + 1)
+    step = np.arange(edge.size) - np.repeat(np.cumsum(length + 1) - (length + 1), length + 1)
+    step = np.where(flip[edge], length[edge] - step, step)
+    along = step + np.where(wide, low[:, 0], low[:, 1])[edge]
+    across = (np.where(wide, low[:, 1], low[:, 0])[edge] + slope[edge] * step + 0.5).astype(np.int64)
+    return np.where(wide[edge], along, across), np.where(wide[edge], across, along)
+
+
+def _drawn(points: NDArray[np.int64], size: tuple[int, int]) -> Mask:
+    height, width = size
+    x, y = _outline(points)
+    turn = np.flatnonzero(x[1:] != x[:-1]) + 1
+    left = np.where(x[turn] < x[turn - 1], x[turn], x[turn] - 1)
+    column = (left + 0.5) / _SCALE - 0.5
+    keep = (np.floor(column) == column) & (column >= 0) & (column <= width - 1)
+    top = np.minimum(y[turn], y[turn - 1])[keep]
+    row = np.ceil(np.clip((top + 0.5) / _SCALE - 0.5, 0, height)).astype(np.int64)
+    toggles, times = np.unique(column[keep].astype(np.int64) * height + row, return_counts=True)
+    toggles = toggles[(times % 2 == 1) & (toggles < height * width)]
+    return mask_of(np.diff(np.concatenate(([0], toggles, [height * width]))), size)
+
 
 _IN_COLOUR = frozenset({"CMYK", "YCbCr", "LAB", "HSV", "RGBX", "PA"})
 
@@ -213,3 +465,53 @@ def write_labels(path: Path, indices: NDArray[np.uint8]) -> None:
         OutputError: It cannot be written.
     """
     write_bytes(path, labels_png(indices))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelMap:
+    """Which object each pixel belongs to, and how its file was read.
+
+    Attributes:
+        labels: uint8 (H, W): 0 none, 1..254 objects, 255 void. A file of one mask gives 0 and 1.
+        reading: ``index``, or as in ``LoadedMask``; part of a score's signature.
+    """
+
+    labels: NDArray[np.uint8]
+    reading: str
+
+
+def read_labels(path: Path, *, labels: bool = False, limits: Limits = DEFAULT_LIMITS) -> LabelMap:
+    """Read which object each pixel belongs to.
+
+    Args:
+        path: A palette file (index = object, 255 void), or a file of one mask.
+        labels: Read a grey file's values as object indices too.
+        limits: The bounds on the file and the mask.
+
+    Raises:
+        InputError: It cannot be read, or is no mask.
+        TooLarge: It is over ``limits``.
+    """
+    indices = object_indices(path, labels=labels, limits=limits)
+    if indices is None:
+        loaded = read_mask(MaskRef(path=path), limits=limits)
+        return LabelMap(loaded.mask.astype(np.uint8), loaded.reading)
+    return LabelMap(_indices(path, indices, limits=limits), "index")
+
+
+def _indices(path: Path, indices: tuple[int, ...], *, limits: Limits) -> NDArray[np.uint8]:
+    if path.suffix.lower() != ".npy":
+        with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
+            if picture.mode in {"P", "L"}:
+                return np.ascontiguousarray(upright(pixels(picture), orientation(picture)), dtype=np.uint8)
+    if indices and max(indices) >= VOID:
+        raise InputError(
+            f"the file holds object index {max(indices)}",
+            expected=f"indices below {VOID}",
+            hint="renumber the objects",
+            path=path,
+        )
+    whole = read_mask(MaskRef(path=path, labels=True), limits=limits).mask.astype(np.uint8)
+    for index in indices:
+        whole[read_mask(MaskRef(path=path, index=index, labels=True), limits=limits).mask] = index
+    return whole

@@ -1,12 +1,18 @@
-"""Writing video: MP4 with H.264 and AAC, which every player and browser shows."""
+"""Writing video: MP4 with H.264 and AAC, which every player and browser shows.
+
+A coding with loss would be a perturbation of its own; where a quality is asked for, it is stated.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import cv2
 import numpy as np
@@ -15,10 +21,123 @@ from numpy.typing import NDArray
 from auscult.errors import OutputError
 from auscult.media.containers import load_av
 from auscult.media.paths import write_bytes
+from auscult.media.wav import Depth, Sound, whole_samples
 from auscult.types import Frame, Samples
 
+LOSSLESS: Final = 0
+WORST_QUALITY: Final = 51
+
+_CLOCK: Final = Fraction(1, 90_000)
+_BLOCK: Final = 4096
+_KNOWN_LAYOUTS: Final = ("mono", "stereo", "2.1", "quad", "5.0", "5.1", "6.1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoForm:
+    """How a video is written.
+
+    Attributes:
+        size: (height, width) in pixels.
+        fps: Frames a second that the file states; each frame has its own time all the same.
+        quality: 0 for lossless RGB; else x264's constant quantiser, 1 to 51.
+        depth: Of the sound's samples.
+    """
+
+    size: tuple[int, int]
+    fps: Fraction
+    quality: int = LOSSLESS
+    depth: Depth = "int16"
+
+
+class VideoCoder:
+    """Codes frames at their times, with the sound beside them; made by ``video_file``."""
+
+    def __init__(self, container: Any, form: VideoForm, sound: Sound | None) -> None:
+        self._container = container
+        self._form = form
+        self._sound = sound
+        self._heard = 0
+        self._last = -1
+        rate = Fraction(form.fps).limit_denominator(100_000)
+        lossless = form.quality == LOSSLESS
+        options = {"qp": str(form.quality), "preset": "ultrafast" if lossless else "veryfast", "threads": "1"}
+        self._video = container.add_stream("libx264rgb" if lossless else "libx264", rate=rate, options=options)
+        self._video.height, self._video.width = form.size
+        even = form.size[0] % 2 == 0 and form.size[1] % 2 == 0
+        self._video.pix_fmt = "rgb24" if lossless else "yuv420p" if even else "yuv444p"
+        self._video.codec_context.time_base = _CLOCK
+        if sound is not None:
+            codec = "pcm_s16le" if form.depth == "int16" else "pcm_f32le"
+            self._layout = _KNOWN_LAYOUTS[sound.samples.shape[0] - 1]
+            self._audio = container.add_stream(codec, rate=sound.rate_hz, layout=self._layout)
+
+    def add(self, time_s: float, frame: Frame) -> None:
+        """Code one frame, and what is heard before the next.
+
+        Raises:
+            ValueError: The frame is of another size.
+        """
+        if frame.shape[:2] != self._form.size:
+            raise ValueError(f"a frame is {frame.shape}, the video {self._form.size}")
+        picture = load_av().VideoFrame.from_ndarray(frame, format="rgb24")
+        self._last = max(self._last + 1, round(Fraction(time_s) / _CLOCK))
+        picture.pts, picture.time_base = self._last, _CLOCK
+        self._container.mux(self._video.encode(picture))
+        self._code_sound(time_s)
+
+    def finish(self) -> None:
+        """Code the rest of the sound, and what the coder holds back."""
+        self._code_sound(float("inf"))
+        self._container.mux(self._video.encode(None))
+        if self._sound is not None:
+            self._container.mux(self._audio.encode(None))
+
+    def _code_sound(self, time_s: float) -> None:
+        if self._sound is None:
+            return
+        end = self._sound.samples.shape[1]
+        while self._heard < min(end, time_s * self._sound.rate_hz):
+            block = self._sound.samples[:, self._heard : self._heard + _BLOCK]
+            whole = self._form.depth == "int16"
+            values = np.ascontiguousarray((whole_samples(block) if whole else block).T).reshape(1, -1)
+            heard = load_av().AudioFrame.from_ndarray(values, format="s16" if whole else "flt", layout=self._layout)
+            heard.sample_rate = self._sound.rate_hz
+            heard.pts, heard.time_base = self._heard, Fraction(1, self._sound.rate_hz)
+            self._heard += block.shape[1]
+            self._container.mux(self._audio.encode(heard))
+
+
+@contextmanager
+def video_file(path: Path, form: VideoForm, *, sound: Sound | None) -> Iterator[VideoCoder]:
+    """Write a Matroska file, whole or not at all; only the frame at hand is in memory.
+
+    Args:
+        path: The file to make; its folder is there.
+        form: How.
+        sound: Within [-1, 1], of one to seven channels, heard from second 0; None for none.
+
+    Raises:
+        OutputError: It cannot be coded or written.
+        UsageError: The extra `video` is not installed.
+    """
+    av = load_av()
+    draft = path.with_name(f"{path.name}.part")
+    try:
+        with av.open(str(draft), "w", format="matroska", options={"fflags": "+bitexact"}) as container:
+            coder = VideoCoder(container, form, sound)
+            yield coder
+            coder.finish()
+        os.replace(draft, path)  # noqa: PTH105 - one step, over an older one
+    except (av.error.FFmpegError, OSError, MemoryError) as error:
+        raise OutputError(
+            f"the video cannot be written: {error}", hint="check the free space of the disk", path=path
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 _AAC_RATES_HZ = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000)
-_BLOCK = 1024
+_SOUND_BLOCK = 1024
 _LAYOUTS = {1: "mono", 2: "stereo"}
 _MOST_PIXELS_A_SIDE = 16_384
 
@@ -170,12 +289,14 @@ class _SoundCoder:
         self._layout = _LAYOUTS[sound.shape[0]]
         coded_hz = rate_hz if rate_hz in _AAC_RATES_HZ else 48_000
         self._stream = container.add_stream("aac", rate=coded_hz, layout=self._layout, options={"flags": "+bitexact"})
-        self._resampler = load_av().AudioResampler(format="fltp", layout=self._layout, rate=coded_hz, frame_size=_BLOCK)
+        self._resampler = load_av().AudioResampler(
+            format="fltp", layout=self._layout, rate=coded_hz, frame_size=_SOUND_BLOCK
+        )
 
     def code_until(self, time_s: float) -> None:
         """Code what sounds before a time."""
         while self._place < min(time_s * self._rate_hz, self._sound.shape[1]):
-            block = np.ascontiguousarray(self._sound[:, self._place : self._place + _BLOCK])
+            block = np.ascontiguousarray(self._sound[:, self._place : self._place + _SOUND_BLOCK])
             heard = load_av().AudioFrame.from_ndarray(block, format="fltp", layout=self._layout)
             heard.sample_rate = self._rate_hz
             heard.pts = self._place

@@ -13,10 +13,9 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from auscult.record.clip_rows import ClipRow, Mark, clip_row_from_json
 from auscult.record.reader import Run
-from auscult.report.order import RANK, UNDECIDED
-from auscult.report.words import ACTION_WORDS, interval, number
+from auscult.record.schema import ClipRow, Mark, clip_row_from_json
+from auscult.report.facts import ACTION_WORDS, RANK, UNDECIDED, interval, number
 from auscult.types import Verdict
 
 LISTED = 300

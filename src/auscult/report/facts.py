@@ -2,14 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from auscult.record.manifest import argument
 from auscult.record.reader import Run
-from auscult.report.words import interval, number, percent
-from auscult.types import Verdict
+from auscult.types import Action, Verdict
+
+UNDECIDED = "undecided"
+
+RANK: dict[str, int] = {"reject": 0, "major_revision": 1, "minor_revision": 2, UNDECIDED: 3, "accept": 4}
+
+
+def action_key(action: Action | None) -> str:
+    """The action's name, or ``undecided`` where no policy has spoken yet."""
+    return UNDECIDED if action is None else action
+
+
+def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Order for reading: reject, major, minor, undecided, accept; within an action the lowest IoU first.
+
+    An undefined IoU comes before all others of its action, because somebody has to look at it. Ties are ordered
+    by id, so that the same record always gives the same page.
+    """
+    return sorted(verdicts, key=_badness)
+
+
+def _badness(verdict: Verdict) -> tuple[int, float, str]:
+    iou = -1.0 if verdict.iou is None else verdict.iou
+    return RANK[action_key(verdict.action)], iou, verdict.id
+
+
+ACTION_WORDS: dict[str, str] = {
+    "accept": "accept",
+    "minor_revision": "minor revision",
+    "major_revision": "major revision",
+    "reject": "reject",
+    UNDECIDED: "undecided",
+}
+
+ACTION_MEANING: dict[str, str] = {
+    "accept": "use as it is",
+    "minor_revision": "touch up",
+    "major_revision": "redraw parts",
+    "reject": "throw away",
+    UNDECIDED: "no policy applied",
+}
+
+DEFECT_MEANING: dict[str, str] = {
+    "perfect": "no defect found",
+    "cutout": "a piece is missing",
+    "dilate": "too large",
+    "erode": "too small",
+    "merge": "another object too",
+    "full_neg": "another object",
+    "empty": "nothing segmented",
+}
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A score as text; a dash where there is none."""
+    return "–" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share as text, ``14 %``; above nothing never ``0 %``."""
+    whole = round(100 * share)
+    return "< 1\u00a0%" if share > 0 and not whole else f"{whole}\u00a0%"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval as text, ``[0.76, 0.90]``; empty where there is none."""
+    return "" if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text on one line, cut at a word with an ellipsis when it is longer than ``limit`` characters."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    head = line[: limit - 1]
+    return (head.rsplit(" ", 1)[0] if " " in head[limit // 2 :] else head) + "…"
+
 
 UNLIKE: Final = 0.5
 """Novelty from which an item counts as unlike what the judge was calibrated on; each judge scales its novelty so."""

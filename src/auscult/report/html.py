@@ -14,12 +14,21 @@ from importlib import resources
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from auscult.report.facts import UNLIKE, estimates_note
-from auscult.report.order import RANK, UNDECIDED, action_key
-from auscult.report.page import IOU_BINS, LARGE, PICTURED, ReportPage, Row
-from auscult.report.svg import Stack, bars, histogram
-from auscult.report.truth import truth_scatter
-from auscult.report.words import ACTION_MEANING, ACTION_WORDS, DEFECT_MEANING, interval, number, percent
+from auscult.report.curves import Stack, bars, histogram
+from auscult.report.facts import (
+    ACTION_MEANING,
+    ACTION_WORDS,
+    DEFECT_MEANING,
+    RANK,
+    UNDECIDED,
+    UNLIKE,
+    action_key,
+    estimates_note,
+    interval,
+    number,
+    percent,
+)
+from auscult.report.page import IOU_BINS, LARGE, PICTURED, ReportPage, Row, truth_scatter
 from auscult.types import ACTIONS, DEFECTS, Evidence
 
 _TEMPLATES = resources.files("auscult.report") / "templates"

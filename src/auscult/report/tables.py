@@ -7,9 +7,17 @@ from dataclasses import dataclass
 
 from auscult.errors import InputError
 from auscult.record.reader import Run
-from auscult.report.facts import estimates_note, estimates_of
-from auscult.report.order import UNDECIDED, action_key, worst_first
-from auscult.report.words import ACTION_WORDS, interval, number, shortened
+from auscult.report.facts import (
+    ACTION_WORDS,
+    UNDECIDED,
+    action_key,
+    estimates_note,
+    estimates_of,
+    interval,
+    number,
+    shortened,
+    worst_first,
+)
 from auscult.types import ACTIONS, DEFECTS, Verdict
 
 ESTIMATES = "What the estimates come to"

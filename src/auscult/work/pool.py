@@ -12,9 +12,8 @@ from typing import Any, Generic, TypeVar
 from auscult.errors import AuscultError, UsageError
 from auscult.outcome import Failed
 from auscult.work import failures, frames
-from auscult.work.leftovers import remove_leftovers
 from auscult.work.machine import default_workers
-from auscult.work.process import Event, Process
+from auscult.work.process import Event, Process, remove_leftovers
 
 __all__ = ["Task", "TaskResult", "default_workers", "run_tasks"]
 

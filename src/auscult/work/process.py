@@ -7,28 +7,278 @@ also listens to it and lives as long, because Linux counts a child as orphaned w
 It leads a process group of its own, and has a folder of its own for temporary files. When it ends, however it ends,
 what is left of both goes with it, and so does what it started and what left the group. Its memory is watched from here,
 where nothing that it does can hold the watch up, and what it prints is passed on from here.
+
+They are its process group, and whatever inherited the name of its folder for temporary files, which no other process
+knows: a child that leaves the group, as a daemon does, keeps its environment. One that leaves the group and clears its
+environment is not found.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Literal, Self
 
 from auscult.work import frames
-from auscult.work.kin import Kin
-from auscult.work.leftovers import own_folder
-from auscult.work.memory import resident_mb
-from auscult.work.talk import Talk
+
+_PROC = Path("/proc")
+_LOOK_AGAIN_S = 0.5
+_ROUNDS = 20
+_PAUSE_S = 0.01
+
+
+def is_told() -> bool:
+    """Whether this system tells of other processes."""
+    return _PROC.joinpath("self", "statm").exists()
+
+
+class Kin:
+    """A worker's processes.
+
+    Args:
+        group: The number of its group, which is its process id.
+        folder: Its folder for temporary files; none for the group alone.
+    """
+
+    def __init__(self, group: int, *, folder: str = "") -> None:
+        self._group = group
+        self._mark = os.fsencode(folder)
+        self._marked: dict[int, bool] = {}
+        self._members: list[int] = []
+        self._looked_at = -_LOOK_AGAIN_S
+
+    def members(self) -> list[int]:
+        """Their process ids, looked up twice a second at most: who belongs to it changes less often than what it takes.
+
+        Empty where all have ended or the system does not tell.
+        """
+        now = time.monotonic()
+        if now - self._looked_at >= _LOOK_AGAIN_S:
+            there = _processes()
+            self._marked = {process: self._marked[process] for process in there if process in self._marked}
+            self._members = [process for process in there if self._is_member(process)]
+            self._looked_at = now
+        return self._members
+
+    def end_strays(self) -> None:
+        """Stop what has left the group, once the worker itself has ended; what they start meanwhile too."""
+        for _ in range(_ROUNDS if self._mark else 0):
+            strays = [process for process in _processes() if _has_mark(process, self._mark)]
+            for process in strays:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
+            if not strays:
+                return
+            time.sleep(_PAUSE_S)
+
+    def _is_member(self, process: int) -> bool:
+        try:
+            if os.getpgid(process) == self._group:
+                return True
+        except OSError:  # it has ended since
+            return False
+        if not self._mark:
+            return False
+        found = self._marked.get(process)
+        if found is None:
+            found = _has_mark(process, self._mark)
+            if found is not None:
+                self._marked[process] = found  # what it inherited stays
+        return bool(found)
+
+
+def _processes() -> list[int]:
+    if not is_told():
+        return []
+    return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - names alone, in half the time
+
+
+def _has_mark(process: int, mark: bytes) -> bool | None:
+    """Whether the environment that a process began with holds a name; None where it shows none at present."""
+    try:
+        environment = _PROC.joinpath(str(process), "environ").read_bytes()
+    except OSError:  # another user's, or it has ended since
+        return False
+    return mark in environment if environment else None
+
+
+_MB = 1 << 20
+
+
+def resident_mb(kin: Kin, limit_mb: float) -> float:
+    """What they take now.
+
+    Pages that several of them share, as after a fork, are counted once for each; only where that passes the limit are
+    shared pages divided among those who share them, which takes the kernel longer to tell.
+
+    Args:
+        kin: The processes.
+        limit_mb: What the sum is compared with.
+
+    Returns:
+        Mebibytes; 0 where they have ended or the system does not tell.
+    """
+    members = kin.members()
+    resident = sum(_resident(member) for member in members)
+    if resident > limit_mb * _MB and len(members) > 1:
+        resident = sum(_shared_out(member) for member in members)
+    return resident / _MB
+
+
+def _resident(process: int) -> int:
+    """Bytes of a process's resident pages; 0 if it has ended."""
+    try:
+        pages = _PROC.joinpath(str(process), "statm").read_bytes().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _shared_out(process: int) -> int:
+    """Bytes of a process's resident pages, each divided by the number of processes that share it."""
+    try:
+        lines = _PROC.joinpath(str(process), "smaps_rollup").read_bytes().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return _resident(process)
+
+
+_PREFIX = "auscult-worker-"
+_NAME = re.compile(_PREFIX + r"([1-9][0-9]{0,9})-.+")
+
+
+@contextlib.contextmanager
+def own_folder() -> Iterator[str]:
+    """A new folder for a worker's temporary files, which is removed with all in it.
+
+    Its name tells the process that made it, and a lock that this process lives: process ids repeat, and are not the
+    same in every container that shares the folder.
+    """
+    with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+        lock = _locked(Path(folder))
+        try:
+            yield folder
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+
+def remove_leftovers() -> None:
+    """Remove the folders of this user's processes that were killed; what cannot be removed stays."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            found = _NAME.fullmatch(entry.name)
+            if found and not _is_alive(int(found[1])):
+                _remove(Path(entry.path))
+
+
+def _remove(folder: Path) -> None:
+    try:
+        status = folder.lstat()
+        lock = _locked(folder) if status.st_uid == os.geteuid() else None
+    except OSError:
+        return
+    if lock is not None:
+        try:
+            shutil.rmtree(folder, ignore_errors=True)  # it follows no links
+        finally:
+            os.close(lock)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # another user's
+        return True
+    return True
+
+
+def _locked(folder: Path) -> int | None:
+    """A descriptor that locks a folder until it is closed; None where another holds it, or it is a link."""
+    if os.name != "posix":
+        return None
+    import fcntl
+
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
+
+
+_MOST_BYTES = 1 << 16
+_BLOCK = 1 << 16
+_MOST_BLOCKS = 64  # of a pipe that somebody fills faster than it is read
+
+
+class Talk:
+    """Passes on what comes through a pipe; it never waits for it.
+
+    Args:
+        pipe: The descriptor of the end to read from.
+    """
+
+    def __init__(self, pipe: int) -> None:
+        os.set_blocking(pipe, False)
+        self._pipe = pipe
+        self._told = 0
+        self._left_out = 0
+
+    def pass_on(self) -> bool:
+        """Pass on what is there; False when nobody can write any more."""
+        for _ in range(_MOST_BLOCKS):
+            try:
+                block = os.read(self._pipe, _BLOCK)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if not block:
+                return False
+            shown = block[: _MOST_BYTES - self._told]
+            self._told += len(shown)
+            self._left_out += len(block) - len(shown)
+            _say(shown)
+        return True
+
+    def end_task(self) -> None:
+        """Pass on the rest of a task's talk, and say how much of it was left out."""
+        self.pass_on()
+        if self._left_out:
+            _say(b"\nauscult: %.1f MB more that was printed at one case are left out\n" % (self._left_out / 1e6))
+        self._told = self._left_out = 0
+
+
+def _say(text: bytes) -> None:
+    if sys.stderr is None:  # its descriptor may belong to another file
+        return
+    with contextlib.suppress(OSError):
+        while text:
+            text = text[os.write(2, text) :]
+
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); parent = int(sys.argv[2]); del sys.argv[1:]; "

@@ -21,7 +21,7 @@ from auscult.cases.scenes.refavs_layout import files_of, items_of, object_word, 
 from auscult.cases.scenes.say import Wish, check, say
 from auscult.cases.scenes.splits import divide
 from auscult.errors import AuscultError
-from auscult.language.expression import Expression
+from auscult.language.forms import Expression
 from auscult.record.lines import dump
 from auscult.rng import generator
 

@@ -21,7 +21,7 @@ from auscult.score.stats import (
     mean_change,
     sample_changes,
 )
-from auscult.score.stats.drawn import drawn
+from auscult.score.stats.resample import drawn
 
 NUMBERS = st.floats(0, 1, allow_subnormal=False)
 ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=12)

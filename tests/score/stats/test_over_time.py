@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from auscult.outcome import Scored, Undefined
 from auscult.score.masks.over_time import MaskStep, flicker, is_switch
-from auscult.score.stats.neighbours import neighbour_medians, oddness
-from auscult.score.stats.trend import MOST, Trend, theil_sen
+from auscult.score.stats.trend import MOST, Trend, neighbour_medians, oddness, theil_sen
 
 SHARES = st.floats(0, 1).map(lambda value: round(value, 4))
 

@@ -10,8 +10,14 @@ from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.score.stats import Counts, Scores, change_interval, rank_by_change, rank_by_score
 from auscult.score.stats.change import change_fields, change_sums, changes_of
-from auscult.score.stats.ranking import DataSet, rank_by_change_over, rank_by_score_over
-from auscult.score.stats.strata import Stratum, interval_over, over_strata
+from auscult.score.stats.ranking import (
+    DataSet,
+    Stratum,
+    interval_over,
+    over_strata,
+    rank_by_change_over,
+    rank_by_score_over,
+)
 
 SETS = st.dictionaries(
     st.sampled_from("abc"), st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1, max_size=3

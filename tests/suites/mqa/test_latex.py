@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auscult.report.latex import escaped, table_csv, table_latex
+from auscult.report.suite import escaped, table_csv, table_latex
 from auscult.report.tables import Table
 
 TEXT = st.text(max_size=30)

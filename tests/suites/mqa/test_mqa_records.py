@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from mqa_material import benchmark
 
-from auscult.act.policy import load_policy
-from auscult.act.policy_file import shipped_policies
+from auscult.act.policy import load_policy, shipped_policies
 from auscult.errors import RecordError
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build

@@ -16,7 +16,7 @@ import numpy as np
 from auscult.cases.layouts import refavs
 from auscult.cases.scenes.draw import Shot
 from auscult.cases.scenes.plan import ScenePlan
-from auscult.language.expression import Expression
+from auscult.language.forms import Expression
 from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
 from auscult.media.wav import encode_wav

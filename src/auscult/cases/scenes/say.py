@@ -8,8 +8,8 @@ import numpy as np
 
 from auscult.errors import AuscultError
 from auscult.language import grammar, proof
-from auscult.language.expression import Expression
 from auscult.language.facts import Facts
+from auscult.language.forms import Expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

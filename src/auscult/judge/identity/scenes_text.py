@@ -25,8 +25,7 @@ from auscult.judge.identity.scenes_words import (
     relation_patterns,
     tokens,
 )
-from auscult.language.atoms import both, most, no, relation
-from auscult.language.forms import MOST_NESTING, SIGHT_QUALITIES, SIGHT_RELATIONS, Form
+from auscult.language.forms import MOST_NESTING, SIGHT_QUALITIES, SIGHT_RELATIONS, Form, both, most, no, relation
 from auscult.language.morphology import of_many
 
 MOST_TOKENS: Final = 60

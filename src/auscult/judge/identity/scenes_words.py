@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.errors import InputError, OutputError
-from auscult.language.atoms import SOUNDS, no, places
 from auscult.language.facts import MOTIONS
-from auscult.language.forms import SIGHT_RELATIONS, SOUND_RELATIONS, Form
+from auscult.language.forms import SIGHT_RELATIONS, SOUND_RELATIONS, SOUNDS, Form, no, places
 from auscult.language.morphology import ing, negated, of_many, plural
 from auscult.language.words import Way, sound_name, ways
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import AuscultError, InputError
 from auscult.media.limits import DEFAULT_LIMITS
-from auscult.media.npy import npy_array
+from auscult.media.masks import npy_array
 from auscult.media.paths import read_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright
 from auscult.media.readings import VOID, one_channel

@@ -1,4 +1,4 @@
-"""Changes per type of perturbation as lying bars, models below one another (R2-Bench, Fig. 7)."""
+"""Charts of the R2 suite with one row each: bars of changes (R2-Bench, Fig. 7), paired changes, ranks."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from auscult.media.drawing import Drawing, Line, Part, Rect, Text, fitted
-from auscult.report.charts.marks import heading, label, legend, lying_whisker, mark, name_label, style_of
-from auscult.report.charts.rows import WIDTH, Columns, columns, frame
-from auscult.report.charts.values import (
+from auscult.media.drawing import Drawing, Line, Part, Rect, Text, fitted, text_width
+from auscult.report.charts.marks import (
     MAX_MODELS,
     MAX_TYPES,
     NONE,
     UNDEFINED,
+    WIDTH,
+    Columns,
     Estimate,
+    Scale,
     Words,
     check_size,
+    columns,
     counts,
+    frame,
+    heading,
+    label,
+    legend,
+    lying_whisker,
+    mark,
+    name_label,
+    pointed,
+    style_of,
     told,
     with_count,
 )
@@ -78,7 +89,7 @@ def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words, *,
         raise ValueError("every type has one value per model")
     groups = [_sorted(group) for group in groups] if by_size else groups
     numbers = [number for one in types for value in one.values for number in value.numbers]
-    layout = columns([one.name for one in types], [_said(one, words.digits) for one in types], numbers)
+    layout = columns([one.name for one in types], [_bars_text(one, words.digits) for one in types], numbers)
     top = 38.0 if words.heading else 6.0
     rows, foot = _rows(groups, models, (layout, top, words.digits))
     named, tall = legend(models, left=8, top=foot + 50, room_px=WIDTH - 16)
@@ -109,7 +120,7 @@ def _rows(
             parts.append(Line(start=(8, y), end=(WIDTH - 8, y), colour="faint"))
             middle = y + tall / 2
             parts.append(name_label((place.names_px, middle + 4), one.name, place.names_px - 8, anchor="end"))
-            said = _said(one, digits)
+            said = _bars_text(one, digits)
             parts.append(label((place.said_px, middle + 4), said, place.said_room, size=11, colour="quiet"))
             parts += _bars(one, models, (place, middle - len(models) * bar / 2, bar, digits))
             y += tall
@@ -152,7 +163,7 @@ def _bar(value: Estimate, number: int, layout: tuple[Columns, float, float, str]
     return [*parts, mark((end, y), style, title=title, size=0.85 if bar > 10 else 0.68)]
 
 
-def _said(one: TypeBars, digits: int) -> str:
+def _bars_text(one: TypeBars, digits: int) -> str:
     """What stands at the right: the number where there is one model, and the counts."""
     number = told(one.values[0], digits) if len(one.values) == 1 and one.values[0] != UNDEFINED else ""
     return "; ".join(text for text in (number, counts(one.values)) if text)
@@ -165,3 +176,191 @@ def _words(groups: Sequence[BarGroup], models: Sequence[str]) -> str:
         for one in group.types
     ]
     return "; ".join(told_types) or "no type"
+
+
+_ROW, _SHARE_PX, _NUMBER_PX = 26.0, 110.0, 46.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """One model's place.
+
+    Attributes:
+        name: The model's.
+        rank: 1 is best, with its interval; value None where the model has no rank.
+        first: Probability of being first, 0..1; None where that is not known.
+    """
+
+    name: str
+    rank: Estimate
+    first: float | None = None
+
+
+def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
+    """Draw each model's rank with its interval, 1 at the left, and its probability of being first.
+
+    Args:
+        rows: Top to bottom.
+        words: Around the chart; the axis says what is ranked by.
+
+    Raises:
+        TooLarge: Over ``MAX_MODELS`` models.
+        ValueError: A probability outside 0..1.
+    """
+    check_size("models", rows, MAX_MODELS)
+    if any(row.first is not None and not 0 <= row.first <= 1 for row in rows):
+        raise ValueError("a probability is within 0..1")
+    top = 60.0 if words.heading else 28.0
+    foot = top + max(1, len(rows)) * _ROW
+    names_px = 8 + min(190.0, max((text_width(row.name, 12) for row in rows), default=0.0) + 2)
+    last = WIDTH - 8 - _NUMBER_PX - _SHARE_PX
+    numbers = [number for row in rows for number in row.rank.numbers]
+    end = max([2.0, float(len(rows)), *numbers])
+    scale = Scale(low=min([1.0, *numbers]), high=end, first_px=names_px + 24, last_px=last - 34)
+    parts = [*heading(words.heading, WIDTH - 16), *_frame(_about(rows, words), scale, (top, foot, last))]
+    for number, row in enumerate(rows):
+        parts += _rank_row(row, number, (scale, top + number * _ROW, names_px, last))
+    if not rows:
+        parts.append(Text(at=(8, top + 18), words="no model", colour="quiet"))
+    return Drawing(
+        size=(int(WIDTH), round(foot + 62)),
+        parts=tuple(parts),
+        title=words.heading or f"Ranks by {words.axis}",
+        words="; ".join(f"{row.name}: rank {with_count(row.rank)}, first {_percent(row.first)}" for row in rows)
+        or "no model",
+    )
+
+
+def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[Part]:
+    top, foot, share_px = box
+    parts: list[Part] = []
+    step = max(1, round((scale.high - 1) / 11))
+    for rank in range(1, int(scale.high) + 1, step):
+        x = scale.at(rank)
+        parts.append(Line(start=(x, top), end=(x, foot), colour="line"))
+        parts.append(Text(at=(x, foot + 16), words=str(rank), anchor="middle", colour="quiet"))
+    middle = (scale.first_px + scale.last_px) / 2
+    room = 2 * min(middle, WIDTH - middle) - 16
+    parts.append(label((middle, foot + 36), about, room, anchor="middle", colour="quiet"))
+    parts.append(Text(at=(share_px, top - 9), words="probability of being first", size=11, colour="quiet"))
+    parts.append(Line(start=(share_px, top), end=(share_px, foot), colour="quiet"))
+    return parts
+
+
+def _about(rows: Sequence[Rank], words: Words) -> str:
+    return "; ".join(text for text in (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows)) if text)
+
+
+def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float]) -> list[Part]:
+    scale, top, names_px, share_px = layout
+    y, style = top + _ROW / 2, style_of(number)
+    title = f"{row.name}: rank {with_count(row.rank, 1)}, first {_percent(row.first)}"
+    parts: list[Part] = [
+        Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
+        name_label((names_px, y + 4), row.name, names_px - 8, anchor="end"),
+    ]
+    if row.rank.value is None:
+        parts.append(Text(at=(scale.first_px, y + 4), words=NONE, size=11, colour="quiet", title=title))
+    else:
+        if row.rank.low is not None and row.rank.high is not None:
+            parts += lying_whisker(y, (scale.at(row.rank.low), scale.at(row.rank.high)), style.colour, cap=4)
+        parts.append(mark((scale.at(row.rank.value), y), style, title=title))
+    if row.first is not None:
+        wide = row.first * (_SHARE_PX - 6)
+        parts.append(
+            Rect(x=share_px, y=y - 6, width_px=wide, height_px=12, fill=style.colour, opacity=0.6, title=title)
+        )
+    end = share_px + _SHARE_PX + _NUMBER_PX
+    parts.append(Text(at=(end, y + 4), words=_percent(row.first), anchor="end", title=title))
+    return parts
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return NONE
+    whole = round(100 * share)
+    if share < 1 and whole == 100:
+        return "> 99 %"
+    return "< 1 %" if share > 0 and not whole else f"{whole} %"
+
+
+_ROW, _APART = 30.0, 6.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One model or type under two conditions.
+
+    Attributes:
+        name: Its name.
+        first: Number under the first condition.
+        second: Under the second.
+        difference: Second minus first with its interval, printed at the right; None for none.
+    """
+
+    name: str
+    first: Estimate
+    second: Estimate
+    difference: Estimate | None = None
+
+
+def paired(pairs: Sequence[Pair], conditions: tuple[str, str], words: Words) -> Drawing:
+    """Draw two marks with whiskers in each row and the way from one to the other.
+
+    Args:
+        pairs: Top to bottom.
+        conditions: Names of the first and the second.
+        words: Around the chart.
+
+    Raises:
+        TooLarge: Over ``MAX_TYPES`` rows.
+    """
+    check_size("rows", pairs, MAX_TYPES)
+    numbers = [number for pair in pairs for one in (pair.first, pair.second) for number in one.numbers]
+    said = [_pair_text(pair, words.digits) for pair in pairs]
+    layout = columns([pair.name for pair in pairs], said, numbers)
+    top = 38.0 if words.heading else 6.0
+    parts: list[Part] = []
+    for number, pair in enumerate(pairs):
+        parts += _pair_row(pair, conditions, (layout, top + number * _ROW, words.digits))
+    foot = top + max(1, len(pairs)) * _ROW
+    if not pairs:
+        parts.append(Text(at=(8, top + 18), words="no row", colour="quiet"))
+    named, tall = legend(conditions, left=8, top=foot + 50, room_px=WIDTH - 16)
+    return Drawing(
+        size=(int(WIDTH), round(foot + 54 + tall)),
+        parts=(*heading(words.heading, WIDTH - 16), *frame(layout, words, (top, foot)), *parts, *named),
+        title=words.heading or f"{words.axis}: {conditions[0]} against {conditions[1]}",
+        words="; ".join(
+            f"{pair.name}: {conditions[0]} {told(pair.first)}, {conditions[1]} {told(pair.second)}" for pair in pairs
+        )
+        or "no row",
+    )
+
+
+def seen_unseen(pairs: Sequence[Pair], words: Words) -> Drawing:
+    """``paired`` for categories that a model was trained on and others."""
+    return paired(pairs, ("seen", "unseen"), words)
+
+
+def _pair_row(pair: Pair, conditions: tuple[str, str], layout: tuple[Columns, float, int]) -> list[Part]:
+    place, top, digits = layout
+    middle = top + _ROW / 2
+    parts: list[Part] = [
+        Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
+        name_label((place.names_px, middle + 4), pair.name, place.names_px - 8, anchor="end"),
+        label((place.said_px, middle + 4), _pair_text(pair, digits), place.said_room, size=11, colour="quiet"),
+    ]
+    if pair.first.value is not None and pair.second.value is not None:
+        start = (place.x.at(pair.first.value), middle - _APART)
+        end = (place.x.at(pair.second.value), middle + _APART)
+        parts.append(Line(start=start, end=end, colour="quiet", dash=(2, 2)))
+    for number, one in enumerate((pair.first, pair.second)):
+        y = middle + (-_APART, _APART)[number]
+        parts += pointed(one, place, (y, number, f"{pair.name}, {conditions[number]}"), digits=digits)
+    return parts
+
+
+def _pair_text(pair: Pair, digits: int) -> str:
+    change = "" if pair.difference is None else "diff. " + told(pair.difference, digits)
+    return "; ".join(text for text in (change, counts((pair.first, pair.second))) if text)

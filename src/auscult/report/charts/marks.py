@@ -1,11 +1,205 @@
-"""How series are told apart: colour, mark and dash together; whiskers, gaps, legends."""
+"""What charts share: axes, values, rows, and how series differ (colour, mark and dash together)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from auscult.media.drawing import SERIES, Anchor, Circle, Line, Part, Point, Polygon, Text, fitted, plain
+from auscult.errors import TooLarge
+from auscult.media.drawing import SERIES, Anchor, Circle, Line, Part, Point, Polygon, Text, fitted, plain, text_width
+
+_ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
+_LEAST_SPAN = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """A straight map from numbers to pixels.
+
+    Attributes:
+        low: Number at ``first_px``.
+        high: Number at ``last_px``; above ``low``.
+        first_px: Place of the low end.
+        last_px: Place of the high end; may be the smaller one.
+    """
+
+    low: float
+    high: float
+    first_px: float
+    last_px: float
+
+    def at(self, number: float) -> float:
+        """Where a number is; what is outside is at the edge."""
+        share = (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
+        return self.first_px + share * (self.last_px - self.first_px)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Round numbers along a scale and how they are printed."""
+
+    at: tuple[float, ...]
+    words: tuple[str, ...]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last."""
+        return self.at[0], self.at[-1]
+
+
+def ticks(numbers: Iterable[float], *, most: int = 6, zero: bool = True) -> Ticks:
+    """Round numbers, evenly apart, that span some numbers.
+
+    Args:
+        numbers: What has to be inside; none gives 0 to 1.
+        most: About how many to give.
+        zero: Span 0 too.
+    """
+    found = list(numbers) or [0.0, 1.0]
+    low, high = min(found), max(found)
+    if zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    if high - low <= max(abs(low), abs(high)) * _LEAST_SPAN:
+        low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
+    step = _step((high - low) / max(1, most - 1))
+    first, last = math.floor(low / step + 1e-6), math.ceil(high / step - 1e-6)
+    places = tuple(count * step for count in range(first, max(last, first + 1) + 1))
+    return Ticks(places, tuple(_printed(place, step) for place in places))
+
+
+def _step(least: float) -> float:
+    unit: float = 10.0 ** math.floor(math.log10(least))
+    return unit * next(round_one for round_one in _ROUND if round_one * unit >= least * (1 - 1e-9))
+
+
+def _printed(number: float, step: float) -> str:
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    if digits > 4 or step >= 1e6:
+        return f"{number:.3g}"
+    if round(step * 10**digits, 6) % 1:
+        digits += 1  # steps of 2.5
+    text = f"{number:.{digits}f}"
+    return text if float(text) else text.removeprefix("-")
+
+
+NONE: Final = "n/a"
+"""What is printed for a number that does not exist."""
+
+MAX_MODELS: Final = 24
+MAX_TYPES: Final = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number with its interval, or the lack of one.
+
+    Attributes:
+        value: The number; None where it is Undefined. It is never drawn as 0.
+        low: Lower end of the interval; None for none.
+        high: Upper end.
+        n: What it was computed over; None where that has no count.
+        beyond: Of a number that was looked for up to some end: that end, where the upper end of the interval (``high``
+            None), or the number itself (``value`` None), lies above it.
+
+    Raises:
+        ValueError: A number that is not finite, an end alone, or ends in the wrong order.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    beyond: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the numbers belong together."""
+        given = [number for number in (self.value, self.low, self.high, self.beyond) if number is not None]
+        if not all(math.isfinite(number) for number in given):
+            raise ValueError(f"{self}: a number that is not finite; Undefined is value=None")
+        if self.beyond is not None:
+            if self.high is not None or max(given) > self.beyond:
+                raise ValueError(f"{self}: above its open end is no number")
+            return
+        if (self.low is None) != (self.high is None) or (self.value is None and self.low is not None):
+            raise ValueError(f"{self}: an interval has two ends and a value")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"{self}: low is above high")
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """Value and ends, those that exist."""
+        return tuple(number for number in (self.value, self.low, self.high) if number is not None)
+
+
+UNDEFINED: Final = Estimate(value=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The words around a chart.
+
+    Attributes:
+        axis: What the numbers are, with unit and direction, for example ``J&F, higher is better``.
+        heading: Drawn above the chart; empty where the page has a caption.
+        digits: Decimals of printed numbers.
+    """
+
+    axis: str
+    heading: str = ""
+    digits: int = 2
+
+
+def printed(number: float | None, digits: int = 2) -> str:
+    """A number as text; more decimals where it would read as 0, ``n/a`` where there is none."""
+    if number is None:
+        return NONE
+    text = f"{number:.{digits}f}"
+    if number and not float(text):
+        text = f"{number:.1g}" if abs(number) >= 1e-4 else f"{number:.1e}"
+    return text.removeprefix("-") if not float(text) else text
+
+
+def told(estimate: Estimate, digits: int = 2) -> str:
+    """A number with its interval as text, ``0.71 [0.68, 0.74]`` or, with an open end, ``4.4 [3.9, above 5]``."""
+    if estimate.beyond is not None:
+        end = f"above {estimate.beyond:g}"
+        value = end if estimate.value is None else printed(estimate.value, digits)
+        if estimate.low is None:
+            return value if estimate.value is None else f"{value} [{end}, {end}]"
+        return f"{value} [{printed(estimate.low, digits)}, {end}]"
+    if estimate.low is None or estimate.high is None:
+        return printed(estimate.value, digits)
+    return f"{printed(estimate.value, digits)} [{printed(estimate.low, digits)}, {printed(estimate.high, digits)}]"
+
+
+def with_count(estimate: Estimate, digits: int = 2) -> str:
+    """``told`` and the count."""
+    return told(estimate, digits) + ("" if estimate.n is None else f", n {estimate.n:,}")
+
+
+def counts(estimates: Iterable[Estimate]) -> str:
+    """How many cases numbers are over, ``n 312`` or ``n 300 to 312``; empty where nobody said."""
+    known = sorted({one.n for one in estimates if one.n is not None})
+    if not known:
+        return ""
+    return f"n {known[0]:,}" if len(known) == 1 else f"n {known[0]:,} to {known[-1]:,}"
+
+
+def check_size(what: str, rows: Sequence[object], most: int) -> None:
+    """Refuse more than a chart can show.
+
+    Raises:
+        TooLarge: More than ``most``.
+    """
+    if len(rows) > most:
+        raise TooLarge(
+            f"a chart of {len(rows):,} {what}",
+            expected=f"at most {most}",
+            hint="draw a part of them, or read the table",
+        )
+
 
 _DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3), (9, 3, 2, 3))
 _SHAPES: tuple[tuple[Point, ...], ...] = (
@@ -140,3 +334,97 @@ def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> 
         parts.append(mark((x + 7, y - 4), style_of(number)))
         parts.append(name_label((x + 19, y), name, wide - 30))
     return parts, -(-len(names) // columns) * 19.0
+
+
+WIDTH = 720.0
+_LEAST_NAME, _MOST_SAID = 190.0, 200.0
+"""Names may take this much, and more as long as the scale keeps ``_LEAST_SCALE``."""
+
+_LEAST_SCALE = 250.0
+GAP = 12.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Where the columns of a chart of rows are.
+
+    Attributes:
+        names_px: Width of the names.
+        x: The scale of the numbers.
+        ticks: Its round numbers.
+        said_px: Left edge of the column of words at the right.
+    """
+
+    names_px: float
+    x: Scale
+    ticks: Ticks
+    said_px: float
+
+    @property
+    def said_room(self) -> float:
+        """Width of the column at the right."""
+        return WIDTH - self.said_px - 8
+
+
+def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float], *, zero: bool = True) -> Columns:
+    """Lay out the columns.
+
+    Args:
+        names: Of the rows.
+        said: Words at the right of the rows.
+        numbers: What the scale has to span.
+        zero: Span 0 too.
+    """
+    right = min(_MOST_SAID, max((text_width(text, 11) for text in said), default=0.0) + 2)
+    room = max(_LEAST_NAME, WIDTH - 8 - right - _LEAST_SCALE - 8 - GAP - 36)
+    wide = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)
+    marks = ticks(numbers, zero=zero)
+    said_px = WIDTH - 8 - right
+    scale = Scale(
+        low=marks.ends[0], high=marks.ends[1], first_px=8 + wide + GAP + 12, last_px=said_px - (24 if right > 2 else 16)
+    )
+    return Columns(names_px=8 + wide, x=scale, ticks=marks, said_px=said_px)
+
+
+def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Part]:
+    """Upright grid lines with their numbers at the foot, and the axis' words.
+
+    Args:
+        columns: From ``columns``.
+        words: Around the chart.
+        rows: Where the rows begin and end.
+    """
+    top, foot = rows
+    parts: list[Part] = []
+    for number, text in zip(columns.ticks.at, columns.ticks.words, strict=True):
+        x = columns.x.at(number)
+        colour = "quiet" if number == 0 else "line"
+        parts.append(Line(start=(x, top), end=(x, foot), colour=colour, width=1.3 if number == 0 else 1))
+        parts.append(Text(at=(x, foot + 16), words=text, anchor="middle", colour="quiet"))
+    middle = (columns.x.first_px + columns.x.last_px) / 2
+    room = 2 * min(middle, WIDTH - middle) - 16
+    parts.append(label((middle, foot + 36), words.axis, room, anchor="middle", colour="quiet"))
+    return parts
+
+
+def pointed(one: Estimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2) -> list[Part]:
+    """A mark with its whisker in a row, or ``n/a`` at the left edge of the scale.
+
+    Args:
+        one: The number.
+        columns: From ``columns``.
+        place: y, number of the style, words of the title.
+        digits: Decimals in the title.
+    """
+    y, number, words = place
+    style, title = style_of(number), f"{words}: {with_count(one, digits)}"
+    if one.value is None:
+        x = columns.x.first_px
+        return [
+            mark((x + 2, y), style, size=0.7, title=title),
+            Text(at=(x + 9, y + 3.5), words=NONE, size=10, colour=style.colour, title=title),
+        ]
+    parts: list[Part] = []
+    if one.low is not None and one.high is not None:
+        parts = lying_whisker(y, (columns.x.at(one.low), columns.x.at(one.high)), style.colour)
+    return [*parts, mark((columns.x.at(one.value), y), style, title=title)]

@@ -1,12 +1,16 @@
 """Statistics over many items: errors of estimates, F2 of labels, agreement, intervals, comparison, and change."""
 
 from auscult.score.stats.breaking import Breaking, breaking_point, crossing
-from auscult.score.stats.change import Change, Scores, apc, mean_change, sample_changes
-from auscult.score.stats.change_intervals import (
+from auscult.score.stats.change import (
+    Change,
     ChangeInterval,
+    Scores,
+    apc,
     change_difference,
     change_interval,
     change_intervals,
+    mean_change,
+    sample_changes,
 )
 from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.errors import rmse, rmse_video
@@ -24,9 +28,8 @@ from auscult.score.stats.labels import (
 )
 from auscult.score.stats.logistic import cross_fitted, logistic, logistic_fit
 from auscult.score.stats.paired import McNemar, holm, mcnemar, rmse_difference
-from auscult.score.stats.rank_intervals import auc_interval, mean_ranks, spearman_interval
 from auscult.score.stats.ranking import Ranked, Ranking, rank_by_change, rank_by_score
-from auscult.score.stats.ranks import auc, spearman
+from auscult.score.stats.ranks import auc, auc_interval, mean_ranks, spearman, spearman_interval
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Common, Counts, common
 

@@ -24,8 +24,7 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import Level, Scores
-from auscult.score.stats.drawn import drawn, drawn_fields
-from auscult.score.stats.resample import Floats, sums_by_cluster
+from auscult.score.stats.resample import Floats, drawn, drawn_fields, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Counts, common, memberships
 
 STRENGTHS: Final[Mapping[Level, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}

@@ -8,15 +8,41 @@ Metrics: ``auc``, how often an item that should be above one that should not be 
 always .1 too high has 1. When one side is constant there is no order to agree on: Undefined.
 
 References: C. Spearman, "The Proof and Measurement of Association between Two Things", 1904.
+
+Conventions: one number per item, higher is better; equal values share the mean of their ranks. Clusters (clips,
+photographs) are drawn with replacement. A draw is a row of whole weights, one for each cluster, and both statistics
+follow from sums over weighted items in the order of all items. Without two clusters, or where most draws give no
+number, the plain statistic stands without interval.
+
+- ``spearman_interval``: as ``ranks.spearman``. Ranks are those among all items in each draw.
+- ``auc_interval``: as ``ranks.auc``.
+- ``mean_ranks``: the ranks themselves.
+
+References: as in ``ranks`` and ``intervals``; J. Hanley, B. McNeil, "The meaning and use of the area under a receiver
+operating characteristic (ROC) curve", Radiology 143, 1982.
 """
 
 from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.inputs import numbers
+from auscult.score.stats.inputs import numbers, same_length
+from auscult.score.stats.intervals import Interval
+from auscult.score.stats.resample import (
+    CELLS,
+    Floats,
+    cluster_draws,
+    drawn,
+    drawn_fields,
+    percentile_interval,
+    sums_by_cluster,
+)
+from auscult.score.stats.samples import memberships
 
 
 def spearman(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
@@ -82,3 +108,146 @@ def _centred_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     last = np.cumsum(amount)
     twice_mean_rank = 2 * last - amount + 1
     return (twice_mean_rank[place] - (values.size + 1)).astype(np.float64)
+
+
+_CONSTANT: Final = 1e-12
+
+
+def spearman_interval(
+    predictions: ArrayLike,
+    truths: ArrayLike,
+    *,
+    clusters: Sequence[Hashable],
+    rng: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Scored[float] | Undefined:
+    """Rank correlation with its interval.
+
+    Args:
+        predictions: Estimates, (n,).
+        truths: True values, (n,).
+        clusters: The clip or photograph each item belongs to, (n,).
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        As ``spearman``, an ``Interval`` where there is one.
+
+    Raises:
+        InputError: Unequal lengths, a number that is not finite, or ``level`` or ``replicates`` out of range.
+    """
+    plain = spearman(predictions, truths)
+    same_length(predictions=np.asarray(predictions), clusters=clusters)
+    if not isinstance(plain, Scored) or len(set(clusters)) < 2:
+        return plain
+    first, second = mean_ranks(predictions) - 0.5, mean_ranks(truths) - 0.5
+    columns = np.column_stack([np.ones(first.size), first, second, first**2, second**2, first * second])
+    members = memberships(range(first.size), dict(enumerate(clusters)))
+    sums = sums_by_cluster(columns, members, int(members.max()) + 1)
+    again = drawn(sums, _pearson, rng=rng, replicates=replicates)
+    return _interval(plain, again, len(sums), fields={"ranks": "among all items", **drawn_fields(level, replicates)})
+
+
+def auc_interval(
+    scores: ArrayLike,
+    positives: Sequence[bool],
+    *,
+    clusters: Sequence[Hashable],
+    rng: np.random.Generator,
+    level: float = 0.95,
+    replicates: int = 1000,
+) -> Scored[float] | Undefined:
+    """Area under the ROC curve with its interval.
+
+    Args:
+        scores: Higher for what is held to be positive, (n,).
+        positives: What is positive, (n,).
+        clusters: The clip or photograph each item belongs to, (n,).
+        rng: The generator of this draw, from ``auscult.rng.generator``.
+        level: Share of draws inside the interval, 0..1, both ends excluded.
+        replicates: How often to draw.
+
+    Returns:
+        As ``auc``, an ``Interval`` where there is one.
+
+    Raises:
+        InputError: Unequal lengths, a number that is not finite, or ``level`` or ``replicates`` out of range.
+    """
+    plain = auc(scores, positives)
+    (told,) = numbers(scores=scores)
+    same_length(scores=told, clusters=clusters)
+    if not isinstance(plain, Scored) or len(set(clusters)) < 2:
+        return plain
+    order = np.argsort(told, kind="stable")
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(told[order]) != 0)))
+    marks = np.asarray(positives, dtype=bool)[order]
+    members = memberships(range(told.size), dict(enumerate(clusters)))[order]
+    amount = int(members.max()) + 1
+    step = max(1, CELLS // told.size)
+    parts = []
+    for start in range(0, max(1, replicates), step):
+        weights = cluster_draws(amount, rng=rng, replicates=min(step, replicates - start))
+        parts.append(_areas(weights[:, members], marks, starts))
+    return _interval(plain, np.concatenate(parts), amount, fields=drawn_fields(level, replicates))
+
+
+def mean_ranks(values: ArrayLike) -> Floats:
+    """Ranks between 0 and 1, the lowest value first, (n,); equal values share the mean of theirs.
+
+    Raises:
+        InputError: A number is not finite.
+
+    Example:
+        >>> mean_ranks([5.0, 1.0, 5.0, 9.0]).tolist()
+        [0.5, 0.125, 0.5, 0.875]
+    """
+    (told,) = numbers(values=values)
+    _, place, amount = np.unique(told, return_inverse=True, return_counts=True)
+    ranks: Floats = (2 * np.cumsum(amount) - amount)[place] / max(1, 2 * told.size)
+    return ranks
+
+
+def _interval(plain: Scored[float], again: Floats, clusters: int, *, fields: Mapping[str, object]) -> Scored[float]:
+    """A statistic with the interval of its draws; NaN is a draw without a number."""
+    ends = percentile_interval(again, level=float(str(fields["level"])))
+    if ends is None:
+        return plain
+    own = {key: text for key, text in plain.signature.fields if key != "version"}
+    undefined = int(np.count_nonzero(np.isnan(again)))
+    return Interval(
+        value=plain.value,
+        signature=Signature.of(**own, **fields),
+        low=ends[0],
+        high=ends[1],
+        clusters=clusters,
+        replicates=again.size - undefined,
+        undefined=undefined,
+    )
+
+
+def _pearson(sums: Floats) -> Floats:
+    """Correlation from sums of ones, x, y, squares and products, (draws, 6); NaN where a side is constant."""
+    n, x, y, xx, yy, xy = sums.T
+    spread = np.clip(xx - x * x / n, 0, None) * np.clip(yy - y * y / n, 0, None)
+    found: Floats = np.full(len(sums), np.nan)
+    np.divide(xy - x * y / n, np.sqrt(spread), out=found, where=spread > _CONSTANT * n**2)
+    return np.clip(found, -1.0, 1.0)
+
+
+def _areas(weights: Floats, positive: NDArray[np.bool_], starts: NDArray[np.int64]) -> Floats:
+    """The AUC of weighted items in rising order, (draws,); NaN where one kind has no weight.
+
+    Args:
+        weights: (draws, n).
+        positive: (n,).
+        starts: Where each run of equal values begins.
+    """
+    above = np.add.reduceat(weights * positive, starts, axis=1)
+    others = np.add.reduceat(weights * ~positive, starts, axis=1)
+    below = np.cumsum(others, axis=1) - others / 2  # those of the same value count half
+    pairs = above.sum(axis=1) * others.sum(axis=1)
+    areas: Floats = np.full(len(weights), np.nan)
+    np.divide((above * below).sum(axis=1), pairs, out=areas, where=pairs > 0)
+    return areas

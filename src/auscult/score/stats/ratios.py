@@ -16,8 +16,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.drawn import drawn, drawn_fields
-from auscult.score.stats.resample import Floats, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Counts, Values, common, memberships
 
 

@@ -15,9 +15,9 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.record.folder import RunFolder
+from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import overlay
 from auscult.report.suite import Example
-from auscult.report.words import ACTION_WORDS, number
 from auscult.suites.mqa.rows import Answer, Answers, Candidate
 from auscult.types import DEFECTS, Frame, Item, Mask
 

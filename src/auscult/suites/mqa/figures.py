@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from auscult.report.svg import Stack
-from auscult.report.svg import histogram as drawn
+from auscult.report.curves import Stack
+from auscult.report.curves import histogram as drawn
 from auscult.suites.mqa.statistics import BINS, Place, Row, histogram, iou_cells, split_words
 from auscult.types import DEFECTS
 

@@ -10,8 +10,7 @@ from auscult.record.folder import RunFolder
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Section, SuitePage
-from auscult.report.suite_store import write_charts, write_page, write_tables
+from auscult.report.suite import Example, Section, SuitePage, write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.mqa.baselines import Constant

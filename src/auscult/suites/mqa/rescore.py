@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.act.policy import Policy
-from auscult.act.policy_file import policy_of
+from auscult.act.policy import Policy, policy_of
 from auscult.errors import InputError, RecordError
 from auscult.jobs.finish import counted_by
 from auscult.media.paths import inside

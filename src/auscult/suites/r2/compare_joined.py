@@ -17,11 +17,9 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Outcome, Signature
 from auscult.rng import generator
-from auscult.score.stats.change import Change, sample_changes
-from auscult.score.stats.change_intervals import ChangeInterval
+from auscult.score.stats.change import Change, ChangeInterval, sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
-from auscult.score.stats.drawn import drawn, drawn_fields
-from auscult.score.stats.resample import Floats, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, Values, common, memberships
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.r2.compare_sets import DataSet

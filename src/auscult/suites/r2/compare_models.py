@@ -20,10 +20,9 @@ from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.stats.change import Scores, change_fields, change_sums, changes_of
 from auscult.score.stats.ranking import DataSet as Ranked
-from auscult.score.stats.ranking import rank_by_change_over, rank_by_score_over
+from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over
 from auscult.score.stats.resample import Floats
 from auscult.score.stats.samples import Common, Values, common
-from auscult.score.stats.strata import Stratum, added, interval_over
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.grid import joined_signature

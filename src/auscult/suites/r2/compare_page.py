@@ -11,8 +11,7 @@ from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.report.facts import facts_of
-from auscult.report.suite import SuitePage
-from auscult.report.suite_store import write_page
+from auscult.report.suite import SuitePage, write_page
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2.compare import COMMAND, R2Comparison, compare_r2
 from auscult.suites.r2.results import FAILED, write_parts

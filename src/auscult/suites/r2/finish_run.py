@@ -13,8 +13,7 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Section, SuitePage
-from auscult.report.suite_store import write_page
+from auscult.report.suite import Example, Section, SuitePage, write_page
 from auscult.report.tables import Table
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2 import cells

@@ -20,8 +20,7 @@ from auscult.jobs.predict import Reader
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.paths import write_bytes
-from auscult.media.wav import Sound
-from auscult.media.wav_write import wav_bytes
+from auscult.media.wav import Sound, wav_bytes
 from auscult.record.folder import RunFolder
 from auscult.suites.r2.perturbing import Prepared
 

@@ -27,8 +27,7 @@ from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Outcome, Scored, Undefined
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of, breaking_point
-from auscult.score.stats.change import Scores
-from auscult.score.stats.change_intervals import change_difference, change_interval
+from auscult.score.stats.change import Scores, change_difference, change_interval
 from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.score.stats.samples import Counts, Value, common
 from auscult.suites.r2.conditions import CLEAN, DYNAMIC, Condition

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from auscult.record.folder import RunFolder
-from auscult.report.suite import Figure, Section
-from auscult.report.suite_store import write_charts, write_tables
+from auscult.report.suite import Figure, Section, write_charts, write_tables
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.r2 import cells

@@ -14,7 +14,7 @@ from auscult.jobs.predict import READ
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import error_to_json, score_to_json
-from auscult.score.masks.avsbench import avs_scores
+from auscult.score.masks.ref_avs import avs_scores
 from auscult.score.masks.video import j_and_f
 from auscult.suites.r2.cases import R2Case, Truths, truths_of
 from auscult.suites.r2.perturbing import Prepared

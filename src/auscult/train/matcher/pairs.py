@@ -13,7 +13,7 @@ from auscult.cases.scenes.draw import Shot, Stage
 from auscult.cases.scenes.facts import TARGET_SHARE, facts_of, targets_of
 from auscult.cases.scenes.plan import ScenePlan
 from auscult.cases.scenes.say import Wish, say
-from auscult.language.expression import Expression
+from auscult.language.forms import Expression
 from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.stress.masks import cutout, dilate, erode, merge

@@ -26,8 +26,7 @@ from auscult.cases.scenes.appearance.resampling import box_of, resampled
 from auscult.cases.scenes.appearance.sprite import AssetSet, Look, Sprite
 from auscult.cases.walk import Tree, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.media.cutouts import read_cutout
-from auscult.media.frames import FRAME_SUFFIXES, read_frame
+from auscult.media.frames import FRAME_SUFFIXES, read_cutout, read_frame
 from auscult.types import Frame, Metadata
 
 _LEAST_CUTOUT_PX: Final = 12
