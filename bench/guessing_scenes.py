@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from auscult.cases.scenes.facts import facts_from_json
-from auscult.cases.scenes.geometry.choose import choose as choose_layout
-from auscult.cases.scenes.geometry.path import Path
-from auscult.cases.scenes.sound.kinds import KINDS
-from auscult.cases.scenes.sound.spans import choose_spans
 from auscult.language import grammar
 from auscult.language.facts import Facts, Thing, Voice
 from auscult.language.forms import Expression
 from auscult.rng import generator
+from auscult.scenes.facts import facts_from_json
+from auscult.scenes.geometry import Path
+from auscult.scenes.geometry import choose as choose_layout
+from auscult.scenes.sound.generated import KINDS
+from auscult.scenes.sound.spans import choose_spans
 
 SECONDS = 10.0
 EACH = 3  # expressions of a family in a scene

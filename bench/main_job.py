@@ -21,7 +21,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from auscult.cases.grouping import group_by_frame
+from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import list_items
 from auscult.jobs.audit import AuditOptions
 from auscult.jobs.judging import load_judge

@@ -11,15 +11,13 @@ from pathlib import Path
 import cv2
 
 from auscult import rng as randomness
-from auscult.cases.scenes.assets import GENERATED
-from auscult.cases.scenes.choose import SceneOptions, choose
-from auscult.cases.scenes.draw import Stage
-from auscult.cases.scenes.facts import facts_of, targets_of
-from auscult.cases.scenes.hear import hear
-from auscult.cases.scenes.refavs_layout import files_of
-from auscult.cases.scenes.say import Wish, say
-from auscult.cases.scenes.splits import divide
 from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.scenes.assets import GENERATED
+from auscult.scenes.draw import Stage, hear
+from auscult.scenes.facts import Wish, facts_of, say, targets_of
+from auscult.scenes.plan import SceneOptions, choose
+from auscult.scenes.refavs_layout import files_of
+from auscult.scenes.splits import divide
 from bench.table import Table
 
 SCENES = 40

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng as randomness
-from auscult.cases.scenes.appearance.compose import Picture
-from auscult.cases.scenes.appearance.light import Light, choose_light
-from auscult.cases.scenes.appearance.sprite import AssetSet, Placed
 from auscult.media.frames import encode_jpeg
+from auscult.scenes.appearance.compose import Picture
+from auscult.scenes.appearance.light import Light, choose_light
+from auscult.scenes.appearance.sprite import AssetSet, Placed
 from auscult.types import Frame, Mask
 from bench.seam_features import features
 

@@ -24,11 +24,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from auscult import rng as randomness
-from auscult.cases.scenes.appearance.compose import compose
-from auscult.cases.scenes.appearance.folder import covering, open_assets
-from auscult.cases.scenes.appearance.generated import GENERATED
-from auscult.cases.scenes.appearance.sprite import AssetSet
 from auscult.media.masks import read_mask
+from auscult.scenes.appearance.compose import compose
+from auscult.scenes.appearance.folder import covering, open_assets
+from auscult.scenes.appearance.generated import GENERATED
+from auscult.scenes.appearance.sprite import AssetSet
 from auscult.types import Frame, Mask, MaskRef
 from bench.seam_patches import SIZE, Composer, Patches, Scatter, composed, in_test, instances_of, plain, real
 from bench.table import Table

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from mqa_results import placed
 
-from auscult.cases.scenes.choose import SceneOptions
 from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.cards.page import markdown
 from auscult.judge.identity.combine import combined
@@ -28,6 +27,7 @@ from auscult.judge.identity.scenes import WEIGHTS, Eyes, ScenesIdentity
 from auscult.outcome import Scored
 from auscult.registry import load
 from auscult.rng import generator
+from auscult.scenes.plan import SceneOptions
 from auscult.score.stats import bootstrap_interval, f2_confusion
 from auscult.stress import masks
 from auscult.train.matcher.assets import Kind, Source, lay_out, stamps_on

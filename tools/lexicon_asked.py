@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from auscult.cases.instances import list_instances
-from auscult.cases.scenes.appearance.colours import word_of
 from auscult.language.facts import Facts, Thing
 from auscult.language.forms import ANYTHING, SIGHT_QUALITIES, Form, both, colours, most, places
 from auscult.language.phrases import phrase
@@ -28,6 +27,7 @@ from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.models.base import Clip, Masks
 from auscult.rng import generator
+from auscult.scenes.appearance.colours import word_of
 from auscult.types import Frame, Instance, Mask, MaskRef
 
 LEAST_SHARE = 0.01

@@ -20,7 +20,6 @@ from typing import TypeAlias
 import cv2
 import numpy as np
 
-from auscult.cases.datasets.avs_scenes import sounding_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
@@ -30,6 +29,7 @@ from auscult.models.classical.onsets import MODEL
 from auscult.models.classical.regions import Regions
 from auscult.outcome import Scored
 from auscult.rng import generator
+from auscult.scenes.dataset import sounding_instances
 from auscult.score.masks.ref_avs import AVS_METRICS, AvsMetric, avs_scores
 from auscult.score.stats.intervals import Interval, bootstrap_interval
 from auscult.types import Instance, Query

@@ -10,11 +10,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from auscult.cases.scenes.assets import GENERATED
-from auscult.cases.scenes.choose import SceneOptions, choose
-from auscult.cases.scenes.draw import Shot, Stage
-from auscult.cases.scenes.splits import divide
 from auscult.media.frames import write_frame
+from auscult.scenes.assets import GENERATED
+from auscult.scenes.draw import Shot, Stage
+from auscult.scenes.plan import SceneOptions, choose
+from auscult.scenes.splits import divide
 from auscult.types import Frame
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "images" / "scenes.jpg"

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.grouping import group_by_frame, natural_key
+from auscult.cases.ids import group_by_frame, natural_key
 from auscult.types import Item, MaskRef
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.cases.instances import list_instances
+from auscult.cases.instances import instances_of, list_instances
 from auscult.cases.listing import ListOptions
-from auscult.cases.objects import instances_of
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.stress import StressOptions, stress_masks
 from auscult.media.masks import read_mask

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from auscult.cases.scores import with_scores
+from auscult.cases.listing import with_scores
 from auscult.errors import UsageError
 from auscult.types import Item, MaskRef
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from auscult.arrays.overlap import iou
-from auscult.cases.grouping import group_by_frame
+from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.media.frames import frame_size
 from auscult.media.masks import read_mask

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from auscult.cases.scenes.choose import SceneOptions
 from auscult.errors import UsageError
 from auscult.jobs.make import MakeOptions, make_scenes
 from auscult.media.frames import write_frame
 from auscult.media.wav import encode_wav
+from auscult.scenes.plan import SceneOptions
 
 RATE_HZ = 8_000
 

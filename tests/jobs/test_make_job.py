@@ -18,17 +18,15 @@ import pytest
 from PIL import Image
 
 from auscult.cases.listing import list_items
-from auscult.cases.scenes.assets import GENERATED
-from auscult.cases.scenes.choose import SceneOptions
-from auscult.cases.scenes.draw import Stage
-from auscult.cases.scenes.facts import facts_from_json
-from auscult.cases.scenes.hear import hear
-from auscult.cases.scenes.plan import ScenePlan
-from auscult.cases.scenes.refavs_layout import files_of
-from auscult.cases.scenes.splits import SPLITS, divide
 from auscult.errors import InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.make import MakeOptions, make_scenes
 from auscult.language.proof import named
+from auscult.scenes.assets import GENERATED
+from auscult.scenes.draw import Stage, hear
+from auscult.scenes.facts import facts_from_json
+from auscult.scenes.plan import SceneOptions, ScenePlan
+from auscult.scenes.refavs_layout import files_of
+from auscult.scenes.splits import SPLITS, divide
 from small_inputs import rows, tree
 
 SCENE = SceneOptions(size=(96, 170), seconds=4.0, rate_hz=8000, objects=(2, 4))
@@ -62,7 +60,7 @@ def test_workers_change_nothing(made: Path) -> None:
 def test_killed_and_repeated_it_comes_to_the_same_bytes(made: Path) -> None:
     out = made.parent / "killed"
     program = (
-        "import sys; from pathlib import Path; from auscult.cases.scenes.choose import SceneOptions;"
+        "import sys; from pathlib import Path; from auscult.scenes.plan import SceneOptions;"
         "from auscult.jobs.make import MakeOptions, make_scenes;"
         f"make_scenes(MakeOptions(out=Path({str(out)!r}), count={COUNT}, seed=7, workers=1,"
         "scene=SceneOptions(size=(96, 170), seconds=4.0, rate_hz=8000, objects=(2, 4))))"

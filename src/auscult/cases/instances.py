@@ -6,21 +6,343 @@ The masks of one object index through a clip are one object; so are those of a c
 frame; any other mask is an object of its own, and pictures side by side in a plain folder are photographs.
 
 A frame of a video whose mask cannot be opened, or is not there, stays a moment, without a target: a clip has no holes.
+
+Nothing is opened: indices, names and texts decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from auscult import registry
-from auscult.cases.ids import counted, shown
+from auscult.cases.ids import counted, natural_key, shown
 from auscult.cases.listing import INPUTS, ListError, Listing, ListOptions, Unmasked, list_items, refuse_options
-from auscult.cases.objects import instances_of
 from auscult.errors import REMARKS, ErrorRecord, NothingToDo
-from auscult.types import Instance
+from auscult.types import Instance, Item, MaskRef, Moment, Query, Truth
+
+_INDEX_IN_ID = re.compile(r"#([0-9]{1,5})$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A true mask on a frame, and the item that named it.
+
+    Attributes:
+        item: The first item with this mask.
+        ref: The true mask.
+        number: The object's index in its clip; None where the item does not say it.
+        name: What the object is called where it has no index: the item's id, or the id of the target it was made from.
+    """
+
+    item: Item
+    ref: MaskRef
+    number: int | None
+    name: str
+
+
+@dataclass(slots=True)
+class _Object:
+    """One object of a clip: its masks by frame, and its texts by frame; whether it is one through the clip."""
+
+    id: str
+    number: int | None
+    followed: bool
+    masks: dict[Path, MaskRef] = field(default_factory=dict)
+    items: dict[Path, Item] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Clip:
+    """The frames of a clip in order of time, and what is seen on them; on those of ``gaps`` it is not known."""
+
+    name: str
+    gaps: set[Path] = field(default_factory=set)
+    frames: dict[Path, list[_Seen]] = field(default_factory=dict)
+    objects: dict[object, _Object] = field(default_factory=dict)
+    supposed: str = ""
+
+
+def instances_of(
+    items: Sequence[Item], *, videos: bool, unmasked: Sequence[Unmasked] = ()
+) -> tuple[tuple[Instance, ...], tuple[str, ...]]:
+    """Make instances of items.
+
+    Where an item has truth, its true mask is the target; in a listing where some have truth, an item that has none is
+    left out. Where no item has truth the masks themselves are taken as true, as ``auscult stress masks`` takes them.
+
+    Args:
+        items: The items.
+        videos: The layout says that the frames of a clip are a video; False where they are but a folder's: a folder of
+            clips is then taken as videos, and pictures side by side as photographs, which is said.
+        unmasked: Frames whose mask is not known: a video keeps them, as moments without a target.
+
+    Returns:
+        The instances, by clip, object and text, in the order of the items; and notes.
+    """
+    judged = any(_judged(item.truth) for item in items)
+    broken = {one.mask for one in unmasked if one.error is not None}
+    seen, unknown = [], 0
+    for item in items:
+        ref = _true_mask(item, judged=judged)
+        if ref is not None and ref.path in broken:
+            continue  # which object it would be is not known
+        if ref is None:
+            unknown += 1
+            continue
+        target = _target(item)
+        seen.append(_Seen(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
+    made: list[Instance] = []
+    followed = apart = 0
+    for clip in _clips(seen, videos=videos, unmasked=unmasked):
+        made += _instances(clip)
+        followed += clip.supposed == "video" and not videos
+        apart += clip.supposed == "photographs"
+    instances, supposed = _with_texts(_unique_ids(made))
+    told = (
+        (unknown, "{} left out: the true mask is not known", "item"),
+        (followed, "{} of a clip with one mask a frame: taken as one object of one video", "folder"),
+        (
+            apart,
+            "{} with one mask a frame: taken as photographs; frames of a video belong into frames/<clip>/",
+            "folder",
+        ),
+        (supposed, '{} without an expression: "the <category>" stands in, which may fit several', "instance"),
+    )
+    return instances, tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
+
+
+def _judged(truth: Truth | None) -> bool:
+    return truth is not None and (truth.mask is not None or truth.iou is not None or truth.defect is not None)
+
+
+def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
+    truth = item.truth
+    if truth is not None and truth.mask is not None:
+        return truth.mask
+    if not judged or (truth is not None and truth.defect == "perfect"):
+        return item.mask
+    return None
+
+
+def _target(item: Item) -> str | None:
+    """The id of the item that a stressed one was made from, as ``auscult stress masks`` notes it."""
+    made = item.extra.get("stress")
+    name = made.get("target") if isinstance(made, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def _number(ref: MaskRef, target: str | None) -> int | None:
+    if ref.index is not None:
+        return ref.index
+    ending = _INDEX_IN_ID.search(target or "")
+    return int(ending[1]) if ending else None
+
+
+def _clips(seen: Iterable[_Seen], *, videos: bool, unmasked: Iterable[Unmasked]) -> list[_Clip]:
+    seen = list(seen)
+    joined = {
+        one.item.clip
+        for one in seen
+        if one.item.clip is not None and (one.number is not None or not _only_a_folder(one.item))
+    }
+    names = _picture_names({one.item.frame for one in seen if one.item.clip not in joined})
+    clips: dict[str, _Clip] = {}
+    known: set[object] = set()
+    for one in seen:
+        name = one.item.clip if one.item.clip is not None and one.item.clip in joined else names[one.item.frame]
+        key = (name, one.item.frame, _key(one.ref))
+        here = clips.setdefault(name, _Clip(name)).frames.setdefault(one.item.frame, [])
+        if key not in known:  # several candidates of one target name the same true mask
+            known.add(key)
+            here.append(one)
+    for gap in unmasked:
+        if gap.clip in joined and gap.clip in clips:
+            clips[gap.clip].gaps.add(gap.frame)
+            clips[gap.clip].frames.setdefault(gap.frame, [])
+    for clip in clips.values():
+        _sort(clip)
+        _follow(clip, videos=videos)
+    return list(clips.values())
+
+
+def _only_a_folder(item: Item) -> bool:
+    """Whether a line named no clip and no time: its clip is then the folder of its frame, perhaps of photographs."""
+    if item.clip is None:
+        return True
+    if item.line is None or item.source is None or item.time_s is not None:
+        return False
+    folder = item.frame.parent
+    return folder == item.source.parent or folder.as_posix().endswith(f"/{item.clip}") or folder.name == item.clip
+
+
+def _picture_names(frames: set[Path]) -> dict[Path, str]:
+    """Names of pictures that are no clip: the file's stem, or its path where a stem occurs twice."""
+    stems: dict[str, int] = {}
+    for frame in frames:
+        stems[frame.stem] = stems.get(frame.stem, 0) + 1
+    if all(count == 1 for count in stems.values()):
+        return {frame: frame.stem for frame in frames}
+    root = os.path.commonpath([frame.parent for frame in frames])
+    return {frame: frame.stem if stems[frame.stem] == 1 else frame.relative_to(root).as_posix() for frame in frames}
+
+
+def _key(ref: MaskRef) -> object:
+    if ref.path is not None:
+        return str(ref.path), ref.index
+    return hashlib.blake2b(repr(ref.segmentation).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _sort(clip: _Clip) -> None:
+    """Frames by time where all have one, else by name; the masks of a frame by number where they have one."""
+    times = {frame: _time_s(seen) for frame, seen in clip.frames.items()}
+    timed = all(time is not None for time in times.values())
+    names = {frame: natural_key(frame.as_posix()) for frame in times}
+    order = sorted(times, key=lambda frame: (times[frame] or 0.0 if timed else 0.0, names[frame]))
+    clip.frames = {
+        frame: sorted(clip.frames[frame], key=lambda one: math.inf if one.number is None else one.number)
+        for frame in order
+    }
+
+
+def _time_s(here: Sequence[_Seen]) -> float | None:
+    return here[0].item.time_s if here else None
+
+
+def _follow(clip: _Clip, *, videos: bool) -> None:
+    """Join masks that are one object."""
+    numbers = [[one.number for one in here if one.number is not None] for here in clip.frames.values()]
+    told = any(numbers) and all(len(set(here)) == len(here) for here in numbers)
+    clip.supposed = _supposed(clip, videos=videos) if not any(numbers) else ""
+    alone = clip.supposed == "video"
+    files: dict[Path, MaskRef] = {}
+    for frame, here in clip.frames.items():
+        paths = {one.ref.path for one in here}
+        if told and len(paths) == 1 and here[0].ref.path is not None:
+            files[frame] = here[0].ref
+        for one in here:
+            if told and one.number is None and len(here) == 1 and one.item.query.text is None:
+                continue  # a palette on which nothing is drawn: the frame is annotated, no object is in it
+            number = one.number if told else None
+            key: object = number if number is not None else clip.name if alone else (frame, one.name)
+            name = f"{clip.name}#{number}" if number is not None else clip.name if alone else one.name
+            thing = clip.objects.setdefault(key, _Object(name, number, number is not None or alone))
+            thing.masks.setdefault(frame, one.ref)
+            thing.items.setdefault(frame, one.item)
+    for thing in clip.objects.values():
+        if thing.number is not None and any(ref.index is not None for ref in thing.masks.values()):
+            for frame, ref in files.items():
+                # annotated, and this object is not drawn: it is out of the picture
+                thing.masks.setdefault(frame, replace(ref, index=thing.number, absent_ok=True))
+
+
+def _supposed(clip: _Clip, *, videos: bool) -> str:
+    """What pictures with one mask each are: a video where the layout or a folder of the clip's name says so."""
+    if len(clip.frames) < 2 or any(len(here) > 1 for here in clip.frames.values()):
+        return ""
+    if videos or all(frame.parent.name == clip.name for frame in clip.frames):
+        return "video"
+    return "photographs" if sum(map(bool, clip.frames.values())) > 1 else ""
+
+
+def _instances(clip: _Clip) -> Iterator[Instance]:
+    on_frame: dict[Path, list[_Object]] = {frame: [] for frame in clip.frames}
+    for thing in clip.objects.values():
+        for frame in thing.items:
+            on_frame[frame].append(thing)
+    for thing in clip.objects.values():
+        for place, (text, frames) in enumerate(_texts(clip, thing)):
+            beside = {id(one): one for frame in frames for one in on_frame[frame] if one is not thing}
+            others = [one for one in clip.objects.values() if id(one) in beside] if beside else []
+            first = next((thing.items[frame] for frame in frames if frame in thing.items), None)
+            if first is None:
+                continue
+            moments = tuple(_moment(clip, thing, frame=frame, others=others) for frame in frames)
+            names = [_told(next(iter(one.items.values())), "category") for one in others]
+            if len(moments) == 1:
+                moments = (_with_listed(moments[0], first),)
+            yield Instance(
+                id=thing.id if place == 0 else f"{thing.id}/{place + 1}",
+                clip=clip.name,
+                query=Query(text),
+                moments=moments,
+                split=_told(first, "split"),
+                category=_told(first, "category"),
+                template=_told(first, "template"),
+                others=(*names, *[""] * (len(moments[0].others) - len(names))),
+                source=first.source,
+                line=first.line,
+            )
+
+
+def _texts(clip: _Clip, thing: _Object) -> list[tuple[str | None, list[Path]]]:
+    """The texts asked of an object, each with its frames; one text, or none, is for all frames of the object."""
+    gaps = clip.gaps if thing.followed else ()
+    frames = [frame for frame in clip.frames if frame in thing.masks or frame in gaps]
+    texts = dict.fromkeys(item.query.text for item in thing.items.values())
+    said = [text for text in texts if text]
+    if len(said) <= 1:
+        return [(said[0] if said else None, frames)]
+    by_text: dict[str | None, list[Path]] = {text: [] for text in texts}
+    for frame in frames:
+        if frame in thing.items:
+            by_text[thing.items[frame].query.text].append(frame)
+    return list(by_text.items())
+
+
+def _moment(clip: _Clip, thing: _Object, *, frame: Path, others: Sequence[_Object]) -> Moment:
+    return Moment(
+        frame=frame,
+        target=thing.masks.get(frame),
+        others=tuple(one.masks[frame] if frame in one.items else None for one in others),
+        time_s=_time_s(clip.frames[frame]),
+    )
+
+
+def _with_listed(moment: Moment, item: Item) -> Moment:
+    """Add what the data set itself draws beside an item; over several frames nothing says which of them are one."""
+    known = {_key(ref) for ref in (moment.target, *moment.others) if ref is not None}
+    return replace(moment, others=(*moment.others, *(ref for ref in item.others if _key(ref) not in known)))
+
+
+def _told(item: Item, key: str) -> str:
+    """What the item's row says beside the known keys; a benchmark's rows say it under ``mqa``."""
+    inner: Any = item.extra.get("mqa")
+    for row in (item.extra, inner if isinstance(inner, Mapping) else {}):
+        value = row.get(key)
+        if isinstance(value, str):
+            return value
+    return ""
+
+
+def _with_texts(instances: Iterable[Instance]) -> tuple[tuple[Instance, ...], int]:
+    """Let the category stand in where nothing is asked; also how often it does."""
+    told = []
+    supposed = 0
+    for one in instances:
+        if one.query.text is None and one.category:
+            supposed += 1
+            told.append(replace(one, query=Query(f"the {one.category}")))
+        else:
+            told.append(one)
+    return tuple(told), supposed
+
+
+def _unique_ids(instances: Iterable[Instance]) -> Iterator[Instance]:
+    taken: set[str] = set()
+    for one in instances:
+        name, count = one.id, 1
+        while name in taken:
+            count += 1
+            name = f"{one.id}~{count}"
+        taken.add(name)
+        yield one if name == one.id else replace(one, id=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from auscult.cases.grouping import natural_key
-from auscult.cases.ids import check_id, counted, shown
+from auscult.cases.ids import check_id, counted, natural_key, shown
 from auscult.cases.listing import Unmasked
 from auscult.cases.walk import Tree, stem, suffix
 from auscult.errors import AuscultError, ErrorRecord, InputError

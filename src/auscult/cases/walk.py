@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from auscult.cases.grouping import natural_key
-from auscult.cases.ids import shown
+from auscult.cases.ids import natural_key, shown
 from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
 from auscult.media.paths import inside
 

@@ -62,8 +62,8 @@ def make_scenes_command(
     quiet: options.Quiet = False,
 ) -> None:
     """Make audio-visual scenes with exact masks, sounds and proven expressions; writes an INPUT that audit takes."""
-    from auscult.cases.scenes.choose import SceneOptions
     from auscult.jobs.make import MakeOptions, make_scenes
+    from auscult.scenes.plan import SceneOptions
 
     job = MakeOptions(
         out=out,

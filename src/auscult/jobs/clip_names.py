@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from auscult.cases.datasets.items import MAX_LINE_BYTES
-from auscult.cases.strict_json import BOM, parse
+from auscult.cases.fields import BOM, parse
 from auscult.errors import InputError
 from auscult.types import Item
 

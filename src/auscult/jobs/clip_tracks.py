@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.grouping import natural_key
+from auscult.cases.ids import natural_key
 from auscult.cases.listing import Listing
 from auscult.jobs.clip_names import naming_lines
 from auscult.types import Item

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult.act.gate import Known, score_of
+from auscult.cases.fields import BOM, parse
 from auscult.cases.ids import check_id, shown
-from auscult.cases.strict_json import BOM, parse
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.jobs.rows import known
 from auscult.media.limits import Limits

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from auscult.act.export import verdicts_csv
 from auscult.act.gate import Search, Step
-from auscult.cases.grouping import natural_key
+from auscult.cases.ids import natural_key
 from auscult.errors import OutputError, RecordError
 from auscult.jobs.handover import coco_of
 from auscult.media.paths import write_bytes

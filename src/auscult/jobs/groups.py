@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from auscult.cases.grouping import group_by_frame
+from auscult.cases.ids import group_by_frame
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress
 from auscult.outcome import Failed

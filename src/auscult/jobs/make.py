@@ -12,11 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases.layouts import refavs
-from auscult.cases.scenes.appearance.names import PICTURES
-from auscult.cases.scenes.assets import Assets, open_bundle
-from auscult.cases.scenes.choose import SceneOptions
-from auscult.cases.scenes.plan import RATES_HZ, SECONDS, SIDES
-from auscult.cases.scenes.splits import SPLITS, Split, divide
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.jobs.errors import ErrorLog
@@ -34,6 +29,10 @@ from auscult.record.manifest import build
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
+from auscult.scenes.appearance.folder import PICTURES
+from auscult.scenes.assets import Assets, open_bundle
+from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, SceneOptions
+from auscult.scenes.splits import SPLITS, Split, divide
 from auscult.work.pool import Task, default_workers, run_tasks
 
 MOST_SCENES = 1_000_000

@@ -8,17 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.scenes.assets import Assets, open_bundle
-from auscult.cases.scenes.choose import SceneOptions, choose
-from auscult.cases.scenes.draw import Shot, Stage
-from auscult.cases.scenes.facts import facts_of, facts_to_json, targets_of
-from auscult.cases.scenes.hear import hear
-from auscult.cases.scenes.plan import ScenePlan
-from auscult.cases.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name
-from auscult.cases.scenes.say import Wish, say
-from auscult.cases.scenes.splits import Shelf, Split, divide
 from auscult.language.facts import Facts
 from auscult.rng import generator
+from auscult.scenes.assets import Assets, open_bundle
+from auscult.scenes.draw import Shot, Stage, hear
+from auscult.scenes.facts import Wish, facts_of, facts_to_json, say, targets_of
+from auscult.scenes.plan import SceneOptions, ScenePlan, choose
+from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name
+from auscult.scenes.splits import Shelf, Split, divide
 from auscult.types import Frame, Samples
 
 

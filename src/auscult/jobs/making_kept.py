@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
-from auscult.cases.scenes import reading
-from auscult.cases.scenes.facts import facts_from_json
-from auscult.cases.scenes.refavs_layout import with_video
-from auscult.cases.scenes.splits import SPLITS
 from auscult.errors import InputError, Mismatch, RecordError
 from auscult.jobs.making import MadeScene
 from auscult.record.folder import RunFolder
 from auscult.record.lines import dump, numbered_lines
+from auscult.scenes import reading
+from auscult.scenes.facts import facts_from_json
+from auscult.scenes.refavs_layout import with_video
+from auscult.scenes.splits import SPLITS
 
 SCENES, ITEMS = "scenes.jsonl", "items.jsonl"
 _MOST_SAID = 100_000

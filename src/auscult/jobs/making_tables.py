@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from auscult.cases.scenes.splits import SPLITS
 from auscult.errors import ErrorRecord
 from auscult.report.tables import Table
+from auscult.scenes.splits import SPLITS
 
 PARTLY_HIDDEN = 0.1
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from auscult.cases.grouping import NaturalKey, group_by_frame, natural_key
+from auscult.cases.ids import NaturalKey, group_by_frame, natural_key
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import UsageError
 from auscult.jobs.clip_tracks import filmed

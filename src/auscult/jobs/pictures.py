@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from auscult.cases.grouping import group_by_frame
+from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError
 from auscult.jobs.progress import Progress
 from auscult.media.frames import encode_jpeg, read_frame

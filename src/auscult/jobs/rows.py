@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.grouping import natural_key
+from auscult.cases.ids import natural_key
 from auscult.errors import RecordError
 
 _HINT = "the file was damaged or edited; judge again into another --out"

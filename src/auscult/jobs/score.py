@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.grouping import natural_key
+from auscult.cases.ids import natural_key
 from auscult.errors import InputError, NothingToDo, RecordError, UsageError
 from auscult.jobs.finish import summarise
 from auscult.jobs.manifests import SAME_RESULT

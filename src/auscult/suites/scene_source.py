@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.datasets.refavs_scenes import FILE as SCENES_FILE
-from auscult.cases.scenes.facts import facts_from_json
+from auscult.cases.datasets.refavs import FILE as SCENES_FILE
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, RecordError
 from auscult.jobs.progress import Progress
@@ -16,6 +15,7 @@ from auscult.language.facts import Facts
 from auscult.language.forms import read
 from auscult.language.proof import Proof
 from auscult.record.lines import read_lines
+from auscult.scenes.facts import facts_from_json
 from auscult.suites.registered import SuiteOptions
 
 SCENE_FOLDER = "scenes"

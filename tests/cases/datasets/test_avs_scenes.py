@@ -9,17 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auscult.cases.datasets.avs_scenes import sounding_instances
-from auscult.cases.scenes.assets import GENERATED
-from auscult.cases.scenes.choose import SceneOptions, choose
-from auscult.cases.scenes.draw import Stage
-from auscult.cases.scenes.hear import hear
-from auscult.cases.scenes.plan import ScenePlan
-from auscult.cases.scenes.refavs_layout import files_of
-from auscult.cases.scenes.splits import divide
 from auscult.errors import NothingToDo
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
+from auscult.scenes.assets import GENERATED
+from auscult.scenes.dataset import sounding_instances
+from auscult.scenes.draw import Stage, hear
+from auscult.scenes.plan import SceneOptions, ScenePlan, choose
+from auscult.scenes.refavs_layout import files_of
+from auscult.scenes.splits import divide
 
 OPTIONS = SceneOptions(size=(60, 108), rate_hz=8000, objects=(3, 3), seconds=5.0)
 SHELVES = divide(GENERATED, wanted=["test_s"])

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from auscult.cases.datasets import avsbench_table
+from auscult.cases.datasets import avsbench
 from auscult.cases.datasets.avsbench import DATASET
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions, list_items
@@ -217,7 +217,7 @@ def test_a_table_that_cannot_be_used(s4: Tree, content: bytes) -> None:
 
 def test_a_huge_table_is_not_read(ms3: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     ms3.clip("x", "val").rows(*(f"clip{number},val" for number in range(20)))
-    monkeypatch.setattr(avsbench_table, "MAX_TABLE_BYTES", 100)
+    monkeypatch.setattr(avsbench, "MAX_TABLE_BYTES", 100)
     with pytest.raises(NothingToDo, match="bytes or more"):
         list_instances(ms3.home)
 

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets.mqravs_files import read_document
-from auscult.cases.layouts.mqravs import document_json, file_name, files_of
-from auscult.cases.layouts.mqravs_words import ACTION_WORDS, response
+from auscult.cases.datasets.mqravs import read_document
+from auscult.cases.layouts.mqravs import ACTION_WORDS, document_json, file_name, files_of, response
 from auscult.cases.layouts.refavs import Row
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import NothingToDo, UsageError

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets.refavs_table import Named, read_table, template_of
+from auscult.cases.datasets.refavs import Named, read_table, template_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts import refavs
 from auscult.cases.layouts.refavs import Row, frame_name, mask_name, metadata_csv, sound_name, uid_of

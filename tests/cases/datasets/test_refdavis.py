@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets import refdavis_sentences
+from auscult.cases.datasets import refdavis
 from auscult.cases.datasets.refdavis import DATASET
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.listing import ListOptions, list_items
@@ -292,7 +292,7 @@ def test_a_file_that_holds_no_expressions(sequences: Path, content: bytes) -> No
 def test_a_huge_file_is_not_read(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = davis(tmp_path)
     source = texts(tree, SPOKEN) if form == "txt" else expressions(tree, row("swan", 1))
-    monkeypatch.setattr(refdavis_sentences, "_MAX_BYTES", 20)
+    monkeypatch.setattr(refdavis, "_MAX_BYTES", 20)
     with pytest.raises(NothingToDo, match="bytes or more"):
         list_instances(source)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auscult.cases.scenes.choose import SceneOptions
 from auscult.rng import generator
+from auscult.scenes.plan import SceneOptions
 from auscult.train.matcher.assets import painted, vocabulary
 from auscult.train.matcher.measure import Answer, answers, auc, calibrated_words, fit_curve, numbers, tables
 from auscult.train.matcher.pairs import Pair, pairs_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from auscult.cases.scenes.choose import SceneOptions
 from auscult.errors import InputError
+from auscult.scenes.plan import SceneOptions
 from auscult.train.matcher.assets import lay_out, painted, stamps_on, vocabulary
 from auscult.train.split import committed
 

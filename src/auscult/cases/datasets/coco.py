@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
+from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
-from auscult.cases.strict_json import BOM, load
 from auscult.cases.walk import boundary, suffix, within
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.types import Item, MaskRef, Metadata, Query, Truth

@@ -7,17 +7,143 @@ be used costs itself: its error names file and line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
+from auscult.cases import fields
+from auscult.cases.fields import BOM, parse
 from auscult.cases.ids import check_id
-from auscult.cases.lines import Home, item_of
 from auscult.cases.listing import INPUTS, ListError, Listing, ListOptions, refuse_options
-from auscult.cases.strict_json import BOM, parse
-from auscult.cases.walk import base_folder, suffix
+from auscult.cases.walk import base_folder, suffix, within
 from auscult.errors import ErrorRecord, InputError, NothingToDo
-from auscult.types import Item, Metadata
+from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
+
+MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
+
+_KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "truth"})
+_DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
+_MAX_INDEX = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """Where a file of lines stands, and how far its paths may reach.
+
+    Attributes:
+        file: The file.
+        base: The folder that no path may leave.
+        labels: Read grey mask files' values as object indices.
+    """
+
+    file: Path
+    base: Path
+    labels: bool = False
+    _known: dict[str, Path] = field(default_factory=dict, repr=False, compare=False)
+
+    def path(self, name: str) -> Path:
+        """The path that a name in the file means.
+
+        Raises:
+            InputError: It leaves ``base``.
+        """
+        found = self._known.get(name)  # many masks name one frame, and following links takes time
+        if found is None:
+            found = self._known[name] = within(self.base, home=self.file.parent, name=name)
+        return found
+
+
+def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
+    """Read the object of one line.
+
+    A truth that is malformed costs the item: left out silently it would make the comparison with truth look complete
+    when it is not.
+
+    Args:
+        row: What the line holds.
+        home: Where the file stands.
+        line: The line, from 1.
+
+    Raises:
+        InputError: A key is missing or of the wrong kind, or a path leaves the folder; without file and line.
+    """
+    if not isinstance(row, dict):
+        raise InputError(
+            f"the line holds {fields.kind(row)}",
+            expected='an object: {"id": ..., "frame": ..., "mask": ...}',
+            hint="write one object a line",
+        )
+    name = check_id(fields.required(row, "id"))
+    frame = home.path(fields.required(row, "frame"))
+    known = fields.text(row, "clip") or fields.text(row, "video")
+    words = fields.text(row, "text")
+    sound = fields.text(row, "audio")
+    return Item(
+        id=name,
+        frame=frame,
+        mask=_mask(row, home),
+        query=Query(words if words and words.strip() else None),
+        clip=known or _parent(frame, home),
+        time_s=fields.number(row, "time_s"),
+        audio=None if sound is None else home.path(sound),
+        truth=_truth(row, home),
+        extra={key: value for key, value in row.items() if key not in _KNOWN},
+        source=home.file,
+        line=line,
+    )
+
+
+def _parent(frame: Path, home: Home) -> str | None:
+    """The folder the frame stands in, relative to ``base``, or the name of ``base``."""
+    folder = frame.parent.relative_to(home.base).as_posix()
+    return folder if folder != "." else home.base.resolve().name or None
+
+
+def _mask(row: Mapping[str, Any], home: Home) -> MaskRef:
+    value = row.get("mask")
+    if value is None:
+        raise InputError("there is no 'mask'", expected=f"'mask' is {MASK_FORMS}", hint="add 'mask' to the line")
+    if isinstance(value, str):
+        return MaskRef(path=home.path(value), labels=home.labels)
+    if isinstance(value, dict) and "path" in value:
+        return _indexed(value, home)
+    if isinstance(value, dict) and {"size", "counts"} <= value.keys():
+        return MaskRef(segmentation=value)
+    if isinstance(value, list) and value:
+        return MaskRef(segmentation=value)
+    raise fields.wrong("mask", value, MASK_FORMS)
+
+
+def _indexed(value: Mapping[str, Any], home: Home) -> MaskRef:
+    index = value.get("index")
+    if index is not None and (type(index) is not int or not 1 <= index <= _MAX_INDEX):
+        raise fields.wrong("index", index, f"a whole number from 1 to {_MAX_INDEX}")
+    labels = value.get("labels")
+    if labels is not None and not isinstance(labels, bool):
+        raise fields.wrong("labels", labels, "true or false")
+    path = home.path(fields.required(value, "path"))
+    return MaskRef(path=path, index=index, labels=home.labels if labels is None else labels is True)
+
+
+def _truth(row: Mapping[str, Any], home: Home) -> Truth | None:
+    value = fields.mapping(row, "truth")
+    if value is None:
+        return None
+    try:
+        return Truth(
+            # that an object is out of the picture is a truth like any other; of a candidate it would be a guess
+            mask=replace(_mask(value, home), absent_ok=True) if value.get("mask") is not None else None,
+            iou=fields.number(value, "iou", low=0.0, high=1.0),
+            defect=cast("Defect | None", fields.one_of(value, "defect", (*DEFECTS, "empty"))),
+            difficulty=cast("Difficulty | None", fields.one_of(value, "difficulty", _DIFFICULTIES)),
+            action=cast("Action | None", fields.one_of(value, "action", ACTIONS)),
+        )
+    except InputError as error:
+        raise InputError(
+            f"in 'truth', {error.message}", expected=error.expected, hint="correct 'truth', or leave it out"
+        ) from error
+
 
 FILE = "items.jsonl"
 SUFFIXES = frozenset({".jsonl", ".json-lines", ".jsonlines", ".ndjson"})

@@ -18,25 +18,292 @@ read where that is not there. The release was not at hand: tests write files as 
 the lines of DAVIS 2016 have an object number is not certain; both are read.
 
 Source: Khoreva, Rohrbach, Schiele 2018 (video object segmentation with language referring expressions).
+
+A line of ``davis_text_annotations/Davis17_annot1.txt`` is ``<video> <object> "<sentence>"``; some files are UTF-8, some
+Latin-1, so that each line is decoded by itself. Three videos are misspelt in them, which is put right. In
+``Davis16_annot*.txt`` the object is the whole foreground, and its number may be left out.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
+from auscult.cases import fields
 from auscult.cases.datasets.davis import DATASET as DAVIS
-from auscult.cases.datasets.refavs_table import template_of
-from auscult.cases.datasets.refdavis_places import FOLDER, FRAMES, MASKS, Place, patterns, place_of
-from auscult.cases.datasets.refdavis_sentences import FILE, Sentence, splits_in
-from auscult.cases.datasets.ytvos_videos import Video, Videos, at, check_inside, lost, missing
-from auscult.cases.ids import counted
+from auscult.cases.datasets.refavs import file_names, template_of
+from auscult.cases.datasets.ytvos_videos import Video, Videos, at, check_inside, check_name, index_of, lost, missing
+from auscult.cases.fields import BOM, load
+from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing, untrue
 from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.walk import base_folder, boundary, is_folder
+from auscult.cases.walk import base_folder, boundary, is_file, is_folder, subfolders
 from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
+
+FOREGROUND: Final = "foreground"
+NULL: Final = "null"
+FILE: Final = "expressions.json"
+TEXTS: Final = re.compile(r"^Davis(16|17)_(annot[0-9]{1,2}(?:_full_video)?)\.txt$")
+
+_MAX_BYTES = 16 * 1024 * 1024
+_MAX_LINE = 4096
+_LINE = re.compile(r"^(\S+)\s+([0-9]{1,3})\s+(\S.*)$")
+_UNNUMBERED = re.compile(r"^(\S+)\s+(?:[0-9]{1,3}\s+)?(\S.*)$")
+_QUOTES = "\"'`\u201c\u201d\u2018\u2019"
+_MISSPELT = {"clasic-car": "classic-car", "dog-scale": "dogs-scale", "motor-bike": "motorbike"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """A sentence about a video.
+
+    Attributes:
+        id: Unique in its file: ``<video>/<object>/<annotator or number>``.
+        video: The video.
+        text: The words.
+        index: The object it refers to; None for the whole foreground, or for nothing.
+        absent: It refers to nothing in the video.
+        kind: What the file calls its kind; empty where it does not.
+        file: The file.
+        line: The line, from 1; None in a JSON file.
+    """
+
+    id: str
+    video: str
+    text: str
+    index: int | None
+    absent: bool = False
+    kind: str = ""
+    file: Path
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentences:
+    """What a file holds, in its order, ids unique; and what of it cannot be used."""
+
+    rows: tuple[Sentence, ...]
+    errors: tuple[ErrorRecord, ...]
+
+
+def read_texts(path: Path) -> Sentences:
+    """Read a released text file.
+
+    Raises:
+        NothingToDo: It cannot be read, is over 16 MB, or has another name than those released.
+    """
+    named = TEXTS.match(path.name)
+    if named is None:
+        raise NothingToDo("the file has another name", expected="Davis17_annot1.txt and the like", path=path)
+    try:
+        data = read_bytes(path, limits=Limits(max_bytes=_MAX_BYTES)).removeprefix(BOM)
+    except InputError as error:
+        raise NothingToDo(error.message, expected=error.expected, hint=error.hint, path=path) from error
+    rows: list[Sentence] = []
+    errors: list[ErrorRecord] = []
+    seen: Counter[str] = Counter()
+    for line, content in enumerate(data.split(b"\n"), start=1):
+        if not content.strip():
+            continue
+        try:
+            video, index, text = _parsed(_decoded(content), whole=named[1] == "16")
+            name = f"{video}/{index or FOREGROUND}/{named[2]}"
+            seen[name] += 1
+            name = check_id(name if seen[name] == 1 else f"{name}#{seen[name]}")
+            rows.append(Sentence(id=name, video=video, text=text, index=index, file=path, line=line))
+        except InputError as error:
+            errors.append(at(error, path, line=line))
+    return Sentences(rows=tuple(rows), errors=tuple(errors))
+
+
+def _decoded(content: bytes) -> str:
+    if len(content) > _MAX_LINE:
+        raise InputError(
+            f"the line has {len(content):,} bytes", expected=f"at most {_MAX_LINE:,}", hint="correct or drop it"
+        )
+    for name in ("utf-8", "cp1252"):
+        try:
+            return content.decode(name).strip()
+        except UnicodeDecodeError:
+            continue
+    return content.decode("latin-1").strip()
+
+
+def _parsed(line: str, *, whole: bool) -> tuple[str, int | None, str]:
+    match = (_UNNUMBERED if whole else _LINE).match(line)
+    if match is None:
+        raise InputError(
+            f"the line is {shown(line)}", expected='<video> <object> "<sentence>"', hint="correct or drop it"
+        )
+    text = match[match.lastindex or 1].strip().strip(_QUOTES).strip()
+    if not text or "\0" in text:
+        raise InputError("the sentence is empty or holds a NUL", expected="a sentence", hint="correct or drop it")
+    video = check_name(_MISSPELT.get(match[1], match[1]))
+    return video, None if whole else index_of(match[2]), text
+
+
+def read_expressions(path: Path) -> Sentences:
+    """Read an ``expressions.json``: ``{"expressions": [{"video", "exp", "object", "referent"}]}``.
+
+    ``object`` is an index of the palette masks, ``"foreground"`` for all that is drawn, or null for a sentence that
+    refers to nothing; ``referent`` repeats whether it refers to anything.
+
+    Raises:
+        NothingToDo: It cannot be read, is not JSON, is over 16 MB, or has no expressions.
+    """
+    data = load(path, max_bytes=_MAX_BYTES)
+    rows = data.get("expressions") if isinstance(data, dict) else None
+    if not isinstance(rows, list):
+        raise NothingToDo("there is no list 'expressions'", expected='{"expressions": [{...}]}', path=path)
+    found: list[Sentence] = []
+    errors: list[ErrorRecord] = []
+    seen: Counter[str] = Counter()
+    for place, row in enumerate(rows, start=1):
+        try:
+            one = _expression(row, path)
+            seen[one.id] += 1
+            found.append(replace(one, id=check_id(f"{one.id}/{seen[one.id]}")))
+        except InputError as error:
+            errors.append(at(error, path, key=f"expression {place}"))
+    return Sentences(rows=tuple(found), errors=tuple(errors))
+
+
+def _expression(row: object, file: Path) -> Sentence:
+    if not isinstance(row, dict):
+        raise InputError(f"it is {fields.kind(row)}", expected="an object with video, exp and object")
+    video = check_name(fields.required(row, "video"))
+    text = fields.required(row, "exp").strip()
+    if not text:
+        raise InputError("'exp' is empty", expected="'exp' is a sentence", hint="correct or drop it")
+    if "object" not in row:
+        raise InputError("there is no 'object'", expected=f'an index, "{FOREGROUND}" or null', hint="add 'object'")
+    value = row["object"]
+    referent = row.get("referent", value is not None)
+    if not isinstance(referent, bool) or referent != (value is not None):
+        raise InputError(
+            f"'referent' is {fields.kind(referent)} where 'object' is {fields.kind(value)}",
+            expected="'referent' is true where 'object' names something, false where it is null",
+            hint="correct one of the two",
+        )
+    index = None if value is None or value == FOREGROUND else index_of(value)
+    return Sentence(
+        id=f"{video}/{NULL if value is None else index or FOREGROUND}",
+        video=video,
+        text=text,
+        index=index,
+        absent=value is None,
+        kind=(fields.text(row, "kind") or "").strip(),
+        file=file,
+    )
+
+
+def splits_in(folder: Path) -> Iterator[tuple[str, str]]:
+    """The videos of ``train.txt`` and ``val.txt`` in a folder, each with its split."""
+    for split in ("train", "val"):
+        try:
+            data = read_bytes(folder / f"{split}.txt", limits=Limits(max_bytes=_MAX_BYTES))
+        except InputError:
+            continue
+        for line in data.decode("utf-8", "replace").splitlines():
+            if line.strip():
+                yield line.strip(), split
+
+
+FOLDER: Final = "davis_text_annotations"
+FRAMES: Final = "JPEGImages"
+MASKS: Final = ("Annotations", "Annotations_unsupervised")
+
+_RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the sentences and the videos of an INPUT stand.
+
+    Attributes:
+        folder: The folder of the videos.
+        files: The files of sentences that are read.
+        left: Files that are not.
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    left: tuple[Path, ...] = ()
+
+    def read(self) -> Sentences:
+        """All sentences, file by file.
+
+        Raises:
+            NothingToDo: A file cannot be read.
+        """
+        read = [read_expressions(path) if path.name == FILE else read_texts(path) for path in self.files]
+        rows = tuple(row for one in read for row in one.rows)
+        return Sentences(rows=rows, errors=tuple(error for one in read for error in one.errors))
+
+    def notes(self) -> tuple[str, ...]:
+        """Which files were left unread."""
+        if not self.left:
+            return ()
+        names = ", ".join(path.name for path in self.left)
+        return (f"the sentences of DAVIS 2017 were read; name a file to read {names} instead",)
+
+
+def place_of(source: Path) -> Place | None:
+    """Where sentences and videos stand; None where there are none."""
+    if is_file(source):
+        if source.name == FILE:
+            return Place(folder=source.parent, files=(source,)) if _has_videos(source.parent) else None
+        tree = _tree(source.parent) if TEXTS.match(source.name) else None
+        return None if tree is None else Place(folder=tree, files=(source,))
+    for folder in (source / FOLDER, source):
+        found = [(match[1], folder / name) for name in file_names(folder) if (match := TEXTS.match(name))]
+        tree = _tree(folder) if found else None
+        if tree is not None:
+            newest = max(year for year, _ in found)
+            return Place(
+                folder=tree,
+                files=tuple(path for year, path in found if year == newest),
+                left=tuple(path for year, path in found if year != newest),
+            )
+    if is_file(source / FILE) and _has_videos(source):
+        return Place(folder=source, files=(source / FILE,))
+    return None
+
+
+def _tree(texts: Path) -> Path | None:
+    """The DAVIS tree that a folder of texts stands in or beside."""
+    above = texts.absolute().parent
+    home = texts.parent if texts.parent != texts else above
+    near = (home, home / "DAVIS", texts)
+    return next((folder for folder in near if is_folder(folder / FRAMES)), None)
+
+
+def _has_videos(folder: Path) -> bool:
+    if is_folder(folder / FRAMES) or _is_sequence(folder):
+        return True
+    return any(_is_sequence(one) for one in subfolders(folder))
+
+
+def _is_sequence(folder: Path) -> bool:
+    return is_folder(folder / "frames") and is_folder(folder / "masks")
+
+
+def patterns(folder: Path) -> tuple[str, str]:
+    """Where the frames and masks of a video stand in the folder; ``*`` is its name."""
+    if not is_folder(folder / FRAMES):
+        return ("frames", "masks") if _is_sequence(folder) else ("*/frames", "*/masks")
+    masks = next((name for name in MASKS if is_folder(folder / name)), MASKS[0])
+    size = next((name for name in _RESOLUTIONS if is_folder(folder / FRAMES / name)), "")
+    sized = size if size and is_folder(folder / masks / size) else ""
+    return "/".join(filter(None, (FRAMES, size, "*"))), "/".join(filter(None, (masks, sized, "*")))
+
 
 _POSITIVE = "positive"
 

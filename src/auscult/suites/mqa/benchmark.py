@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from auscult.cases.listing import Listing, ListOptions, list_items
-from auscult.cases.scenes.splits import SPLITS
 from auscult.errors import NothingToDo, UsageError
 from auscult.jobs.progress import Progress
 from auscult.record.folder import INPUT
+from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.build import build_benchmark
 from auscult.suites.mqa.options import BuildOptions
 from auscult.suites.mqa.rows import KEY

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from auscult.cases.grouping import natural_key
+from auscult.cases.ids import natural_key
 from auscult.media.paths import safe_name
 from auscult.suites.mqa.building import Order
 from auscult.suites.mqa.key_frame import Looked

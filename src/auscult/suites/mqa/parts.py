@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.cases import strict_json
+from auscult.cases import fields
 from auscult.errors import UsageError
 from auscult.record.digest import digest_json
 from auscult.suites.mqa.options import UNLISTED
@@ -35,7 +35,7 @@ def read_parts(path: Path) -> dict[str, str]:
         UsageError: It names nothing, a name stands in two splits, or a split has a reserved name.
     """
     found: dict[str, str] = {}
-    for split, name in _named(strict_json.load(path, max_bytes=_MOST_BYTES), path):
+    for split, name in _named(fields.load(path, max_bytes=_MOST_BYTES), path):
         if found.setdefault(name, split) != split:
             raise UsageError(
                 f"{name!r} stands in the splits {found[name]!r} and {split!r}", path=path, expected="one split a name"

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from auscult.cases.datasets.avs_scenes import sounding_instances
-from auscult.cases.datasets.refavs_table import has_heading
-from auscult.cases.datasets.refdavis_sentences import FILE as EXPRESSIONS
+from auscult.cases.datasets.refavs import has_heading
+from auscult.cases.datasets.refdavis import FILE as EXPRESSIONS
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts.refavs import COLUMNS, TABLE
 from auscult.cases.listing import ListOptions
-from auscult.cases.scenes.splits import SPLITS
 from auscult.cases.walk import is_file
 from auscult.errors import UsageError
 from auscult.jobs.progress import Progress
+from auscult.scenes.dataset import sounding_instances
+from auscult.scenes.splits import SPLITS
 from auscult.suites.r2.tasks import TaskRules
 from auscult.suites.registered import SCENES, SuiteOptions
 from auscult.suites.scene_source import scenes_of, unshown

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from auscult.cases.scenes.appearance.colours import COLOURS
-from auscult.cases.scenes.appearance.textures import TEXTURES
-from auscult.cases.scenes.assets import GENERATED, Assets, open_bundle
-from auscult.cases.scenes.sound.kinds import KINDS
-from auscult.cases.scenes.splits import Shelf, divide
 from auscult.errors import InputError
 from auscult.judge.identity.scenes_words import Vocabulary
+from auscult.scenes.appearance.colours import COLOURS
+from auscult.scenes.appearance.scenery import TEXTURES
+from auscult.scenes.assets import GENERATED, Assets, open_bundle
+from auscult.scenes.sound.generated import KINDS
+from auscult.scenes.splits import Shelf, divide
 from auscult.train import stamps
 from auscult.train.split import Part, committed
 

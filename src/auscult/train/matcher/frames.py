@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
-from auscult.cases.scenes.choose import SceneOptions, choose
-from auscult.cases.scenes.draw import Shot, Stage
-from auscult.cases.scenes.facts import SHOWS
-from auscult.cases.scenes.plan import ScenePlan
 from auscult.judge.identity.scenes_view import crop_window, cut
 from auscult.judge.identity.scenes_words import Vocabulary
 from auscult.rng import generator
+from auscult.scenes.draw import Shot, Stage
+from auscult.scenes.facts import SHOWS
+from auscult.scenes.plan import SceneOptions, ScenePlan, choose
 from auscult.train.matcher.assets import Source
 from auscult.types import Mask
 

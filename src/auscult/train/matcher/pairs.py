@@ -8,14 +8,12 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from auscult.cases.scenes.choose import SceneOptions, choose
-from auscult.cases.scenes.draw import Shot, Stage
-from auscult.cases.scenes.facts import TARGET_SHARE, facts_of, targets_of
-from auscult.cases.scenes.plan import ScenePlan
-from auscult.cases.scenes.say import Wish, say
 from auscult.language.forms import Expression
 from auscult.outcome import Undefined
 from auscult.rng import generator
+from auscult.scenes.draw import Shot, Stage
+from auscult.scenes.facts import TARGET_SHARE, Wish, facts_of, say, targets_of
+from auscult.scenes.plan import SceneOptions, ScenePlan, choose
 from auscult.stress.masks import cutout, dilate, erode, merge
 from auscult.train.matcher.assets import Source
 from auscult.types import Difficulty, Frame, Mask, MaskTarget

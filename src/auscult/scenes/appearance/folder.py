@@ -1,0 +1,356 @@
+"""Asset set two: a user's folder of cut-outs (``cutouts/``) and photographs (``backgrounds/``).
+
+A cut-out's category is the name of the sub-folder it lies in; directly in ``cutouts/`` it is the ``name`` of its row in
+``cutouts/names.csv`` (columns ``file,name``). What a photograph is known to show may be listed in
+``backgrounds/names.csv``, a row for each thing; it is then never the background of such things. Every file that cannot
+be used, or that repeats an earlier one, is an ``ErrorRecord``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.named_files import NAMES, Contents, NamedFile, listed_rows, named_files, noun
+from auscult.cases.walk import Tree, walk
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.media.frames import FRAME_SUFFIXES, read_cutout, read_frame
+from auscult.scenes.appearance import checked
+from auscult.scenes.appearance.colours import word_of
+from auscult.scenes.appearance.drawing import spread
+from auscult.scenes.appearance.sprite import AssetSet, Look, Sprite
+from auscult.types import Box, Frame, Mask, Metadata
+
+_MARGIN_PX: Final = 3
+_BLEED_PX: Final = 4
+
+
+def box_of(mask: Mask) -> Box | None:
+    """The smallest box around a mask, or None where it is empty."""
+    columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
+    if columns.size == 0:
+        return None
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+
+
+def resampled(rgba: NDArray[np.uint8], *, height_px: int, turn_deg: float) -> Sprite:
+    """Bring a cut-out to a size.
+
+    Colours are weighted by alpha on the way, so that what is hidden under transparency never shows.
+
+    Args:
+        rgba: uint8 RGBA (H, W, 4); at least one pixel's alpha is 128 or more.
+        height_px: Height of what is at least half opaque, before turning.
+        turn_deg: Clockwise.
+
+    Returns:
+        A sprite with the middle of the box of what is half opaque in its middle.
+    """
+    box = box_of(rgba[..., 3] >= 128)
+    if box is None:
+        raise ValueError("a cut-out has at least one pixel with an alpha of 128 or more")
+    soft = box_of(rgba[..., 3] > 0) or box
+    weighted: NDArray[Any] = rgba[soft[1] : soft[3], soft[0] : soft[2]].astype(np.float32)
+    weighted[..., :3] *= weighted[..., 3:] / np.float32(255)
+    scale = height_px / (box[3] - box[1])
+    middle = ((box[0] + box[2]) / 2 - soft[0], (box[1] + box[3]) / 2 - soft[1])
+    placed = _placed(weighted, scale=scale, middle=middle, turn_deg=turn_deg)
+    alpha = np.clip(placed[..., 3], 0, 255)
+    straight = spread(np.maximum(placed[..., :3], 0), alpha / np.float32(255), reach_px=_BLEED_PX)
+    whole = np.rint(alpha).astype(np.uint8)
+    if int(whole.max()) < 128:
+        whole[np.unravel_index(int(whole.argmax()), whole.shape)] = 255
+    return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), whole)
+
+
+def _placed(
+    weighted: NDArray[np.float32], *, scale: float, middle: tuple[float, float], turn_deg: float
+) -> NDArray[np.float32]:
+    """Scale and turn about the middle: first smaller by area, then by one mapping at twice the size, then by half."""
+    fine = min(1.0, 2 * scale)
+    if fine < 1:
+        wide, tall = (max(1, round(side * fine)) for side in weighted.shape[1::-1])
+        shrunk = (wide / weighted.shape[1], tall / weighted.shape[0])
+        weighted = np.asarray(cv2.resize(weighted, (wide, tall), interpolation=cv2.INTER_AREA), dtype=np.float32)
+    else:
+        shrunk = (1.0, 1.0)
+    angle = math.radians(turn_deg)
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    matrix = turn @ np.diag([2 * scale / shrunk[0], 2 * scale / shrunk[1]])
+    centre = np.array(middle) * shrunk
+    corners = np.array([(0, 0), (weighted.shape[1], 0), (0, weighted.shape[0]), weighted.shape[1::-1]]) - centre
+    reach = np.abs(corners @ matrix.T).max(axis=0) / 2
+    width, height = (2 * (math.ceil(side) + _MARGIN_PX) for side in reach)
+    # OpenCV's pixel centres lie on whole numbers, ours on halves.
+    shift = np.array((width, height)) - matrix @ (centre - 0.5) - 0.5
+    way = cv2.INTER_LINEAR if fine < 1 else cv2.INTER_CUBIC
+    double = cv2.warpAffine(weighted, np.column_stack([matrix, shift]), (2 * width, 2 * height), flags=way)
+    return np.asarray(cv2.resize(double, (width, height), interpolation=cv2.INTER_AREA), dtype=np.float32)
+
+
+PICTURES: Final = frozenset({".png", ".webp", ".tif", ".tiff", ".jpg", ".jpeg", ".gif", ".bmp"})
+"""Endings that ``cutouts/`` is searched for; those of formats without alpha too, so that they are told of."""
+
+
+def categories(tree: Tree) -> tuple[list[NamedFile], list[ErrorRecord]]:
+    """Name every picture of a folder by its sub-folder, else by its row in ``names.csv``.
+
+    Returns:
+        The named files in natural order, and an error for each picture without a usable name and each row without use.
+    """
+    return named_files(tree, PICTURES, what="cut-out")
+
+
+def names_by_file(tree: Tree) -> tuple[Mapping[str, frozenset[str]], list[ErrorRecord]]:
+    """All names that ``names.csv`` gives each file; a file may have several rows.
+
+    Returns:
+        File to names, and an error for each row without use.
+    """
+    rows, errors = listed_rows(tree)
+    found: dict[str, frozenset[str]] = {}
+    for row in rows:
+        file, given = row.cells
+        try:
+            name = noun(given, "the name of what is shown", path=tree.files[NAMES], line=row.line)
+            found[file] = found.get(file, frozenset()) | {name}
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    return found, errors
+
+
+_LEAST_CUTOUT_PX: Final = 12
+_LEAST_BACKGROUND_PX: Final = 64
+_MOST_UPSCALED: Final = 1.5
+_COLOUR_PIXELS: Final = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cutout:
+    path: Path
+    size: tuple[int, int]
+    colour: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A user's cut-outs and photographs.
+
+    A cut-out's colour word is measured; it has no texture word. ``Look.params["tallest_px"]`` is 1.5 times its own
+    height: above that it would look blown up, and ``sprite`` refuses.
+    """
+
+    name: str
+    cutouts: Mapping[str, Mapping[str, _Cutout]]
+    photographs: Mapping[str, Path]
+    holding: Mapping[str, frozenset[str]]
+    meta: Metadata = Metadata(
+        summary="cut-outs with alpha on photographs, from a folder",
+        goal="scenes that look like photographs",
+        modality="image",
+        source="the user's files",
+        truth="category by sub-folder or names.csv, colour measured",
+    )
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Category to the names of its files, relative to ``cutouts/``; both in natural order."""
+        return {category: tuple(files) for category, files in self.cutouts.items()}
+
+    def backgrounds(self) -> tuple[str, ...]:
+        """Names of the photographs, relative to ``backgrounds/``, in natural order."""
+        return tuple(self.photographs)
+
+    def held(self, background: str) -> frozenset[str]:
+        """What ``backgrounds/names.csv`` says the photograph shows; a photograph may always show more than that."""
+        return self.holding.get(background, frozenset())
+
+    def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:  # noqa: ARG002 - a photograph is as it is
+        """What a cut-out looks like; nothing is free about it.
+
+        Raises:
+            InputError: There is no such cut-out.
+        """
+        cutout = self._cutout(category, instance)
+        height, width = cutout.size
+        return Look(
+            category=category,
+            instance=instance,
+            aspect=round(width / height, 6),
+            colour=cutout.colour,
+            params={"tallest_px": _tallest_px(cutout)},
+        )
+
+    def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
+        """Read a cut-out and bring it to a size.
+
+        Args:
+            look: As ``look`` gives it.
+            height_px: Height of the thing before turning, 1 to ``look.params["tallest_px"]``.
+            turn_deg: Clockwise.
+
+        Raises:
+            InputError: The look is none of this folder, the height is out of range, or the file has changed.
+        """
+        cutout = self._cutout(look.category, look.instance)
+        checked.height(height_px, tallest_px=_tallest_px(cutout))
+        rgba, _ = _read(cutout.path)
+        return resampled(rgba, height_px=height_px, turn_deg=checked.degrees(turn_deg))
+
+    def background(self, name: str, *, size: tuple[int, int]) -> Frame:
+        """Read a photograph; it is scaled until it covers the size, and its middle is taken.
+
+        Args:
+            name: One of ``backgrounds()``.
+            size: (height, width) in pixels.
+
+        Raises:
+            InputError: There is no such photograph, it has changed, or the size is out of range.
+        """
+        if name not in self.photographs:
+            raise InputError(f"there is no background {name[:80]!r}", expected="one of the folder's photographs")
+        return covering(read_frame(self.photographs[name]), size=checked.size(size))
+
+    def _cutout(self, category: str, instance: str) -> _Cutout:
+        cutout = self.cutouts.get(category, {}).get(instance)
+        if cutout is None:
+            raise InputError(
+                f"there is no cut-out {instance[:80]!r} of category {category[:60]!r}",
+                hint="was the asset folder changed since the scenes were planned?",
+            )
+        return cutout
+
+
+def _tallest_px(cutout: _Cutout) -> int:
+    return int(_MOST_UPSCALED * cutout.size[0])
+
+
+def covering(photograph: Frame, *, size: tuple[int, int]) -> Frame:
+    """Scale a picture until it covers a size, and take its middle.
+
+    Args:
+        photograph: uint8 RGB (H, W, 3).
+        size: (height, width) in pixels.
+    """
+    height, width = size
+    scale = max(height / photograph.shape[0], width / photograph.shape[1])
+    tall, wide = (max(wanted, round(side * scale)) for wanted, side in zip(size, photograph.shape[:2], strict=True))
+    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    scaled = cv2.resize(photograph, (wide, tall), interpolation=way)
+    y, x = (tall - height) // 2, (wide - width) // 2
+    return np.ascontiguousarray(scaled[y : y + height, x : x + width], dtype=np.uint8)
+
+
+def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
+    """Open a folder of cut-outs and photographs; each file is read once.
+
+    Args:
+        root: Holds ``cutouts/`` and ``backgrounds/``.
+
+    Returns:
+        The asset set, and what cannot be used of it, each with its file: a picture that is broken, too small, too
+        large, without a name or the same as an earlier one, and a row of a list that is of no use.
+
+    Raises:
+        UsageError: One of the two folders is missing or has nothing that can be used.
+    """
+    cutouts, refused = _open_cutouts(walk(root / "cutouts", root=root))
+    grounds = walk(root / "backgrounds", root=root)
+    photographs, unread = _open_photographs(grounds)
+    holding, unlisted = names_by_file(grounds)
+    errors = (*refused, *unread, *unlisted)
+    for usable, folder, wanted in (
+        (cutouts, "cutouts", "cut-out: a PNG, WebP or TIFF picture with alpha, in a sub-folder that names it"),
+        (photographs, "backgrounds", "photograph"),
+    ):
+        if not usable:
+            first = f"; first of {len(errors)}: {errors[0].path}: {errors[0].error}" if errors else ""
+            raise UsageError(
+                f"the folder holds nothing to use{first}", expected=f"at least one {wanted}", path=root / folder
+            )
+    found = Folder(
+        name=root.resolve().name,
+        cutouts=MappingProxyType(cutouts),
+        photographs=MappingProxyType(photographs),
+        holding=MappingProxyType(dict(holding)),
+    )
+    return found, errors
+
+
+def _open_cutouts(tree: Tree) -> tuple[dict[str, Mapping[str, _Cutout]], list[ErrorRecord]]:
+    named, errors = categories(tree)
+    errors = [*tree.errors, *errors]
+    found: dict[str, dict[str, _Cutout]] = {}
+    contents = Contents()
+    for file in named:
+        try:
+            found.setdefault(file.name, {})[file.file] = _open_cutout(file, contents)
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    return {category: MappingProxyType(found[category]) for category in sorted(found) if found[category]}, errors
+
+
+def _open_cutout(file: NamedFile, contents: Contents) -> _Cutout:
+    rgba, box = _read(file.path)
+    contents.add(rgba, file)
+    inside = rgba[rgba[..., 3] >= 224][:, :3]
+    step = max(1, len(inside) // _COLOUR_PIXELS)
+    size = (box[3] - box[1], box[2] - box[0])
+    return _Cutout(path=file.path, size=size, colour=word_of(inside[::step]))
+
+
+def _read(path: Path) -> tuple[NDArray[np.uint8], tuple[int, int, int, int]]:
+    """A cut-out cropped to what is at least half opaque and its soft edge, and the box of the former."""
+    rgba = read_cutout(path)
+    box = box_of(rgba[..., 3] >= 128)
+    if box is None:
+        raise InputError(
+            "the picture is transparent everywhere", expected="a thing with alpha of 128 or more", path=path
+        )
+    size = (box[3] - box[1], box[2] - box[0])
+    if min(size) < 2 or max(size) < _LEAST_CUTOUT_PX:
+        raise InputError(
+            f"the thing in the picture is {size[0]} x {size[1]} pixels (height x width)",
+            expected=f"at least {_LEAST_CUTOUT_PX} pixels on its longer side",
+            path=path,
+        )
+    if int(rgba[..., 3].min()) == 255:
+        raise InputError(
+            "the picture is opaque everywhere, so it shows no outline",
+            expected="transparency around the thing",
+            hint="cut the thing out; photographs belong into backgrounds/",
+            path=path,
+        )
+    return rgba, box
+
+
+def _open_photographs(tree: Tree) -> tuple[dict[str, Path], list[ErrorRecord]]:
+    errors = list(tree.errors)
+    contents = Contents()
+    found = {}
+    for name, path in tree.with_suffix(FRAME_SUFFIXES).items():
+        try:
+            contents.add(_photograph(path), NamedFile(name, path, ""))
+            found[name] = path
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    return found, errors
+
+
+def _photograph(path: Path) -> Frame:
+    photograph = read_frame(path)
+    size = photograph.shape[:2]
+    if min(size) < _LEAST_BACKGROUND_PX:
+        raise InputError(
+            f"the photograph is {size[0]} x {size[1]} pixels (height x width)",
+            expected=f"at least {_LEAST_BACKGROUND_PX} pixels on each side",
+            path=path,
+        )
+    return photograph

@@ -1,0 +1,168 @@
+"""Asset set one: things drawn from parts and painted backgrounds. It needs no file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from auscult import rng as randomness
+from auscult.errors import InputError
+from auscult.scenes.appearance import checked, scenery
+from auscult.scenes.appearance.colours import COLOURS, Tone, draw_tone, mark_for, scaled
+from auscult.scenes.appearance.drawing import Part, Skin, draw, upright
+from auscult.scenes.appearance.figures import FIGURES
+from auscult.scenes.appearance.scenery import TEXTURES, Weave, draw_weave
+from auscult.scenes.appearance.sprite import Look, Sprite
+from auscult.types import Frame, Metadata
+
+INSTANCES: Final = 48
+BACKGROUNDS: Final = 160
+_PLAIN_SHARE: Final = 0.4
+_SEED: Final = 20_260  # shapes depend on it and on the instance's name only
+_TALLEST_PX: Final = 4096
+
+_SECOND: Final[tuple[Tone, ...]] = ((232, 228, 218), (70, 70, 76), (150, 152, 156), (214, 190, 140))
+_FIXED: Final[Mapping[str, Tone]] = MappingProxyType(
+    {
+        "dark": (38, 34, 36),
+        "light": (240, 236, 226),
+        "metal": (166, 170, 178),
+        "gold": (214, 170, 72),
+        "wood": (138, 96, 58),
+        "leaf": (74, 128, 56),
+        "glass": (176, 206, 222),
+        "shine": (252, 250, 244),
+        "flame": (244, 150, 40),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Things drawn from parts, of any colour and texture, and painted backgrounds."""
+
+    name: str = "generated"
+    meta: Metadata = Metadata(
+        summary="textured things with parts, and painted backgrounds",
+        goal="scenes that need no file",
+        modality="image",
+        source="drawn by auscult",
+        truth="shape by instance name, colour and texture by look",
+    )
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Category to instance names, both in a fixed order."""
+        return {category: tuple(f"{category}-{number:03d}" for number in range(INSTANCES)) for category in FIGURES}
+
+    def backgrounds(self) -> tuple[str, ...]:
+        """Names of the backgrounds, in a fixed order."""
+        return tuple(f"{scenery.KINDS[number % len(scenery.KINDS)]}-{number:03d}" for number in range(BACKGROUNDS))
+
+    def held(self, background: str) -> frozenset[str] | None:
+        """Nothing with a name; rooms, streets and clutter show shapes that a sentence might be taken to mean."""
+        return frozenset() if background.split("-", maxsplit=1)[0] in scenery.WITH_SHAPES else None
+
+    def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
+        """Draw colour and texture; the shape is the instance's.
+
+        Raises:
+            InputError: There is no such category or instance.
+        """
+        _, aspect = _shape(category, instance)
+        colour = str(rng.choice(COLOURS))
+        texture = "plain" if rng.random() < _PLAIN_SHARE else str(rng.choice(TEXTURES[1:]))
+        tone = draw_tone(rng, colour)
+        weave = draw_weave(rng, texture)
+        return Look(
+            category=category,
+            instance=instance,
+            aspect=round(aspect, 6),
+            colour=colour,
+            texture=texture,
+            params={
+                "tone": list(tone),
+                "mark": list(mark_for(rng, tone, colour)),
+                "repeats": weave.repeats,
+                "turn_deg": weave.turn_deg,
+                "share": weave.share,
+                "seed": weave.seed,
+                "tallest_px": _TALLEST_PX,
+            },
+        )
+
+    def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
+        """Draw a look at a size.
+
+        Args:
+            look: As ``look`` gives it, or the same read back from JSON.
+            height_px: Height before turning, 1 to ``look.params["tallest_px"]``.
+            turn_deg: Clockwise.
+
+        Raises:
+            InputError: The look is none of this set, or the height is out of range.
+        """
+        parts, aspect = _shape(look.category, look.instance)
+        checked.height(height_px, tallest_px=_TALLEST_PX)
+        skin = _skin(look)
+        return draw(parts, aspect, skin=skin, height_px=height_px, turn_deg=checked.degrees(turn_deg))
+
+    def background(self, name: str, *, size: tuple[int, int]) -> Frame:
+        """Paint a background.
+
+        Args:
+            name: One of ``backgrounds()``.
+            size: (height, width) in pixels.
+
+        Raises:
+            InputError: There is no such background, or the size is out of range.
+        """
+        if name not in self.backgrounds():
+            raise InputError(f"there is no generated background {name[:60]!r}", expected="such as 'meadow-000'")
+        return scenery.paint(
+            randomness.generator(_SEED, "background", name), name.partition("-")[0], size=checked.size(size)
+        )
+
+
+def _shape(category: str, instance: str) -> tuple[tuple[Part, ...], float]:
+    figure = FIGURES.get(category)
+    prefix, _, number = instance.rpartition("-")
+    if (
+        figure is None
+        or prefix != category
+        or not (len(number) == 3 and number.isdecimal() and int(number) < INSTANCES)
+    ):
+        raise InputError(
+            f"there is no generated thing {instance[:60]!r} of category {category[:60]!r}",
+            expected=f"such as 'ball-000', up to {INSTANCES - 1:03d}",
+        )
+    return upright(figure(randomness.generator(_SEED, "shape", instance)))
+
+
+def _skin(look: Look) -> Skin:
+    params = checked.Params(look.params)
+    if look.texture not in TEXTURES:
+        raise InputError(f"texture {str(look.texture)[:40]!r} is unknown", expected=", ".join(TEXTURES))
+    seed = params.whole("seed", low=0, high=2**31 - 1)
+    second = _SECOND[int(randomness.generator(_SEED, "second", look.instance).integers(len(_SECOND)))]
+    tone = params.tone("tone")
+    if sum(abs(one - other) for one, other in zip(tone, second, strict=True)) < 120:
+        second = _SECOND[1] if sum(tone) > 380 else _SECOND[0]
+    return Skin(
+        tones={**_FIXED, "body": tone, "second": second, "shade": scaled(tone, 1.5 if max(tone) < 60 else 0.62)},
+        mark=params.tone("mark"),
+        texture=look.texture,
+        weave=Weave(
+            repeats=params.real("repeats", low=0.1, high=100.0),
+            turn_deg=params.real("turn_deg", low=-360.0, high=360.0),
+            share=params.real("share", low=0.0, high=1.0),
+            seed=seed,
+        ),
+        grain_seed=seed,
+    )
+
+
+GENERATED: Final = Generated()

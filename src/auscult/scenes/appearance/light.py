@@ -1,0 +1,149 @@
+"""The light of a scene: where it comes from, how hard it is, its colour, and the camera's grain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+
+_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    "from_deg": (-180.0, 180.0),
+    "shade": (0.0, 1.0),
+    "shadow": (0.0, 1.0),
+    "warmth": (-1.0, 1.0),
+    "gain": (0.25, 4.0),
+    "grain": (0.0, 0.1),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Light:
+    """Light and camera, the same for everything in a scene.
+
+    Attributes:
+        from_deg: Where the light comes from, clockwise from straight above: 0 above, 90 right, -90 left.
+        shade: How much darker a thing's far side is, 0 (flat light) to 1.
+        shadow: How dark the contact shadow is, 0 (none) to 1.
+        warmth: Blue (-1) to yellow (1).
+        gain: Exposure of the things; 1 leaves them as they are.
+        grain: Standard deviation of the noise that the whole picture gets on top of its own, share of white.
+        grain_seed: Seed of all noise.
+    """
+
+    from_deg: float
+    shade: float
+    shadow: float
+    warmth: float
+    gain: float
+    grain: float
+    grain_seed: int
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+                raise InputError(f"light {name} is {str(value)[:40]}", expected=f"a number from {low:g} to {high:g}")
+        seed: object = self.grain_seed
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+            raise InputError(f"light grain_seed is {str(seed)[:40]}", expected="an integer from 0 to 2**63 - 1")
+
+    @property
+    def towards(self) -> tuple[float, float]:
+        """Unit vector (x, y) in the picture that points to the light; y is down."""
+        angle = math.radians(self.from_deg)
+        return math.sin(angle), -math.cos(angle)
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Light:
+        """Read what ``as_json`` wrote.
+
+        Raises:
+            InputError: A key is missing or unknown, or a value is out of range.
+        """
+        names = (*_RANGES, "grain_seed")
+        if not isinstance(value, Mapping):
+            raise InputError(f"a light is {type(value).__name__}", expected="a JSON object")
+        if set(value) != set(names):
+            given = ", ".join(sorted(map(str, value)))[:200] or "none"
+            raise InputError(f"a light has the keys {given}", expected=", ".join(names))
+        return cls(**value)
+
+
+def choose_light(rng: np.random.Generator) -> Light:
+    """Draw the light of a scene: from above, mild, as a camera with automatic exposure sees it."""
+    return Light(
+        from_deg=round(float(rng.uniform(-70.0, 70.0)), 3),
+        shade=round(float(rng.uniform(0.15, 0.6)), 4),
+        shadow=round(float(rng.uniform(0.06, 0.2)), 4),
+        warmth=round(float(np.clip(rng.normal(0.0, 0.3), -0.8, 0.8)), 4),
+        gain=round(float(np.exp(rng.normal(0.0, 0.08))), 4),
+        grain=round(float(rng.uniform(0.0, 0.012)), 5),
+        grain_seed=int(rng.integers(2**63)),
+    )
+
+
+Field = NDArray[np.float32]
+
+_RELIEF: Final = 0.12  # how far from the outline a thing still looks round, share of its size
+
+
+def relief(alpha: Field, *, light: Light) -> Field:
+    """How much brighter or darker each place of a thing is.
+
+    The thing is taken for a cushion over its outline; what faces the light is brighter. A slow slope from the lit to
+    the far side is added.
+
+    Args:
+        alpha: float32 (h, w), 0..1.
+        light: The scene's.
+
+    Returns:
+        float32 (h, w), about 1.
+    """
+    height, width = alpha.shape
+    towards = light.towards
+    sigma = max(1.0, _RELIEF * min(height, width))
+    small = max(1, int(sigma / 3))
+    low = cv2.resize(alpha, (max(2, width // small), max(2, height // small)), interpolation=cv2.INTER_AREA)
+    cushion: NDArray[Any] = cv2.GaussianBlur(low, (0, 0), sigma / small, borderType=cv2.BORDER_CONSTANT)
+    dx = cv2.Sobel(cushion, cv2.CV_32F, 1, 0, scale=0.125) * (sigma / small)
+    dy = cv2.Sobel(cushion, cv2.CV_32F, 0, 1, scale=0.125) * (sigma / small)
+    facing = cv2.resize(-(dx * towards[0] + dy * towards[1]), (width, height), interpolation=cv2.INTER_LINEAR)
+    across = np.linspace(-1, 1, width, dtype=np.float32)[None, :] * towards[0]
+    down = np.linspace(-1, 1, height, dtype=np.float32)[:, None] * towards[1]
+    slope = 0.18 * (across + down)
+    return np.asarray(1 + light.shade * (np.clip(facing, -0.35, 0.35) + slope), dtype=np.float32)
+
+
+def shadow(alpha: Field, *, light: Light) -> Field:
+    """How much a thing darkens what is behind it.
+
+    Args:
+        alpha: float32 (h, w), 0..1, with room around it.
+        light: The scene's.
+
+    Returns:
+        float32 (h, w), factors 0..1.
+    """
+    reach = shadow_reach_px(alpha.shape)
+    towards = light.towards
+    shift = np.array([[1, 0, -towards[0] * reach * 0.5], [0, 1, -towards[1] * reach * 0.5]], np.float32)
+    moved = cv2.warpAffine(alpha, shift, alpha.shape[::-1])
+    soft = cv2.GaussianBlur(moved, (0, 0), reach * 0.5, borderType=cv2.BORDER_CONSTANT)
+    return np.asarray(1 - light.shadow * soft, dtype=np.float32)
+
+
+def shadow_reach_px(size: tuple[int, ...]) -> float:
+    """How far a shadow goes beyond a thing of a size."""
+    return float(np.clip(0.04 * min(size), 1.5, 6.0))

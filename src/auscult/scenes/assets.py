@@ -1,0 +1,69 @@
+"""What scenes are made of: looks and backgrounds from one set, sounds from another, generated or a user's folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from auscult.errors import ErrorRecord, UsageError
+from auscult.scenes.appearance import folder as look_folder
+from auscult.scenes.appearance import generated as generated_looks
+from auscult.scenes.appearance.sprite import AssetSet
+from auscult.scenes.sound import folder as sound_folder
+from auscult.scenes.sound import generated as generated_sounds
+from auscult.scenes.sound.source import SoundSet
+
+_FOLDERS = ("cutouts", "backgrounds", "sounds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assets:
+    """A set of looks and a set of sounds.
+
+    Attributes:
+        looks: Things and backgrounds.
+        sounds: Sounds.
+        own_voices: A thing sounds with a sound of its own category, or not at all. Otherwise voices are handed out by
+            chance, so that no picture tells which thing sounds how.
+    """
+
+    looks: AssetSet
+    sounds: SoundSet
+    own_voices: bool
+
+    @property
+    def name(self) -> str:
+        """Both sets' names, for the record."""
+        return f"{self.looks.name}+{self.sounds.name}"
+
+
+GENERATED = Assets(looks=generated_looks.GENERATED, sounds=generated_sounds.GENERATED, own_voices=False)
+
+
+def open_bundle(root: Path | None) -> tuple[Assets, tuple[ErrorRecord, ...]]:
+    """Open a user's folder, or the generated sets.
+
+    Args:
+        root: A folder with ``cutouts/``, ``backgrounds/`` and, optionally, ``sounds/``; None for the generated sets.
+            Without ``sounds/`` the generated sounds are used, handed out by chance.
+
+    Returns:
+        The sets, and what is wrong with files that were left out.
+
+    Raises:
+        UsageError: The folder is not there, or one of its parts holds nothing that can be used.
+    """
+    if root is None:
+        return GENERATED, ()
+    if not root.is_dir():
+        raise UsageError(
+            "there is no such asset folder" if not root.exists() else "this is a file",
+            path=root,
+            expected="a folder with cutouts/, backgrounds/ and sounds/",
+            hint="without --assets the generated things and sounds are used",
+        )
+    looks, look_errors = look_folder.open_assets(root)
+    if not (root / "sounds").is_dir():
+        return Assets(looks=looks, sounds=generated_sounds.GENERATED, own_voices=False), look_errors
+    sounds, sound_errors = sound_folder.open_sounds(root)
+    return Assets(looks=looks, sounds=sounds, own_voices=True), (*look_errors, *sound_errors)

@@ -1,0 +1,136 @@
+"""A planned scene at any time: the picture, what is seen and what is there of each thing, and the mixed sound.
+
+Pure: the same plan, assets and time give the same pixels, in any order and on any number of threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from auscult.scenes.appearance.compose import Layer, derived, lay, put_together
+from auscult.scenes.appearance.sprite import AssetSet, Placed, Sprite
+from auscult.scenes.appearance.stage import Stage as Backdrop
+from auscult.scenes.geometry import Pose
+from auscult.scenes.plan import ScenePlan
+from auscult.scenes.sound.mix import Mix, mix_down
+from auscult.scenes.sound.source import SoundSet
+from auscult.types import Frame, Mask
+
+SHUTTER_S = 1 / 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shot:
+    """A scene at one time.
+
+    Attributes:
+        time_s: When.
+        frame: uint8 RGB (H, W, 3).
+        visible: What is seen of each thing, bool (H, W), in the order of the plan's objects; no pixel has two.
+        whole: What would be seen of each thing if it were alone.
+    """
+
+    time_s: float
+    frame: Frame
+    visible: tuple[Mask, ...]
+    whole: tuple[Mask, ...]
+
+
+class Stage:
+    """Draws one scene; keeps what several pictures share.
+
+    Args:
+        plan: The scene.
+        looks: The set that its looks and background were drawn from.
+    """
+
+    def __init__(self, plan: ScenePlan, looks: AssetSet) -> None:
+        self._plan = plan
+        self._looks = looks
+        self._backdrop = Backdrop.of(looks.background(plan.background, size=plan.size), light=plan.light)
+        self._masters: dict[int, Sprite] = {}
+        self._sprites: dict[int, tuple[tuple[float, float], Sprite]] = {}
+        self._layers: dict[int, Layer] = {}
+
+    def at(self, time_s: float) -> Shot:
+        """Draw the scene at a time.
+
+        Raises:
+            InputError: A look or background is not of this set.
+        """
+        order = self._plan.layout.far_to_near
+        picture = put_together(self._backdrop, [self._layer(thing, time_s) for thing in order])
+        place = {thing: number for number, thing in enumerate(order)}
+        things = range(len(order))
+        return Shot(
+            time_s=time_s,
+            frame=picture.frame,
+            visible=tuple(picture.visible[place[thing]] for thing in things),
+            whole=tuple(picture.whole[place[thing]] for thing in things),
+        )
+
+    def key_shots(self) -> tuple[Shot, ...]:
+        """The scene at its key frames' times."""
+        return tuple(self.at(time_s) for time_s in self._plan.key_times_s)
+
+    def _layer(self, thing: int, time_s: float) -> Layer | None:
+        """A thing's layer; what it shares with the picture before is not worked out again."""
+        height, width = self._plan.size
+        path = self._plan.layout.paths[thing]
+        pose = path.pose(time_s)
+        speed = path.speed(time_s)
+        placed = Placed(
+            sprite=self._sprite(thing, path.pose(time_s)),
+            x_px=pose.x * width,
+            y_px=pose.y * height,
+            speed_px=(speed[0] * width * SHUTTER_S, speed[1] * height * SHUTTER_S),
+        )
+        layer = lay(placed, self._backdrop, after=self._layers.get(thing))
+        if layer is not None:
+            self._layers[thing] = layer
+        return layer
+
+    def _sprite(self, thing: int, pose: Pose) -> Sprite:
+        """A thing's sprite; that of the picture before, where neither size nor turn changed.
+
+        A thing that grows or turns is drawn once, at its largest, and brought to each size and turn from there: its
+        surface does not flicker, and what it looks like at a time does not depend on the times that were drawn before.
+        """
+        key = self._height_px(thing, pose.height), round(pose.turn_deg, 2)
+        kept = self._sprites.get(thing)
+        if kept is None or kept[0] != key:
+            kept = key, self._drawn(thing, *key)
+            self._sprites[thing] = kept
+        return kept[1]
+
+    def _drawn(self, thing: int, height_px: int, turn_deg: float) -> Sprite:
+        path, look = self._plan.layout.paths[thing], self._plan.objects[thing].look
+        one, two = path.start, path.end
+        turns = one.turn_deg != two.turn_deg
+        largest = self._height_px(thing, max(one.height, two.height))
+        if not turns and one.height == two.height:
+            return self._looks.sprite(look, height_px=height_px, turn_deg=turn_deg)
+        if thing not in self._masters:
+            self._masters[thing] = self._looks.sprite(look, height_px=largest, turn_deg=0.0 if turns else turn_deg)
+        return derived(self._masters[thing], scale=height_px / largest, turn_deg=turn_deg if turns else 0.0)
+
+    def _height_px(self, thing: int, height: float) -> int:
+        tallest = self._plan.objects[thing].look.params.get("tallest_px")
+        height_px = max(1, round(height * self._plan.size[0]))
+        return max(1, min(height_px, tallest)) if isinstance(tallest, int) else height_px
+
+
+def hear(plan: ScenePlan, sounds: SoundSet) -> Mix:
+    """Mix a scene's sound; pure.
+
+    Args:
+        plan: The scene.
+        sounds: The set that its sources were drawn from.
+
+    Returns:
+        (2, round(seconds * rate_hz)) samples, and what they were turned down by.
+
+    Raises:
+        InputError: A source is not of this set.
+    """
+    return mix_down(plan.tracks, sounds, seconds=plan.seconds, rate_hz=plan.rate_hz)

@@ -1,0 +1,351 @@
+"""What can be said of a scene, read off what was drawn at its key frames and what sounds.
+
+Places and sizes are those of the visible pixels, so that nothing is said of what cannot be seen. Motion is said only
+where the drawn masks show it. A thing that is seen nowhere is no thing of the scene: its sound comes from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations, pairwise
+from typing import Any, cast, get_args
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases import fields
+from auscult.errors import AuscultError, InputError
+from auscult.language import grammar, proof
+from auscult.language.facts import Facts, Motion, Span, Thing, Voice
+from auscult.language.forms import Expression
+from auscult.scenes import reading
+from auscult.scenes.draw import Shot
+from auscult.scenes.plan import ScenePlan
+from auscult.scenes.sound.mix import arrival_db
+from auscult.scenes.sound.source import Track
+from auscult.types import Mask
+
+SHOWS = 0.0005
+"""Share of the picture from which on a thing counts as seen in a frame."""
+
+TARGET_SHARE = 0.002
+TARGET_FRAMES = 3
+"""A target shows at least ``TARGET_SHARE`` of the picture in at least so many key frames."""
+
+COVERS = 0.02
+"""Share of a thing that another must hide, in some key frame, to be said to cover it."""
+
+_MOVES = 0.12
+_GROWS = 1.5
+_CLEAR_FRAMES = 4
+_MOTIONS: tuple[Motion, ...] = get_args(Motion)
+_MOST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """One thing over the key frames; arrays have one value a frame, NaN where there is none.
+
+    Attributes:
+        visible: Share of the picture that is seen of it.
+        whole: Share of the picture that it would show alone.
+        x: Centre of what is seen.
+        y: The same.
+        way: Centre of the whole, (frames, 2).
+    """
+
+    visible: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    way: NDArray[np.float64]
+
+    @property
+    def shown(self) -> NDArray[np.bool_]:
+        return self.visible >= SHOWS
+
+
+def facts_of(plan: ScenePlan, shots: Sequence[Shot], *, gain_db: float = 0.0) -> Facts:
+    """State the facts of a scene.
+
+    Args:
+        plan: The scene.
+        shots: Its key frames.
+        gain_db: What its mix was turned down by.
+    """
+    seen = [_over_time([shot.visible[n] for shot in shots], [shot.whole[n] for shot in shots]) for n in _numbers(plan)]
+    there = [number for number in _numbers(plan) if seen[number].shown.any()]
+    depth = _clear_depth(plan, there)
+    things = []
+    elsewhere = [_voice(track, gain_db) for track in plan.elsewhere]
+    for number in _numbers(plan):
+        planned = plan.objects[number]
+        voice = None if planned.track is None else _voice(planned.track, gain_db)
+        if number not in there:
+            elsewhere += [] if voice is None else [voice]
+            continue
+        covers = _coverings(shots, number, there)
+        look, one = planned.look, seen[number]
+        things.append(
+            Thing(
+                id=planned.id,
+                category=look.category,
+                colour=look.colour,
+                texture=look.texture,
+                x=_range(one.x),
+                y=_range(one.y),
+                area=_range(np.where(one.shown, one.visible, np.nan), digits=6),
+                motion=_motion(plan.layout.paths[number].motion, one),
+                depth=depth[number],
+                covered_by=tuple(plan.objects[other].id for other, share in covers.items() if share >= COVERS),
+                hidden=_hidden(one),
+                voice=voice,
+            )
+        )
+    return Facts(things=tuple(things), duration_s=plan.seconds, elsewhere=tuple(elsewhere), unlisted=plan.unlisted)
+
+
+def targets_of(plan: ScenePlan, shots: Sequence[Shot]) -> frozenset[str]:
+    """Ids of the things that are seen well enough to be referred to."""
+    pixels = plan.size[0] * plan.size[1]
+    enough = [
+        sum(np.count_nonzero(shot.visible[number]) >= TARGET_SHARE * pixels for shot in shots)
+        for number in _numbers(plan)
+    ]
+    return frozenset(plan.objects[number].id for number in _numbers(plan) if enough[number] >= TARGET_FRAMES)
+
+
+def _numbers(plan: ScenePlan) -> range:
+    return range(len(plan.objects))
+
+
+def _over_time(visible: Sequence[Mask], whole: Sequence[Mask]) -> _Seen:
+    wholes = np.array([_moments(mask) for mask in whole], np.float64)
+    parts = wholes.copy()
+    for frame, mask in enumerate(visible):
+        if np.count_nonzero(mask) != round(wholes[frame, 0] * mask.size):
+            parts[frame] = _moments(mask)
+    shown = parts[:, 0] >= SHOWS
+    return _Seen(
+        visible=parts[:, 0],
+        whole=wholes[:, 0],
+        x=np.where(shown, parts[:, 1], np.nan),
+        y=np.where(shown, parts[:, 2], np.nan),
+        way=np.where(shown[:, None], wholes[:, 1:], np.nan),
+    )
+
+
+def _moments(mask: Mask) -> tuple[float, float, float]:
+    """Share of the picture, and centre in shares of the picture; a mask without pixels has its centre nowhere."""
+    height, width = mask.shape
+    left, top, wide, high = cv2.boundingRect(mask.view(np.uint8))
+    part = np.ascontiguousarray(mask[top : top + high, left : left + wide])
+    columns, rows = (
+        np.asarray(cv2.reduce(part.view(np.uint8), axis, cv2.REDUCE_SUM, dtype=cv2.CV_32S)).ravel() for axis in (0, 1)
+    )
+    area = int(rows.sum()) if part.size else 0
+    if not area:
+        return 0.0, np.nan, np.nan
+    x = left + 0.5 + float(columns @ np.arange(wide)) / area
+    y = top + 0.5 + float(rows @ np.arange(high)) / area
+    return area / mask.size, x / width, y / height
+
+
+def _range(values: NDArray[np.float64], *, digits: int = 4) -> tuple[float, float]:
+    return round(float(np.nanmin(values)), digits), round(float(np.nanmax(values)), digits)
+
+
+def _hidden(one: _Seen) -> float:
+    there = one.whole > 0
+    return round(float(np.max(1 - one.visible[there] / one.whole[there])), 4)
+
+
+def _coverings(shots: Sequence[Shot], number: int, there: Sequence[int]) -> dict[int, float]:
+    """The largest share of a thing that each other one hides in a key frame."""
+    shares: dict[int, float] = {}
+    for shot in shots:
+        whole = shot.whole[number]
+        pixels = np.count_nonzero(whole)
+        if np.count_nonzero(shot.visible[number]) == pixels:
+            continue  # nothing hides it here
+        for other in there:
+            if other != number:
+                share = np.count_nonzero(whole & shot.visible[other]) / pixels
+                shares[other] = max(shares.get(other, 0.0), share)
+    return dict(sorted(shares.items()))
+
+
+def _clear_depth(plan: ScenePlan, there: Sequence[int]) -> dict[int, int | None]:
+    """Ranks from the viewer among the things that are seen; None for those whose distances cross another's."""
+    paths = plan.layout.paths
+    reach = {}
+    for number in there:
+        distances = [paths[number].distance(time_s) for time_s in plan.key_times_s]
+        reach[number] = (min(distances), max(distances))
+    ranks: dict[int, int | None] = {
+        number: rank for rank, number in enumerate(sorted(there, key=lambda each: plan.layout.depth[each]))
+    }
+    order = sorted(there, key=lambda each: plan.layout.depth[each])
+    for near, far in combinations(order, 2):
+        if reach[near][1] > reach[far][0]:
+            ranks[near] = ranks[far] = None
+    return ranks
+
+
+def _motion(planned: Motion, one: _Seen) -> Motion | None:
+    """The planned motion, where the masks of the key frames show it; else None."""
+    if planned == "still":
+        return planned
+    shown = np.flatnonzero(one.shown)
+    if len(shown) < _CLEAR_FRAMES:
+        return None
+    x, y = one.way[shown].T
+    if planned in {"left", "right"}:
+        clear = (x[-1] - x[0]) * (1 if planned == "right" else -1) >= _MOVES
+    elif planned in {"up", "down"}:
+        clear = (y[-1] - y[0]) * (1 if planned == "down" else -1) >= _MOVES
+    elif planned == "to_and_fro":
+        turns = sum(one * two < 0 for one, two in pairwise(np.diff(x)))
+        clear = float(np.ptp(x)) >= _MOVES and turns >= 1
+    else:
+        growth = one.whole[shown[-1]] / one.whole[shown[0]]
+        clear = (growth if planned == "nearer" else 1 / growth) >= _GROWS
+    return planned if clear else None
+
+
+def _voice(track: Track, gain_db: float) -> Voice:
+    return Voice(
+        noun=track.source.noun,
+        verb=track.source.verb,
+        spans=track.spans,
+        level_db=round(min(0.0, arrival_db(track) + gain_db), 2),
+        countable=track.source.countable,
+    )
+
+
+def facts_to_json(facts: Facts) -> dict[str, Any]:
+    """Facts as JSON values."""
+    return asdict(facts)
+
+
+def facts_from_json(row: Mapping[str, Any]) -> Facts:
+    """Read what ``facts_to_json`` gives, so that proofs can be repeated from a file.
+
+    Raises:
+        InputError: A value is absent, of another type or out of bounds, a voice never sounds, or two things have one
+            id.
+    """
+    duration = reading.number(row, "duration_s", low=0.0, high=86_400.0)
+    voices = reading.entries(row, "elsewhere", most=_MOST)
+    things = tuple(_thing(entry, duration) for entry in reading.entries(row, "things", most=_MOST))
+    ids = [thing.id for thing in things]
+    if len(set(ids)) < len(ids):
+        raise InputError("two things have one id", expected="an id of its own for each thing", hint="correct the line")
+    return Facts(
+        things=things,
+        duration_s=duration,
+        elsewhere=tuple(_heard(entry, duration) for entry in voices),
+        silent=reading.flag(row, "silent", default=False),
+        unlisted=reading.flag(row, "unlisted", default=False),
+    )
+
+
+def _thing(row: Mapping[str, Any], duration_s: float) -> Thing:
+    voice = fields.mapping(row, "voice")
+    covered = row.get("covered_by")
+    if not isinstance(covered, list | tuple) or not all(isinstance(name, str) for name in covered):
+        raise fields.wrong("covered_by", None, "a list of ids")
+    return Thing(
+        id=fields.required(row, "id"),
+        category=fields.required(row, "category"),
+        colour=fields.text(row, "colour"),
+        texture=fields.text(row, "texture"),
+        x=_pair(row, "x"),
+        y=_pair(row, "y"),
+        area=_pair(row, "area"),
+        motion=cast("Motion | None", fields.one_of(row, "motion", _MOTIONS)),
+        depth=None if row.get("depth") is None else reading.whole(row, "depth", low=0, high=_MOST),
+        covered_by=tuple(covered),
+        hidden=reading.number(row, "hidden", low=0.0, high=1.0),
+        voice=None if voice is None else _heard(voice, duration_s),
+    )
+
+
+def _heard(row: Mapping[str, Any], duration_s: float) -> Voice:
+    spans: tuple[Span, ...] = reading.spans(row, "spans", until_s=duration_s)
+    if not spans:
+        raise InputError(
+            "a voice never sounds: 'spans' is empty",
+            expected="[start, end] in seconds, once or more; a silent thing has no voice",
+            hint="correct the line",
+        )
+    return Voice(
+        noun=fields.required(row, "noun"),
+        verb=fields.required(row, "verb"),
+        spans=spans,
+        countable=reading.flag(row, "countable", default=True),
+        level_db=reading.number(row, "level_db", low=-300.0, high=0.0),
+    )
+
+
+def _pair(row: Mapping[str, Any], key: str) -> tuple[float, float]:
+    values = reading.numbers(row, key, low=-1.0, high=2.0)
+    if len(values) != 2 or values[0] > values[1]:
+        raise InputError(f"{key!r} is no range", expected="[lowest, highest]", hint="correct the line")
+    return values[0], values[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What shall be said.
+
+    Attributes:
+        targets: Ids of the things that may be referred to.
+        most: Most expressions.
+        nulls: Most null expressions.
+    """
+
+    targets: frozenset[str]
+    most: int
+    nulls: int = 0
+
+
+def say(rng: np.random.Generator, facts: Facts, wish: Wish) -> tuple[Expression, ...]:
+    """Draw expressions that name one thing each, then null expressions that name none.
+
+    Args:
+        rng: Where the draws come from.
+        facts: The scene.
+        wish: What shall be said.
+
+    Returns:
+        Expressions of different texts, each proven.
+
+    Raises:
+        AuscultError: A proof disagrees with the grammar.
+    """
+    found = grammar.describe(rng, facts, most=wish.most, targets=wish.targets)
+    names = {one.text for one in found}
+    empty = [one for one in grammar.nulls(rng, facts, most=wish.nulls) if one.text not in names] if wish.nulls else []
+    for one in (*found, *empty):
+        check(one, facts)
+    return (*found, *empty)
+
+
+def check(expression: Expression, facts: Facts) -> None:
+    """Prove an expression once more from its logical form.
+
+    Raises:
+        AuscultError: The form names something else, or cannot be decided.
+    """
+    expected = frozenset() if expression.target is None else frozenset((expression.target,))
+    named = proof.named(expression.form, facts)
+    if named != expected:
+        told = "undecided" if named is None else ", ".join(sorted(named)) or "nothing"
+        raise AuscultError(
+            f"the proof of {expression.text!r} gives {told}",
+            expected=expression.target or "nothing",
+            hint="this is a fault of auscult, not of the input: please report it with the line of errors.jsonl",
+        )

@@ -1,0 +1,435 @@
+"""Everything chosen about a scene, as JSON: with the same assets the same plan gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+
+from auscult.cases import fields
+from auscult.errors import InputError
+from auscult.rng import generator
+from auscult.scenes import reading
+from auscult.scenes.appearance.light import Light, choose_light
+from auscult.scenes.appearance.sprite import Look
+from auscult.scenes.assets import Assets
+from auscult.scenes.geometry import MOST_THINGS, Layout, Path
+from auscult.scenes.geometry import choose as choose_layout
+from auscult.scenes.sound.mix import gain_by_height, pan_by_x
+from auscult.scenes.sound.source import Source, Span, Track
+from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
+from auscult.scenes.splits import MIXTURE, SPLITS, Shelf, Split
+
+SIDES = (32, 4096)
+SECONDS = (3.0, 120.0)
+RATES_HZ = (8_000, 96_000)
+
+_LOUDEST_DB, _SOFTEST_DB = 0.0, -120.0
+_MOST_SOUNDS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPlan:
+    """One thing of a scene.
+
+    Attributes:
+        id: ``1``, ``2``, ...: its number in the scene and its ``fid`` on disk.
+        look: What it looks like.
+        track: How it sounds; None for a silent thing.
+    """
+
+    id: str
+    look: Look
+    track: Track | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenePlan:
+    """A scene before it is drawn.
+
+    Attributes:
+        vid: Name of the scene.
+        split: The split it belongs to.
+        size: (height, width) in pixels.
+        seconds: Length of the clip.
+        rate_hz: Sample rate of its sound.
+        background: Name of the background.
+        unlisted: The background is a photograph, which may show things that are not of the scene.
+        light: Light and camera.
+        objects: The things.
+        layout: Their ways, in the order of ``objects``.
+        elsewhere: Sounds from outside the picture.
+    """
+
+    vid: str
+    split: Split
+    size: tuple[int, int]
+    seconds: float
+    rate_hz: int
+    background: str
+    unlisted: bool = False
+    light: Light
+    objects: tuple[ObjectPlan, ...]
+    layout: Layout
+    elsewhere: tuple[Track, ...] = ()
+
+    @property
+    def key_times_s(self) -> tuple[float, ...]:
+        """Times of the key frames: one a second, the first at 0 s; ten of them in ten seconds."""
+        return tuple(float(second) for second in range(int(self.seconds)))
+
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """Everything that sounds."""
+        return (*(thing.track for thing in self.objects if thing.track is not None), *self.elsewhere)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as JSON values."""
+        return {
+            "vid": self.vid,
+            "split": self.split,
+            "size": list(self.size),
+            "seconds": self.seconds,
+            "rate_hz": self.rate_hz,
+            "background": self.background,
+            "unlisted": self.unlisted,
+            "light": self.light.as_json(),
+            "objects": [
+                {"id": thing.id, "look": asdict(thing.look), "track": track_to_json(thing.track)}
+                for thing in self.objects
+            ],
+            "layout": self.layout.as_json(),
+            "elsewhere": [track_to_json(track) for track in self.elsewhere],
+        }
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> ScenePlan:
+        """Read what ``as_json`` gives.
+
+        Raises:
+            InputError: A value is absent, of another type or out of bounds, or parts do not fit together.
+        """
+        seconds = reading.number(row, "seconds", low=SECONDS[0], high=SECONDS[1])
+        objects = tuple(
+            _object(entry, str(number), until_s=seconds)
+            for number, entry in enumerate(reading.entries(row, "objects", most=MOST_THINGS), 1)
+        )
+        layout = Layout.from_json(reading.mapping(row, "layout"))
+        if not objects or len(objects) != len(layout.paths):
+            raise InputError(
+                f"the scene has {len(objects)} objects and {len(layout.paths)} paths", expected="one path an object"
+            )
+        return cls(
+            vid=_name(row, "vid"),
+            split=cast("Split", reading.word(row, "split", SPLITS)),
+            size=_size(row),
+            seconds=seconds,
+            rate_hz=reading.whole(row, "rate_hz", low=RATES_HZ[0], high=RATES_HZ[1]),
+            background=fields.required(row, "background"),
+            unlisted=reading.flag(row, "unlisted", default=False),
+            light=Light.from_json(reading.mapping(row, "light")),
+            objects=objects,
+            layout=layout,
+            elsewhere=tuple(
+                _track_of(entry, until_s=seconds) for entry in reading.entries(row, "elsewhere", most=_MOST_SOUNDS)
+            ),
+        )
+
+
+def track_to_json(track: Track | None) -> dict[str, Any] | None:
+    """A track as JSON values."""
+    if track is None:
+        return None
+    return {
+        "source": asdict(track.source),
+        "spans": [list(span) for span in track.spans],
+        "gain_db": list(track.gain_db),
+        "pan": list(track.pan),
+        "times_s": list(track.times_s),
+    }
+
+
+def _name(row: Mapping[str, Any], key: str) -> str:
+    text = fields.required(row, key)
+    if not all(letter.isascii() and (letter.isalnum() or letter == "-") for letter in text) or len(text) > 100:
+        raise fields.wrong(key, text, "a name of letters, digits and hyphens")
+    return text
+
+
+def _size(row: Mapping[str, Any]) -> tuple[int, int]:
+    sides = row.get("size")
+    if not isinstance(sides, list) or len(sides) != 2:
+        raise fields.wrong("size", None, "[height, width]")
+    low, high = SIDES
+    height, width = (reading.whole({"size": side}, "size", low=low, high=high) for side in sides)
+    return height, width
+
+
+def _object(row: Mapping[str, Any], expected: str, *, until_s: float) -> ObjectPlan:
+    if row.get("id") != expected:
+        raise fields.wrong("id", row.get("id"), f"{expected!r}: things are numbered from 1")
+    look = reading.mapping(row, "look")
+    track = fields.mapping(row, "track")
+    return ObjectPlan(
+        id=expected,
+        look=Look(
+            category=fields.required(look, "category"),
+            instance=fields.required(look, "instance"),
+            aspect=reading.number(look, "aspect", low=1e-3, high=1e3),
+            colour=fields.text(look, "colour"),
+            texture=fields.text(look, "texture"),
+            params=reading.mapping(look, "params"),
+        ),
+        track=None if track is None else _track_of(track, until_s=until_s),
+    )
+
+
+def _track_of(row: Mapping[str, Any], *, until_s: float) -> Track:
+    source = reading.mapping(row, "source")
+    times = reading.numbers(row, "times_s", low=0.0, high=until_s)
+    gains = reading.numbers(row, "gain_db", low=_SOFTEST_DB, high=_LOUDEST_DB)
+    pans = reading.numbers(row, "pan", low=-1.0, high=1.0)
+    rising = all(later > earlier for earlier, later in pairwise(times))
+    if not times or not rising or not len(times) == len(gains) == len(pans):
+        raise InputError(
+            f"a track has {len(times)} times, {len(gains)} levels and {len(pans)} places",
+            expected="as many of each, at rising times",
+            hint="correct the line",
+        )
+    spans = reading.spans(row, "spans", until_s=until_s)
+    if not spans:
+        raise fields.wrong("spans", None, "at least one [start, end]")
+    return Track(
+        source=Source(
+            label=fields.required(source, "label"),
+            instance=fields.required(source, "instance"),
+            noun=fields.required(source, "noun"),
+            verb=fields.required(source, "verb"),
+            countable=reading.flag(source, "countable", default=False),
+            params=reading.mapping(source, "params"),
+        ),
+        spans=spans,
+        gain_db=gains,
+        pan=pans,
+        times_s=times,
+    )
+
+
+_TWINS = 0.55  # chance that two things have category and, where it can be had, colour in common
+_TRIPLETS = 0.15  # chance that a third one is like them
+_SAME_INSTANCE = 0.3
+_COLOUR_TRIES = 40
+_UNSEEN_SHARE = 0.5  # of the further things of a test_u scene
+_SOUNDS = 0.65  # chance that a thing sounds
+_SOUNDS_OWN = 0.85  # the same where only some things have a sound at all
+_LABEL_AGAIN = 0.2  # chance that a voice is of a kind that is already in the scene
+_ELSEWHERE = (0.55, 0.35, 0.10)  # chances of 0, 1 and 2 sounds from outside the picture
+_OWN_LOUDNESS_DB = 14.0  # things differ in loudness by up to this, so that the nearest is not always the loudest
+_STEP_S = 0.25  # between two points of a moving thing's level and place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneOptions:
+    """What all scenes of a run have in common.
+
+    Attributes:
+        size: (height, width) in pixels.
+        seconds: Length of a clip.
+        rate_hz: Sample rate.
+        objects: Fewest and most things of a scene.
+    """
+
+    size: tuple[int, int] = (480, 854)
+    seconds: float = 10.0
+    rate_hz: int = 16_000
+    objects: tuple[int, int] = (2, 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stock:
+    assets: Assets
+    shelf: Shelf
+
+
+def choose_split(seed: int, index: int, *, wanted: Sequence[Split]) -> Split:
+    """Draw the split of a scene: the only one wanted, or by the mixture."""
+    if len(wanted) == 1:
+        return wanted[0]
+    weights = np.cumsum([MIXTURE[split] for split in wanted])
+    draw = generator(seed, "scene", index, "split").random() * weights[-1]
+    return wanted[int(np.searchsorted(weights, draw, side="right"))]
+
+
+def choose(
+    seed: int, index: int, *, assets: Assets, shelves: Mapping[Split, Shelf], options: SceneOptions
+) -> ScenePlan:
+    """Draw a scene.
+
+    Args:
+        seed: The run's seed.
+        index: Number of the scene; together with ``seed`` it settles every draw.
+        assets: What scenes are made of.
+        shelves: What each wanted split may use, from ``splits.divide``.
+        options: What all scenes have in common.
+    """
+    split = choose_split(seed, index, wanted=tuple(shelves))
+    shelf = shelves[split]
+    stock = _Stock(assets=assets, shelf=shelf)
+    looks = _looks(generator(seed, "scene", index, "looks"), stock, objects=options.objects)
+    height, width = options.size
+    layout = choose_layout(
+        generator(seed, "scene", index, "layout"),
+        [look.aspect for look in looks],
+        duration_s=options.seconds,
+        frame_aspect=width / height,
+    )
+    rng = generator(seed, "scene", index, "surroundings")
+    voices, elsewhere = _voices(generator(seed, "scene", index, "voices"), stock, looks)
+    fitting = _fitting(options.seconds)
+    voices, elsewhere = _first(voices, fitting), elsewhere[: max(0, fitting - len(voices))]
+    rng_spans = generator(seed, "scene", index, "spans")
+    spans = choose_spans(rng_spans, len(voices) + len(elsewhere), duration_s=options.seconds)
+    inside = dict(zip(voices, spans, strict=False))
+    background = _background(rng, stock, {look.category for look in looks})
+    return ScenePlan(
+        vid=f"s{seed}-{index:05d}",
+        split=split,
+        size=options.size,
+        seconds=options.seconds,
+        rate_hz=options.rate_hz,
+        background=background,
+        unlisted=assets.looks.held(background) is not None,
+        light=choose_light(rng),
+        objects=tuple(
+            ObjectPlan(
+                id=str(number + 1),
+                look=look,
+                track=_track(rng_spans, voices[number], spans=inside[number], path=layout.paths[number])
+                if number in voices
+                else None,
+            )
+            for number, look in enumerate(looks)
+        ),
+        layout=layout,
+        elsewhere=tuple(
+            _far_track(rng_spans, source, when) for source, when in zip(elsewhere, spans[len(voices) :], strict=True)
+        ),
+    )
+
+
+def _background(rng: np.random.Generator, stock: _Stock, categories: Collection[str]) -> str:
+    """A background that is not known to show what the scene speaks of."""
+    looks, named = stock.assets.looks, {category.lower() for category in categories}
+    free = [name for name in stock.shelf.backgrounds if not named & (looks.held(name) or frozenset())]
+    if not free:
+        raise InputError(
+            f"every background of this split is known to show one of: {', '.join(sorted(categories))}",
+            expected="a background without them",
+            hint="add photographs to backgrounds/, or correct backgrounds/names.csv",
+        )
+    return _one(rng, free)
+
+
+def _one(rng: np.random.Generator, names: Sequence[str]) -> str:
+    return names[int(rng.integers(len(names)))]
+
+
+def _looks(rng: np.random.Generator, stock: _Stock, *, objects: tuple[int, int]) -> list[Look]:
+    """Draw the things: often two alike, the others of other categories as long as there are some."""
+    assets, shelf = stock.assets.looks, stock.shelf
+    count = int(rng.integers(objects[0], objects[1] + 1))
+    first = _one(rng, shelf.targets)
+    look = assets.look(rng, first, instance=_one(rng, shelf.things[first]))
+    looks = [look]
+    if count > 1 and rng.random() < _TWINS:
+        looks.append(_like(rng, stock, look))
+        if count > 2 and rng.random() < _TRIPLETS:
+            looks.append(_like(rng, stock, look))
+    used = {first}
+    while len(looks) < count:
+        category = _another(rng, shelf, used)
+        used.add(category)
+        looks.append(assets.look(rng, category, instance=_one(rng, shelf.things[category])))
+    return [looks[int(place)] for place in rng.permutation(count)]
+
+
+def _another(rng: np.random.Generator, shelf: Shelf, used: set[str]) -> str:
+    """A category for one more thing; of a scene of unseen targets, each further thing is unseen half the time."""
+    names = shelf.targets if rng.random() < _UNSEEN_SHARE else tuple(shelf.things)
+    fresh = [name for name in names if name not in used] or [name for name in shelf.things if name not in used]
+    return _one(rng, fresh or tuple(shelf.things))
+
+
+def _like(rng: np.random.Generator, stock: _Stock, look: Look) -> Look:
+    """Another thing of the same category and, where some draw has it, the same colour."""
+    assets, shelf = stock.assets.looks, stock.shelf
+    others = tuple(name for name in shelf.things[look.category] if name != look.instance)
+    again = not others or rng.random() < _SAME_INSTANCE
+    instance = look.instance if again else _one(rng, others)
+    found = assets.look(rng, look.category, instance=instance)
+    for _ in range(_COLOUR_TRIES):
+        if found.colour == look.colour:
+            break
+        found = assets.look(rng, look.category, instance=instance)
+    return found
+
+
+def _voices(
+    rng: np.random.Generator, stock: _Stock, looks: Sequence[Look]
+) -> tuple[dict[int, Source], tuple[Source, ...]]:
+    """Draw who sounds and how: number of the thing to its source, and sources from outside the picture."""
+    assets, shelf = stock.assets, stock.shelf
+    own = assets.own_voices
+    able = [number for number, look in enumerate(looks) if not own or look.category in shelf.sounds]
+    able = able if shelf.sounds else []
+    chosen = [number for number in able if rng.random() < (_SOUNDS_OWN if own else _SOUNDS)]
+    if not chosen and able and rng.random() < 0.9:
+        chosen = [able[int(rng.integers(len(able)))]]
+    labels: list[str] = []
+    for number in chosen:
+        again = bool(labels) and rng.random() < _LABEL_AGAIN
+        fresh = [name for name in shelf.sounds if name not in labels] or list(shelf.sounds)
+        labels.append(looks[number].category if own else _one(rng, labels) if again else _one(rng, fresh))
+    barred = {*labels, *(look.category for look in looks)}
+    far = [name for name in shelf.sounds if name not in barred]
+    count = int(np.searchsorted(np.cumsum(_ELSEWHERE), rng.random(), side="right"))
+    away = [far[int(place)] for place in rng.permutation(len(far))[: min(count, 2)]]
+    sources = [assets.sounds.source(rng, name, instance=_one(rng, shelf.sounds[name])) for name in (*labels, *away)]
+    return dict(zip(chosen, sources, strict=False)), tuple(sources[len(chosen) :])
+
+
+def _fitting(seconds: float) -> int:
+    """How many voices have room one after another, which ``choose_spans`` asks for."""
+    return int((seconds - MARGIN_S) / (MARGIN_S + GAP_S))
+
+
+def _first(voices: Mapping[int, Source], most: int) -> dict[int, Source]:
+    return dict(list(voices.items())[:most])
+
+
+def _track(rng: np.random.Generator, source: Source, *, spans: tuple[Span, ...], path: Path) -> Track:
+    """A thing's track: level by distance, place by x, sampled along its way."""
+    own_db = float(rng.uniform(-_OWN_LOUDNESS_DB, 0.0))
+    steps = 1 if path.motion == "still" else int(path.duration_s / _STEP_S) + 1
+    times = tuple(step * _STEP_S for step in range(steps))
+    return Track(
+        source=source,
+        spans=spans,
+        gain_db=tuple(round(own_db + gain_by_height(1 / path.distance(time), near=1.0), 2) for time in times),
+        pan=tuple(round(pan_by_x(path.pose(time).x), 3) for time in times),
+        times_s=times,
+    )
+
+
+def _far_track(rng: np.random.Generator, source: Source, spans: tuple[Span, ...]) -> Track:
+    """A track from outside the picture: it stays where it is."""
+    return Track(
+        source=source,
+        spans=spans,
+        gain_db=(round(float(rng.uniform(-_OWN_LOUDNESS_DB - 4.0, -3.0)), 2),),
+        pan=(round(float(rng.uniform(-1.0, 1.0)), 3),),
+        times_s=(0.0,),
+    )

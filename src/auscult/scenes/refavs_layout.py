@@ -1,0 +1,143 @@
+"""A finished scene as files: the released layout of Ref-AVSBench, and lines of an INPUT that ``audit`` takes.
+
+Every thing has a mask folder, ``fid_1``, ``fid_2``, ..., whether an expression refers to it or not. Null expressions
+share ``fid_0``, whose masks are empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from auscult.cases.layouts import refavs
+from auscult.language.forms import Expression
+from auscult.media.frames import encode_jpeg
+from auscult.media.masks import encode_mask
+from auscult.media.wav import encode_wav
+from auscult.scenes.draw import Shot
+from auscult.scenes.plan import ScenePlan
+from auscult.types import Samples
+
+NULL_FID = 0
+NULL_SPLIT = "test_n"
+QUALITY = 90
+
+_UNSAFE = re.compile(r"[^0-9A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """An expression with its place in the layout.
+
+    Attributes:
+        row: Its row of ``metadata.csv``.
+        expression: What is said.
+    """
+
+    row: refavs.Row
+    expression: Expression
+
+
+def object_word(category: str) -> str:
+    """A category as the object word of a uid: letters and digits with hyphens between; never ``null``."""
+    word = _UNSAFE.sub("-", category).strip("-") or "object"
+    return f"{word}-object" if word == refavs.NULL else word
+
+
+def rows_of(plan: ScenePlan, expressions: Sequence[Expression]) -> tuple[Said, ...]:
+    """Give every expression its uid, split and fid; the expressions of one object word are counted from 1."""
+    words = {thing.id: object_word(thing.look.category) for thing in plan.objects}
+    counts: dict[str, int] = {}
+    said = []
+    for one in expressions:
+        word = refavs.NULL if one.target is None else words[one.target]
+        counts[word] = counts.get(word, 0) + 1
+        row = refavs.Row(
+            vid=plan.vid,
+            uid=refavs.uid_of(plan.vid, word, counts[word]),
+            split=NULL_SPLIT if one.target is None else plan.split,
+            fid=NULL_FID if one.target is None else int(one.target),
+            exp=one.text,
+        )
+        said.append(Said(row=row, expression=one))
+    return tuple(said)
+
+
+def files_of(plan: ScenePlan, shots: Sequence[Shot], samples: Samples, *, nulls: bool) -> dict[str, bytes]:
+    """The files of a scene: key frames, sound, and the visible mask of every thing at every key frame.
+
+    Args:
+        plan: The scene.
+        shots: Its key frames.
+        samples: (2, n) float32 in [-1, 1].
+        nulls: Whether a null expression refers to it, which asks for empty masks.
+
+    Returns:
+        Names relative to the output folder, to bytes.
+    """
+    files = {refavs.sound_name(plan.vid): encode_wav(samples, plan.rate_hz)}
+    empty = encode_mask(np.zeros(plan.size, np.bool_))
+    for frame, shot in enumerate(shots):
+        files[refavs.frame_name(plan.vid, frame)] = encode_jpeg(shot.frame, quality=QUALITY)
+        for number, mask in enumerate(shot.visible, 1):
+            files[refavs.mask_name(plan.vid, number, frame)] = encode_mask(mask) if mask.any() else empty
+        if nulls:
+            files[refavs.mask_name(plan.vid, NULL_FID, frame)] = empty
+    return files
+
+
+def items_of(plan: ScenePlan, shots: Sequence[Shot], said: Sequence[Said]) -> list[dict[str, Any]]:
+    """Lines of ``items.jsonl``: every thing at every key frame that shows it, its true mask as the candidate."""
+    first: dict[str, Said] = {}
+    for one in said:
+        if one.expression.target is not None:
+            first.setdefault(one.expression.target, one)
+    items = []
+    for frame, shot in enumerate(shots):
+        for number, thing in enumerate(plan.objects):
+            if shot.visible[number].any():
+                items.append(_item(plan, thing.id, when=(frame, shot.time_s), said=first.get(thing.id)))
+    return items
+
+
+def with_video(items: Sequence[Mapping[str, Any]], files: Iterable[str]) -> list[Mapping[str, Any]]:
+    """Lines of ``items.jsonl`` that also name the scene's video, where one is among its files.
+
+    Args:
+        items: As ``items_of`` gives them.
+        files: Names of the files that are written for the scene.
+    """
+    names = frozenset(files)
+    return [{**item, "video": name} if (name := video_name(item["clip"])) in names else item for item in items]
+
+
+def video_name(vid: str) -> str:
+    """Where a scene's video stands."""
+    return f"{refavs.MEDIA}/{vid}/video.mp4"
+
+
+def _item(plan: ScenePlan, thing: str, *, when: tuple[int, float], said: Said | None) -> dict[str, Any]:
+    frame, time_s = when
+    category = plan.objects[int(thing) - 1].look.category
+    mask = refavs.mask_name(plan.vid, int(thing), frame)
+    scene: Mapping[str, Any] = {
+        "object": thing,
+        "category": category,
+        "split": plan.split,
+        "uid": None if said is None else said.row.uid,
+    }
+    return {
+        "id": f"{plan.vid}/{thing}/{frame}",
+        "frame": refavs.frame_name(plan.vid, frame),
+        "mask": mask,
+        **({} if said is None else {"text": said.row.exp}),
+        "clip": plan.vid,
+        "time_s": time_s,
+        "audio": refavs.sound_name(plan.vid),
+        "truth": {"mask": mask, "iou": 1.0, "defect": "perfect", "action": "accept"},
+        "scene": scene,
+    }

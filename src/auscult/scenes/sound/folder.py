@@ -1,0 +1,412 @@
+"""Sound set two: a user's recordings, ``sounds/`` of an asset folder.
+
+A sound's label is the name of the sub-folder it lies in; directly in ``sounds/`` it is the ``name`` of its row in
+``sounds/names.csv`` (columns ``file,name``). Noun and verb come from ``sounds/verbs.csv`` (columns
+``label,noun,verb``), else from a short list of common sounds. Every file that cannot be used, or that repeats an
+earlier one, is an ``ErrorRecord``.
+
+For a label that is not listed the noun is the label, and the verb says that its maker makes such sounds: a verb that
+fits every sound, such as ``sounds``, would not tell one thing from another. It needs no article, whose form would hang
+on how the label is spoken (``MP3 player``). A user's ``verbs.csv`` goes before both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, gcd
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.cases.named_files import Contents, NamedFile, Row, first_rows, named_files, noun, plain, table
+from auscult.cases.walk import Tree, walk
+from auscult.errors import ErrorRecord, InputError
+from auscult.media.limits import Limits
+from auscult.media.sound import SOUND_SUFFIXES, read_sound
+from auscult.media.wav import Sound
+from auscult.scenes.sound.generated import sample_count
+from auscult.scenes.sound.mix import edged, fast_length, finished
+from auscult.scenes.sound.source import SoundSet, Source
+from auscult.types import Metadata, Samples
+
+VERBS: Final = "verbs.csv"
+
+
+def labels(tree: Tree) -> tuple[list[NamedFile], list[ErrorRecord]]:
+    """Label every sound by the sub-folder it lies in, else by its row in ``names.csv`` (columns ``file,name``).
+
+    Returns:
+        The labelled files in natural order, and an error for each sound without a usable label and each row without
+        use.
+    """
+    return named_files(tree, SOUND_SUFFIXES, what="sound")
+
+
+def read_words(tree: Tree) -> tuple[Mapping[str, tuple[str, str]], list[ErrorRecord]]:
+    """Label to noun and verb, from ``verbs.csv`` (columns ``label,noun,verb``); nothing where there is no such file."""
+    listed, errors = table(tree, VERBS, columns=("label", "noun", "verb"))
+    path = tree.folder / VERBS
+    rows: list[Row] = []
+    for row in listed:
+        try:
+            rows.append(_cleaned(row, path))
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+    found, again = first_rows(rows, path=path)
+    return {label: (row.cells[1], row.cells[2]) for label, row in found.items()}, [*errors, *again]
+
+
+def _cleaned(row: Row, path: Path) -> Row:
+    label = noun(row.cells[0], "the label", path=path, line=row.line)
+    name, verb = (
+        plain(cell, f"the {what} of {label!r}", path=path, line=row.line)
+        for what, cell in zip(("noun", "verb"), row.cells[1:], strict=True)
+    )
+    return Row((label, name, verb), row.line)
+
+
+_MAKERS: Final[Mapping[str, tuple[str, str]]] = {
+    "alarm": ("alarm", "blares"),
+    "baby": ("crying", "cries"),
+    "bassoon": ("bassoon", "plays"),
+    "bear": ("growl", "growls"),
+    "bee": ("buzz", "buzzes"),
+    "bell": ("bell", "rings"),
+    "bird": ("birdsong", "sings"),
+    "car": ("engine", "revs"),
+    "cat": ("meow", "meows"),
+    "cello": ("cello", "plays"),
+    "chainsaw": ("chainsaw", "roars"),
+    "chicken": ("cluck", "clucks"),
+    "clock": ("ticking", "ticks"),
+    "cow": ("moo", "moos"),
+    "cricket": ("chirp", "chirps"),
+    "crow": ("caw", "caws"),
+    "cymbal": ("cymbal", "crashes"),
+    "dog": ("bark", "barks"),
+    "donkey": ("bray", "brays"),
+    "door": ("creak", "creaks"),
+    "drill": ("drill", "whirs"),
+    "drum": ("drum", "booms"),
+    "duck": ("quack", "quacks"),
+    "elephant": ("trumpeting", "trumpets"),
+    "fire": ("crackling", "crackles"),
+    "flute": ("flute", "plays"),
+    "frog": ("croak", "croaks"),
+    "goat": ("bleat", "bleats"),
+    "gong": ("gong", "rings"),
+    "goose": ("honk", "honks"),
+    "guitar": ("guitar", "plays"),
+    "helicopter": ("helicopter", "clatters"),
+    "horn": ("horn", "honks"),
+    "horse": ("neigh", "neighs"),
+    "lion": ("roar", "roars"),
+    "monkey": ("screech", "screeches"),
+    "mouse": ("squeak", "squeaks"),
+    "owl": ("hoot", "hoots"),
+    "phone": ("ringing", "rings"),
+    "piano": ("piano", "plays"),
+    "pig": ("grunt", "grunts"),
+    "rain": ("rain", "patters"),
+    "rooster": ("crowing", "crows"),
+    "saw": ("saw", "rasps"),
+    "sea": ("surf", "surges"),
+    "sheep": ("bleat", "bleats"),
+    "siren": ("siren", "wails"),
+    "snake": ("hiss", "hisses"),
+    "telephone": ("ringing", "rings"),
+    "thunder": ("thunder", "rolls"),
+    "tiger": ("roar", "roars"),
+    "train": ("train", "rumbles"),
+    "trumpet": ("trumpet", "plays"),
+    "turkey": ("gobble", "gobbles"),
+    "vacuum": ("vacuum cleaner", "drones"),
+    "violin": ("violin", "plays"),
+    "water": ("water", "splashes"),
+    "whistle": ("whistle", "whistles"),
+    "wind": ("wind", "howls"),
+    "wolf": ("howl", "howls"),
+}
+
+# Labels that say maker and sound, as data sets write them.
+_EVENTS: Final[Mapping[str, tuple[str, str]]] = {
+    "baby cry": ("crying", "cries"),
+    "church bells": ("bells", "rings"),
+    "clapping": ("clapping", "claps"),
+    "clock tick": ("ticking", "ticks"),
+    "coughing": ("cough", "coughs"),
+    "crying baby": ("crying", "cries"),
+    "dog bark": ("bark", "barks"),
+    "fire crackling": ("crackling", "crackles"),
+    "laughing": ("laughter", "laughs"),
+    "person sneeze": ("sneeze", "sneezes"),
+    "sea waves": ("surf", "surges"),
+    "snoring": ("snore", "snores"),
+    "speech": ("voice", "speaks"),
+    "walking": ("footsteps", "walks"),
+}
+
+
+def default_words(label: str) -> tuple[str, str]:
+    """Noun and verb of a label: its own row, else that of its last word (``brown dog``), else words made of the label.
+
+    Example:
+        >>> default_words("brown dog"), default_words("kettle")
+        (('bark', 'barks'), ('kettle', 'makes kettle sounds'))
+    """
+    plain = label.lower()
+    for key in (plain, plain.split()[-1] if plain.split() else ""):
+        words = _EVENTS.get(key) or _MAKERS.get(key)
+        if words:
+            return words
+    return label, f"makes {label} sounds"
+
+
+_EDGE = 0.92
+_PAD_S = 0.02
+
+
+def resampled(samples: Samples, *, from_hz: int, to_hz: int) -> Samples:
+    """Change the sample rate by way of the spectrum: zero phase, nothing above the lower half rate is left.
+
+    The pass band ends at 0.92 of the lower half rate and goes to nothing by a raised cosine, which is a sinc filter
+    with a smooth window. The sound is padded, so that its end does not run into its beginning.
+
+    Args:
+        samples: (samples,) float.
+        from_hz: Its rate.
+        to_hz: The rate wanted.
+
+    Returns:
+        (ceil(samples * to_hz / from_hz),) float32; sample k lies at second k / to_hz of the input.
+    """
+    if from_hz == to_hz or len(samples) == 0:
+        return np.asarray(samples, dtype=np.float32)
+    common = gcd(from_hz, to_hz)
+    # Both lengths are whole multiples, so that the ratio of the rates is exact.
+    blocks = fast_length(ceil((len(samples) / from_hz + _PAD_S) * common))
+    before, after = blocks * (from_hz // common), blocks * (to_hz // common)
+    spectrum = np.fft.rfft(samples, before)
+    bins = min(before, after) // 2 + 1
+    share = np.arange(bins) / max(bins - 1, 1)
+    slope = np.clip((1.0 - share) / (1.0 - _EDGE), 0.0, 1.0)
+    kept = np.zeros(after // 2 + 1, dtype=np.complex128)
+    kept[:bins] = spectrum[:bins] * (0.5 - 0.5 * np.cos(np.pi * slope))
+    wave = np.fft.irfft(kept, after) * (after / before)
+    return wave[: ceil(len(samples) * to_hz / from_hz)].astype(np.float32)
+
+
+SHORTEST_S = 0.05
+"""A recording in which less is heard is too short to be recognised."""
+
+LONGEST_PAUSE_S = 0.2
+"""Longer pauses inside a recording are cut to this, so that one span is heard as one."""
+
+LIMITS = Limits(max_bytes=134_217_728, max_seconds=900.0, max_samples=60_000_000)
+
+_FRAME_S = 0.01
+_TAIL_FRAMES = 3
+_HEARD_DB = 25.0
+_ONSET_DB = 18.0
+_LEAD_FRAMES = 1
+_SILENT = 1e-3
+_JOIN_S = 0.03
+_STRIKE_S = 0.6
+_CANCELLED = 0.2
+
+
+def read_clip(path: Path, *, limits: Limits = LIMITS) -> Sound:
+    """Read a recording as one channel, without silence around it and without long pauses.
+
+    Heard is what lies, over 10 ms, at most 25 dB below the loudest. The clip begins where it first comes within 18 dB,
+    so that a span starts with its sound and not with the noise before it.
+
+    Returns:
+        (1, samples) float32 at the recording's own rate and level.
+
+    Raises:
+        InputError: It cannot be read, is silent, or less than 0.05 s is heard in it.
+        TooLarge: Over ``limits``.
+        UsageError: It is no WAV file, and the extra `video` is not installed.
+    """
+    sound = read_sound(path, limits=limits)
+    mono = _one_channel(sound.samples)
+    if float(np.max(np.abs(mono))) < _SILENT:
+        raise InputError("the sound is silent", expected="a sound louder than -60 dB", path=path)
+    size = max(1, round(_FRAME_S * sound.rate_hz))
+    frames = np.zeros((-(-len(mono) // size), size), dtype=np.float32)
+    frames.reshape(-1)[: len(mono)] = mono
+    heard = _heard(frames)
+    if len(heard) * _FRAME_S < SHORTEST_S:
+        raise InputError(
+            f"only {len(heard) * _FRAME_S:.2f} s of the sound are heard",
+            expected=f"at least {SHORTEST_S} s",
+            path=path,
+        )
+    return Sound(samples=frames[_kept(heard, len(frames))].reshape(1, -1), rate_hz=sound.rate_hz)
+
+
+def fitted(clip: Sound, *, count: int, rate_hz: int) -> Samples:
+    """Cut a recording to a length, or repeat it with joins that cannot be heard; from its beginning.
+
+    A recording shorter than 0.6 s, such as a knock, is repeated with a pause of 0.2 s: end to end it would be a buzz.
+
+    Args:
+        clip: As ``read_clip`` gives it.
+        count: Samples wanted.
+        rate_hz: Rate wanted.
+
+    Returns:
+        (count,) float32 at the recording's own level.
+    """
+    wanted = int(np.ceil((count / rate_hz + _FRAME_S) * clip.rate_hz))
+    sound = resampled(clip.samples[0, :wanted], from_hz=clip.rate_hz, to_hz=rate_hz)
+    if len(sound) >= count:
+        return sound[:count]
+    if len(sound) < _STRIKE_S * rate_hz:
+        sound = np.pad(edged(sound, rate_hz=rate_hz), (0, round(LONGEST_PAUSE_S * rate_hz)))
+    join = min(round(_JOIN_S * rate_hz), len(sound) // 4)
+    step = len(sound) - join
+    rise = np.sin(np.linspace(0.0, np.pi / 2.0, join, dtype=np.float32))
+    piece = sound.copy()
+    piece[step:] *= rise[::-1]
+    whole = np.zeros(-(-count // step) * step + join, dtype=np.float32)
+    for start in range(0, len(whole) - join, step):
+        whole[start : start + len(piece)] += piece
+        piece[:join] = sound[:join] * rise  # from the second on it rises out of the end of the one before
+    return whole[:count]
+
+
+def _one_channel(samples: Samples) -> NDArray[np.float32]:
+    """The mean of the channels; the first where they cancel one another out."""
+    mono = np.asarray(samples.mean(axis=0), dtype=np.float32)
+    if float(np.std(mono)) < _CANCELLED * float(np.std(samples[0])):
+        return np.asarray(samples[0])
+    return mono
+
+
+def _heard(frames: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Which frames are heard, from where the sound sets in."""
+    power = np.mean(frames**2, axis=1)
+    loudest = float(power.max())
+    onset = int(np.argmax(power > loudest * 10.0 ** (-_ONSET_DB / 10.0)))
+    heard = np.flatnonzero(power > loudest * 10.0 ** (-_HEARD_DB / 10.0))
+    return heard[heard >= onset - _LEAD_FRAMES]
+
+
+def _kept(heard: NDArray[np.intp], count: int) -> NDArray[np.bool_]:
+    """The frames to keep: what is heard, short pauses whole, the beginning of long ones, and a tail."""
+    most = round(LONGEST_PAUSE_S / _FRAME_S)
+    keep = np.zeros(count, dtype=np.bool_)
+    pieces = np.split(heard, np.flatnonzero(np.diff(heard) > most) + 1)
+    for number, piece in enumerate(pieces):
+        tail = _TAIL_FRAMES if number == len(pieces) - 1 else most
+        keep[piece[0] : piece[-1] + 1 + tail] = True
+    return keep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderSounds:
+    """A user's recordings.
+
+    A recording is brought to one channel and to the reference loudness; silence around it and long pauses inside are
+    left out. A span longer than the recording repeats it.
+
+    Attributes:
+        name: The folder's name.
+        files: Label to instances to files, in natural order.
+        words: Label to noun and verb.
+        limits: On each file.
+    """
+
+    name: str
+    files: Mapping[str, Mapping[str, Path]]
+    words: Mapping[str, tuple[str, str]]
+    limits: Limits = LIMITS
+    meta: Metadata = Metadata(
+        summary="recordings from a folder",
+        goal="scenes that sound like the world",
+        modality="sound",
+        source="the user's files; loudness after ITU-R BS.1770-4",
+        truth="label by sub-folder or names.csv",
+    )
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Label to the names of its files, relative to ``sounds/``; both in natural order."""
+        return {label: tuple(files) for label, files in self.files.items()}
+
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:  # noqa: ARG002 - a recording is as it is
+        """What a recording is called; nothing is free about it.
+
+        Raises:
+            InputError: There is no such recording.
+        """
+        self._path(label, instance)
+        noun, verb = self.words.get(label) or default_words(label)
+        return Source(label=label, instance=instance, noun=noun, verb=verb)
+
+    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+        """The recording alone, for one span, faded at both ends.
+
+        Args:
+            source: As ``source`` gave it.
+            seconds: Length, up to 600.
+            rate_hz: 8,000 to 192,000.
+
+        Returns:
+            (round(seconds * rate_hz),) float32 at ``REFERENCE_DB``, below 1 in size.
+
+        Raises:
+            InputError: The source is none of this folder, or its file has changed.
+            ValueError: Length or rate is out of range.
+        """
+        count = sample_count(seconds, rate_hz)
+        clip = read_clip(self._path(source.label, source.instance), limits=self.limits)
+        if count == 0:
+            return np.zeros(0, dtype=np.float32)
+        return finished(fitted(clip, count=count, rate_hz=rate_hz), rate_hz=rate_hz)
+
+    def _path(self, label: str, instance: str) -> Path:
+        path = self.files.get(label, {}).get(instance)
+        if path is None:
+            raise InputError(
+                f"there is no sound {instance[:80]!r} of label {label[:60]!r}",
+                hint="was the asset folder changed since the scenes were planned?",
+            )
+        return path
+
+
+def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple[ErrorRecord, ...]]:
+    """Open ``sounds/`` of an asset folder; every file is read once to see whether it can be used.
+
+    Args:
+        root: The asset folder; links may lead anywhere inside it.
+        limits: On each file.
+
+    Returns:
+        The set, which may be empty, and an error for each file that was left out (broken, silent, too short, without a
+        name, too large, or the same as an earlier one) and for each row of a list that is of no use.
+
+    Raises:
+        UsageError: There is no folder ``sounds/``, or it holds files that need the extra `video`, which is not
+            installed.
+    """
+    tree = walk(Path(root) / "sounds", root=Path(root))
+    named, name_errors = labels(tree)
+    words, word_errors = read_words(tree)
+    errors = [*tree.errors, *name_errors, *word_errors]
+    files: dict[str, dict[str, Path]] = {}
+    contents = Contents()
+    for one in named:
+        try:
+            clip = read_clip(one.path, limits=limits)
+            contents.add(clip.samples, one, rate_hz=clip.rate_hz)
+        except InputError as error:
+            errors.append(ErrorRecord.of(error, "read"))
+            continue
+        files.setdefault(one.name, {})[one.file] = one.path
+    name = Path(root).resolve().name
+    return FolderSounds(name=name, files=files, words=words, limits=limits), tuple(errors)

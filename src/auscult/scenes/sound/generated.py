@@ -1,0 +1,464 @@
+"""The generated sounds: eighteen kinds, sixty instances of each, from numpy alone.
+
+A kind with a rhythm of its own repeats at least four times a second, and no kind falls silent in between: one span of
+sound is heard as one, so spans can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import InputError
+from auscult.rng import generator
+from auscult.scenes.sound.mix import finished
+from auscult.scenes.sound.source import SoundSet, Source
+from auscult.types import Metadata, Samples
+
+Wave: TypeAlias = NDArray[np.float32]
+
+_TABLE = 16_384
+_HIGHEST = 0.45
+_NOISE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """What a sound is drawn on.
+
+    Attributes:
+        count: Samples wanted.
+        rate_hz: Sample rate.
+        rng: For everything about the grain of the sound; made from the source's seed.
+    """
+
+    count: int
+    rate_hz: int
+    rng: np.random.Generator
+
+    @property
+    def time_s(self) -> Wave:
+        """Time of every sample, from 0."""
+        return np.arange(self.count, dtype=np.float32) / np.float32(self.rate_hz)
+
+
+def swing(canvas: Canvas, cycles_hz: float, *, phase: float = 0.0) -> Wave:
+    """A slow sine, -1 to 1, for vibrato and the like; ``phase`` in turns."""
+    return np.asarray(np.sin(canvas.time_s * np.float32(2.0 * np.pi * cycles_hz) + np.float32(2.0 * np.pi * phase)))
+
+
+def tone(pitch_hz: Wave | float, canvas: Canvas, *, partials: Sequence[float] = (1.0,)) -> Wave:
+    """A harmonic tone by wavetable.
+
+    Args:
+        pitch_hz: Pitch, one for all samples or one a sample.
+        canvas: Its length and rate.
+        partials: Amplitudes of the harmonics from the first; those over the range of the rate are left out.
+
+    Returns:
+        (samples,) float32, any level.
+    """
+    top = _HIGHEST * canvas.rate_hz
+    pitch = np.minimum(np.broadcast_to(np.asarray(pitch_hz, dtype=np.float32), canvas.count), top)
+    highest = float(pitch.max()) if canvas.count else 1.0
+    within = max(1, min(len(partials), int(top / max(highest, 1.0))))
+    spectrum = np.zeros(_TABLE // 2 + 1, dtype=np.complex64)
+    spectrum[1 : within + 1] = np.asarray(partials[:within]) * (-0.5j * _TABLE)
+    table = np.fft.irfft(spectrum, _TABLE).astype(np.float32)
+    phase = np.cumsum(pitch, dtype=np.float64) * (_TABLE / canvas.rate_hz)
+    return np.asarray(table[phase.astype(np.int64) & (_TABLE - 1)])
+
+
+def noise(canvas: Canvas, *, centre_hz: float, octaves: float) -> Wave:
+    """Noise around a frequency, a bell curve over the octaves; repeats without a seam every two seconds or so.
+
+    Args:
+        canvas: Its length, rate and random numbers.
+        centre_hz: The middle of the band.
+        octaves: Standard deviation of the band in octaves.
+    """
+    size = 1 << (round(min(_NOISE_S, canvas.count / canvas.rate_hz + 0.01) * canvas.rate_hz) - 1).bit_length()
+    frequencies = np.fft.rfftfreq(size, 1.0 / canvas.rate_hz)
+    frequencies[0] = 1e-3
+    away = np.log2(frequencies / min(centre_hz, _HIGHEST * canvas.rate_hz)) / octaves
+    weights = np.exp(-0.5 * away**2) / np.sqrt(frequencies)
+    turns = canvas.rng.random(len(weights), dtype=np.float32)
+    grain = np.fft.irfft(weights * np.exp(2j * np.pi * turns), size)
+    grain /= max(float(np.sqrt(np.mean(grain**2))), 1e-12)
+    return np.resize(grain.astype(np.float32), canvas.count)
+
+
+def pluck(canvas: Canvas, *, pitch_hz: float, seconds: float) -> Wave:
+    """One plucked string: Karplus and Strong 1983, Eq. 1, a whole period at a time.
+
+    Args:
+        canvas: Rate and random numbers; its length is not used.
+        pitch_hz: Pitch.
+        seconds: Length; it dies away within it.
+    """
+    period = max(2, round(canvas.rate_hz / pitch_hz - 0.5))
+    count = max(1, round(seconds * canvas.rate_hz))
+    string = canvas.rng.choice(np.asarray((-1.0, 1.0), dtype=np.float32), period)
+    rows = np.empty((-(-count // period), period), dtype=np.float32)
+    for row in rows:
+        row[:] = string
+        string = 0.5 * (string + np.roll(string, 1))
+    return rows.ravel()[:count] * dying(count, canvas.rate_hz, half_s=seconds / 4.0)
+
+
+def dying(count: int, rate_hz: int, *, half_s: float) -> Wave:
+    """An envelope that starts at 1 and halves every ``half_s`` seconds."""
+    steps = np.arange(count, dtype=np.float32)
+    return np.asarray(np.exp2(-steps / np.float32(half_s * rate_hz)))
+
+
+def repeated(events: Sequence[Wave], canvas: Canvas, *, each_s: float, jitter: float = 0.0) -> Wave:
+    """One event after another, in turn, from the first sample to the end; tails run on under later events.
+
+    Args:
+        events: One or more short sounds.
+        canvas: Length, rate and random numbers.
+        each_s: From one start to the next.
+        jitter: Random share of ``each_s`` by which a start is late, and of the level by which an event is softer.
+    """
+    step = max(1.0, each_s * canvas.rate_hz)
+    most = int(np.ceil(canvas.count / step))
+    late = canvas.rng.random(most, dtype=np.float32) * jitter
+    soft = 1.0 - canvas.rng.random(most, dtype=np.float32) * jitter
+    sound = np.zeros(canvas.count, dtype=np.float32)
+    for index in range(most):
+        start = int(step * (index + (late[index] if index else 0.0)))
+        event = events[index % len(events)][: max(0, canvas.count - start)]
+        sound[start : start + len(event)] += event * soft[index]
+    return sound
+
+
+Numbers: TypeAlias = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of generated sound.
+
+    Attributes:
+        noun: What is heard.
+        verb: What its maker does, third person.
+        ranges: Lowest and highest value of each number that an instance has.
+        draw: Numbers and canvas to samples, any level; loud from the first sample to the last.
+    """
+
+    noun: str
+    verb: str
+    ranges: Mapping[str, tuple[float, float]]
+    draw: Callable[[Numbers, Canvas], Wave]
+
+
+def _beep(own: Numbers, canvas: Canvas) -> Wave:
+    smooth = np.clip(5.0 * swing(canvas, own["beats_hz"]) + 2.0, 0.0, 1.0)
+    return np.asarray(tone(own["pitch_hz"], canvas, partials=(1.0, 0.0, 0.3, 0.0, 0.15)) * smooth)
+
+
+def _bell(own: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.9 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+    strike = np.zeros(short.count, dtype=np.float32)
+    # Hum, prime, tierce, quint and nominal of a church bell, and two partials over them.
+    for ratio, size in ((0.5, 0.5), (1.0, 1.0), (1.2, 0.7), (1.5, 0.5), (2.0, 0.9), (2.74, 0.5), (3.76, 0.3)):
+        half_s = own["ring_s"] / (1.0 + 0.6 * ratio)
+        strike += size * tone(own["pitch_hz"] * ratio, short) * dying(short.count, short.rate_hz, half_s=half_s)
+    return repeated((strike,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.06)
+
+
+def _buzz(own: Numbers, canvas: Canvas) -> Wave:
+    pitch = own["pitch_hz"] * (1.0 + 0.02 * swing(canvas, own["flutter_hz"]))
+    saw = tone(pitch.astype(np.float32), canvas, partials=[1.0 / order**0.6 for order in range(1, 31)])
+    return saw * (1.0 + 0.35 * swing(canvas, own["flutter_hz"] * 2.3))
+
+
+def _chirp(own: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.72 / own["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+    share = np.linspace(0.0, 1.0, short.count, dtype=np.float32)
+    sweep = tone(own["pitch_hz"] * (1.0 + own["rise"] * share**2), short, partials=(1.0, 0.12))
+    return repeated(
+        (sweep * np.sqrt(np.maximum(np.sin(np.pi * share), 0.0)),), canvas, each_s=1.0 / own["beats_hz"], jitter=0.08
+    )
+
+
+def _click(own: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.03 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+    ring = tone(own["pitch_hz"], short, partials=(1.0, 0.5)) + 0.5 * canvas.rng.standard_normal(short.count)
+    return repeated(
+        (ring.astype(np.float32) * dying(short.count, short.rate_hz, half_s=0.003),),
+        canvas,
+        each_s=1.0 / own["beats_hz"],
+    )
+
+
+def _growl(own: Numbers, canvas: Canvas) -> Wave:
+    pitch = own["pitch_hz"] * (1.0 + 0.08 * swing(canvas, 0.7) + 0.04 * swing(canvas, 3.1))
+    throat = tone(pitch.astype(np.float32), canvas, partials=_vowel(own["pitch_hz"], (450.0, 900.0), count=24))
+    rough = 1.0 + 0.8 * swing(canvas, own["rough_hz"])
+    return np.asarray((throat + 0.15 * noise(canvas, centre_hz=600.0, octaves=0.5)) * rough)
+
+
+def _hiss(own: Numbers, canvas: Canvas) -> Wave:
+    return noise(canvas, centre_hz=own["centre_hz"], octaves=0.35) * (1.0 + 0.2 * swing(canvas, own["flutter_hz"]))
+
+
+def _honk(own: Numbers, canvas: Canvas) -> Wave:
+    brass = (0.6, 1.0, 0.9, 0.8, 0.55, 0.4, 0.3, 0.2, 0.12)
+    low = tone(own["pitch_hz"], canvas, partials=brass)
+    return low + 0.8 * tone(own["pitch_hz"] * own["interval"], canvas, partials=brass)
+
+
+def _howl(own: Numbers, canvas: Canvas) -> Wave:
+    lift = 1.0 + own["lift"] * (0.5 - 0.5 * swing(canvas, own["glide_hz"], phase=0.25)) + 0.01 * swing(canvas, 5.5)
+    return tone(
+        (own["pitch_hz"] * lift).astype(np.float32), canvas, partials=_vowel(own["pitch_hz"], (420.0, 850.0), count=8)
+    )
+
+
+def _hum(own: Numbers, canvas: Canvas) -> Wave:
+    body = tone(own["pitch_hz"], canvas, partials=(1.0, 0.45, 0.2, 0.08))
+    return body * (1.0 + 0.15 * swing(canvas, own["flutter_hz"]))
+
+
+def _knock(own: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.15 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+    wood = (
+        tone(own["pitch_hz"], short)
+        + 0.5 * tone(own["pitch_hz"] * 1.59, short)
+        + 0.3 * tone(own["pitch_hz"] * 2.4, short)
+    )
+    wood *= dying(short.count, short.rate_hz, half_s=own["ring_s"])
+    slap = noise(short, centre_hz=900.0, octaves=0.8) * dying(short.count, short.rate_hz, half_s=0.004)
+    return repeated((wood + 0.5 * slap,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.12)
+
+
+def _quack(own: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.8 / own["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+    share = np.linspace(0.0, 1.0, short.count, dtype=np.float32)
+    nose = _vowel(own["pitch_hz"], (own["nose_hz"], 2.1 * own["nose_hz"]), count=24)
+    call = tone(own["pitch_hz"] * (1.15 - 0.3 * share), short, partials=nose)
+    call *= np.minimum(1.0, 12.0 * share + 0.05) * (1.0 - share) ** 0.5
+    return repeated((call,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.08)
+
+
+def _rattle(own: Numbers, canvas: Canvas) -> Wave:
+    short = Canvas(round(0.06 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
+    beans = [
+        noise(short, centre_hz=own["centre_hz"], octaves=0.5) * dying(short.count, short.rate_hz, half_s=0.009)
+        for _ in range(5)
+    ]
+    return repeated(beans, canvas, each_s=1.0 / own["beats_hz"], jitter=0.35)
+
+
+def _rumble(own: Numbers, canvas: Canvas) -> Wave:
+    return noise(canvas, centre_hz=own["centre_hz"], octaves=0.6) * (1.0 + 0.3 * swing(canvas, own["flutter_hz"]))
+
+
+def _siren(own: Numbers, canvas: Canvas) -> Wave:
+    pitch = own["pitch_hz"] * np.exp2(own["octaves"] * swing(canvas, own["glide_hz"], phase=-0.25) / 2.0)
+    return tone(pitch.astype(np.float32), canvas, partials=(1.0, 0.5, 0.35, 0.2, 0.1))
+
+
+def _trill(own: Numbers, canvas: Canvas) -> Wave:
+    high = swing(canvas, own["beats_hz"]) > 0.0
+    pitch = np.where(high, own["pitch_hz"] * own["interval"], own["pitch_hz"]).astype(np.float32)
+    return tone(pitch, canvas, partials=(1.0, 0.35, 0.12))
+
+
+def _twang(own: Numbers, canvas: Canvas) -> Wave:
+    notes = [pluck(canvas, pitch_hz=own["pitch_hz"] * step, seconds=0.7) for step in (1.0, own["interval"])]
+    return repeated(notes, canvas, each_s=1.0 / own["beats_hz"])
+
+
+def _whistle(own: Numbers, canvas: Canvas) -> Wave:
+    pitch = own["pitch_hz"] * (1.0 + 0.012 * swing(canvas, own["vibrato_hz"]))
+    breath = noise(canvas, centre_hz=own["pitch_hz"], octaves=0.25)
+    return tone(pitch.astype(np.float32), canvas) + 0.06 * breath
+
+
+def _vowel(pitch_hz: float, formants_hz: tuple[float, float], *, count: int) -> list[float]:
+    """Amplitudes of the harmonics of a voice with two formants."""
+    orders = np.arange(1, count + 1) * pitch_hz
+    first, second = (np.exp(-0.5 * (np.log2(orders / formant) / 0.35) ** 2) for formant in formants_hz)
+    return [float(size) for size in first + 0.6 * second + 0.03]
+
+
+KINDS: Mapping[str, Kind] = {
+    "beep": Kind(noun="beep", verb="beeps", draw=_beep, ranges={"pitch_hz": (850, 1100), "beats_hz": (4.5, 6)}),
+    "bell": Kind(
+        noun="bell", verb="rings", draw=_bell, ranges={"pitch_hz": (620, 900), "ring_s": (0.3, 0.5), "beats_hz": (4, 6)}
+    ),
+    "buzz": Kind(noun="buzz", verb="buzzes", draw=_buzz, ranges={"pitch_hz": (150, 230), "flutter_hz": (7, 12)}),
+    "chirp": Kind(
+        noun="chirp",
+        verb="chirps",
+        draw=_chirp,
+        ranges={"pitch_hz": (2600, 3600), "rise": (0.4, 0.8), "beats_hz": (5, 8)},
+    ),
+    "click": Kind(noun="click", verb="clicks", draw=_click, ranges={"pitch_hz": (2000, 2800), "beats_hz": (7, 11)}),
+    "growl": Kind(noun="growl", verb="growls", draw=_growl, ranges={"pitch_hz": (65, 95), "rough_hz": (22, 32)}),
+    "hiss": Kind(noun="hiss", verb="hisses", draw=_hiss, ranges={"centre_hz": (4500, 6500), "flutter_hz": (1, 3)}),
+    "honk": Kind(noun="honk", verb="honks", draw=_honk, ranges={"pitch_hz": (300, 420), "interval": (1.19, 1.34)}),
+    "howl": Kind(
+        noun="howl",
+        verb="howls",
+        draw=_howl,
+        ranges={"pitch_hz": (300, 420), "lift": (0.7, 1.1), "glide_hz": (0.8, 1.2)},
+    ),
+    "hum": Kind(noun="hum", verb="hums", draw=_hum, ranges={"pitch_hz": (90, 150), "flutter_hz": (1, 3)}),
+    "knock": Kind(
+        noun="knock",
+        verb="knocks",
+        draw=_knock,
+        ranges={"pitch_hz": (160, 300), "ring_s": (0.02, 0.03), "beats_hz": (5, 7)},
+    ),
+    "quack": Kind(
+        noun="quack",
+        verb="quacks",
+        draw=_quack,
+        ranges={"pitch_hz": (180, 250), "nose_hz": (1100, 1500), "beats_hz": (4, 5)},
+    ),
+    "rattle": Kind(
+        noun="rattle", verb="rattles", draw=_rattle, ranges={"centre_hz": (3000, 4500), "beats_hz": (13, 18)}
+    ),
+    "rumble": Kind(noun="rumble", verb="rumbles", draw=_rumble, ranges={"centre_hz": (80, 140), "flutter_hz": (2, 5)}),
+    "siren": Kind(
+        noun="siren",
+        verb="wails",
+        draw=_siren,
+        ranges={"pitch_hz": (700, 950), "octaves": (0.9, 1.2), "glide_hz": (0.7, 1.4)},
+    ),
+    "trill": Kind(
+        noun="trill",
+        verb="trills",
+        draw=_trill,
+        ranges={"pitch_hz": (1100, 1400), "interval": (1.26, 1.5), "beats_hz": (6, 10)},
+    ),
+    "twang": Kind(
+        noun="twang",
+        verb="twangs",
+        draw=_twang,
+        ranges={"pitch_hz": (180, 300), "interval": (1.25, 1.5), "beats_hz": (4, 5)},
+    ),
+    "whistle": Kind(
+        noun="whistle", verb="whistles", draw=_whistle, ranges={"pitch_hz": (1900, 2600), "vibrato_hz": (4, 7)}
+    ),
+}
+
+
+INSTANCES = 60
+RATES_HZ = (8_000, 192_000)
+MAX_SECONDS = 600.0
+
+_MAX_SEED = 2**31
+_STROKES = frozenset({"beats_hz", "glide_hz"})  # numbers of a kind whose strokes can be counted within one span
+
+
+class GeneratedSounds:
+    """Sounds made by arithmetic; nothing is read.
+
+    The numbers of an instance (pitch, rhythm) follow from its name alone; the grain of its noise is drawn anew for each
+    source.
+    """
+
+    name = "generated"
+    meta = Metadata(
+        summary="tones, calls, strikes, plucks and noises made by arithmetic",
+        goal="sounds with exact truth that need no download",
+        modality="sound",
+        source="auscult; strings after Karplus and Strong 1983, loudness after ITU-R BS.1770-4",
+    )
+
+    def instances(self) -> Mapping[str, tuple[str, ...]]:
+        """Label to the names of its instances, both in a fixed order."""
+        return {label: tuple(f"{label}-{index:02d}" for index in range(INSTANCES)) for label in KINDS}
+
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:
+        """Draw a source: the instance's own numbers, and a seed for its grain.
+
+        Raises:
+            ValueError: There is no such label or instance.
+        """
+        if instance not in self.instances().get(label, ()):
+            raise ValueError(f"there is no generated sound {label!r} {instance!r}")
+        kind = KINDS[label]
+        own = generator(0, "sound", self.name, instance)
+        numbers = {name: _between(own, low, high) for name, (low, high) in kind.ranges.items()}
+        return Source(
+            label=label,
+            instance=instance,
+            noun=kind.noun,
+            verb=kind.verb,
+            countable=_STROKES.isdisjoint(kind.ranges),
+            params={**numbers, "seed": int(rng.integers(_MAX_SEED))},
+        )
+
+    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+        """The source alone, for one span: loud from its first sample to its last, faded at both ends.
+
+        Args:
+            source: As ``source`` gave it.
+            seconds: Length, up to 600.
+            rate_hz: 8,000 to 192,000.
+
+        Returns:
+            (round(seconds * rate_hz),) float32 at ``REFERENCE_DB``, below 1 in size.
+
+        Raises:
+            InputError: The source's label or numbers are not of this set.
+            ValueError: Length or rate is out of range.
+        """
+        count = sample_count(seconds, rate_hz)
+        kind, seed = _checked(source)
+        canvas = Canvas(count, rate_hz, generator(seed, "grain", source.label))
+        if count == 0:
+            return np.zeros(0, dtype=np.float32)
+        return finished(kind.draw(source.params, canvas), rate_hz=rate_hz)
+
+
+def sample_count(seconds: float, rate_hz: int) -> int:
+    """How many samples a sound of this length has.
+
+    Raises:
+        ValueError: Length or rate is out of range.
+    """
+    if not 0.0 <= seconds <= MAX_SECONDS:
+        raise ValueError(f"a sound is 0 to {MAX_SECONDS:g} s long, not {seconds}")
+    if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
+        raise ValueError(f"a sample rate is {RATES_HZ[0]} to {RATES_HZ[1]} Hz, not {rate_hz}")
+    return round(seconds * rate_hz)
+
+
+def _between(rng: np.random.Generator, low: float, high: float) -> float:
+    """A number between two, even in its logarithm, as pitch and tempo are heard; few digits, so that JSON is short."""
+    value = float(f"{low * (high / low) ** float(rng.random()):.5g}")
+    return min(max(value, low), high)
+
+
+def _checked(source: Source) -> tuple[Kind, int]:
+    kind = KINDS.get(source.label)
+    if kind is None:
+        raise InputError(f"there is no generated sound {source.label[:80]!r}", expected=f"one of: {', '.join(KINDS)}")
+    for name, (low, high) in kind.ranges.items():
+        value = source.params.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+            raise InputError(
+                f"{name!r} of the sound {source.instance[:80]!r} is {str(value)[:40]}",
+                expected=f"a number from {low:g} to {high:g}",
+            )
+    seed = source.params.get("seed")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _MAX_SEED:
+        raise InputError(
+            f"'seed' of the sound {source.instance[:80]!r} is {str(seed)[:40]}",
+            expected=f"an integer from 0 to {_MAX_SEED - 1}",
+        )
+    return kind, seed
+
+
+GENERATED: SoundSet = GeneratedSounds()

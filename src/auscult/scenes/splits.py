@@ -1,0 +1,154 @@
+"""Which assets which split may use, so that test scenes show and play nothing that training scenes did.
+
+A quarter of the categories (at least one, where there are two) is *unseen*. Rules:
+
+- ``train``: seen categories only, in their training instances, with training sounds and backgrounds.
+- ``test_s``: targets are of seen categories, in their test instances, with test sounds and backgrounds. So are the
+  other things, as long as ``COMPANY`` seen categories or more have test instances; with fewer, unseen ones join in.
+- ``test_u``: targets are of unseen categories, which occur in no training scene, neither in the picture nor, where
+  sounds are named after categories, in the sound. The other things of such a scene are unseen ones, or test instances
+  of seen ones.
+- Three tenths of a seen category's instances are for tests, at least one and never all. A category, label or background
+  of one instance cannot be divided: its instance is for training. A sound label of an unseen category is for tests.
+
+Which ones these are follows from the order of the hashes of their names; so it does not depend on a seed, and scenes of
+different runs from the same assets may be put together. A file of a user's folder that repeats another one is left out
+before; files that are merely alike, such as two takes of one recording, are divided like any others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from auscult.errors import UsageError
+from auscult.scenes.assets import Assets
+
+Split: TypeAlias = Literal["train", "test_s", "test_u"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+MIXTURE: Mapping[Split, float] = {"train": 0.6, "test_s": 0.2, "test_u": 0.2}
+
+COMPANY = 6
+"""So many seen categories with test instances make ``test_s`` scenes of seen things alone."""
+
+_UNSEEN_SHARE = 0.25
+_TEST_SHARE = 0.3
+
+Names: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """What scenes of one split may use.
+
+    Attributes:
+        things: Category to instances.
+        targets: Categories that expressions of this split refer to.
+        sounds: Label to instances.
+        backgrounds: Names.
+    """
+
+    things: Mapping[str, Names]
+    targets: Names
+    sounds: Mapping[str, Names]
+    backgrounds: Names
+
+
+def divide(assets: Assets, *, wanted: Iterable[Split] = SPLITS) -> dict[Split, Shelf]:
+    """Say what each split may use.
+
+    Args:
+        assets: What there is.
+        wanted: The splits that scenes will be made for.
+
+    Raises:
+        UsageError: There are too few categories, instances or backgrounds for a wanted split; the message counts.
+    """
+    things = assets.looks.instances()
+    seen, unseen = _halves(things)
+    for_train, for_test = _by_instance(things, unseen=frozenset(unseen))
+    train_sounds, test_sounds = _by_instance(assets.sounds.instances(), unseen=frozenset(unseen))
+    train_grounds, test_grounds = _one_list(assets.looks.backgrounds())
+    hidden = frozenset(unseen)
+    known = _without(for_test, hidden)
+    enough = len(known) >= COMPANY
+    shelves: dict[Split, Shelf] = {
+        "train": Shelf(
+            things=for_train,
+            targets=tuple(name for name in for_train if name in seen),
+            sounds=train_sounds,
+            backgrounds=train_grounds,
+        ),
+        "test_s": Shelf(
+            things=known if enough else for_test,
+            targets=tuple(known),
+            sounds=_without(test_sounds, hidden) if enough else test_sounds,
+            backgrounds=test_grounds,
+        ),
+        "test_u": Shelf(
+            things=for_test,
+            targets=tuple(name for name in for_test if name in hidden),
+            sounds=test_sounds,
+            backgrounds=test_grounds,
+        ),
+    }
+    chosen = tuple(wanted)
+    for split in chosen:
+        _require(split, shelves[split], assets)
+    return {split: shelves[split] for split in chosen}
+
+
+def _rank(names: Iterable[str]) -> list[str]:
+    """Names in the order of their hashes."""
+    return sorted(names, key=lambda name: hashlib.blake2b(name.encode("utf-8", "surrogatepass")).digest())
+
+
+def _halves(categories: Iterable[str]) -> tuple[Names, Names]:
+    """Seen and unseen categories, each in the order given."""
+    names = tuple(categories)
+    count = max(1, round(_UNSEEN_SHARE * len(names))) if len(names) > 1 else 0
+    unseen = frozenset(_rank(names)[:count])
+    return tuple(name for name in names if name not in unseen), tuple(name for name in names if name in unseen)
+
+
+def _one_list(names: Sequence[str]) -> tuple[Names, Names]:
+    """Names for training and for tests, each in the order given."""
+    count = min(len(names) - 1, max(1, round(_TEST_SHARE * len(names)))) if len(names) > 1 else 0
+    test = frozenset(_rank(names)[:count])
+    return tuple(name for name in names if name not in test), tuple(name for name in names if name in test)
+
+
+def _by_instance(groups: Mapping[str, Names], *, unseen: frozenset[str]) -> tuple[dict[str, Names], dict[str, Names]]:
+    train: dict[str, Names] = {}
+    test: dict[str, Names] = {}
+    for name, instances in groups.items():
+        first, second = ((), instances) if name in unseen else _one_list(instances)
+        if first:
+            train[name] = first
+        if second:
+            test[name] = second
+    return train, test
+
+
+def _without(groups: Mapping[str, Names], names: frozenset[str]) -> dict[str, Names]:
+    return {name: instances for name, instances in groups.items() if name not in names}
+
+
+def _require(split: Split, shelf: Shelf, assets: Assets) -> None:
+    if shelf.targets and shelf.backgrounds:
+        return
+    things = assets.looks.instances()
+    several = sum(len(instances) > 1 for instances in things.values())
+    needs = {
+        "train": "one category and one background",
+        "test_s": "a seen category of two instances or more, and two backgrounds",
+        "test_u": "two categories and two backgrounds",
+    }[split]
+    raise UsageError(
+        f"the assets are too few for the split {split}: {len(things)} categories, {several} of them with two or more "
+        f"instances, {len(assets.looks.backgrounds())} backgrounds",
+        expected=needs,
+        hint="add cut-outs or backgrounds, or make another split: --split train",
+    )
