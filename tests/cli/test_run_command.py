@@ -14,7 +14,7 @@ from small_inputs import LEFT, RIGHT, auscult, save_frame, save_mask, write_line
 @pytest.fixture
 def benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four candidates on two photographs."""
-    monkeypatch.setattr("auscult.jobs.pairs.REPLICATES", 10)
+    monkeypatch.setattr("auscult.jobs.against_truth.REPLICATES", 10)
     folder = tmp_path / "in"
     save_mask(folder / "left.png", LEFT)
     save_mask(folder / "right.png", RIGHT)

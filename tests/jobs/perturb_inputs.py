@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.jobs.perturb import PerturbOptions, perturb
-from auscult.jobs.perturb_choice import Wanted
+from auscult.jobs.perturb.choice import Wanted
+from auscult.jobs.perturb.run import PerturbOptions, perturb
 from auscult.record.schema import Summary
 from auscult.types import Frame, Samples
 

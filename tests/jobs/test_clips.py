@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from auscult.act.policy import DEFAULT
 from auscult.cases.listing import ListOptions, list_items
-from auscult.jobs import clip_follow, clips
+from auscult.jobs import clips
 from auscult.jobs.against_truth import clusters_of
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.clip_tracks import filmed, tracks_of
@@ -172,7 +172,7 @@ def test_another_object_after_a_gap_is_a_switch_wherever_the_video_is_cut(
     tmp_path: Path, clip: tuple[list[Bools], list[Bools]], longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Frames 4 to 7 have no mask; with 3 steps a stretch, one has none at all."""
-    monkeypatch.setattr(clip_follow, "LONGEST", longest)
+    monkeypatch.setattr(clips, "LONGEST", longest)
     masks = [*clip[0][:4], *[np.zeros(SIZE, bool)] * 4, *clip[1][8:]]
     (row,) = rows_of(tmp_path, masks, [0.9] * FRAMES)
     assert numbers(row["switches"]) == [8]
@@ -333,7 +333,7 @@ def test_the_command_writes_the_rows_shows_them_and_makes_them_anew(tmp_path: Pa
 
 @pytest.mark.slow
 def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> None:
-    from auscult.jobs.clip_follow import joined, make_follower, stretches
+    from auscult.jobs.clips import joined, make_follower, stretches
     from auscult.media.masks import read_mask
     from auscult.score.masks.over_time import is_switch
 

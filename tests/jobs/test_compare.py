@@ -24,7 +24,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One record of twelve items on three frames, with truth."""
     folder = tmp_path_factory.mktemp("compare")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("auscult.jobs.pairs.REPLICATES", 10)
+        patch.setattr("auscult.jobs.against_truth.REPLICATES", 10)
         for number, name in enumerate("abc"):
             save_frame(folder / "in" / "frames" / f"{name}.png", seed=number)
         save_mask(folder / "in" / "masks" / "a.png", LEFT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from auscult import registry
-from auscult.jobs.doctor import examine
+from auscult.jobs.registered import examine
 
 
 def test_kinds_are_named_in_the_plural(monkeypatch: pytest.MonkeyPatch) -> None:

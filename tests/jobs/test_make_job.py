@@ -82,10 +82,10 @@ def _whole(path: Path) -> bool:
 
 
 def test_a_scene_that_failed_at_first_takes_its_place_later(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from auscult.jobs import making
+    from auscult.jobs import make
 
     out = made.parent / "late"
-    real = making.choose
+    real = make.choose
 
     def failing(seed: int, index: int, **more: Any) -> ScenePlan:
         if index == 2:
@@ -93,7 +93,7 @@ def test_a_scene_that_failed_at_first_takes_its_place_later(made: Path, monkeypa
         return real(seed, index, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(making, "choose", failing)
+        patch.setattr(make, "choose", failing)
         summary, _ = make_scenes(options(out))
     assert (summary.ok, summary.failed) == (COUNT - 1, 1)
     (error,) = rows(out / "errors.jsonl")

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from perturb_inputs import run
 
 from auscult.errors import UsageError
-from auscult.jobs.perturb_names import named_apart
-from auscult.jobs.perturb_parts import Part
+from auscult.jobs.perturb.inputs import Part, named_apart
 from auscult.media.frames import read_frame
 from small_inputs import rows, save_frame, save_mask, write_lines
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from perturb_inputs import run, tone
 
-from auscult.jobs.perturb_coding import sound_digest
+from auscult.jobs.perturb.work import sound_digest
 from auscult.media.sound import read_sound
 from auscult.media.wav import encode_wav
 from auscult.stress.recipe import preset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auscult.jobs.unlike import unlike_share
+from auscult.jobs.finish import unlike_share
 from auscult.types import Evidence, Verdict
 
 

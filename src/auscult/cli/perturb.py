@@ -227,8 +227,8 @@ def recipe(
 
 def _run(ctx: typer.Context, room: str) -> None:
     """Do what the options of a command say; all five share their names."""
-    from auscult.jobs.perturb import PerturbOptions, perturb
-    from auscult.jobs.perturb_choice import Wanted
+    from auscult.jobs.perturb.choice import Wanted
+    from auscult.jobs.perturb.run import PerturbOptions, perturb
 
     given: dict[str, Any] = ctx.params
     wanted = Wanted(

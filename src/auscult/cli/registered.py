@@ -40,7 +40,7 @@ def list_registered(
 
 def doctor(*, json: options.Json = False) -> None:
     """Say what works on this machine, what is missing, and how to get it; exit 1 when something needed is broken."""
-    from auscult.jobs.doctor import examine
+    from auscult.jobs.registered import examine
     from auscult.report.tables import Table
 
     findings = examine()

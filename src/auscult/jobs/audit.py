@@ -2,6 +2,8 @@
 
 The same command again continues where a stopped run left off. Truth in the INPUT is opened only after the last verdict
 is written.
+
+A module of its own, which an audit imports after judging: a person waits for the first verdict.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from auscult import registry
 from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import NothingToDo
+from auscult.jobs.against_truth import collect_truth
+from auscult.jobs.clips import write_clips
 from auscult.jobs.errors import ErrorLog
+from auscult.jobs.finish import draw_worst, finish_run
 from auscult.jobs.groups import Crew, each_frame
 from auscult.jobs.identities import identity_arguments
 from auscult.jobs.judging import Judged, find_judge, make_auditor
@@ -100,7 +105,7 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
             "judge",
         )
         _judge_all(run, listing.items, crew, errors=errors, progress=listener)
-        from auscult.jobs.concluding import conclude
+        from auscult.jobs.audit import conclude
 
         workers = options.crew_size
         return conclude(run, listing, policy=policy, workers=workers, errors=errors, progress=listener)
@@ -152,3 +157,25 @@ def _tables(judged: Sequence[Judged]) -> Iterator[tuple[str, list[dict[str, Any]
     yield "masks.jsonl", [dict(entry.mask) for entry in judged if entry.mask is not None]
     yield "thumbnails.jsonl", [dict(entry.picture) for entry in judged if entry.picture is not None]
     yield "verdicts.jsonl", [dict(entry.verdict) for entry in judged if entry.verdict is not None]
+
+
+def conclude(
+    run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
+) -> Summary:
+    """Write what follows from the verdicts.
+
+    Args:
+        run: The record; its verdicts are all written.
+        listing: The INPUT; truth in it is opened here, and not before.
+        policy: What decides.
+        workers: Worker processes.
+        errors: Where what fails is noted.
+        progress: Who listens.
+
+    Returns:
+        What ``summary.json`` says.
+    """
+    draw_worst(run, listing.items, workers=workers, progress=progress)
+    write_clips(run, listing, policy=policy, workers=workers, errors=errors, progress=progress)
+    collect_truth(run, listing, workers=workers, errors=errors, progress=progress)
+    return finish_run(run, command="audit")

@@ -3,28 +3,456 @@
 It follows from the verdicts, the masks on record and the frames, and is made anew each time, like the comparison with
 truth. The frames are read again, in worker processes; one that cannot be read costs the numbers that need it. So does a
 stretch of frames whose worker ends or takes too long, and ``errors.jsonl`` says so.
+
+Frames are read and shrunk one after the other; no more than two are held. Masks come from the record, as RLE. What
+cannot be read leaves a gap, and costs nothing else.
+
+The series of a track runs over the frames of its video from its first item to its last. A frame without an item of
+the track counts as one where the mask is missing, unless the track has items on fewer than half of these frames: then
+it was looked at now and then only, and its own frames are the series.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.act.clips import clip_verdict
 from auscult.act.policy import Policy
+from auscult.arrays import motion
 from auscult.cases.listing import Listing
-from auscult.errors import ErrorRecord
-from auscult.jobs.clip_build import clip_row
-from auscult.jobs.clip_follow import Followed, Stretch, joined, make_follower, stretches, unseen
-from auscult.jobs.clip_tracks import ClipTracks, tracks_of
+from auscult.errors import AuscultError, ErrorRecord
+from auscult.jobs.clip_tracks import ClipTracks, Track, tracks_of
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress
 from auscult.jobs.rows import column
-from auscult.outcome import Failed
+from auscult.media.frames import read_reduced
+from auscult.media.rle import decode
+from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.folder import RunFolder
-from auscult.record.schema import clip_row_to_json, error_to_json, verdict_from_json
-from auscult.types import Verdict
+from auscult.record.schema import ClipRow, Mark, clip_row_to_json, error_to_json, verdict_from_json
+from auscult.score.masks.over_time import MaskStep, flicker, is_switch
+from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen
+from auscult.types import Frame, Item, Verdict
 from auscult.work.pool import Task, run_tasks
+
+Colours: TypeAlias = NDArray[np.float32]
+
+LONGEST = 48
+LEAST_CELLS = 16.0
+"""Cells of the small frame that a mask must cover before its colours say anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Consecutive frames of a video; the first is also the last of the stretch before.
+
+    Attributes:
+        frames: The picture files.
+        masks: Track to the RLE of its mask on each frame; None where it has none.
+    """
+
+    frames: tuple[Path, ...]
+    masks: Mapping[str, tuple[Mapping[str, Any] | None, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """What was seen of one track in a stretch.
+
+    Attributes:
+        areas: Share of the frame that the mask covers, 0..1, of each frame; None where there is no mask.
+        steps: The step to each frame but the first; None where a frame or mask could not be had.
+        first: Place of the first frame on which the mask's colours are known, and the colours; None where on none.
+        last: The colours under the mask where they are known last; None where on no frame.
+    """
+
+    areas: tuple[float | None, ...]
+    steps: tuple[MaskStep | None, ...]
+    first: tuple[int, Colours] | None = field(default=None, compare=False)
+    last: Colours | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Seen:
+    """A mask on the small frame."""
+
+    area: float
+    soft: motion.Soft
+    colours: NDArray[np.float32] | None
+
+
+def make_follower() -> Follower:
+    """Make the worker's function; module-level, so that a child process can be told to call it."""
+    return Follower()
+
+
+class Follower:
+    """Follows the masks of a stretch."""
+
+    def __call__(self, stretch: Stretch) -> dict[str, Followed]:
+        """Go through the frames and give what was seen of each track."""
+        areas: dict[str, list[float | None]] = {name: [] for name in stretch.masks}
+        steps: dict[str, list[MaskStep | None]] = {name: [] for name in stretch.masks}
+        last: Frame | None = None
+        before: dict[str, _Seen | None] = {}
+        shown: dict[str, Colours] = {}
+        first: dict[str, tuple[int, Colours]] = {}
+        for place, path in enumerate(stretch.frames):
+            frame = _small(path)
+            now = {name: _seen(frame, masks[place]) for name, masks in stretch.masks.items()}
+            between = _between(last, frame) if place else None
+            for name, seen in now.items():
+                areas[name].append(None if seen is None else seen.area)
+                if place:
+                    steps[name].append(_step(before[name], seen, between, last=shown.get(name)))
+                if seen is not None and seen.colours is not None:
+                    shown[name] = seen.colours
+                    first.setdefault(name, (place, seen.colours))
+            last, before = frame, now
+        return {
+            name: Followed(
+                areas=tuple(areas[name]), steps=tuple(steps[name]), first=first.get(name), last=shown.get(name)
+            )
+            for name in stretch.masks
+        }
+
+
+def stretches(frames: Sequence[Path], masks: Mapping[str, Sequence[Mapping[str, Any] | None]]) -> list[Stretch]:
+    """Cut a video into stretches of at most ``LONGEST`` steps.
+
+    Args:
+        frames: The frames in order, at least two.
+        masks: Track to the RLE of its mask on each of them.
+    """
+    return [
+        Stretch(
+            frames=tuple(frames[begin : begin + LONGEST + 1]),
+            masks={name: tuple(rows[begin : begin + LONGEST + 1]) for name, rows in masks.items()},
+        )
+        for begin in range(0, len(frames) - 1, LONGEST)
+    ]
+
+
+def joined(parts: Sequence[Mapping[str, Followed]]) -> dict[str, Followed]:
+    """What was seen in the stretches of a video, in order, as one: each begins with the frame the last ended with."""
+    return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+
+
+def _joined(parts: Sequence[Followed]) -> Followed:
+    areas, steps = [*parts[0].areas[:1]], list[MaskStep | None]()
+    first, last = None, None
+    for part in parts:
+        if part.first is not None and first is None:
+            first = len(steps) + part.first[0], part.first[1]
+        areas += part.areas[1:]
+        steps += _known_before(part, last)
+        last = last if part.last is None else part.last
+    return Followed(areas=tuple(areas), steps=tuple(steps), first=first, last=last)
+
+
+def _known_before(part: Followed, last: Colours | None) -> tuple[MaskStep | None, ...]:
+    """The steps of a stretch in which a mask comes back that was there in a stretch before, with these colours."""
+    place = 0 if part.first is None else part.first[0]
+    step = part.steps[place - 1] if place else None
+    if part.first is None or last is None or step is None:
+        return part.steps
+    back = replace(step, colours=motion.colour_distance(last, part.first[1]))
+    return (*part.steps[: place - 1], back, *part.steps[place:])
+
+
+def unseen(stretch: Stretch) -> dict[str, Followed]:
+    """A stretch of which nothing could be seen."""
+    count = len(stretch.frames)
+    return {name: Followed(areas=(None,) * count, steps=(None,) * (count - 1)) for name in stretch.masks}
+
+
+def _small(path: Path) -> Frame | None:
+    try:
+        frame, size = read_reduced(path, least=motion.MOST_HEIGHT)
+    except AuscultError:
+        return None
+    return motion.small_frame(frame, size)
+
+
+def _between(last: Frame | None, frame: Frame | None) -> motion.Step | None:
+    if last is None or frame is None or last.shape != frame.shape:
+        return None
+    return motion.step_between(last, frame)
+
+
+def _seen(frame: Frame | None, segmentation: Mapping[str, Any] | None) -> _Seen | None:
+    if segmentation is None:
+        return None
+    try:
+        mask = decode(segmentation)
+    except AuscultError:
+        return None
+    soft = motion.small_mask(mask)
+    colours = None
+    if frame is not None and soft.shape == frame.shape[:2] and float(soft.sum()) >= LEAST_CELLS:
+        colours = motion.colours_of(frame, soft)
+    return _Seen(area=float(np.count_nonzero(mask)) / mask.size, soft=soft, colours=colours)
+
+
+def _step(
+    before: _Seen | None, after: _Seen | None, between: motion.Step | None, *, last: Colours | None
+) -> MaskStep | None:
+    """The step to a mask; ``last`` are the colours under the track's mask when it was last there."""
+    if after is None or between is None or after.soft.shape != between.followed.shape:
+        return None
+    known = None if last is None or after.colours is None else (last, after.colours)
+    colours = None if known is None else motion.colour_distance(*known)
+    if before is None or before.soft.shape != after.soft.shape:
+        return MaskStep(iou=None, followed=0.0, everywhere=None, colours=colours)
+    carried = motion.carried(before.soft, between)
+    overlap = motion.overlap(carried, after.soft, between)
+    return MaskStep(
+        iou=overlap.iou,
+        followed=overlap.followed,
+        everywhere=overlap.everywhere,
+        within=overlap.within,
+        jump=_jump(carried if carried.any() else before.soft, after.soft),
+        colours=colours,
+    )
+
+
+def _jump(before: motion.Soft, after: motion.Soft) -> float | None:
+    first, second = _centre(before), _centre(after)
+    if first is None or second is None:
+        return None
+    return math.dist(first, second) / max(1.0, math.sqrt(float(before.sum())))
+
+
+def _centre(soft: motion.Soft) -> tuple[float, float] | None:
+    total = float(soft.sum())
+    if total == 0:
+        return None
+    rows, columns = soft.sum(axis=1), soft.sum(axis=0)
+    return (
+        float(rows @ np.arange(rows.size, dtype=np.float32)) / total,
+        float(columns @ np.arange(columns.size, dtype=np.float32)) / total,
+    )
+
+
+IOU_FLOOR = 0.03
+AREA_FLOOR = 0.06
+SHAPE_FLOOR = 0.03
+MOST_ODD = 99.0
+
+_LEAST_AREA = 1e-6
+
+Series: TypeAlias = list[float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frames:
+    """A track as series, one entry a frame."""
+
+    numbers: tuple[int, ...]
+    items: tuple[Item | None, ...]
+    verdicts: tuple[Verdict | None, ...]
+    areas: tuple[float | None, ...]
+    steps: tuple[MaskStep | None, ...]
+    names: tuple[str, ...]
+    times: tuple[float, ...]
+
+    @property
+    def overlaps(self) -> Series:
+        """Overlap of each frame's mask with the one before."""
+        return [None if step is None else step.overlap for step in self.steps]
+
+
+def clip_row(
+    clip: ClipTracks, track: Track, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
+) -> ClipRow | None:
+    """Say what there is to say of a track.
+
+    Args:
+        clip: Its video.
+        track: The track.
+        verdicts: Item id to verdict.
+        seen: Areas of the masks on all frames of the video, and the steps between them.
+        policy: What decides.
+
+    Returns:
+        The row, or None where no frame of the track has a verdict.
+    """
+    frames = _frames(clip, track, verdicts=verdicts, seen=seen)
+    told = [verdict for verdict in frames.verdicts if verdict is not None]
+    if not told:
+        return None
+    failed = len(track.places) - len(told)
+    verdict = clip_verdict(told, policy, failed=failed)
+    drift = _drift(frames)
+    unrest = flicker(frames.steps[1:])
+    reasons = {"flicker": unrest, "drift": drift}
+    scores, odd = _odd(frames)
+    return ClipRow(
+        clip=clip.clip,
+        track=track.name,
+        judge=told[0].judge,
+        n=len(track.places),
+        failed=failed,
+        empty=verdict.empty,
+        missing=sum(item is None for item in frames.items),
+        iou=verdict.iou,
+        iou_low=verdict.iou_low,
+        iou_high=verdict.iou_high,
+        defect=verdict.defect,
+        defect_probs=verdict.defect_probs,
+        action=verdict.action,
+        note=verdict.note,
+        actions=verdict.actions,
+        flicker=unrest.value if isinstance(unrest, Scored) else None,
+        drift=drift.change if isinstance(drift, Trend) else None,
+        drift_low=drift.low if isinstance(drift, Trend) else None,
+        drift_high=drift.high if isinstance(drift, Trend) else None,
+        switches=_switches(frames),
+        odd=odd,
+        frames=tuple(None if item is None else item.id for item in frames.items),
+        times_s=frames.times,
+        overlaps=tuple(frames.overlaps),
+        oddness=tuple(scores),
+        undefined={name: outcome.reason for name, outcome in reasons.items() if isinstance(outcome, Undefined)},
+        signatures={
+            "iou": str(verdict.signature),
+            **{name: str(one.signature) for name, one in reasons.items() if not isinstance(one, Undefined)},
+        },
+    )
+
+
+def _frames(clip: ClipTracks, track: Track, *, verdicts: Mapping[str, Verdict], seen: Followed) -> _Frames:
+    own = sorted(track.places)
+    span = range(own[0], own[-1] + 1)
+    numbers = tuple(span) if 2 * len(own) >= len(span) else tuple(own)
+    items = tuple(track.places.get(number) for number in numbers)
+    follows = [False, *(second == first + 1 for first, second in pairwise(numbers))]
+    return _Frames(
+        numbers=numbers,
+        items=items,
+        verdicts=tuple(None if item is None else verdicts.get(item.id) for item in items),
+        areas=tuple(0.0 if item is None else seen.areas[number] for number, item in zip(numbers, items, strict=True)),
+        steps=tuple(
+            seen.steps[number - 1] if next_to else None for number, next_to in zip(numbers, follows, strict=True)
+        ),
+        names=tuple(clip.frames[number].name for number in numbers),
+        times=tuple(clip.times_s[number] for number in numbers) if clip.times_s else (),
+    )
+
+
+def _drift(frames: _Frames) -> Trend | Undefined:
+    times = frames.times or tuple(float(number) for number in frames.numbers)
+    told = [
+        (verdict.iou, time)
+        for verdict, time in zip(frames.verdicts, times, strict=True)
+        if verdict is not None and verdict.iou is not None
+    ]
+    return theil_sen([iou for iou, _ in told], [time for _, time in told])
+
+
+def _switches(frames: _Frames) -> tuple[Mark, ...]:
+    return tuple(
+        _mark(frames, place, kind="switch", why=_switch_words(step))
+        for place, step in enumerate(frames.steps)
+        if step is not None and is_switch(step)
+    )
+
+
+def _switch_words(step: MaskStep) -> str:
+    colours = f"colours differ by {step.colours:.2f} of 1" if step.colours is not None else ""
+    if step.jump is None:
+        return f"The mask comes back on something else: {colours}."
+    overlap = step.overlap if step.overlap is not None else step.everywhere or 0.0
+    return f"Overlap {overlap:.2f} with the mask before, moved along; {step.jump:.1f} widths away; {colours}."
+
+
+def _odd(frames: _Frames) -> tuple[Series, tuple[Mark, ...]]:
+    """How odd each frame is, and those that are."""
+    ious: Series = [None if verdict is None else verdict.iou for verdict in frames.verdicts]
+    logs: Series = [None if area is None else math.log(max(area, _LEAST_AREA)) for area in frames.areas]
+    shapes = _shapes(frames.overlaps)
+    kinds = {
+        "area": (oddness(logs, floor=AREA_FLOOR), _area_words(frames.areas)),
+        "iou": (oddness(ious, floor=IOU_FLOOR), _iou_words(ious)),
+        "shape": ([_below(one) for one in oddness(shapes, floor=SHAPE_FLOOR)], _shape_words(shapes)),
+    }
+    scores: Series = []
+    marks = []
+    for place in range(len(frames.numbers)):
+        found = {kind: abs(score) for kind, (values, _) in kinds.items() if (score := values[place]) is not None}
+        most = max(found.values(), default=None)
+        scores.append(None if most is None else min(most, MOST_ODD))
+        if most is not None and most >= 1:
+            kind = max(found, key=lambda name: found[name])
+            words = "; ".join(kinds[name][1][place] for name in kinds if found.get(name, 0.0) >= 1)
+            marks.append(_mark(frames, place, kind=_kind(frames, place, kind), why=f"{words}."))
+    return scores, tuple(marks)
+
+
+def _kind(frames: _Frames, place: int, kind: str) -> str:
+    if kind != "area" or frames.areas[place] != 0:
+        return kind
+    return "missing" if frames.items[place] is None else "empty"
+
+
+def _shapes(overlaps: Sequence[float | None]) -> Series:
+    """The better of the overlaps with the frame before and the frame after: low for a frame that fits neither."""
+    after = [*overlaps[1:], None]
+    return [
+        None if first is None or second is None else max(first, second)
+        for first, second in zip(overlaps, after, strict=True)
+    ]
+
+
+def _below(score: float | None) -> float | None:
+    return None if score is None else min(score, 0.0)
+
+
+def _area_words(areas: Sequence[float | None]) -> list[str]:
+    around = neighbour_medians(areas)
+    return [
+        "nothing is segmented, its neighbours have a mask"
+        if area == 0
+        else f"covers {_percent(area)} of the frame, its neighbours {_percent(middle)}"
+        for area, middle in zip(areas, around, strict=True)
+    ]
+
+
+def _iou_words(ious: Sequence[float | None]) -> list[str]:
+    around = neighbour_medians(ious)
+    return [
+        f"estimated IoU {iou or 0:.2f}, its neighbours {middle or 0:.2f}"
+        for iou, middle in zip(ious, around, strict=True)
+    ]
+
+
+def _shape_words(shapes: Sequence[float | None]) -> list[str]:
+    return [f"overlaps the masks before and after by {shape or 0:.2f} at most" for shape in shapes]
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0.0):.2g} %"
+
+
+def _mark(frames: _Frames, place: int, *, kind: str, why: str) -> Mark:
+    item = frames.items[place]
+    return Mark(
+        id=None if item is None else item.id,
+        number=frames.numbers[place],
+        frame=frames.names[place],
+        time_s=frames.times[place] if frames.times else None,
+        kind=kind,
+        why=why[0].upper() + why[1:],
+    )
+
 
 FILE = "clips.jsonl"
 

@@ -24,8 +24,7 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import Crew, FrameGroup, each_frame
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.stress import Keeper
-from auscult.jobs.stressing import Made, Stresser
+from auscult.jobs.stress import Keeper, Made, Stresser
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, rasterize
 from auscult.media.paths import safe_name

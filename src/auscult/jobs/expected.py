@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from auscult.errors import RecordError
-from auscult.jobs.pairs import Metrics, keep
+from auscult.jobs.against_truth import Metrics, keep
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.report.facts import BELOW_50, BELOW_80, LOOKS
 from auscult.rng import generator

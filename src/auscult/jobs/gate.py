@@ -3,22 +3,299 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from auscult.act.gate import Bound, Clusters, Counts, Search, score_of, search
-from auscult.errors import Mismatch, RecordError, UsageError
-from auscult.jobs.gate_calibration import Calibration, read_calibration, settings_of
-from auscult.jobs.gate_files import curve, failed_files, list_files, origin, refuse_place, write_files
-from auscult.jobs.gate_words import reached, told, unlike
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from auscult.act.export import verdicts_csv
+from auscult.act.gate import Bound, Clusters, Counts, Search, Step, score_of, search
+from auscult.cases.ids import natural_key
+from auscult.errors import Mismatch, OutputError, RecordError, UsageError
+from auscult.jobs.finish import coco_of
+from auscult.jobs.gate_calibration import Calibration, read_calibration, settings_of, version_of
 from auscult.jobs.rows import column, in_order
-from auscult.record.digest import digest_json
+from auscult.media.paths import write_bytes
+from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run, read_run
+from auscult.report.curves import Axes, Line, lines_chart
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.version import VERSION
+
+LISTS: Final = ("accepted", "to-look-at")
+FAILED: Final = "failed"
+_IN_LIST: Final = ("ids.txt", "verdicts.csv", "coco.json")
+_IN_FAILED: Final = ("ids.txt", "errors.jsonl")
+_IN_ALL: Final = (*LISTS, FAILED, "gate.json", "gate.svg")
+_SOURCES: Final = ("verdicts.jsonl", "truth.jsonl")
+_POINTS: Final = 24
+_STYLE: Final = """
+svg { font: 12px system-ui, sans-serif; fill: #24292f; background: #ffffff }
+polyline, line { fill: none; stroke-width: 2; stroke: var(--shade) }
+line.grid { stroke: #d0d7de; stroke-width: 1 }
+.mark { fill: var(--shade) }
+.quiet { stroke-width: 1.2; stroke-dasharray: 5 4 }
+.l0, .m0 { --shade: #1f5aa8 } .l1, .m1 { --shade: #b8370f } .l2, .m2 { --shade: #57606a }
+"""
+
+
+def refuse_place(out: Path, records: Sequence[Path]) -> None:
+    """Insist on a folder of its own: not in a record, and without files of anyone else.
+
+    Raises:
+        RecordError: It is not.
+    """
+    for record in records:
+        if out.resolve().is_relative_to(record.resolve()):
+            raise RecordError(
+                "the folder lies in a record, which is not changed", hint="choose another --out", path=out
+            )
+    try:
+        _only(out, _IN_ALL)
+        for name in LISTS:
+            _only(out / name, _IN_LIST)
+        _only(out / FAILED, _IN_FAILED)
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=out, hint="choose another --out") from error
+
+
+def list_files(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any]) -> dict[str, str]:
+    """Some masks of a record for other tools, as ``act filter`` gives them: names and contents of files.
+
+    Args:
+        rows: Lines of ``verdicts.jsonl``.
+        segmentations: COCO RLE by item id.
+
+    Raises:
+        RecordError: The record holds no mask or no frame of an item.
+    """
+    return {
+        "ids.txt": "".join(f"{row['id']}\n" for row in rows),
+        "verdicts.csv": verdicts_csv(rows),
+        "coco.json": json.dumps(coco_of(rows, segmentations), ensure_ascii=False, allow_nan=False),
+    }
+
+
+def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What could not be judged, and is in neither list: names and contents of files.
+
+    Args:
+        rows: Lines of ``errors.jsonl``; one that names no item is of a file that could not be listed.
+    """
+    ids = sorted({row["id"] for row in rows if isinstance(row.get("id"), str)}, key=natural_key)
+    return {
+        f"{FAILED}/ids.txt": "".join(f"{name}\n" for name in ids),
+        f"{FAILED}/errors.jsonl": "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows),
+    }
+
+
+def origin(path: Path) -> dict[str, Any]:
+    """Where numbers come from: a file with its hash, or a record with those of its verdicts and of what is true.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    files = [path / name for name in _SOURCES if (path / name).is_file()] if path.is_dir() else [path]
+    return {"path": str(path), "files": {file.name: digest_file(file) for file in files}}
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files whole; names may lead into a folder below.
+
+    Raises:
+        OutputError: The folder cannot be written.
+    """
+    for name, text in files.items():
+        write_bytes(folder / name, text.encode("utf-8", "backslashreplace"))
+
+
+def curve(found: Search, scores: Sequence[float | None], *, accept_error: float) -> str:
+    """Draw what each threshold costs: the share of masks it accepts, and the share of bad ones it may let through.
+
+    Args:
+        found: The thresholds.
+        scores: Of the masks to be gated; None for those that no threshold accepts. Not empty.
+        accept_error: The share that may be accepted.
+
+    Returns:
+        A whole SVG file with its own colours.
+    """
+    steps = _thinned(found)
+    top = min(1.0, max(0.2, 4 * accept_error))
+    bound = Line(name="highest credible share", points=_points(steps, scores, bound=True), style=0)
+    counted = Line(name="share as counted", points=_points(steps, scores, bound=False), style=1, quiet=True)
+    words = f"{accept_error:g} may be accepted"
+    wanted = Line(name=words, points=((0.0, accept_error, words), (1.0, accept_error, words)), style=2, quiet=True)
+    axes = Axes(
+        x=(0.0, 1.0),
+        y=(0.0, top),
+        ticks=tuple((tick / 5, f"{tick / 5:g}") for tick in range(6)),
+        across="share of masks accepted",
+        up="share of bad ones among them",
+    )
+    chart = lines_chart((bound, counted, wanted), axes, label="Bad masks among the accepted, by how many are accepted")
+    return str(
+        Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 310"><style>{}</style>{}</svg>\n').format(
+            Markup(_STYLE),  # noqa: S704 - our own text
+            chart,
+        )
+    )
+
+
+def _points(
+    steps: Sequence[Step], scores: Sequence[float | None], *, bound: bool
+) -> tuple[tuple[float, float, str], ...]:
+    points = []
+    for step in steps:
+        share = sum(score is not None and score >= step.threshold for score in scores) / len(scores)
+        value = step.bound if bound else step.tested_bad / step.tested
+        points.append((share, value, f"from {step.threshold:g}: {share:.1%} accepted, {value:.1%} bad"))
+    return tuple(points)
+
+
+def _thinned(found: Search) -> list[Step]:
+    """Some of the steps, evenly, and always the chosen one: marks on every one would hide the line."""
+    every = max(1, -(-len(found.steps) // _POINTS))
+    return [step for number, step in enumerate(found.steps) if number % every == 0 or step is found.chosen]
+
+
+def _only(folder: Path, names: Sequence[str]) -> None:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise RecordError(
+            "this is no folder", expected="a new or empty folder", hint="choose another --out", path=folder
+        )
+    if not folder.exists():
+        return
+    others = sorted({path.name for path in folder.iterdir() if not path.name.startswith(".")} - set(names))
+    if others:
+        raise RecordError(
+            f"the folder holds other files ({', '.join(others[:3])})",
+            expected="a new or empty folder, or one of an earlier gate",
+            hint="choose another --out",
+            path=folder,
+        )
+
+
+# Two sets count as unlike where their distributions are this far apart and chance explains it in one of a hundred.
+_FAR: Final = 0.15
+_CHANCE: Final = 0.01
+
+
+def reached(found: Search, options: GateOptions, *, accepted: int, total: int) -> tuple[str, ...]:
+    """The result in sentences: what is accepted, what that rests on, where the search ended."""
+    counted = (
+        "one mask each" if options.clusters == "one" else "all their masks, by a bound that allows for photographs"
+    )
+    ended = _ended(found, options)
+    if found.chosen is None:
+        return ("No mask is accepted: no threshold could be shown to be good enough.", *ended)
+    step = found.chosen
+    shown = (
+        f"Shown with {options.confidence:.4g} confidence: at most {step.bound:.2%} of such masks have a true IoU below "
+        f"{options.bad_below:g}. In the calibration set {step.tested_bad} of {step.tested} are, on {step.clusters} "
+        f"photographs or clips ({counted}); {step.masks_bad} of all {step.masks}."
+    )
+    return (
+        f"{accepted} of {total} masks are accepted, those with {options.by} from {step.threshold:g}.",
+        shown,
+        *ended,
+    )
+
+
+def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
+    tried = [step for step in found.steps if step.tried]
+    if not tried or tried[-1].passed:
+        return ("Every threshold passed, down to the lowest score of the calibration set.",)
+    step: Step = tried[-1]
+    why = f"a bound of {step.bound:.2%}, over {options.accept_error:.4g}"
+    if step.bound <= options.accept_error:
+        why = f"{step.masks_bad} of all {step.masks} bad, over {options.accept_error:.4g}, although the bound is not"
+    return (f"The search ended at {step.threshold:g}: {step.tested_bad} of {step.tested} bad, {why}.",)
+
+
+def told(run: Run, calibration: Calibration) -> Iterator[str]:
+    """What the two sets say of themselves that a reader should know."""
+    if not calibration.grouped:
+        yield (
+            "The calibration table does not name a photograph (column cluster) for every mask, so each such mask was "
+            "taken for a photograph of its own. Where several are of one photograph, the bound is too low."
+        )
+    if not calibration.judges:
+        yield "The calibration table does not name its judge (column judge), so it was not compared with the record's."
+    version = version_of(run.manifest)
+    if calibration.version and version and calibration.version != version:
+        yield f"The calibration set was judged by auscult {calibration.version}, the record by {version}."
+    if calibration.untold:
+        yield (
+            f"{calibration.untold} masks of the calibration set have no true IoU and were left out. If they are worse "
+            "than the others, so is what was accepted."
+        )
+    yield from _shared(run, calibration)
+    if not run.finished:
+        yield "The audit of the record has not come to its end; masks that it still has to judge are in neither list."
+
+
+def _shared(run: Run, calibration: Calibration) -> Iterator[str]:
+    """Which masks are in both sets: the same content, or in a table, which does not hold it, the same id."""
+    promise = "the promise is on masks that are not"
+    if calibration.digests:
+        shared = sum(row.get("input") in calibration.digests for _, row in run.verdicts)
+        told = f"{shared} masks of the record are in the calibration set too; {promise}."
+    else:
+        ids = {mask.id for mask in calibration.masks}
+        shared = sum(verdict.id in ids for verdict, _ in run.verdicts)
+        told = f"{shared} masks of the record have an id that the calibration set has too. If it is they: {promise}."
+    if shared:
+        yield told
+
+
+def unlike(rows: Sequence[Mapping[str, Any]], calibration: Calibration, *, by: str) -> Iterator[str]:
+    """Whether the record's masks look unlike those of the calibration set, by novelty and by estimated score."""
+    photographs = len({mask.cluster for mask in calibration.masks}), len({row.get("frame") for row in rows})
+    limit = max(_FAR, math.sqrt(-math.log(_CHANCE / 2) / 2 * (1 / photographs[0] + 1 / photographs[1])))
+    if calibration.novelty:
+        new = np.array([float(row.get("novelty") or 0.0) for row in rows])
+        at, there, here = _above(np.array(calibration.novelty), new)
+        if here - there > limit:
+            yield (
+                f"The record looks unlike the calibration set: {here:.0%} of its masks have a novelty above {at:.2f}, "
+                f"{there:.0%} there. The promise is on masks like those of the calibration set."
+            )
+    else:
+        yield "The calibration table has no novelty, so whether the record's masks are like it was not checked by that."
+    scores = [[score for score in each if score is not None] for each in _scores(rows, calibration, by)]
+    if all(scores):
+        at, there, here = _above(*(np.array(each) for each in scores), two_sided=True)
+        if abs(here - there) > limit:
+            yield (
+                f"The judge says other things of the record than of the calibration set: {here:.0%} of its masks have "
+                f"{by} above {at:.2f}, {there:.0%} there. Check that both are of the same kind."
+            )
+
+
+def _scores(
+    rows: Sequence[Mapping[str, Any]], calibration: Calibration, by: str
+) -> tuple[list[float | None], list[float | None]]:
+    return [mask.score for mask in calibration.masks], [score_of(row, by) for row in rows]
+
+
+def _above(
+    old: NDArray[np.float64], new: NDArray[np.float64], *, two_sided: bool = False
+) -> tuple[float, float, float]:
+    """Where two distributions are farthest apart, and the shares of old and new values above (Kolmogorov-Smirnov)."""
+    places = np.unique(np.concatenate((old, new)))
+    there = 1 - np.searchsorted(np.sort(old), places, side="right") / old.size
+    here = 1 - np.searchsorted(np.sort(new), places, side="right") / new.size
+    apart = np.abs(here - there) if two_sided else here - there
+    at = int(np.argmax(apart))
+    return float(places[at]), float(there[at]), float(here[at])
+
 
 _BY = ("iou", "iou_low")
 _CLUSTERS = ("one", "bound")

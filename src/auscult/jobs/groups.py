@@ -1,10 +1,10 @@
-"""Frame by frame over many items: what ``audit`` and ``stress`` share."""
+"""Items frame by frame: what ``audit`` and ``stress`` share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from auscult.cases.ids import group_by_frame
 from auscult.jobs.errors import ErrorLog
@@ -97,3 +97,9 @@ def _run(crew: Crew[R], groups: Mapping[str, FrameGroup]) -> Iterator[tuple[str,
     tasks = (Task(key, group) for key, group in groups.items())
     for result in run_tasks(crew.make, tasks, workers=crew.workers, timeout_s=crew.timeout_s, stage=crew.stage):
         yield result.key, result.outcome
+
+
+def asked(item: Item) -> dict[str, Any]:
+    """Expression, clip and time of an item, as the keys of ``items.jsonl``; what it lacks is left out."""
+    keys = {"text": item.query.text, "clip": item.clip, "time_s": item.time_s}
+    return {key: value for key, value in keys.items() if value is not None}

@@ -16,9 +16,8 @@ from auscult import registry
 from auscult.act.policy import Policy, decide
 from auscult.errors import AuscultError, UsageError
 from auscult.jobs.errors import failed_row
-from auscult.jobs.groups import FrameGroup
+from auscult.jobs.groups import FrameGroup, asked
 from auscult.jobs.identities import Checker, load_identity
-from auscult.jobs.items import asked
 from auscult.jobs.resume import input_digest
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits

@@ -5,35 +5,373 @@ The same command again continues where a stopped run left off, and with a larger
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from auscult.cases import fields
 from auscult.cases.layouts import refavs
 from auscult.cases.walk import is_file, walk
-from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.errors import ErrorLog
-from auscult.jobs.making import MadeScene, SceneJob, make_maker
-from auscult.jobs.making_kept import SCENES, Keeper
-from auscult.jobs.making_tables import families_table, left_out_table, scenes_table
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
+from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.outcome import Failed
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder, open_run
+from auscult.record.lines import dump, numbered_lines
 from auscult.record.manifest import build
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
+from auscult.rng import generator
+from auscult.scenes import reading
 from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
-from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, SceneOptions
-from auscult.scenes.splits import SPLITS, Split, divide
+from auscult.scenes.draw import Shot, Stage, hear
+from auscult.scenes.facts import Wish, facts_from_json, facts_of, facts_to_json, say, targets_of
+from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, SceneOptions, ScenePlan, choose
+from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
+from auscult.scenes.splits import SPLITS, Shelf, Split, divide
+from auscult.types import Frame, Samples
 from auscult.work.pool import Task, default_workers, run_tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneJob:
+    """What every worker must know.
+
+    Attributes:
+        seed: The run's seed.
+        assets: A user's folder, or None for the generated sets.
+        splits: The splits to make.
+        options: What all scenes have in common.
+        expressions: Most expressions a scene.
+        fps: Frames a second of the video that is written too, or None.
+    """
+
+    seed: int
+    assets: Path | None
+    splits: tuple[Split, ...]
+    options: SceneOptions
+    expressions: int
+    fps: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeScene:
+    """A finished scene.
+
+    Attributes:
+        files: Name to bytes, relative to the output folder.
+        line: Its line of ``scenes.jsonl``.
+        items: Its lines of ``items.jsonl``.
+    """
+
+    files: Mapping[str, bytes]
+    line: Mapping[str, Any]
+    items: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SceneMaker:
+    """Makes scenes by their number; made once in each worker process."""
+
+    job: SceneJob
+    assets: Assets
+    shelves: Mapping[Split, Shelf]
+
+    def __call__(self, index: int) -> MadeScene:
+        """Choose, draw, play and describe a scene."""
+        plan = choose(self.job.seed, index, assets=self.assets, shelves=self.shelves, options=self.job.options)
+        stage = Stage(plan, self.assets.looks)
+        shots = stage.key_shots()
+        heard = hear(plan, self.assets.sounds)
+        facts = facts_of(plan, shots, gain_db=heard.gain_db)
+        targets = _allowed(plan, targets_of(plan, shots), self.shelves[plan.split])
+        wish = Wish(targets=targets, most=self.job.expressions, nulls=_nulls(plan, self.job.expressions))
+        said = rows_of(plan, say(generator(self.job.seed, "scene", index, "words"), facts, wish))
+        nulls = any(one.row.absent for one in said)
+        files = files_of(plan, shots, heard.samples, nulls=nulls)
+        if self.job.fps is not None:
+            files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=self.job.fps)
+        return MadeScene(
+            files=files,
+            line=scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)},
+            items=items_of(plan, shots, said),
+        )
+
+
+def make_maker(job: SceneJob) -> SceneMaker:
+    """Make the worker's function; module-level, so that a child process can be told to call it."""
+    assets, _ = open_bundle(job.assets)
+    return SceneMaker(job=job, assets=assets, shelves=divide(assets, wanted=job.splits))
+
+
+def _allowed(plan: ScenePlan, seen: frozenset[str], shelf: Shelf) -> frozenset[str]:
+    """Ids that may be referred to: seen well enough, and in a scene of unseen targets of an unseen category."""
+    return frozenset(thing.id for thing in plan.objects if thing.id in seen and thing.look.category in shelf.targets)
+
+
+def _nulls(plan: ScenePlan, most: int) -> int:
+    """Null expressions are for tests, as in the release: one for each three others."""
+    return 0 if plan.split == "train" or not most else max(1, most // 3)
+
+
+def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[Said], *, index: int) -> dict[str, Any]:
+    """One line of ``scenes.jsonl``: enough to draw the scene again and to repeat every proof."""
+    return {
+        "id": plan.vid,
+        "index": index,
+        "split": plan.split,
+        "plan": plan.as_json(),
+        "facts": facts_to_json(facts),
+        "expressions": [
+            {
+                "uid": one.row.uid,
+                "split": one.row.split,
+                "fid": one.row.fid,
+                "text": one.expression.text,
+                "family": one.expression.family,
+                "wording": one.expression.wording,
+                "target": one.expression.target,
+                "needs": sorted(one.expression.needs),
+                "form": dict(one.expression.form),
+            }
+            for one in said
+        ],
+    }
+
+
+def video_of(stage: Stage, plan: ScenePlan, samples: Samples, *, fps: float) -> bytes:
+    """The scene as an MP4 with its sound.
+
+    Raises:
+        UsageError: The extra `video` is not installed.
+        OutputError: It cannot be coded.
+    """
+    from auscult.media.video_write import encode_video
+
+    return encode_video(_frames(stage, plan, fps), fps=fps, samples=samples, rate_hz=plan.rate_hz)
+
+
+def _frames(stage: Stage, plan: ScenePlan, fps: float) -> Iterator[Frame]:
+    rate = Fraction(fps).limit_denominator(100_000)
+    for number in range(max(1, round(plan.seconds * rate))):
+        shot: Shot = stage.at(float(number / rate))
+        yield shot.frame
+
+
+PARTLY_HIDDEN = 0.1
+
+
+def scenes_table(scenes: Sequence[Mapping[str, Any]]) -> Table:
+    """Count scenes and what is in them, by split; ``scenes`` are lines of ``scenes.jsonl``."""
+    rows = [_counts(split, [scene for scene in scenes if scene["split"] == split]) for split in SPLITS]
+    rows.append(_counts("all", scenes))
+    return Table(
+        title="scenes",
+        header=("split", "scenes", "objects", "sounding", "hidden", "alike", "elsewhere", "expressions", "null"),
+        rows=tuple(row for row in rows if row[1] != "0"),
+        note=f"hidden: scenes with an object of which another hides {PARTLY_HIDDEN:.0%} or more at a key frame; "
+        "alike: scenes with two objects of one category and colour; elsewhere: sounds from outside the picture; "
+        "null expressions are in the split test_n",
+    )
+
+
+def _counts(name: str, scenes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    things = [scene["facts"]["things"] for scene in scenes]
+    said = [one for scene in scenes for one in scene["expressions"]]
+    counts = (
+        len(scenes),
+        sum(len(some) for some in things),
+        sum(thing["voice"] is not None for some in things for thing in some),
+        sum(any(thing["hidden"] >= PARTLY_HIDDEN for thing in some) for some in things),
+        sum(len({(thing["category"], thing["colour"]) for thing in some}) < len(some) for some in things),
+        sum(len(scene["facts"]["elsewhere"]) for scene in scenes),
+        sum(one["target"] is not None for one in said),
+        sum(one["target"] is None for one in said),
+    )
+    return (name, *(str(count) for count in counts))
+
+
+def families_table(scenes: Sequence[Mapping[str, Any]]) -> Table:
+    """Count expressions by family."""
+    said = [one for scene in scenes for one in scene["expressions"]]
+    counts = Counter((one["family"], one["target"] is None) for one in said)
+    wordings: dict[str, set[str]] = {}
+    needs: dict[str, set[str]] = {}
+    for one in said:
+        wordings.setdefault(one["family"], set()).add(one["wording"])
+        needs.setdefault(one["family"], set()).add("+".join(one["needs"]))
+    rows = tuple(
+        (
+            name,
+            str(counts[name, False]),
+            str(counts[name, True]),
+            str(len(wordings[name])),
+            ", ".join(sorted(needs[name])),
+        )
+        for name in sorted(wordings)
+    )
+    return Table(
+        title="expressions",
+        header=("family", "expressions", "null", "wordings", "needs"),
+        rows=rows,
+        note="every expression is proven to name one object, every null expression to name none",
+    )
+
+
+def left_out_table(left_out: Sequence[ErrorRecord]) -> Table:
+    """List asset files that cannot be used, and why."""
+    return Table(
+        title="assets left out",
+        header=("file", "why"),
+        rows=tuple((error.path or "", error.error) for error in left_out),
+        note="no scene uses these files or rows; errors.jsonl says what was expected",
+    )
+
+
+SCENES, ITEMS = "scenes.jsonl", "items.jsonl"
+_MOST_SAID = 100_000
+
+
+class Keeper:
+    """Writes scenes as they come: files at once, lines in the order of the scenes' numbers.
+
+    A scene counts as done when its line of ``scenes.jsonl`` is whole, which is written last.
+    """
+
+    def __init__(self, run: RunFolder, *, count: int) -> None:
+        self._run = run
+        self.done = _done(run.path / SCENES)
+        if self.done and max(self.done) >= count:
+            raise Mismatch(
+                f"the folder holds {max(self.done) + 1} scenes, {count} are asked for",
+                path=run.path,
+                expected=f"--count {max(self.done) + 1} or more, which adds scenes",
+                hint="use --overwrite to begin anew, or another --out",
+            )
+        self._items = _item_ids(run.path / ITEMS)
+        self._waiting: dict[int, MadeScene | None] = {}
+        self._to_come = iter(sorted(set(range(count)) - self.done))
+        self._next = next(self._to_come, None)
+
+    def keep(self, index: int, scene: MadeScene) -> None:
+        """Keep a scene."""
+        for name, data in scene.files.items():
+            self._run.write_bytes(name, data, durable=False)
+        self._waiting[index] = MadeScene(files={}, line=scene.line, items=with_video(scene.items, scene.files))
+        self._write()
+
+    def skip(self, index: int) -> None:
+        """Wait no longer for a scene."""
+        self._waiting[index] = None
+        self._write()
+
+    def _write(self) -> None:
+        while self._next is not None and self._next in self._waiting:
+            scene = self._waiting.pop(self._next)
+            if scene is not None:
+                self._run.append_many(ITEMS, [row for row in scene.items if row["id"] not in self._items])
+                self._run.append(SCENES, scene.line)
+            self._next = next(self._to_come, None)
+
+    def in_order(self) -> None:
+        """Put lines in order where a scene that failed at first was made by a later run."""
+        rows = self._run.lines(SCENES)
+        places = [row["index"] for row in rows]
+        if places == sorted(places):
+            return
+        order = {row["id"]: row["index"] for row in rows}
+        # A killed run may have left lines of a scene that could not be made since: they go last.
+        items = sorted(self._run.lines(ITEMS), key=lambda row: order.get(row["clip"], math.inf))
+        self._run.write_bytes(ITEMS, _as_lines(items))
+        self._run.write_bytes(SCENES, _as_lines(sorted(rows, key=lambda row: int(row["index"]))))
+
+
+def _done(path: Path) -> frozenset[int]:
+    """Numbers of the scenes that the lines of ``scenes.jsonl`` hold.
+
+    Raises:
+        RecordError: A line is none that this command writes, or a second one of its scene.
+    """
+    done: dict[int, int] = {}
+    for number, row in numbered_lines(path):
+        try:
+            index = _index(row)
+        except InputError as error:
+            raise _damaged(path, number, error) from error
+        if index in done:
+            again = InputError(f"line {done[index]} holds scene {index} already", expected="one line for each scene")
+            raise _damaged(path, number, again)
+        done[index] = number
+    return frozenset(done)
+
+
+def _damaged(path: Path, line: int, error: InputError) -> RecordError:
+    return RecordError(
+        f"the line is none that `make scenes` writes: {error.message}",
+        expected=error.expected,
+        hint="the file was edited or damaged; remove the line and run the command again, which makes its scene anew, "
+        "or begin anew with --overwrite",
+        path=path,
+        line=line,
+    )
+
+
+def _index(row: Mapping[str, Any]) -> int:
+    """The scene's number; the rest of what tables and ``metadata.csv`` are made of is looked at too."""
+    fields.required(row, "id")
+    reading.word(row, "split", SPLITS)
+    facts_from_json(reading.mapping(row, "facts"))
+    for said in reading.entries(row, "expressions", most=_MOST_SAID):
+        for key in ("uid", "split", "text", "family", "wording"):
+            fields.required(said, key)
+        fields.text(said, "target")
+        reading.whole(said, "fid", low=0, high=_MOST_SAID)
+        if "target" not in said or not _words(said.get("needs")):
+            raise fields.wrong("expressions", None, "a list of objects with 'target' and 'needs'")
+    return reading.whole(row, "index", low=0, high=2**53)
+
+
+def _words(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _item_ids(path: Path) -> set[str]:
+    """Ids of the lines of ``items.jsonl``.
+
+    Raises:
+        RecordError: A line has no id or no clip.
+    """
+    ids = set()
+    for number, row in numbered_lines(path):
+        try:
+            fields.required(row, "clip")
+            ids.add(fields.required(row, "id"))
+        except InputError as error:
+            raise RecordError(
+                f"the line is no item's: {error.message}",
+                expected=error.expected,
+                hint="the file was edited or damaged; begin anew with --overwrite, or use another --out",
+                path=path,
+                line=number,
+            ) from error
+    return ids
+
+
+def _as_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(dump(dict(row)) + b"\n" for row in rows)
+
 
 MOST_SCENES = 1_000_000
 MOST_SEED = 2**63

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.jobs.against_truth import Metrics, Pair, cell, keep
 from auscult.jobs.expected import clusters_in
-from auscult.jobs.pairs import Metrics, Pair, cell, keep
 from auscult.outcome import Scored, Undefined
 from auscult.report.facts import AGREEMENT, number
 from auscult.report.page import DISAGREEMENTS, MODEL_SCORE

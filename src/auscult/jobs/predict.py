@@ -1,4 +1,4 @@
-"""Ask a model about cases, in worker processes; what it said is stored once and never asked again.
+"""Ask a model about cases, in worker processes; an answer is stored once and never asked for again.
 
 A model that crashes, hangs or leaks costs the case at hand. What is stored is keyed by everything an answer follows
 from: the content of the case, what was done to it, the model and its revision.
@@ -6,22 +6,177 @@ from: the content of the case, what was done to it, the model and its revision.
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from auscult.errors import ErrorRecord
-from auscult.jobs.predict_reading import Reader
-from auscult.jobs.predict_work import READ, Asked
+import numpy as np
+
+from auscult.errors import AuscultError, ErrorRecord, InputError
 from auscult.jobs.progress import Progress
-from auscult.models.base import Ask
+from auscult.media.frames import read_frame
+from auscult.media.rle import encode
+from auscult.media.sound import read_sound
+from auscult.media.wav import Sound
+from auscult.models.base import Ask, Clip
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.work.pool import Task, run_tasks
 
-__all__ = ["FILE", "READ", "STAGE", "PredictOptions", "Reader", "Request", "predict"]
+_MOST_BYTES = 4 << 30
+
+
+class Reader:
+    """Reads clips, in one process."""
+
+    def __init__(self) -> None:
+        self._files: tuple[Path, ...] = ()
+        self._clip: Clip | None = None
+        self._error: InputError | None = None
+        self._path: Path | None = None
+        self._sound: Sound | None = None
+
+    def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Clip:
+        """The frames of a clip, uint8 RGB (T, H, W, 3); never to be written to.
+
+        A clip that cannot be read is not read again until another was asked for.
+
+        Args:
+            files: Picture files in order.
+            size: (height, width) that all must have.
+
+        Raises:
+            InputError: A frame cannot be read or is of another size, or the clip is over 4 GiB.
+        """
+        if files != self._files:
+            self._clip, self._error, self._files = None, None, files  # let go of the last one first
+            try:
+                self._clip = _read(files, size)
+            except InputError as error:
+                self._error = error
+        if self._clip is None:
+            raise self._error or InputError("there are no frames")
+        return self._clip
+
+    def sound(self, path: Path) -> Sound:
+        """The sound of a file.
+
+        Raises:
+            InputError: It cannot be read.
+            UsageError: It needs the extra `video`.
+        """
+        if self._sound is None or path != self._path:
+            self._sound, self._path = read_sound(path), path
+        return self._sound
+
+
+def _read(files: tuple[Path, ...], size: tuple[int, int]) -> Clip:
+    if len(files) * size[0] * size[1] * 3 > _MOST_BYTES:
+        raise InputError(
+            f"{len(files)} frames of {size[0]} x {size[1]} are too much at once",
+            expected="a clip of at most 4 GiB",
+            hint="thin out or shorten the clip",
+            path=files[0],
+        )
+    clip = np.empty((len(files), *size, 3), np.uint8)
+    for place, path in enumerate(files):
+        frame = read_frame(path)
+        if frame.shape[:2] != size:
+            raise InputError(
+                f"the frame is {frame.shape[0]} x {frame.shape[1]}",
+                expected=f"{size[0]} x {size[1]}, as the clip's first",
+                path=path,
+            )
+        clip[place] = frame
+    return clip
+
+
+READ: Final = "read"
+"""Stage of a file that cannot be read: no fault of the model."""
+
+
+class Asked:
+    """A model in this process.
+
+    Args:
+        spec: The model; loaded here.
+        timeout_s: What a case may take; who stops it then is not here.
+    """
+
+    def __init__(self, spec: ModelSpec, *, timeout_s: float | None = None) -> None:
+        self._spec = spec
+        self._model = spec.load(timeout_s=timeout_s)
+        self._reader = Reader()
+
+    def __call__(self, request: Request) -> dict[str, Any] | Failed:
+        """Ask, and give the row that is stored; or why the case cannot be read, whichever model is asked.
+
+        Raises:
+            InputError: What the model gave is no answer.
+        """
+        begun = time.perf_counter()
+        try:
+            ask = request.asked.ask(self._reader)
+        except AuscultError as error:
+            return Failed(ErrorRecord.of(error, READ))
+        clock = _Clock(ask, begun=begun)
+        try:
+            answer = self._model(clock.ask)
+        except AuscultError:
+            if clock.unread is None:
+                raise
+            return Failed(ErrorRecord.of(clock.unread, READ))
+        counts = [encode(mask)["counts"] for mask in answer.masks]
+        whole = time.perf_counter() - begun
+        return {
+            "key": request.key,
+            "id": request.id,
+            "condition": request.condition,
+            "model": self._spec.name,
+            "revision": self._spec.revision,
+            "size": list(ask.size),
+            "counts": counts,
+            "threshold": answer.threshold,
+            "seconds": round(answer.seconds, 6),
+            "preparing_s": round(clock.preparing_s, 6),
+            "overhead_s": round(max(0.0, whole - clock.preparing_s - answer.seconds), 6),
+            "peak_mb": _peak_mb(),
+        }
+
+
+class _Clock:
+    """Tells the time of making the question from that of the adapter around the model, and its failures."""
+
+    def __init__(self, ask: Ask, *, begun: float) -> None:
+        self.unread: AuscultError | None = None
+        self.preparing_s = time.perf_counter() - begun
+        self._frames = ask.frames
+        self.ask = replace(ask, frames=self.frames)
+
+    def frames(self) -> Clip:
+        """The frames, timed."""
+        begun = time.perf_counter()
+        try:
+            made = self._frames()
+        except AuscultError as error:
+            self.unread = error
+            raise
+        self.preparing_s += time.perf_counter() - begun
+        return made
+
+
+def _peak_mb() -> int | None:
+    """The most memory that this process has had so far, with the model; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
 
 FILE: Final = "predictions.jsonl"
 STAGE: Final = "predict"

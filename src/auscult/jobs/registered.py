@@ -1,13 +1,22 @@
-"""``auscult list``: what the registry holds, told by the things themselves."""
+"""What is registered and what works here: ``auscult list`` and ``auscult doctor``."""
 
 from __future__ import annotations
 
+import os
+import platform
+import shutil
+import sys
+import tempfile
 from dataclasses import asdict, dataclass
-from typing import Any
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any, Literal
 
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.types import Metadata
+from auscult.version import VERSION
+from auscult.work.pool import default_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +61,92 @@ def _described(entry: registry.Entry) -> Described:
     if not isinstance(meta, Metadata):
         return Described(entry.name, entry.package, "has no metadata", "", "", loads=False)
     return Described(entry.name, entry.package, meta.summary, meta.goal, meta.source, loads=True)
+
+
+State = Literal["ok", "missing", "broken"]
+
+# Packages that each extra brings, by import name; `missing` is no fault, the extra was not asked for.
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "demo": ("skimage",),
+    "train": ("sklearn", "torch", "onnx"),
+    "clip": ("torch", "transformers"),
+    "hf": ("torch", "transformers"),
+    "docs": ("zensical",),
+    "video": ("av", "soundfile"),
+}
+CORE: tuple[tuple[str, str], ...] = (
+    ("numpy", "numpy"),
+    ("opencv-python-headless", "cv2"),
+    ("pillow", "PIL"),
+    ("typer", "typer"),
+    ("rich", "rich"),
+    ("jinja2", "jinja2"),
+    ("onnxruntime", "onnxruntime"),
+)
+LOW_DISK_BYTES = 200 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    state: State
+    detail: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as a plain mapping."""
+        return asdict(self)
+
+
+def examine() -> list[Finding]:
+    """Look at the interpreter, the packages, the extras, what is registered, and the room to work in."""
+    return [
+        Finding("auscult", "ok", VERSION),
+        Finding("python", "ok" if sys.version_info >= (3, 11) else "broken", platform.python_version()),
+        *(_package(name, module) for name, module in CORE),
+        *(_extra(name, modules) for name, modules in EXTRAS.items()),
+        *(_registered(kind) for kind in registry.KINDS),
+        Finding("processors", "ok", f"{default_workers()} of {os.cpu_count()} usable"),
+        _scratch(),
+    ]
+
+
+def _package(name: str, module: str) -> Finding:
+    if util.find_spec(module) is None:
+        return Finding(name, "broken", f"not installed; pip install '{name}'")
+    rival = "opencv-python" if name == "opencv-python-headless" else ""
+    if rival and _installed(rival):
+        return Finding(name, "broken", f"{rival} is installed beside it and overwrites it; pip uninstall {rival}")
+    return Finding(name, "ok", _installed(name) or "version unknown")
+
+
+def _extra(name: str, modules: tuple[str, ...]) -> Finding:
+    absent = [module for module in modules if util.find_spec(module) is None]
+    if absent:
+        return Finding(f"extra {name}", "missing", f"pip install '.[{name}]' in a clone")
+    return Finding(f"extra {name}", "ok", ", ".join(modules))
+
+
+def _registered(kind: str) -> Finding:
+    described = describe(kind)
+    faulty = [row.name for row in described if not row.loads]
+    faulty += [*registry.malformed(kind), *(f"registered twice: {clash}" for clash in registry.clashes(kind))]
+    several = kind.removesuffix("y") + "ies" if kind.endswith("y") else f"{kind}s"
+    if faulty:
+        return Finding(several, "broken", f"cannot be used: {', '.join(faulty)}")
+    return Finding(several, "ok", f"{len(described)} registered")
+
+
+def _scratch() -> Finding:
+    folder = Path(tempfile.gettempdir())
+    free = shutil.disk_usage(folder).free
+    state: State = "ok" if free >= LOW_DISK_BYTES else "broken"
+    return Finding("temporary folder", state, f"{folder}, {free / 1024**3:.1f} GiB free")
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

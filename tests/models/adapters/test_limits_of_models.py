@@ -13,7 +13,7 @@ from asking import question
 
 from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs import predict as job
-from auscult.jobs.predict_reading import Reader
+from auscult.jobs.predict import Reader
 from auscult.jobs.progress import Silent
 from auscult.models.base import Ask
 from auscult.models.spec import model_spec

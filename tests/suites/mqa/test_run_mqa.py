@@ -35,7 +35,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals are tested elsewhere: draw a few times only."""
-    monkeypatch.setattr("auscult.jobs.pairs.REPLICATES", 10)
+    monkeypatch.setattr("auscult.jobs.against_truth.REPLICATES", 10)
     monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 30)
     monkeypatch.setattr("auscult.suites.mqa.calibration.DRAWS", 10)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from auscult.errors import UsageError
-from auscult.jobs.items import asked
+from auscult.jobs.groups import asked
 from auscult.types import Item, MaskRef, Truth
 
 FILE = "items.jsonl"

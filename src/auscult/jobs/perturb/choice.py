@@ -10,8 +10,8 @@ from typing import Final
 
 from auscult.cases.ids import counted
 from auscult.errors import InputError, UsageError
-from auscult.jobs.perturb_parts import ROOMS_OF, Part, Parts
-from auscult.jobs.perturb_work import Task, only
+from auscult.jobs.perturb.inputs import ROOMS_OF, Part, Parts
+from auscult.jobs.perturb.work import Task, only
 from auscult.media.video import probe
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
 from auscult.stress.schedule import LEVELS

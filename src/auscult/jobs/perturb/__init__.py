@@ -1,0 +1,1 @@
+"""``auscult stress vision|sound|sentences|timing|recipe``: perturbed copies of an INPUT, a folder for each recipe."""

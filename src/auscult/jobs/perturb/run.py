@@ -1,0 +1,606 @@
+"""Options of ``auscult stress vision|sound|sentences|timing|recipe`` that are out of range, or have no effect.
+
+::
+
+    DIR/<recipe>/       the perturbed files; for items an INPUT that ``audit`` takes
+    DIR/outputs.jsonl   of every output the hash of what it decodes to, its plan, and what became of the truth
+    DIR/manifest.json, errors.jsonl, summary.json, tables/
+
+The same command again continues where a stopped run left off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from auscult import registry
+from auscult.errors import REMARKS, AuscultError, Mismatch, UsageError
+from auscult.jobs.clip_tracks import LOOSE, filmed
+from auscult.jobs.errors import ErrorLog
+from auscult.jobs.groups import asked
+from auscult.jobs.manifests import SAME_RESULT, InputOptions
+from auscult.jobs.perturb.choice import Choice, Wanted, tasks_of, untouched
+from auscult.jobs.perturb.inputs import Kind, Part, Parts, audio_id, frame_id, parts_of, text_id, written
+from auscult.jobs.perturb.work import (
+    STAGE,
+    Done,
+    Task,
+    done_id,
+    failed_rows_of,
+    make_perturber,
+    not_done,
+    only,
+    output_name,
+    part_digest,
+)
+from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import HINT
+from auscult.media.video_write import LOSSLESS, WORST_QUALITY
+from auscult.media.wav import DEPTHS, Depth
+from auscult.outcome import Failed
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.lines import dump
+from auscult.record.manifest import build
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.tables import Table
+from auscult.stress.recipe import Recipe
+from auscult.types import Item
+from auscult.work.pool import Task as PoolTask
+from auscult.work.pool import run_tasks
+
+MOST_SEED: Final = 2**63
+_NEEDS: Final[tuple[tuple[str, frozenset[Kind], str], ...]] = (
+    ("quality", frozenset({"video"}), "video"),
+    ("depth", frozenset({"video", "sound", "audio"}), "sound"),
+    ("keep", frozenset({"sentence", "text"}), "sentence"),
+    ("keep_head", frozenset({"sentence", "text"}), "sentence"),
+)
+"""Options, and the parts without which they do nothing."""
+
+
+def check_ranges(options: PerturbOptions) -> None:
+    """Insist that numbers are in range.
+
+    Raises:
+        UsageError: One is not.
+    """
+    fine = {
+        f"--seed {options.seed}": (abs(options.seed) < MOST_SEED, f"below {MOST_SEED} in size"),
+        f"--quality {options.quality}": (
+            LOSSLESS <= options.quality <= WORST_QUALITY,
+            f"{LOSSLESS} (lossless) to {WORST_QUALITY}",
+        ),
+        f"--depth {options.depth}": (options.depth in DEPTHS, " or ".join(DEPTHS)),
+    }
+    for given, (good, expected) in fine.items():
+        if not good:
+            raise UsageError(f"{given} is out of range", expected=expected)
+
+
+def check_kept(options: PerturbOptions, rooms: frozenset[str]) -> None:
+    """Refuse words to keep where no sentence is perturbed: whoever gives them believes that one is.
+
+    Args:
+        options: What was asked for.
+        rooms: The rooms of the perturbations.
+
+    Raises:
+        UsageError: No perturbation of sentences was asked for.
+    """
+    given = [name for name, value in (("--keep", options.keep), ("--keep-head", options.keep_head)) if value]
+    if given and "sentences" not in rooms:
+        raise UsageError(
+            f"{' and '.join(given)} had no effect: no kind of sentences was asked for",
+            expected="a kind of sentences in --kind, such as misspelling",
+            hint=f"leave out {' and '.join(given)}, or add a kind of sentences",
+        )
+
+
+def idle_options(given: frozenset[str], parts: Sequence[Part]) -> list[str]:
+    """Notes of options that were spelled out, and that nothing in an input makes use of."""
+    there = {part.kind for part in parts}
+    return [
+        f"--{name.replace('_', '-')} has no effect: the input holds no {what}"
+        for name, kinds, what in _NEEDS
+        if name in given and not kinds & there
+    ]
+
+
+ELSEWHERE: Final = ("video", "mixture", "separated")
+"""Keys that name files which are not carried along; they are left out, and the line says so."""
+
+BOXES: Final = ("box", "boxes", "bbox", "bboxes")
+"""Keys that tell places in the picture; left out where pixels moved."""
+
+SPANS: Final = ("spans_s",)
+"""Keys that tell when something is heard; left out where the sound was taken away in part."""
+
+_ROOM_OF: Final[Mapping[str, str]] = {"picture": "vision", "sound": "sound", "sentence": "sentences"}
+
+Rows = Mapping[str, Mapping[str, Any]]
+
+
+def item_lines(parts: Parts, choice: Choice, *, rows: Rows, options: PerturbOptions) -> list[dict[str, Any]]:
+    """The lines of one recipe, in the order of INPUT; an item that failed in any of its parts has none.
+
+    Args:
+        parts: What INPUT holds.
+        choice: The recipe.
+        rows: Its lines of ``outputs.jsonl``, by part.
+        options: Where INPUT is, and the seed.
+    """
+    assert parts.listing is not None  # noqa: S101 - the caller looked
+    films = filmed(parts.listing)
+    known = {part.id: part for part in parts.parts}
+    lines = []
+    for item in parts.listing.items:
+        names = part_names(item, known, choice, source=options.source)
+        found = _Found.of(item, names, recipe=choice.of(known[names["picture"]]), seed=options.seed, rows=rows)
+        if found is not None:
+            lines.append(found.line(loose=item.id not in films))
+    return lines
+
+
+def part_names(item: Item, known: Mapping[str, Part], choice: Choice, *, source: Path) -> dict[str, str]:
+    """Which parts an item is put together from: ``picture``, ``sound``, ``sentence`` to a part's id."""
+    names = {"picture": frame_id(item, source)}
+    if item.audio is not None:
+        own = audio_id(item, source, known[names["picture"]].group)
+        names["sound"] = own if own in known else audio_id(item, source)
+    if item.query.text:
+        part = known.get(text_id(item))
+        if part is not None and only(choice.of(part), part).steps:
+            names["sentence"] = part.id
+    return names
+
+
+class _Found:
+    """An item with the rows of its frame, its sound and its expression."""
+
+    def __init__(self, item: Item, *, recipe: Recipe, seed: int, rows: Rows) -> None:
+        self._item = item
+        self._recipe = recipe
+        self._seed = seed
+        self._rows = rows
+
+    @classmethod
+    def of(cls, item: Item, names: Mapping[str, str], *, recipe: Recipe, seed: int, rows: Rows) -> _Found | None:
+        """Put an item together; None where one of its parts is missing."""
+        if any(name not in rows for name in names.values()) or item.id not in rows[names["picture"]]["items"]:
+            return None
+        return cls(item, recipe=recipe, seed=seed, rows={what: rows[name] for what, name in names.items()})
+
+    def line(self, *, loose: bool) -> dict[str, Any]:
+        """The line; keys that auscult does not know are kept."""
+        item, picture = self._item, self._rows["picture"]
+        extra = {key: value for key, value in item.extra.items() if key not in {*self._left_out(), "stress"}}
+        said = picture["items"][item.id]
+        row: dict[str, Any] = {"id": item.id, "frame": self._below(picture), "mask": said["mask"], **asked(item)}
+        if "sentence" in self._rows:
+            row["text"] = self._rows["sentence"]["text"]
+        if "sound" in self._rows:
+            row["audio"] = self._below(self._rows["sound"])
+        if "truth" in said:
+            row["truth"] = said["truth"]
+        return {**row, **extra, "stress": self._stress(loose=loose)}
+
+    def _left_out(self) -> list[str]:
+        """Keys of the item that are not carried along: what they tell is elsewhere, or true no more."""
+        keys = [*ELSEWHERE]
+        keys += BOXES if self._rows["picture"]["moved"] else ()
+        keys += SPANS if self._rows.get("sound", {}).get("silent_s") else ()
+        return [key for key in keys if key in self._item.extra]
+
+    def _below(self, row: Mapping[str, Any]) -> str:
+        return str(row["output"]).removeprefix(f"{self._recipe.name}/")
+
+    def _stress(self, *, loose: bool) -> dict[str, Any]:
+        item, picture = self._item, self._rows["picture"]
+        plans = {what: row["plan"] for what, row in self._rows.items() if row["plan"] is not None}
+        told: dict[str, Any] = {"recipe": self._recipe.name, "seed": self._seed, "plans": plans}
+        told |= {"index": picture["index"], "moved": picture["moved"]}
+        if "sentence" in self._rows:
+            told |= {"text": item.query.text, "words": self._rows["sentence"]["words"]}
+        silent = self._rows.get("sound", {}).get("silent_s")
+        if silent:
+            told["silent_s"] = silent
+        left = not_done(self._recipe, {_ROOM_OF[what] for what in self._rows})
+        if left:
+            told["not_done"] = left
+        left_out = self._left_out()
+        if left_out:
+            told["left_out"] = left_out
+        if loose:
+            told[LOOSE] = True
+        if "stress" in item.extra:
+            told["before"] = item.extra["stress"]
+        return told
+
+
+OUTPUTS: Final = "outputs.jsonl"
+
+
+class Keeper:
+    """Keeps what workers give back.
+
+    Attributes:
+        rows: The lines of ``outputs.jsonl`` by id whose files are there; of two with one id the later counts.
+    """
+
+    def __init__(self, run: RunFolder, errors: ErrorLog) -> None:
+        self._run = run
+        self._errors = errors
+        lines = {str(row["id"]): row for row in run.lines(OUTPUTS)}
+        self.rows: dict[str, Mapping[str, Any]] = {name: row for name, row in lines.items() if self._there(row)}
+
+    def _there(self, row: Mapping[str, Any]) -> bool:
+        """Whether the files of an output are there and as large as they were made; else it is made again."""
+        try:
+            return all((self._run.path / name).stat().st_size == size for name, size in row.get("bytes", {}).items())
+        except OSError:
+            return False
+
+    def has(self, recipe: str, part: Part) -> bool:
+        """Whether a part is done; a frame is not, as long as one of its items is missing."""
+        row = self.rows.get(done_id(recipe, part.id))
+        return row is not None and all(item.id in row.get("items", ()) for item in part.items)
+
+    def claimed(self, task: Task) -> Task:
+        """Note the files that a worker is about to write, so that a later run can remove them."""
+        recipe, parts = task
+        for part in parts:
+            name = output_name(recipe, part)
+            if name:
+                self._run.claim(name)
+            if part.kind == "video":
+                self._run.claim(f"{name}.part")
+        return task
+
+    def tidied(self, task: Task) -> None:
+        """Remove what a worker that was stopped left of a video."""
+        recipe, parts = task
+        for part in parts:
+            if part.kind == "video":
+                self._run.remove(f"{output_name(recipe, part)}.part")
+
+    def keep(self, done: Iterable[Done]) -> None:
+        """Write the files first: a file without its line is nothing, a line without its file would be a lie."""
+        fresh: list[Mapping[str, Any]] = []
+        for one in done:
+            for name, data in one.files.items():
+                self._run.write_bytes(name, data, durable=False)
+            if one.row is not None:
+                self.rows[one.id] = one.row
+                fresh.append(one.row)
+            self._errors.keep(one.errors)
+        self._run.append_many(OUTPUTS, fresh)
+
+
+def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, Sequence[Part]]) -> None:
+    """Insist that what was made before still comes from the same files.
+
+    Raises:
+        Mismatch: A part changed, can no longer be read, or is no longer there.
+    """
+    known = {done_id(recipe, part.id): part for recipe, parts in wanted.items() for part in parts}
+    digests: dict[tuple[str, ...], str] = {}
+    for name, row in rows.items():
+        part = known.get(name)
+        if part is None:
+            raise Mismatch(f"{name} was made in the folder and is no longer in the input", hint=HINT)
+        try:
+            made_of = (part.id, *row.get("items", ()))
+            if made_of not in digests:
+                digests[made_of] = part_digest(part, made_of[1:])
+        except AuscultError as error:
+            raise Mismatch(
+                f"{name} was made in the folder, and its input can no longer be read: {error.message}",
+                path=error.path,
+                hint=f"restore the file, or {HINT}",
+            ) from error
+        if digests[made_of] != row.get("input"):
+            raise Mismatch(f"{name} was made in the folder, and its input has changed since", path=part.path, hint=HINT)
+
+
+def content_digest(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """One SHA-256 over the hashes of all outputs, by which two people compare what they built.
+
+    Of every output, in the order of their ids: its id, and the hashes of frames, sound, sentence, copied file and moved
+    masks that its line holds.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(rows):
+        row = rows[name]
+        told = [name, *(str(row.get(key, "")) for key in ("sha256", "sound_sha256", "file_sha256"))]
+        items = row.get("items", {})
+        told += [f"{item} {items[item].get('mask_sha256', '')}" for item in sorted(items)]
+        digest.update("\n".join([*told, ""]).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+_NOTE: Final = (
+    "in part: without the steps for what a file has not; samples beyond full scale are cut off; outputs.jsonl has the "
+    "hash of what each output decodes to"
+)
+_UNOPENED: Final = "; masks of pictures in which nothing moved were copied unopened"
+
+
+def perturbed_tables(
+    run: RunFolder,
+    *,
+    parts: Parts,
+    choices: Sequence[Choice],
+    rows: Mapping[str, Mapping[str, Any]],
+    made: Mapping[str, int],
+) -> tuple[Summary, list[Table]]:
+    """What a run came to.
+
+    Args:
+        run: The record.
+        parts: What INPUT held.
+        choices: The folders.
+        rows: The lines of ``outputs.jsonl``.
+        made: Folder to items or files that it holds.
+    """
+    wanted = {
+        choice.name: len(parts.listing.items)
+        if parts.listing is not None
+        else sum(choice.takes(part) for part in parts.parts)
+        for choice in choices
+    }
+    unread = sum(error.stage not in REMARKS for _, error in parts.errors)
+    n, ok = sum(wanted.values()) + unread, sum(made.values())
+    summary = Summary(command="stress", n=n, ok=ok, failed=n - ok)
+    tables = [_made(choices, wanted=wanted, made=made, rows=rows, items=parts.listing is not None)]
+    failed = Counter((row.get("stage") or "", row.get("error") or "") for row in run.lines("errors.jsonl"))
+    if failed:
+        told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
+        tables.append(Table(title="failed", header=("stage", "error", "count"), rows=told, note="all: errors.jsonl"))
+    return summary, tables
+
+
+def _made(
+    choices: Sequence[Choice],
+    *,
+    wanted: Mapping[str, int],
+    made: Mapping[str, int],
+    rows: Mapping[str, Mapping[str, Any]],
+    items: bool,
+) -> Table:
+    by_recipe: dict[str, list[Mapping[str, Any]]] = {choice.name: [] for choice in choices}
+    for row in rows.values():
+        by_recipe[row["recipe"]].append(row)
+    cells = []
+    for name, mine in by_recipe.items():
+        frames = sum(row.get("frames", 1) for row in mine if row["kind"] in {"picture", "frame", "video"})
+        clipped = sum(row.get("clipped", 0) for row in mine)
+        same = sum(row["kind"] in {"sentence", "text"} and not row["words"] for row in mine)
+        part = sum(bool(row.get("not_done")) for row in mine)
+        failed = wanted[name] - made[name]
+        cells.append((name, *map(str, (made[name], failed, part, frames, clipped, same))))
+    return Table(
+        title="perturbed",
+        header=("recipe", "made", "failed", "in part", "frames", "samples cut off", "sentences unchanged"),
+        rows=tuple(cells),
+        note=_NOTE + (_UNOPENED if items else ""),
+    )
+
+
+_CHUNKS: Final[Mapping[Kind, int]] = {"picture": 4, "frame": 8, "sentence": 256, "text": 256}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbOptions(InputOptions):
+    """What to perturb and how.
+
+    Attributes:
+        wanted: Kinds, severities and schedule, or a preset.
+        seed: The same seed makes the same material.
+        keep: Words or phrases that sentences keep.
+        keep_head: Whether sentences keep their head noun, where one is found.
+        quality: Of videos: 0 for lossless, else x264's constant quantiser, 1 to 51.
+        depth: Of sounds: ``int16`` or ``float32``.
+        video_timeout_s: Limit for one video; None for none. ``timeout_s`` is for a few of the other parts together.
+    """
+
+    wanted: Wanted
+    seed: int = 0
+    keep: tuple[str, ...] = ()
+    keep_head: bool = False
+    quality: int = LOSSLESS
+    depth: Depth = "int16"
+    video_timeout_s: float | None = None
+
+
+def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
+    """Perturb an INPUT into an output folder.
+
+    Returns:
+        What ``summary.json`` says, and tables of what was made.
+
+    Raises:
+        NothingToDo: INPUT holds nothing that was asked for could perturb.
+        UsageError: An argument is unknown or out of range, or an extra is missing.
+        RecordError: The output folder is in use, or was made with other arguments.
+    """
+    listener = progress or Silent()
+    check_ranges(options)
+    recipes = options.wanted.recipes()
+    rooms = options.wanted.rooms(recipes)
+    check_kept(options, rooms)
+    made_by = _origins(recipes)
+    by_group = bool(options.wanted.preset)
+    parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
+    _check_extras(parts.parts)
+    choices = options.wanted.choices(parts, recipes, seed=options.seed)
+    parts = replace(
+        parts, notes=(*parts.notes, *idle_options(options.given, parts.parts), *untouched(parts.parts, choices))
+    )
+    manifest = _manifest(options, parts, made_by)
+    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+        run.remove("errors.jsonl")  # whatever failed before is tried again now
+        errors = ErrorLog(run)
+        errors.keep(error_to_json(name, error) for name, error in parts.errors)
+        keeper = Keeper(run, errors)
+        wanted = {choice.name: [part for part in parts.parts if choice.takes(part)] for choice in choices}
+        refuse_changed(keeper.rows, wanted)
+        listener.stage("perturbing", sum(map(len, wanted.values())))
+        for tasks, timeout_s in _tasks(options, choices, wanted=wanted, keeper=keeper, listener=listener):
+            _work(options, tasks, timeout_s=timeout_s, keeper=keeper, listener=listener)
+        return _finish(run, options, parts=parts, choices=choices, rows=keeper.rows)
+
+
+def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
+    """What each recipe does, and which package it comes from.
+
+    Raises:
+        UsageError: A plug-in cannot be loaded; the run ends before it begins.
+    """
+    stressors = {step.name: registry.find("stressor", step.name) for recipe in recipes for step in recipe.steps}
+    for entry in stressors.values():
+        entry.load()
+    return {
+        recipe.name: [[step.name, step.strength, stressors[step.name].origin] for step in recipe.steps]
+        for recipe in recipes
+    }
+
+
+def _check_extras(parts: Iterable[Part]) -> None:
+    if any(part.kind == "video" for part in parts):
+        from auscult.media.containers import load_av
+
+        load_av()
+
+
+def _manifest(options: PerturbOptions, parts: Parts, recipes: Mapping[str, Any]) -> dict[str, Any]:
+    plain = asdict(options.listing)
+    listing = {key: str(value) if isinstance(value, Path) else value for key, value in plain.items()}
+    wanted = options.wanted
+    everything = {
+        "source": str(options.source.resolve()),
+        "out": str(options.out),
+        "kind": wanted.kinds,
+        "severity": wanted.severities or wanted.usual_severities,
+        "dynamic": wanted.schedule,
+        "preset": wanted.preset,
+        "place": wanted.place,
+        "seed": options.seed,
+        "keep": list(options.keep),
+        "keep_head": options.keep_head,
+        "quality": options.quality,
+        "depth": options.depth,
+        "workers": options.crew_size,
+        "timeout": options.timeout_s,
+        **listing,
+    }
+    spelled = options.given | {"source", "out"}
+    return build(
+        f"stress {wanted.room}",
+        given={key: value for key, value in everything.items() if key in spelled},
+        defaulted={key: value for key, value in everything.items() if key not in spelled},
+        seeds={"seed": options.seed},
+        inputs={
+            "layout": parts.layout,
+            "items": len(parts.parts),
+            "notes": list(parts.notes),
+            "recipes": recipes,
+        },
+    )
+
+
+def _tasks(
+    options: PerturbOptions,
+    choices: Sequence[Choice],
+    *,
+    wanted: Mapping[str, Sequence[Part]],
+    keeper: Keeper,
+    listener: Progress,
+) -> Iterator[tuple[list[Task], float | None]]:
+    """What is still to be done, kind by kind, with the limit for each task."""
+    for kind in dict.fromkeys(part.kind for parts in wanted.values() for part in parts):
+        tasks: list[Task] = []
+        for choice in choices:
+            mine = [part for part in wanted[choice.name] if part.kind == kind]
+            left = [part for part in mine if not keeper.has(choice.name, part)]
+            listener.step(len(mine) - len(left))
+            tasks += tasks_of([choice], left, chunk=_CHUNKS.get(kind, 1))
+        yield tasks, options.video_timeout_s if kind == "video" else options.timeout_s
+
+
+def _work(
+    options: PerturbOptions,
+    tasks: Sequence[Task],
+    *,
+    timeout_s: float | None,
+    keeper: Keeper,
+    listener: Progress,
+) -> None:
+    """Do tasks; parts whose task failed as a whole are tried one by one, so that one of them costs no other."""
+    make = partial(
+        make_perturber,
+        options.out.resolve(),
+        seed=options.seed,
+        keep=options.keep,
+        keep_head=options.keep_head,
+        quality=options.quality,
+        depth=options.depth,
+    )
+    again: list[Task] = []
+    for attempt in (tasks, again):
+        named = {done_id(recipe.name, members[0].id): (recipe, members) for recipe, members in attempt}
+        pool = (PoolTask(name, keeper.claimed(task)) for name, task in named.items())
+        for result in run_tasks(make, pool, workers=options.crew_size, timeout_s=timeout_s, stage=STAGE):
+            recipe, members = named[result.key]
+            if isinstance(result.outcome, Failed):
+                keeper.tidied((recipe, members))
+            if isinstance(result.outcome, Failed) and len(members) > 1:
+                again += [(recipe, (one,)) for one in members]
+                continue
+            done: Sequence[Done] = (
+                [Done(id=result.key, errors=failed_rows_of(recipe, members[0], result.outcome.error))]
+                if isinstance(result.outcome, Failed)
+                else result.outcome
+            )
+            keeper.keep(done)
+            listener.step(len(members))
+
+
+def _finish(
+    run: RunFolder,
+    options: PerturbOptions,
+    *,
+    parts: Parts,
+    choices: Sequence[Choice],
+    rows: Mapping[str, Mapping[str, Any]],
+) -> tuple[Summary, list[Table]]:
+    made: dict[str, int] = {}
+    for choice in choices:
+        mine = {str(row["part"]): row for row in rows.values() if row["recipe"] == choice.name}
+        if parts.listing is not None:
+            lines = item_lines(parts, choice, rows=mine, options=options)
+            run.write_bytes(f"{choice.name}/items.jsonl", b"".join(dump(line) + b"\n" for line in lines))
+            made[choice.name] = len(lines)
+            continue
+        made[choice.name] = len(mine)
+        if parts.sentences is not None:
+            files = written(parts.sentences, {name: str(row["text"]) for name, row in mine.items()})
+            for ending in (".txt", ".csv"):
+                name = f"{parts.sentences.name}{ending}"
+                if name in files:
+                    run.write_text(f"{choice.name}/{name}", files[name])
+                else:
+                    run.remove(f"{choice.name}/{name}")
+    summary, tables = perturbed_tables(run, parts=parts, choices=choices, rows=rows, made=made)
+    summary = replace(summary, command=f"stress {options.wanted.room}")
+    for table in tables:
+        run.write_json(f"tables/{table.title.replace(' ', '_')}.json", asdict(table))
+    run.write_json("summary.json", summary.as_json())
+    run.manifest["content_sha256"] = content_digest(rows)
+    run.finish()
+    return summary, tables
