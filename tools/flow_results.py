@@ -24,7 +24,7 @@ from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.models.base import Clip, Masks, frames_of
-from auscult.models.baselines import centre_box, full_frame, random_region
+from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical import flow
 from auscult.score.masks.video import JAndF, j_and_f
 from auscult.score.stats.intervals import Interval, bootstrap_interval
@@ -34,7 +34,7 @@ PROTOCOLS: Final[tuple[Literal["davis2016", "davis2017"], ...]] = ("davis2016", 
 MEASURES: Final = ("J", "F", "J&F")
 FLOW: Final = "flow"
 UNMOVED: Final = "first mask, unmoved"
-BASELINES: Final = (full_frame.MODEL, centre_box.MODEL, random_region.MODEL)
+BASELINES: Final = (FULL_FRAME, CENTRE_BOX, RANDOM_REGION)
 REPLICATES: Final = 10_000
 SEED: Final = 1
 

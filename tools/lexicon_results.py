@@ -24,9 +24,7 @@ import numpy as np
 from lexicon_asked import Asked, davis, photographs, scenes
 
 from auscult.models.base import Clip, Masks
-from auscult.models.baselines.centre_box import MODEL as CENTRE_BOX
-from auscult.models.baselines.full_frame import MODEL as FULL_FRAME
-from auscult.models.baselines.random_region import MODEL as RANDOM_REGION
+from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.lexicon import MODEL as LEXICON
 from auscult.rng import generator
 from auscult.score.masks.boundary import boundary_f

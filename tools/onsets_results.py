@@ -24,7 +24,7 @@ from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
 from auscult.models.base import Clip, Masks
-from auscult.models.baselines import centre_box, full_frame, random_region
+from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.onsets import MODEL
 from auscult.models.classical.regions import Regions
 from auscult.outcome import Scored
@@ -51,9 +51,9 @@ def proposal(frames: Clip, clip: str) -> Masks:
 
 
 BLIND: dict[str, Blind] = {
-    "full frame": lambda frames, _: full_frame.MODEL.predict(frames, Query()),
-    "centre box": lambda frames, _: centre_box.MODEL.predict(frames, Query()),
-    "random region": lambda frames, _: random_region.MODEL.predict(frames, Query()),
+    "full frame": lambda frames, _: FULL_FRAME.predict(frames, Query()),
+    "centre box": lambda frames, _: CENTRE_BOX.predict(frames, Query()),
+    "random region": lambda frames, _: RANDOM_REGION.predict(frames, Query()),
     "a proposal": proposal,
     "empty": lambda frames, _: np.zeros(frames.shape[:3], np.bool_),
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from auscult.judge.masks.cues.shape import shape_of
+from auscult.judge.masks.cues.features import shape_of
 from auscult.judge.masks.cues.view import View, parts_of, view_of
 from auscult.rng import generator
 from auscult.types import Mask

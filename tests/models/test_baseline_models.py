@@ -12,16 +12,14 @@ import pytest
 from auscult.arrays import regions
 from auscult.models.answers import masks_of
 from auscult.models.base import TASKS, Clip, ReferringModel
-from auscult.models.baselines import centre_box, empty, full_frame, random_region
-from auscult.models.baselines.centre_box import middle
-from auscult.models.baselines.random_region import some_region
+from auscult.models.baselines import CENTRE_BOX, EMPTY, FULL_FRAME, RANDOM_REGION, middle, some_region
 from auscult.types import Query
 
 MODELS: tuple[ReferringModel, ...] = (
-    full_frame.MODEL,
-    centre_box.MODEL,
-    random_region.MODEL,
-    empty.MODEL,
+    FULL_FRAME,
+    CENTRE_BOX,
+    RANDOM_REGION,
+    EMPTY,
 )
 EACH = pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MODELS])
 SIZES = [(1, 1), (1, 7), (2, 2), (3, 5), (16, 16), (61, 90), (480, 854), (5, 1200)]
@@ -63,11 +61,11 @@ def test_guidance_changes_nothing_and_frames_are_left_as_they_are(model: Referri
 
 
 def test_empty_is_nothing() -> None:
-    assert not empty.MODEL.predict(clip(), Query()).any()
+    assert not EMPTY.predict(clip(), Query()).any()
 
 
 def test_full_frame_is_everything() -> None:
-    assert full_frame.MODEL.predict(clip(), Query()).all()
+    assert FULL_FRAME.predict(clip(), Query()).all()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +82,7 @@ def test_the_middle_is_half_of_each_side(size: tuple[int, int], box: tuple[int, 
     assert middle(size) == box
     left, top, right, bottom = box
     assert (top, left) == (size[0] - bottom, size[1] - right)
-    mask = centre_box.MODEL.predict(clip(1, size), Query())[0]
+    mask = CENTRE_BOX.predict(clip(1, size), Query())[0]
     assert mask.sum() == (right - left) * (bottom - top) == mask[top:bottom, left:right].sum()
 
 
@@ -109,22 +107,22 @@ def test_random_regions_follow_edges() -> None:
 
 
 def test_another_picture_has_another_region() -> None:
-    first, second = (random_region.MODEL.predict(clip(1, (60, 90), seed), Query())[0] for seed in (1, 2))
+    first, second = (RANDOM_REGION.predict(clip(1, (60, 90), seed), Query())[0] for seed in (1, 2))
     assert (first != second).any()
     noisy = clip(1, (60, 90), 1)
     noisy[0, 0, 0, 0] ^= 1
-    assert (random_region.MODEL.predict(noisy, Query())[0] != first).any()
+    assert (RANDOM_REGION.predict(noisy, Query())[0] != first).any()
 
 
 def test_only_the_first_frame_is_looked_at() -> None:
     frames, others = clip(4), clip(4)
     others[1:] = 0
-    assert (random_region.MODEL.predict(frames, Query()) == random_region.MODEL.predict(others, Query())).all()
+    assert (RANDOM_REGION.predict(frames, Query()) == RANDOM_REGION.predict(others, Query())).all()
 
 
 def test_the_region_is_the_same_in_another_process() -> None:
     program = (
-        "import numpy as np\nfrom auscult.models.baselines.random_region import some_region\n"
+        "import numpy as np\nfrom auscult.models.baselines import some_region\n"
         "frame = (np.arange(60 * 90 * 3) * 7 % 251).astype(np.uint8).reshape(60, 90, 3)\n"
         "print(np.flatnonzero(some_region(frame)).tolist())"
     )

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from auscult.language.facts import MOTIONS
 from auscult.language.forms import PLACES, Form, both, most, no
 from auscult.language.phrases import phrase
-from auscult.models.classical.lexicon_colours import COLOURS, fits
-from auscult.models.classical.lexicon_reading import MOST_THINGS, Cue, Wish, wish_of
-from auscult.models.classical.lexicon_words import LONGEST, phrases
+from auscult.models.classical.lexicon_reading import LONGEST, MOST_THINGS, Cue, Wish, phrases, wish_of
+from auscult.models.classical.lexicon_things import COLOURS, colour_fits
 
 
 @pytest.mark.parametrize(
@@ -136,14 +135,14 @@ def test_any_text_is_read(text: str) -> None:
     ],
 )
 def test_plain_tones_have_their_word(tone: tuple[int, int, int], word: str) -> None:
-    shares = fits(np.array([[tone]], np.uint8))[0]
+    shares = colour_fits(np.array([[tone]], np.uint8))[0]
     assert COLOURS[int(shares.argmax())] == word
     assert shares.max() > 0.5
 
 
 def test_every_tone_fits_words_in_part_at_most_one_in_all() -> None:
     picture = np.random.default_rng(8).integers(0, 256, (60, 60, 3), dtype=np.uint8)
-    shares = fits(picture)
+    shares = colour_fits(picture)
     assert shares.shape == (3600, len(COLOURS))
     assert shares.min() >= 0
     assert shares.sum(axis=1).max() <= 1 + 1e-6

@@ -8,8 +8,15 @@ import pytest
 from numpy.typing import NDArray
 
 from auscult.arrays import overlap
-from auscult.models.classical.lexicon_regions import GREATEST_SHARE, LEAST_SHARE, Found, found_in
-from auscult.models.classical.lexicon_things import Things, small, things_in
+from auscult.models.classical.lexicon_things import (
+    GREATEST_SHARE,
+    LEAST_SHARE,
+    Found,
+    Things,
+    found_in,
+    small,
+    things_in,
+)
 from auscult.types import Frame, Mask
 
 HEIGHT, WIDTH = 96, 128

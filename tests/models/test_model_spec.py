@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import UnknownName, UsageError
-from auscult.models import code
+from auscult.models import spec
 from auscult.models.base import Ask
 from auscult.models.spec import model_spec
 from auscult.types import Query
@@ -149,7 +149,7 @@ def test_a_module_of_its_own_changes_with_its_neighbours_unless_packages_are_ins
 
 
 def test_more_code_than_is_hashed_is_told_by_size_and_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code, "_MOST_BYTES", 100)
+    monkeypatch.setattr(spec, "_MOST_BYTES", 100)
     late = file.with_name("weights.py")
     assert changed(f"{file}:predict", late, "#" * 200)
     stamp = late.stat().st_mtime_ns

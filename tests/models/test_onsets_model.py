@@ -11,9 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from auscult.models.base import ReferringModel
-from auscult.models.classical.onsets import MODEL
-from auscult.models.classical.onsets_match import agreement
-from auscult.models.classical.onsets_sound import PLACES, listen, peaks
+from auscult.models.classical.onsets import MODEL, PLACES, agreement, listen, peaks
 from auscult.types import Query
 
 RATE_HZ = 16_000

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from auscult.models.adapters.conversation import Conversation
+from auscult.models.adapters.command import Conversation
 
 _PROGRAM = "import os, sys, time; open(sys.argv[1], 'w').write(f'{os.getpid()}\\n'); time.sleep(60)"
 

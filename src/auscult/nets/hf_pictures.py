@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
-from auscult.nets.hf_files import read_table
+from auscult.nets.hf_folder import read_table
 
 Clip = NDArray[np.uint8]
 

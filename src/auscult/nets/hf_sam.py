@@ -1,8 +1,15 @@
-"""SAM, SAM 2 and SAM 3 on single frames, from a folder of the user's: a box to the mask of what it holds.
+"""SAM, SAM 2 (pictures and video) and SAM 3 from a user's folder: boxes or words to masks.
 
 Kirillov et al. 2023 (``SamModel``), Ravi et al. 2024 (``Sam2Model``) and the tracker of Carion et al. 2025
 (``Sam3TrackerModel``), as ``transformers`` has them; released folders of video models are read too, and their parts for
 video are left out. SAM 2 and SAM 3 squeeze a frame into a square; SAM keeps its shape and fills up the square.
+
+Carion et al. 2025, as ``transformers`` has it (``Sam3Model``); the released folder is that of the video model, and only
+its detector is loaded.
+
+Ravi et al. 2024, as ``transformers`` has it (``Sam2VideoModel``). Its own session holds every prepared frame and every
+past output; here frames are prepared when they are looked at, and what the model looks back at no more is dropped, so
+that memory does not grow with the clip.
 """
 
 from __future__ import annotations
@@ -16,12 +23,101 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import AuscultError
-from auscult.nets import hf_sam3
-from auscult.nets.hf_config import Part
-from auscult.nets.hf_files import read_table
-from auscult.nets.hf_folder import CONFIG, Family, Loaded, check_folder, finite, load
-from auscult.nets.hf_grounding import FloatBox
+from auscult.nets.hf_folder import CLIP_TOKENS, CONFIG, Family, Loaded, Part, check_folder, finite, load, read_table
 from auscult.nets.hf_pictures import Clip, Preparation, read_preparation, square
+from auscult.nets.hf_text import FloatBox
+from auscult.types import Mask
+
+SAM3_TEXT: Final = Family(
+    title="SAM 3",
+    model="Sam3Model",
+    part=Part(
+        settings="Sam3Config",
+        types=("sam3",),
+        inside={"sam3_video": "detector_config"},
+        parts={
+            "vision_config": Part(
+                settings="Sam3VisionConfig",
+                types=("sam3_vision_model",),
+                parts={"backbone_config": Part(settings="Sam3ViTConfig", types=("sam3_vit_model",))},
+            ),
+            "text_config": Part(settings="CLIPTextConfig", types=("clip_text_model",)),
+            "geometry_encoder_config": Part(settings="Sam3GeometryEncoderConfig", types=("sam3_geometry_encoder",)),
+            "detr_encoder_config": Part(settings="Sam3DETREncoderConfig", types=("sam3_detr_encoder",)),
+            "detr_decoder_config": Part(settings="Sam3DETRDecoderConfig", types=("sam3_detr_decoder",)),
+            "mask_decoder_config": Part(settings="Sam3MaskDecoderConfig", types=("sam3_mask_decoder",)),
+        },
+    ),
+    tokens=CLIP_TOKENS,
+    reader="CLIPTokenizer",
+)
+LEAST_SCORE: Final = 0.5
+"""What an instance must score, as the release's examples have it."""
+
+CUT_SHARE: Final = 0.5
+_HALF: Final = (0.5, 0.5, 0.5)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sam3:
+    """A loaded model."""
+
+    _net: Loaded
+    _prepared: Preparation
+
+    def masks(self, frames: Clip, text: str) -> NDArray[np.bool_]:
+        """The best instance of every frame, frame by frame; an empty mask where none scores over ``LEAST_SCORE``.
+
+        Args:
+            frames: uint8 RGB (T, H, W, 3).
+            text: The phrase; words beyond what the model reads are cut off.
+
+        Returns:
+            bool (T, H, W).
+
+        Raises:
+            UsageError: The model gives what is no number.
+        """
+        import torch
+
+        found = np.zeros(frames.shape[:3], np.bool_)
+        with torch.inference_mode():
+            tokens = self._asked(text)
+            words = self._net.model.get_text_features(**tokens)
+            for place in range(len(frames)):  # one by one: a frame takes gigabytes in the released model
+                pixels = self._prepared(frames[place : place + 1]).to(self._net.device)
+                out = self._net.model(pixel_values=pixels, text_embeds=words, attention_mask=tokens["attention_mask"])
+                found[place] = self._best(out, frames.shape[1:3])
+        return found
+
+    def _best(self, out: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
+        import torch
+        from torch.nn.functional import interpolate
+
+        scores = finite(torch.sigmoid(out.pred_logits) * torch.sigmoid(out.presence_logits), self._net.folder)[0]
+        best = int(scores.argmax())
+        if not float(scores[best]) > LEAST_SCORE:
+            return np.zeros(size, np.bool_)
+        soft = torch.sigmoid(finite(out.pred_masks[:, best : best + 1], self._net.folder))
+        large = interpolate(soft, size=size, mode="bilinear", align_corners=False)
+        return np.asarray((large > CUT_SHARE)[0, 0].cpu().numpy(), np.bool_)
+
+    def _asked(self, text: str) -> dict[str, Any]:
+        most = self._net.model.config.text_config.max_position_embeddings
+        tokens = self._net.tokens([text], padding="max_length", truncation=True, max_length=most, return_tensors="pt")
+        return {name: tokens[name].to(self._net.device) for name in ("input_ids", "attention_mask")}
+
+
+def load_sam3(path: Path) -> Sam3:
+    """Load the model of a folder.
+
+    Raises:
+        UsageError: The folder cannot be used; see ``hf_folder``.
+    """
+    net = load(check_folder(path, SAM3_TEXT))
+    side = square(net.model.config.vision_config.backbone_config.image_size)
+    return Sam3(net, read_preparation(path, side=side, usual=Preparation(mean=_HALF, std=_HALF)))
+
 
 SEEING: Final = Part(
     settings="Sam2VisionConfig",
@@ -66,7 +162,7 @@ SAM3: Final = Family(
         types=("sam3_tracker", "sam3_tracker_video"),
         inside={"sam3_video": "tracker_config"},
         parts={
-            "vision_config": hf_sam3.FAMILY.part.parts["vision_config"],
+            "vision_config": SAM3_TEXT.part.parts["vision_config"],
             "prompt_encoder_config": Part(
                 settings="Sam3TrackerPromptEncoderConfig",
                 types=("sam3_tracker_prompt_encoder", "sam3_tracker_video_prompt_encoder"),
@@ -78,9 +174,8 @@ SAM3: Final = Family(
         },
     ),
 )
-CUT: Final = 0.0
+CUT_LOGIT: Final = 0.0
 """Logits above it are the mask, as released."""
-_HALF: Final = (0.5, 0.5, 0.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,4 +275,118 @@ def to_frame(logits: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
     from torch.nn.functional import interpolate
 
     large = interpolate(logits, size=size, mode="bilinear", align_corners=False)
-    return np.asarray((large > CUT)[0, 0].cpu().numpy(), np.bool_)
+    return np.asarray((large > CUT_LOGIT)[0, 0].cpu().numpy(), np.bool_)
+
+
+SAM2_VIDEO: Final = Family(
+    title="SAM 2 video",
+    model="Sam2VideoModel",
+    part=Part(
+        settings="Sam2VideoConfig",
+        types=("sam2_video",),
+        parts={
+            "vision_config": SEEING,
+            "prompt_encoder_config": Part(
+                settings="Sam2VideoPromptEncoderConfig", types=("sam2_video_prompt_encoder", "sam2_prompt_encoder")
+            ),
+            "mask_decoder_config": Part(
+                settings="Sam2VideoMaskDecoderConfig", types=("sam2_video_mask_decoder", "sam2_mask_decoder")
+            ),
+        },
+    ),
+)
+_OBJECT: Final = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sam2Video:
+    """A loaded model."""
+
+    _net: Loaded
+    _prepared: Preparation
+
+    def follow(self, frames: Clip, first: Mask) -> NDArray[np.bool_]:
+        """Follow an object.
+
+        Args:
+            frames: uint8 RGB (T, H, W, 3).
+            first: The object in the first frame, bool (H, W); may be empty.
+
+        Returns:
+            bool (T, H, W); the first is ``first``, as is usual in the task.
+
+        Raises:
+            UsageError: The model gives what is no number.
+        """
+        import torch
+
+        found = np.zeros(frames.shape[:3], np.bool_)
+        found[0] = first
+        if len(frames) == 1:
+            return found
+        session = self._session(frames, first)
+        with torch.inference_mode():
+            for place in range(len(frames)):
+                logits = self._net.model(session, frame_idx=place).pred_masks
+                if place:
+                    found[place] = to_frame(finite(logits, self._net.folder), frames.shape[1:3])
+                self._forget(session, place)
+        return found
+
+    def _session(self, frames: Clip, first: Mask) -> Any:
+        import torch
+        from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoInferenceSession
+
+        session: Any = Sam2VideoInferenceSession(
+            video_height=frames.shape[1],
+            video_width=frames.shape[2],
+            inference_device=self._net.device,
+            inference_state_device=self._net.device,
+            dtype=torch.float32,
+        )
+        session.processed_frames = _Frames(frames, self._prepared)
+        session.add_mask_inputs(session.obj_id_to_idx(_OBJECT), 0, self._prompt(first))
+        session.obj_with_new_inputs = [_OBJECT]
+        return session
+
+    def _prompt(self, first: Mask) -> Any:
+        """A mask as the model takes it, a tensor (1, 1, side, side) of 0 and 1, as its processor makes it."""
+        import torch
+        from torch.nn.functional import interpolate
+
+        mask = torch.from_numpy(first.astype(np.float32))[None, None]
+        if mask.shape[-2:] == self._prepared.size:
+            return mask
+        size = self._prepared.size
+        return (interpolate(mask, size=size, mode="bilinear", align_corners=False, antialias=True) >= 0.5).float()
+
+    def _forget(self, session: Any, place: int) -> None:
+        config = self._net.model.config
+        oldest = place - max(config.num_maskmem, config.max_object_pointers_in_encoder)
+        past = session.output_dict_per_obj[0]["non_cond_frame_outputs"]
+        for index in [index for index in past if index <= oldest]:
+            del past[index]
+
+
+class _Frames:
+    """A clip's frames, prepared when they are asked for; stands where a session keeps a dictionary of them."""
+
+    def __init__(self, frames: Clip, prepared: Preparation) -> None:
+        self._frames = frames
+        self._prepared = prepared
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __getitem__(self, place: int) -> Any:
+        return self._prepared(self._frames[place : place + 1])[0]
+
+
+def load_sam2_video(path: Path) -> Sam2Video:
+    """Load the model of a folder.
+
+    Raises:
+        UsageError: The folder cannot be used; see ``hf_folder``.
+    """
+    net = load(check_folder(path, SAM2_VIDEO))
+    return Sam2Video(net, read_preparation(path, side=square(net.model.image_size), usual=Preparation()))

@@ -8,9 +8,8 @@ import cv2
 import numpy as np
 
 from auscult.judge.masks.compact import CompactJudge
-from auscult.judge.masks.compact.answer import KINDS, soft_labels
-from auscult.judge.masks.compact.calibration import Calibration
-from auscult.judge.masks.compact.novelty import Known
+from auscult.judge.masks.compact.calibration import Calibration, Known
+from auscult.judge.masks.compact.network import KINDS, soft_labels
 from auscult.judge.masks.compact.view import coverage, crop_box
 from auscult.rng import generator
 from auscult.types import Case, Frame, Mask, Prediction, Verdict

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from auscult.judge.masks.compact.answer import (
+from auscult.judge.masks.compact.calibration import (
+    groups_of,
+    interval_of,
+    reach_of,
+    scores_of,
+    size_of,
+    spread_of,
+    widths_of,
+)
+from auscult.judge.masks.compact.network import (
     BINS,
     KINDS,
     bin_values,
@@ -20,15 +29,6 @@ from auscult.judge.masks.compact.answer import (
     probabilities,
     quantiles,
     soft_labels,
-)
-from auscult.judge.masks.compact.interval import (
-    groups_of,
-    interval_of,
-    reach_of,
-    scores_of,
-    size_of,
-    spread_of,
-    widths_of,
 )
 from auscult.types import DEFECTS
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.masks.compact.along import MEASURES, along
+from auscult.judge.masks.compact.view import MEASURES, along
 from auscult.rng import generator
 
 RUNS_OUTSIDE = slice(18 + 12, 18 + 24)

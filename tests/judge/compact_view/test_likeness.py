@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.masks.compact.likeness import likeness_of
-from auscult.judge.masks.compact.view import look
+from auscult.judge.masks.compact.view import likeness_of, look
 from auscult.rng import generator
 
 EVEN = 128

@@ -9,17 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.along import MEASURES
-from auscult.judge.masks.compact.strip import DEPTH, LENGTH, read_along
 from auscult.judge.masks.compact.view import (
     CONTEXT_PX,
     CROP_PX,
     CUE_COUNT,
+    DEPTH,
     GREY,
+    LENGTH,
     MARGIN,
+    MEASURES,
     crop_box,
     inputs,
     look,
+    read_along,
     scaled,
 )
 from auscult.judge.masks.cues.catalogue import CUES

@@ -18,9 +18,7 @@ from auscult import registry
 from auscult.contracts.identities import CHECKS, EXAMPLES
 from auscult.errors import UsageError
 from auscult.jobs.identities import identity_arguments, load_identity
-from auscult.judge.identity.clip import VARIABLE, ClipIdentity, views
-from auscult.judge.identity.phrases import prompts
-from auscult.judge.identity.regions import rivals
+from auscult.judge.identity.clip import VARIABLE, ClipIdentity, prompts, rivals, views
 from auscult.nets.clip import check_folder, load_clip
 from auscult.nets.clip_config import WEIGHTS
 from auscult.types import Prediction, Query

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from auscult.arrays.overlap import iou
-from auscult.judge.identity.regions import coloured_regions, rivals
+from auscult.judge.identity.clip import coloured_regions, rivals
 from auscult.rng import generator
 from auscult.types import Frame, Mask
 

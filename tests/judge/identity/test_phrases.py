@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.nouns import NOUNS
-from auscult.judge.identity.phrases import MOST_LETTERS, asked_for, photo_of, prompts, singular
+from auscult.judge.identity.clip import MOST_LETTERS, NOUNS, asked_for, photo_of, prompts, singular
 from auscult.language.morphology import plural
 from auscult.language.phrases import phrase
 from auscult.rng import generator

@@ -9,11 +9,21 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, UsageError
-from auscult.judge.identity.scenes import IDENTITY, NETWORK, WORDS, Eyes, ScenesIdentity, calibrated
-from auscult.judge.identity.scenes_text import Reader
-from auscult.judge.identity.scenes_things import Peak
-from auscult.judge.identity.scenes_view import CROP, STEP, crop, small, small_size
-from auscult.judge.identity.scenes_words import Vocabulary, read_vocabulary, write_vocabulary
+from auscult.judge.identity.scenes import (
+    CROP,
+    IDENTITY,
+    NETWORK,
+    STEP,
+    WORDS,
+    Eyes,
+    Peak,
+    ScenesIdentity,
+    calibrated,
+    crop,
+    small,
+    small_size,
+)
+from auscult.judge.identity.scenes_text import Reader, Vocabulary, read_vocabulary, write_vocabulary
 from auscult.rng import generator
 from auscult.types import Case, Identity, IdentityCheck, Mask, Prediction, Query
 

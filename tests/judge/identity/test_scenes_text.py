@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.scenes_text import MOST_TOKENS, Reader, is_seen, is_whole
-from auscult.judge.identity.scenes_words import UNHEARD, Vocabulary
+from auscult.judge.identity.scenes_text import MOST_TOKENS, UNHEARD, Reader, Vocabulary, is_seen, is_whole
 from auscult.language.facts import Facts, Thing, Voice
 from auscult.language.forms import SIGHT_QUALITIES, Form, read
 from auscult.language.grammar import describe

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.scenes_text import Reader, Reading
-from auscult.judge.identity.scenes_things import Found, Peak, others, parts, peaks, place
-from auscult.judge.identity.scenes_words import Vocabulary
-from auscult.judge.identity.scenes_worlds import named
+from auscult.judge.identity.scenes import Found, Peak, named, others, parts, peaks, place
+from auscult.judge.identity.scenes_text import Reader, Reading, Vocabulary
 
 WORDS = Vocabulary(categories=("bell", "dog", "drum"), colours=("blue", "red"), textures=("plain", "striped"))
 READER = Reader(WORDS)

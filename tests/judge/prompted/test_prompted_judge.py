@@ -21,7 +21,7 @@ from tiny_judge import FRAME, LENSES, SIZE, TRUE, calibration, disc, judged, mem
 
 from auscult.arrays.error_map import values_of
 from auscult.errors import InputError, UsageError
-from auscult.judge.masks.compact.novelty import Known
+from auscult.judge.masks.compact.calibration import Known
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import save_calibration

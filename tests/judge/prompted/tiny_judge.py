@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from auscult.judge.masks.compact.novelty import Known
+from auscult.judge.masks.compact.calibration import Known
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import BINS, Bent, Calibration
 from auscult.judge.masks.prompted.network import FEATURES, Member, load_member

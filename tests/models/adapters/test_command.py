@@ -17,9 +17,8 @@ from asking import RATE_HZ, question
 from auscult.errors import InputError, UsageError
 from auscult.media.rle import decode
 from auscult.media.sound import read_sound
-from auscult.models.adapters.command import Program, silence_of, words_of
-from auscult.models.adapters.hearing import Broken, Hearing
-from auscult.models.adapters.stored_png import stored_png
+from auscult.models.adapters.command import Broken, Hearing, Program, silence_of, words_of
+from auscult.models.adapters.folder import stored_png
 from auscult.rng import generator
 from auscult.types import Query
 

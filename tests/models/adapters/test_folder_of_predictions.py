@@ -16,8 +16,7 @@ from PIL import Image
 
 from auscult.errors import InputError, UsageError
 from auscult.media.masks import write_labels, write_mask
-from auscult.models.adapters.folder import FolderOfPredictions
-from auscult.models.adapters.stored import read_stored
+from auscult.models.adapters.folder import FolderOfPredictions, read_stored
 
 SHAPE = (2, 6, 8)
 NAMES = ("00000", "00001")

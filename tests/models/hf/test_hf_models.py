@@ -10,8 +10,8 @@ import pytest
 
 import tiny_hf
 from auscult.errors import InputError, UsageError
+from auscult.models import hf
 from auscult.models.base import Ask, ReferringModel, WeightedModel
-from auscult.models.hf import clipseg, grounded_sam2, sam2_video, sam3
 from auscult.models.spec import model_spec
 from auscult.types import Query
 from tiny_clip import needs_clip
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.extra_clip
 needs_clip()
 
 MODELS = {
-    "clipseg": clipseg.MODEL,
-    "grounded_sam2": grounded_sam2.MODEL,
-    "sam2_video": sam2_video.MODEL,
-    "sam3": sam3.MODEL,
+    "clipseg": hf.CLIPSEG,
+    "grounded_sam2": hf.GROUNDED_SAM2,
+    "sam2_video": hf.SAM2_VIDEO,
+    "sam3": hf.SAM3,
 }
 EACH = pytest.mark.parametrize("name", list(MODELS))
 
@@ -116,18 +116,18 @@ def test_what_was_not_given_is_said(folders: dict[str, Path], name: str) -> None
 
 def test_both_folders_of_a_pair_are_asked_for(folders: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="grounding_dino") as caught:
-        grounded_sam2.MODEL.using(tmp_path)
+        hf.GROUNDED_SAM2.using(tmp_path)
     assert "sam2" in caught.value.expected
     (tmp_path / "grounding_dino").mkdir()
     with pytest.raises(UsageError, match="'sam2'"):
-        grounded_sam2.MODEL.using(tmp_path)
+        hf.GROUNDED_SAM2.using(tmp_path)
 
 
 def test_no_box_is_an_empty_mask(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    from auscult.nets import hf_grounding
+    from auscult.nets import hf_text
 
-    monkeypatch.setattr(hf_grounding, "LEAST_SCORE", 1.0)
-    masks = grounded_sam2.MODEL.using(folders["grounded_sam2"]).predict(tiny_hf.clip_of(2), Query("a dog"))
+    monkeypatch.setattr(hf_text, "LEAST_SCORE", 1.0)
+    masks = hf.GROUNDED_SAM2.using(folders["grounded_sam2"]).predict(tiny_hf.clip_of(2), Query("a dog"))
     assert masks.shape == (2, 48, 70)
     assert not masks.any()
 
@@ -142,4 +142,4 @@ def test_weights_that_give_no_number_are_said(folders: dict[str, Path], tmp_path
     weights["decoder.reduces.0.weight"][:] = float("nan")
     save_file(weights, broken / "model.safetensors", {"format": "pt"})
     with pytest.raises(UsageError, match="no number"):
-        clipseg.MODEL.using(broken).predict(tiny_hf.clip_of(1), Query("a dog"))
+        hf.CLIPSEG.using(broken).predict(tiny_hf.clip_of(1), Query("a dog"))

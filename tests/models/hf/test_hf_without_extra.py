@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import UsageError
-from auscult.models.hf import clipseg, grounded_sam2, sam2_video, sam3
+from auscult.models import hf
 from auscult.nets import hf_folder
 
-MODELS = [clipseg.MODEL, grounded_sam2.MODEL, sam2_video.MODEL, sam3.MODEL]
+MODELS = [hf.CLIPSEG, hf.GROUNDED_SAM2, hf.SAM2_VIDEO, hf.SAM3]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
-def test_the_extra_is_named(model: clipseg.Weighted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extra_is_named(model: hf.Weighted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hf_folder, "find_spec", lambda _: None)
     for name in ("grounding_dino", "sam2"):
         (tmp_path / name).mkdir()
@@ -28,8 +28,8 @@ def test_the_extra_is_named(model: clipseg.Weighted, tmp_path: Path, monkeypatch
 def test_registration_loads_neither_library() -> None:
     code = (
         "import sys\n"
-        "from auscult.models.hf import clipseg, grounded_sam2, sam2_video, sam3\n"
-        "from auscult.nets import hf_clipseg, hf_grounding, hf_sam, hf_sam2_video, hf_sam3\n"
+        "from auscult.models import hf\n"
+        "from auscult.nets import hf_sam, hf_text\n"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

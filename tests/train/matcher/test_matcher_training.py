@@ -14,7 +14,7 @@ import torch
 
 from auscult.errors import UsageError
 from auscult.jobs.progress import Silent
-from auscult.judge.identity.scenes_view import CROP
+from auscult.judge.identity.scenes import CROP
 from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
 from auscult.rng import generator
 from auscult.train.matcher.batches import FRAMES, batch_of

@@ -4,7 +4,6 @@ A built-in judge's card is ``<name>.json`` in this folder; a plug-in's judge nam
 The page under ``docs/cards`` is generated from the card by ``page``.
 """
 
-from auscult.judge.cards.card import Card, Result, card_of, load_card, require_card
-from auscult.judge.cards.page import page
+from auscult.judge.cards.card import Card, Result, card_of, load_card, page, require_card
 
 __all__ = ["Card", "Result", "card_of", "load_card", "page", "require_card"]

@@ -8,13 +8,23 @@ among regions by CLIP's score of their crops is the baseline of ReCLIP (Subraman
 A crop does not show where in the frame it comes from, so places and relations between things weigh little here. Words
 that speak of sound and name no kind of thing are not answered. Nothing is calibrated: ``match`` is a softmax, no
 measured probability.
+
+A list of everyday English nouns, ours; it is no vocabulary of any data set.
+
+This reads English word by word, with short lists and no grammar: it serves names in a report and prompts for a matcher,
+never a decision. What it cannot split it gives back whole, shortened.
+
+Regions are made here, from colours alone, so that a check has something to compare with where nothing else is known:
+the picture is cut into pieces, and the smallest is joined to the neighbour across its weakest border until few are
+left.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,14 +33,338 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.boxes import box_of
+from auscult.arrays.boxes import box_of, window
+from auscult.arrays.overlap import iou
+from auscult.arrays.segments import borders, edge_strength, pieces
 from auscult.errors import UsageError
-from auscult.judge.identity.nouns import NOUNS
-from auscult.judge.identity.phrases import asked_for, photo_of, prompts
-from auscult.judge.identity.regions import coloured_regions, rivals
+from auscult.language.morphology import article, indefinite, is_plural, plural
 from auscult.nets.clip import Clip, ClipFolder, Vectors, check_folder, load_clip
 from auscult.nets.clip_config import WEIGHTS
 from auscult.types import Case, Existence, Frame, Identity, Mask, Metadata, Prediction
+
+NOUNS: Final[tuple[str, ...]] = (
+    *("person", "man", "woman", "child", "baby", "hand", "face", "dog", "cat", "horse", "cow", "sheep", "goat"),
+    *("pig", "rabbit", "mouse", "bear", "elephant", "giraffe", "zebra", "monkey", "lion", "tiger", "camel", "deer"),
+    *("fox", "bird", "duck", "chicken", "rooster", "goose", "swan", "parrot", "owl", "eagle", "penguin", "fish"),
+    *("shark", "turtle", "snake", "frog", "snail", "butterfly", "bee", "spider", "tree", "flower", "plant", "leaf"),
+    *("mushroom", "cactus", "car", "bus", "truck", "van", "train", "tram", "bicycle", "motorcycle", "boat", "ship"),
+    *("aeroplane", "helicopter", "rocket", "tractor", "ambulance", "wheel", "house", "building", "tower", "bridge"),
+    *("door", "window", "wall", "fence", "bench", "lamp", "street light", "traffic light", "sign", "clock"),
+    *("chair", "sofa", "table", "desk", "bed", "shelf", "cupboard", "mirror", "picture", "carpet", "curtain"),
+    *("pillow", "blanket", "bathtub", "sink", "toilet", "oven", "refrigerator", "kettle", "teapot", "pot", "pan"),
+    *("plate", "bowl", "cup", "drinking glass", "bottle", "vase", "knife", "fork", "spoon", "basket", "box", "bag"),
+    *("backpack", "suitcase", "umbrella", "hat", "crown", "shoe", "shirt", "dress", "coat", "trousers", "tie"),
+    *("glasses", "watch", "ring", "book", "paper", "pen", "scissors", "key", "candle", "lantern", "telephone"),
+    *("camera", "computer", "keyboard", "television", "loudspeaker", "microphone", "headphones", "guitar"),
+    *("violin", "cello", "harp", "piano", "accordion", "flute", "trumpet", "saxophone", "drum", "cymbal", "bell"),
+    *("maraca", "tambourine", "xylophone", "banjo", "ukulele", "ball", "balloon", "kite", "doll", "teddy", "robot"),
+    *("star", "skateboard", "surfboard", "skis", "racket", "bat", "hammer", "saw", "drill", "ladder", "rope"),
+    *("broom", "bucket", "bread", "cake", "pizza", "sandwich", "egg", "apple", "banana", "orange", "lemon"),
+    *("grapes", "strawberry", "carrot", "tomato", "potato", "pumpkin", "cheese", "windmill", "stone", "rock"),
+    *("mountain", "sky", "cloud", "water", "sea", "river", "grass", "sand", "road", "floor"),
+)
+
+
+MOST_LETTERS: Final = 60
+_MOST_READ: Final = 2000
+
+_WORD: Final = re.compile(r"[\w'-]+|,")
+_OPENERS: Final = frozenset({"the", "a", "an", "this", "that", "these", "those", "all", "both", "every", "each", "his"})
+_OPENERS_TOO: Final = frozenset({"her", "its", "their", "my", "your", "our", "please", "segment", "find", "show"})
+_GROUPS: Final = frozenset({"of", "among", "amongst", "out"})
+_ENDS: Final = frozenset(
+    (
+        *("that", "which", "who", "whom", "whose", "where", "when", "while", "because", "with", "without"),
+        *("from", "to", "on", "in", "at", "by", "under", "above", "below", "behind", "beside", "near", "next"),
+        *("between", "over", "inside", "outside", "across", "against", "along", "around", "before", "after"),
+        *("during", "for", "than", "and", "or", "but", "not", "is", "are", "was", "were", "has", "have"),
+        *("does", "do", "can", "higher", "lower", "larger", "bigger", "smaller", "louder", "quieter"),
+        *("nearest", "closest", "farthest", "left", "heard", "partly", "sitting", "standing", "lying"),
+        *("wearing", "holding", "riding", "playing", "making", "moving", "walking", "running", "facing"),
+        *("looking", "going", "coming", "rising", "hiding", "hidden", "covered", "seen", "farther", "closer"),
+        *("right", "amid", "towards", "into", "onto", "through", "as", "like", "being"),
+    )
+)
+_FIRST_TOO: Final = frozenset({"left", "right", "nearest", "closest", "farthest", "hidden", "moving", "sitting"})
+"""Words that end a phrase after its noun, and may stand before one: "the left car", "the car left of it"."""
+
+_MEASURES: Final = frozenset(
+    (
+        *("largest", "biggest", "smallest", "leftmost", "rightmost", "highest", "topmost", "lowest", "bottommost"),
+        *("loudest", "quietest", "nearest", "closest", "farthest", "first", "last", "second", "third", "other"),
+        *("left", "right", "upper", "lower", "middle", "moving", "sounding", "audible", "silent", "hidden", "sitting"),
+    )
+)
+_ANYTHING: Final = frozenset({"thing", "things", "object", "objects", "item", "items", "one", "ones", "something"})
+_PLACES: Final[dict[str, str]] = {
+    **dict.fromkeys(("left", "leftmost", "leftward"), "left"),
+    **dict.fromkeys(("right", "rightmost", "rightward"), "right"),
+    **dict.fromkeys(("top", "topmost", "upper", "uppermost", "highest"), "top"),
+    **dict.fromkeys(("bottom", "bottommost", "lower", "lowermost", "lowest"), "bottom"),
+    **dict.fromkeys(("middle", "centre", "center", "central"), "centre"),
+}
+_SOUNDS: Final = re.compile(
+    r"\b(?:sound(?:s|ing|less)?|noises?|noiseless|heard|hear(?:s|able)?|audible|silent|silence|mute|loud(?:er|est|ly)?|"
+    r"quiet(?:er|est|ly)?|volume|melody|voices?|rings?|ringing|barks?|barking|plays|playing|sings?|singing)\b",
+    re.IGNORECASE,
+)
+_SINGULAR: Final = {plural(noun): noun for noun in NOUNS if plural(noun) != noun}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an expression asks for.
+
+    Attributes:
+        phrase: Its noun phrase without an article, at most ``MOST_LETTERS`` letters: ``red car``.
+        noun: The head of the phrase, in the singular: ``car``; None where it names no kind ("the object that").
+        places: Words of place anywhere in it, out of left, right, top, bottom, centre, each once, in order.
+        heard: Whether it speaks of sound.
+    """
+
+    phrase: str
+    noun: str | None
+    places: tuple[str, ...]
+    heard: bool = False
+
+
+def asked_for(text: str) -> Asked | None:
+    """Read an expression.
+
+    Args:
+        text: Any text; what lies beyond its first 2,000 characters is not read.
+
+    Returns:
+        What it asks for, or None where no word of it could name something.
+
+    Example:
+        >>> asked_for("The striped red cars that move to the left")
+        Asked(phrase='striped red cars', noun='car', places=('left',), heard=False)
+        >>> asked_for("among the drums, the one that is louder").noun
+        'drum'
+    """
+    words = [word.lower() for word in _WORD.findall(text[:_MOST_READ])]
+    kept = _noun_phrase(words)
+    if not kept:
+        return None
+    named = None if kept[-1] in _ANYTHING else _named(kept)
+    places = tuple(dict.fromkeys(_PLACES[word] for word in words if word in _PLACES))
+    heard = _SOUNDS.search(text[:_MOST_READ]) is not None
+    return Asked(phrase=_short(kept), noun=named, places=places, heard=heard)
+
+
+def prompts(text: str) -> tuple[str, ...]:
+    """Sentences that a matcher of pictures and words can compare with a picture, the expression itself first.
+
+    Args:
+        text: The referring expression.
+
+    Returns:
+        One to three different sentences; none where no word of the text could name something.
+    """
+    asked = asked_for(text)
+    if asked is None:
+        return ()
+    whole = " ".join(text[:_MOST_READ].split())
+    said = [whole]
+    if asked.noun is not None:
+        said.append(f"a photo of {asked.phrase if is_plural(asked.phrase) else article(asked.phrase)}")
+        said.append(photo_of(asked.noun))
+    return tuple(dict.fromkeys(said))
+
+
+def photo_of(noun: str) -> str:
+    """The sentence in which a noun is compared with a picture."""
+    return f"a photo of {indefinite(noun)}"
+
+
+def singular(noun: str) -> str:
+    """One of it: ``car`` for ``cars``; a word that is not in the list loses an -s that makes it a plural."""
+    if noun in _SINGULAR:
+        return _SINGULAR[noun]
+    if noun in NOUNS or not is_plural(noun):
+        return noun
+    for ending, one in (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("s", "")):
+        if noun.endswith(ending) and len(noun) > len(ending) + 2:
+            return noun.removesuffix(ending) + one
+    return noun
+
+
+def _noun_phrase(words: Sequence[str]) -> list[str]:
+    """The first phrase that names a kind, of a group ("the largest of the cats") the group, as one of it."""
+    rest, grouped = list(words), bool(words) and words[0] in _GROUPS
+    first: list[str] = []
+    while rest:
+        kept, rest = _next_phrase(rest)
+        if not kept:
+            continue
+        if not (all(word in _MEASURES for word in kept) or kept[-1] in _ANYTHING):
+            return [*kept[:-1], singular(kept[-1])] if grouped else kept
+        first = first or kept
+        if not (rest and rest[0] in _GROUPS):
+            break
+        grouped = True
+    return first
+
+
+def _next_phrase(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words up to where a phrase ends, without articles; and what follows, never as long as what was given."""
+    start = 0
+    while start < len(words) and words[start] in _OPENERS | _OPENERS_TOO | _GROUPS | {","}:
+        start += 1
+    end = start
+    while end < len(words) and not _ends(words, end, start=start):
+        end += 1
+    return list(words[start:end]), list(words[end if end > 0 else 1 :]) if end > start else list(words[start + 1 :])
+
+
+def _ends(words: Sequence[str], place: int, *, start: int) -> bool:
+    word = words[place]
+    if word == "," or word in _OPENERS | _GROUPS:
+        return True
+    if word not in _ENDS:
+        return False
+    before = words[start:place]
+    follows = words[place + 1] if place + 1 < len(words) else ""
+    open_still = all(one in _MEASURES for one in before) and word in _FIRST_TOO
+    return not (open_still and follows not in _ENDS | _GROUPS | _OPENERS | {"", ","})
+
+
+def _named(kept: Sequence[str]) -> str | None:
+    """The head: a noun of the list that the phrase ends with, of two words where there is one, else its last word."""
+    for tail in _tails(kept):
+        if singular(tail) in NOUNS:
+            return singular(tail)
+    said = [word for word in kept if word not in _MEASURES]
+    return singular(said[-1]) if said else None
+
+
+def _tails(kept: Sequence[str]) -> Iterator[str]:
+    yield " ".join(kept[-2:])
+    yield kept[-1]
+
+
+def _short(kept: Sequence[str]) -> str:
+    """As many words as fit, from the end."""
+    text = " ".join(kept)
+    while len(text) > MOST_LETTERS and " " in text:
+        text = text.partition(" ")[2]
+    return text[:MOST_LETTERS]
+
+
+LONG_SIDE_PX: Final = 192
+"""Long side of the reduced picture that is cut into pieces."""
+
+_PIECES: Final = 12  # across the short side
+_KEPT: Final = 12  # regions that are left of the picture when joining stops
+_LEAST: Final = 0.01  # of the frame
+_MOST: Final = 0.6
+_APART: Final = 0.5  # IoU from which two masks count as the same thing
+_HELD: Final = 0.3  # share of a region that may lie in the candidate
+
+
+def rivals(
+    frame: Frame,
+    mask: Mask,
+    others: Sequence[Mask],
+    *,
+    most: int,
+    coloured: Callable[[Frame], Sequence[Mask]] | None = None,
+) -> tuple[Mask, ...]:
+    """Regions that the expression could mean instead of the candidate.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: The candidate, bool (H, W).
+        others: Masks of other objects, bool (H, W) each; they come first, the largest before the rest.
+        most: How many at most.
+        coloured: Gives the frame's regions of even colour, for who keeps them; None for ``coloured_regions``.
+
+    Returns:
+        bool (H, W) each, none empty, none much the same as the candidate or as another.
+    """
+    given = sorted((one for one in others if one.any()), key=lambda one: -int(np.count_nonzero(one)))
+    found: list[Mask] = []
+    for one in given:
+        if len(found) < most and all(_differ(one, known) for known in (mask, *found)):
+            found.append(one)
+    if len(found) == most:
+        return tuple(found)
+    for one in (coloured or coloured_regions)(frame):
+        held = float(np.count_nonzero(one & mask)) / float(np.count_nonzero(one))
+        if len(found) < most and held <= _HELD and all(_differ(one, known) for known in (mask, *found)):
+            found.append(one)
+    return tuple(found)
+
+
+def coloured_regions(frame: Frame) -> tuple[Mask, ...]:
+    """Regions of even colour, 1 to 60 % of the frame each, those that stand out most first; they do not overlap.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+
+    Returns:
+        bool (H, W) each; may be none.
+    """
+    height, width = frame.shape[:2]
+    scale = min(1.0, LONG_SIDE_PX / max(height, width))
+    size = (max(1, round(width * scale)), max(1, round(height * scale)))
+    if min(size) < 2 * _PIECES:
+        return ()
+    small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    strength = edge_strength(np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8))
+    labels = _joined(pieces(small, strength, step_px=max(4, min(size) // _PIECES)), strength)
+    whole = np.asarray(cv2.resize(labels.astype(np.float32), (width, height), interpolation=cv2.INTER_NEAREST))
+    found: list[tuple[float, Mask]] = []
+    for label in range(int(labels.max()) + 1):
+        share = float(np.mean(labels == label))
+        region: Mask = whole == label
+        if _LEAST <= share <= _MOST and region.any():
+            found.append((_stands_out(labels == label, strength), region))
+    return tuple(region for _, region in sorted(found, key=lambda one: -one[0]))
+
+
+def _joined(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Labels after the smallest region was joined to the neighbour across its weakest border, again and again."""
+    count = int(labels.max()) + 1
+    area = np.bincount(labels.ravel(), minlength=count).astype(np.float64)
+    touching = borders(labels, strength)
+    first, second = touching.pairs[:, 0], touching.pairs[:, 1]
+    length, edge = np.zeros((count, count)), np.zeros((count, count))
+    length[first, second] = length[second, first] = touching.length_px
+    edge[first, second] = edge[second, first] = touching.strength
+    name = np.arange(count)
+    for left in range(count, 1, -1):
+        small = int(np.argmin(area))
+        if left <= _KEPT and area[small] >= _LEAST * labels.size:
+            break
+        weakness = np.where(length[small] > 0, edge[small] / np.maximum(length[small], 1), np.inf)
+        into = int(np.argmin(weakness))
+        for table in (length, edge):
+            table[into] += table[small]
+            table[:, into] += table[:, small]
+            table[small] = table[:, small] = 0.0
+            table[into, into] = 0.0
+        area[into] += area[small]
+        area[small] = np.inf
+        name[name == small] = into
+    _, dense = np.unique(name[labels], return_inverse=True)
+    return dense.reshape(labels.shape).astype(np.int32)
+
+
+def _stands_out(region: Mask, strength: NDArray[np.float32]) -> float:
+    """Mean strength of the edge along a region's outline; 0 where it has none."""
+    box = box_of(region)
+    if box is None:
+        return 0.0
+    inner = np.asarray(cv2.erode(region.view(np.uint8), np.ones((3, 3), np.uint8)), dtype=bool)
+    rim = (region & ~inner)[window(box)]
+    return float(strength[window(box)][rim].mean()) if rim.any() else 0.0
+
+
+def _differ(first: Mask, second: Mask) -> bool:
+    return iou(first, second) < _APART
+
 
 VARIABLE: Final = "AUSCULT_CLIP"
 MOST_RIVALS: Final = 8

@@ -2,6 +2,9 @@
 
 Three steps: a sentence becomes a logical form (`scenes_text`), two small networks say what things the frame holds
 (`scenes_things`), and the form is proven over what they may be (`scenes_worlds`).
+
+What a thing is called is drawn from its probabilities, many times over. In each such world the sentence is proven with
+the language's own proof (`language.proof`), from sight alone; what is unclear there is shared among what it may be.
 """
 
 from __future__ import annotations
@@ -9,20 +12,363 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.boxes import box_of
 from auscult.errors import InputError, UsageError
-from auscult.judge.identity import scenes_things, scenes_view
-from auscult.judge.identity.scenes_text import Reader, Reading, is_seen, is_whole
-from auscult.judge.identity.scenes_things import Found, Peak
-from auscult.judge.identity.scenes_words import Vocabulary, read_vocabulary
-from auscult.judge.identity.scenes_worlds import Named, named
-from auscult.types import Case, Existence, Frame, Identity, Mask, Metadata, Prediction
+from auscult.judge.identity.scenes_text import (
+    Reader,
+    Reading,
+    Vocabulary,
+    form_words,
+    is_seen,
+    is_whole,
+    read_vocabulary,
+)
+from auscult.language.facts import Facts, Thing
+from auscult.language.proof import Proof
+from auscult.rng import generator
+from auscult.types import Box, Case, Existence, Frame, Identity, Mask, Metadata, Prediction
+
+PIXELS: Final = 144 * 256
+"""The small frame has about so many pixels, whatever its shape."""
+
+STEP: Final = 16
+CROP: Final = 48
+MARGIN: Final = 1.2
+"""Side of the crop against the longer side of the mask's box."""
+
+
+def small_size(height: int, width: int) -> tuple[int, int]:
+    """(height, width) of the small frame: multiples of ``STEP`` with about ``PIXELS`` pixels in the same shape."""
+    ratio = min(max(height / width, 0.25), 4.0)
+    rows = max(1, round(math.sqrt(PIXELS * ratio) / STEP))
+    return rows * STEP, max(1, round(PIXELS / (rows * STEP) / STEP)) * STEP
+
+
+def small(frame: Frame) -> NDArray[np.uint8]:
+    """The frame made small, uint8 RGB of ``small_size``."""
+    height, width = small_size(*frame.shape[:2])
+    scaled = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(scaled, dtype=np.uint8)
+
+
+def crop_window(box: Box, *, margin: float = MARGIN) -> Box:
+    """A square around a box, ``margin`` times its longer side; it may reach beyond the frame."""
+    side = max(4, math.ceil(margin * max(box[2] - box[0], box[3] - box[1])))
+    x, y = (box[0] + box[2] - side) // 2, (box[1] + box[3] - side) // 2
+    return x, y, x + side, y + side
+
+
+def cut(picture: NDArray[np.uint8], window: Box, side: int) -> NDArray[np.uint8]:
+    """A square window of a picture at ``side`` x ``side``; beyond the frame it is 0."""
+    height, width = picture.shape[:2]
+    x0, y0, x1, y1 = window
+    left, top, right, bottom = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+    canvas = np.zeros((y1 - y0, x1 - x0, *picture.shape[2:]), np.uint8)
+    canvas[top - y0 : bottom - y0, left - x0 : right - x0] = picture[top:bottom, left:right]
+    way = cv2.INTER_AREA if y1 - y0 > side else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(canvas, (side, side), interpolation=way), dtype=np.uint8)
+
+
+def crop(frame: Frame, mask: Mask) -> NDArray[np.uint8] | None:
+    """RGB and mask (0 or 255) around a mask, uint8 (CROP, CROP, 4); None for an empty mask."""
+    box = box_of(mask)
+    if box is None:
+        return None
+    window = crop_window(box)
+    marked = np.where(cut(mask.astype(np.uint8) * 255, window, CROP) >= 128, 255, 0)
+    return np.dstack([cut(frame, window, CROP), marked.astype(np.uint8)])
+
+
+Floats = NDArray[np.float32]
+
+PEAK: Final = 0.3
+"""Height from which a place of the heat map is the centre of a thing."""
+
+PART: Final = 0.1
+"""Share of a mask from which a part of it counts as a thing by itself."""
+
+_MOST: Final = 12
+_OWN: Final = 0.35  # of a mask's width: so near to its centre there is no other centre than its own
+_PART_PEAK: Final = 0.4
+_TWICE: Final = 0.6  # of a thing's radius: so near to its centre lies no other's
+_MORE: Final = 1.5  # things that are larger together than this much of the mask are one thing, found twice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Peak:
+    """A centre on the looker's maps.
+
+    Attributes:
+        x: As a share of the picture.
+        y: The same.
+        share: Of the picture that the thing covers.
+        height: Of the heat map, 0..1.
+        words: Logits of all words, float32 (words,).
+    """
+
+    x: float
+    y: float
+    share: float
+    height: float
+    words: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """A thing of the frame.
+
+    Attributes:
+        x: Its centre, as a share of the picture.
+        y: The same.
+        share: Of the picture.
+        sure: How likely there is a thing at all.
+        categories: Probability of each category, float32 (categories,).
+        colours: The same of colours.
+        textures: The same of textures.
+    """
+
+    x: float
+    y: float
+    share: float
+    sure: float
+    categories: Floats
+    colours: Floats
+    textures: Floats
+
+
+def peaks(centres: Floats, seen: Floats) -> list[Peak]:
+    """Centres of things, highest first.
+
+    Args:
+        centres: (2, h, w): logit of a centre, and natural logarithm of the share.
+        seen: (words, h, w): logits.
+    """
+    heat = 1 / (1 + np.exp(-centres[0]))
+    highest = cv2.dilate(heat, np.ones((3, 3), np.uint8))
+    rows, columns = np.nonzero((heat >= PEAK) & (heat >= highest))
+    order = np.argsort(-heat[rows, columns], kind="stable")[:_MOST]
+    height, width = heat.shape
+    found = (
+        Peak(
+            x=(float(columns[at]) + 0.5) / width,
+            y=(float(rows[at]) + 0.5) / height,
+            share=float(np.exp(np.clip(centres[1, rows[at], columns[at]], -9.0, 0.0))),
+            height=float(heat[rows[at], columns[at]]),
+            words=seen[:, rows[at], columns[at]],
+        )
+        for at in order
+    )
+    kept: list[Peak] = []
+    for peak in found:
+        if all(_apart(peak, other, width / height) > _TWICE * _radius(other) for other in kept):
+            kept.append(peak)
+    return kept
+
+
+def parts(mask: Mask, centres: Sequence[Peak]) -> list[Mask]:
+    """The mask, or what it falls into where it holds the centres of several things."""
+    inside = [peak for peak in centres if peak.height >= _PART_PEAK and _holds(mask, peak)]
+    rows, columns = np.nonzero(mask)
+    height, width = mask.shape
+    together = sum(peak.share for peak in inside) * mask.size
+    if len(inside) < 2 or together > _MORE * len(rows):
+        return [mask]
+    reach = [
+        np.hypot((columns / width - one.x) * width / height, rows / height - one.y) / _radius(one) for one in inside
+    ]
+    owner = np.argmin(np.stack(reach), axis=0)
+    found = []
+    for number in range(len(inside)):
+        mine = owner == number
+        if mine.mean() >= PART:
+            part = np.zeros_like(mask)
+            part[rows[mine], columns[mine]] = True
+            found.append(part)
+    return found if len(found) > 1 else [mask]
+
+
+def others(masks: Sequence[Mask], centres: Sequence[Peak]) -> list[Peak]:
+    """Centres that belong to none of some masks."""
+    return [peak for peak in centres if not any(_is_of(mask, peak) for mask in masks)]
+
+
+def nearest_peak(mask: Mask, centres: Sequence[Peak]) -> Peak | None:
+    """The centre that is a mask's own, if there is one."""
+    x, y, _ = place(mask)
+    own = [peak for peak in centres if _is_of(mask, peak)]
+    return min(own, key=lambda peak: np.hypot(peak.x - x, peak.y - y), default=None)
+
+
+def place(mask: Mask) -> tuple[float, float, float]:
+    """Centre and share of a mask, each of the whole picture."""
+    rows, columns = np.nonzero(mask)
+    height, width = mask.shape
+    return (float(columns.mean()) + 0.5) / width, (float(rows.mean()) + 0.5) / height, len(rows) / mask.size
+
+
+def probabilities(words: Floats, known: Vocabulary) -> tuple[Floats, Floats, Floats]:
+    """Logits of all words to probabilities of categories, colours and textures."""
+    first, second = known.parts
+    return (
+        _softmax(words[:first] * known.sharpness),
+        _softmax(words[first:second]),
+        _softmax(words[second:]),
+    )
+
+
+def _softmax(logits: Floats) -> Floats:
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float32)
+
+
+def _apart(one: Peak, two: Peak, aspect: float) -> float:
+    return float(np.hypot((one.x - two.x) * aspect, one.y - two.y))
+
+
+def _radius(peak: Peak) -> float:
+    """Of a disc of its size on a picture of 16:9, in picture heights."""
+    return max(0.01, float(np.sqrt(peak.share * 16 / 9 / np.pi)))
+
+
+def _holds(mask: Mask, peak: Peak) -> bool:
+    height, width = mask.shape
+    return bool(mask[min(height - 1, int(peak.y * height)), min(width - 1, int(peak.x * width))])
+
+
+def _is_of(mask: Mask, peak: Peak) -> bool:
+    """In the mask, or near its centre: a hollow or cut mask does not hold its own centre."""
+    if _holds(mask, peak):
+        return True
+    x, y, share = place(mask)
+    height, width = mask.shape
+    return float(np.hypot((peak.x - x) * width / height, peak.y - y)) < _OWN * float(np.sqrt(share * width / height))
+
+
+WORLDS: Final = 40
+_UNCLEAR: Final = 0.5
+_NOTHING: Final = 0.25  # weight of a world in which the sentence names nothing: what is asked for is mostly there
+_DURATION_S: Final = 1.0  # of no meaning, but without one nothing moves
+_ELSE: Final = "something else"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """How likely a sentence names each thing.
+
+    Attributes:
+        shares: Probability of each thing, in the order given.
+        nothing: Share of worlds in which it names nothing that was found.
+        settled: Share of worlds in which exactly one thing is named beyond doubt.
+        possible: Share of worlds in which the sentence may be true of each thing, however many others it fits too.
+    """
+
+    shares: tuple[float, ...]
+    nothing: float
+    settled: float
+    possible: tuple[float, ...]
+
+
+def named(reading: Reading, things: Sequence[Found], words: Vocabulary, *, worlds: int = WORLDS) -> Named:
+    """Prove a sentence in many worlds.
+
+    Args:
+        reading: The sentence.
+        things: What was found, at least one.
+        words: What their probabilities are of.
+        worlds: How many; the same draws each time.
+    """
+    rng = generator(0, "identity", "worlds", len(things))
+    asked = form_words(reading.form)
+    drawn = [_draws(rng, thing, words=words, asked=asked, worlds=worlds) for thing in things]
+    there = np.stack([rng.random(worlds) < thing.sure for thing in things])
+    seen: dict[tuple[object, ...], NDArray[np.float64]] = {}
+    shares, possible, nothing, settled = np.zeros(len(things)), np.zeros(len(things)), 0.0, 0
+    for world in range(worlds):
+        key = tuple(drawn[at][world] if there[at, world] else None for at in range(len(things)))
+        if key not in seen:
+            seen[key] = _proven(reading, things, key)
+        values = seen[key]
+        possible += values > 0
+        total = values.sum()
+        if total > 0:
+            shares += values / total
+            settled += int((values == 1).sum() == 1 and (values > 0).sum() == 1)
+        else:
+            nothing += 1
+    whole = worlds - nothing + _NOTHING * nothing
+    return Named(
+        shares=tuple(float(share) for share in shares / whole),
+        nothing=nothing / worlds,
+        settled=settled / worlds,
+        possible=tuple(float(share) for share in possible / worlds),
+    )
+
+
+_Draw = tuple[str, str | None, str | None]
+
+
+def _draws(
+    rng: np.random.Generator, thing: Found, *, words: Vocabulary, asked: frozenset[str], worlds: int
+) -> list[_Draw]:
+    """What one thing is called in each world: only what the sentence speaks of is told apart."""
+    names = sorted(asked & set(words.categories))
+    chances = np.array([thing.categories[words.categories.index(name)] for name in names])
+    options = [*names, _ELSE]
+    weights = np.array([*chances, 0.0], np.float64)
+    weights = weights / max(1.0, float(weights.sum()))
+    weights[-1] = max(0.0, 1.0 - float(weights.sum()))
+    steps = np.cumsum(weights / weights.sum())
+    categories = np.searchsorted(steps, rng.random(worlds), side="right")
+    colours = _picked(rng, thing.colours, words.colours, worlds=worlds)
+    textures = _picked(rng, thing.textures, words.textures, worlds=worlds)
+    named_so = [options[min(int(at), len(options) - 1)] for at in categories]
+    return list(zip(named_so, colours, textures, strict=True))
+
+
+def _picked(
+    rng: np.random.Generator, chances: NDArray[np.float32], words: Sequence[str], *, worlds: int
+) -> list[str | None]:
+    steps = np.cumsum(chances / chances.sum())
+    drawn = np.minimum(np.searchsorted(steps, rng.random(worlds), side="right"), len(words) - 1)
+    return [words[int(at)] for at in drawn]
+
+
+def _proven(reading: Reading, things: Sequence[Found], world: Sequence[object]) -> NDArray[np.float64]:
+    """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
+    kept = [at for at, one in enumerate(world) if one is not None]
+    values = np.zeros(len(things))
+    if not kept:
+        return values
+    facts = Facts(things=tuple(_thing(str(at), things[at], world[at]) for at in kept), duration_s=_DURATION_S)
+    proof = Proof(facts, frozenset({"sight"}))
+    found = proof.values(reading.form)
+    values[kept] = [1.0 if value else _UNCLEAR if value is None else 0.0 for value in found]
+    return values
+
+
+def _thing(name: str, found: Found, called: object) -> Thing:
+    category, colour, texture = called if isinstance(called, tuple) else (_ELSE, None, None)
+    return Thing(
+        id=name,
+        category=category,
+        colour=colour,
+        texture=texture,
+        x=(found.x, found.x),
+        y=(found.y, found.y),
+        area=(found.share, found.share),
+        covered_by=(_ELSE,),  # whether a part of it is hidden is not known
+        hidden=0.05,
+    )
+
 
 WEIGHTS: Final = Path(__file__).with_name("weights")
 NETWORK: Final = "scenes.onnx"
@@ -33,8 +379,6 @@ _PRESENT: Final = 0.5
 _FALSE: Final = 0.2  # a match below this can be told although a part of the sentence was not looked at
 _NAMED: Final = 0.4  # probability from which on a thing is called by its name
 _HINT: Final = "`auscult train scenes-identity` makes both files; without --identity no check of identity is made"
-
-Floats = NDArray[np.float32]
 
 
 class Eyes:
@@ -77,12 +421,12 @@ class Eyes:
 
     def look(self, frame: Frame, mask: Mask) -> tuple[list[Peak], Floats]:
         """What the frame holds, and the words of the mask, float32 (words,)."""
-        centres, seen, names = self._run(scenes_view.small(frame), [self._crop(frame, mask)])
-        return scenes_things.peaks(centres, seen), names[0]
+        centres, seen, names = self._run(small(frame), [self._crop(frame, mask)])
+        return peaks(centres, seen), names[0]
 
     def name(self, frame: Frame, masks: Sequence[Mask]) -> list[Floats]:
         """The words of some masks."""
-        blank = np.zeros((scenes_view.STEP, scenes_view.STEP, 3), np.uint8)
+        blank = np.zeros((STEP, STEP, 3), np.uint8)
         return list(self._run(blank, [self._crop(frame, mask) for mask in masks])[2])
 
     def _run(self, frame: NDArray[np.uint8], crops: Sequence[NDArray[np.uint8]]) -> tuple[Floats, Floats, Floats]:
@@ -91,7 +435,7 @@ class Eyes:
         return centres[0], seen[0], names
 
     def _crop(self, frame: Frame, mask: Mask) -> NDArray[np.uint8]:
-        found = scenes_view.crop(frame, mask)
+        found = crop(frame, mask)
         if found is None:
             raise ValueError("an empty mask has no crop")
         return found
@@ -185,10 +529,10 @@ def _opened(path: Path) -> Any:
 
 def _judged(eyes: Eyes, reading: Reading, *, frame: Frame, mask: Mask) -> Identity | None:
     centres, names = eyes.look(frame, mask)
-    masks = scenes_things.parts(mask, centres)
+    masks = parts(mask, centres)
     words = [names] if len(masks) == 1 else eyes.name(frame, masks)
     own = [_own(eyes.words, one, said, centres=centres) for one, said in zip(masks, words, strict=True)]
-    things = own + [_other(eyes.words, peak) for peak in scenes_things.others(masks, centres)]
+    things = own + [_other(eyes.words, peak) for peak in others(masks, centres)]
     found = named(reading, things, eyes.words)
     raw = sum(found.shares[: len(own)])
     match = calibrated(raw, eyes.words)
@@ -213,15 +557,15 @@ def calibrated(raw: float, words: Vocabulary) -> float:
 
 def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> Found:
     """The thing under a mask: its place is the mask's, its words are those of crop and frame together."""
-    x, y, share = scenes_things.place(mask)
-    peak = scenes_things.nearest_peak(mask, centres)
+    x, y, share = place(mask)
+    peak = nearest_peak(mask, centres)
     words = crop_words if peak is None else _FROM_CROP * crop_words + (1 - _FROM_CROP) * peak.words
-    categories, colours, textures = scenes_things.probabilities(words, known)
+    categories, colours, textures = probabilities(words, known)
     return Found(x=x, y=y, share=share, sure=1.0, categories=categories, colours=colours, textures=textures)
 
 
 def _other(known: Vocabulary, peak: Peak) -> Found:
-    categories, colours, textures = scenes_things.probabilities(peak.words, known)
+    categories, colours, textures = probabilities(peak.words, known)
     return Found(
         x=peak.x,
         y=peak.y,

@@ -21,12 +21,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import selectors
 import shlex
 import shutil
+import subprocess
 import tempfile
 import time
+from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 
@@ -34,11 +39,338 @@ from auscult.errors import InputError, UsageError
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
-from auscult.models.adapters.conversation import Conversation
-from auscult.models.adapters.hearing import BLANK, Broken
-from auscult.models.adapters.stored_png import stored_png
+from auscult.models.adapters.folder import stored_png
 from auscult.models.base import Answer, Ask, Masks
-from auscult.models.code import SCRIPTS
+from auscult.models.spec import SCRIPTS
+from auscult.work.orphans import dying_with
+
+BLANK: Final = b"\xef\xbb\xbf \t\r\n\v\f"
+"""What may stand before an answer: a byte order mark, and spaces."""
+LINE_BYTES: Final = 300
+_MOST_QUOTED: Final = 120
+_SUSPECT_S: Final = 1.0
+ONE_LINE: Final = 'for each question one line: {"id": ..., "masks": [...]} or {"id": ..., "error": "why"}'
+_TALK: Final = "write talk to the standard error output"
+_ANSWER: Final = frozenset({"counts", "masks", "error"})
+_PRINTABLE: Final = dict.fromkeys((*range(32), 127), " ")
+
+
+class Broken(Exception):
+    """The program and we are no longer in step: it has to be started again.
+
+    Args:
+        message: What it did.
+        expected: What would have been right.
+        hint: The next step for the user.
+        ended_well: It ended after it had answered an earlier question, whatever its status: it may answer one a start.
+    """
+
+    def __init__(self, message: str, *, expected: str = "", hint: str = "", ended_well: bool = False) -> None:
+        super().__init__(message)
+        self.ended_well = ended_well
+        self.expected = expected
+        self.hint = hint
+
+
+class Hearing:
+    """What was heard since a question was put, and when that is enough.
+
+    Args:
+        key: The question's id.
+        silence_s: How long the program may be silent once it has talked.
+        most_bytes: How long the line it writes may be, and all its talk before.
+    """
+
+    def __init__(self, *, key: str, silence_s: float, most_bytes: int) -> None:
+        self._key = key
+        self._silence_s = silence_s
+        self._most_bytes = most_bytes
+        self._talked = 0
+        self._heard_at = time.monotonic()
+        self._suspect = b""
+        self._has_looked = False
+
+    def heard(self) -> None:
+        """Note that it wrote something."""
+        self._heard_at, self._has_looked = time.monotonic(), False
+
+    def take(self, line: bytes) -> None:
+        """Take a line of talk."""
+        self._talked += len(line) + 1
+        if _looks_like_answer(line, self._key):
+            self._suspect = line
+
+    def check(self, unread: bytearray) -> None:
+        """Look at what there is, with the line that has no end yet.
+
+        Raises:
+            Broken: Nothing good can follow.
+        """
+        if max(self._talked, len(unread)) > self._most_bytes:
+            raise Broken(
+                f"it wrote more than {self._most_bytes:,} bytes without an answer", expected=ONE_LINE, hint=_TALK
+            )
+        silent_s = time.monotonic() - self._heard_at
+        if silent_s > min(_SUSPECT_S, self._silence_s):
+            self._check_answer(unread)
+        if (self._talked or unread) and silent_s > self._silence_s:
+            raise Broken(
+                f"it wrote what is no answer, and then nothing for {self._silence_s:g} s",
+                expected=ONE_LINE,
+                hint=f"end the answer with a line break and flush it; {_TALK}",
+            )
+
+    def _check_answer(self, unread: bytearray) -> None:
+        if self._suspect:
+            raise Broken(
+                f"it wrote what looks like an answer and does not begin with {{: {_shortened(self._suspect)}",
+                expected=ONE_LINE,
+                hint=f"let the answer's line begin with its {{; {_TALK}",
+            )
+        if not self._has_looked:  # at this much
+            self._has_looked = True
+            if not is_talk(bytes(unread[:LINE_BYTES])) and _parsed(bytes(unread)) is not None:
+                raise Broken(
+                    f"it wrote an answer without a line break: {_shortened(bytes(unread[:LINE_BYTES]))}",
+                    expected=ONE_LINE,
+                    hint="in Python: print(json.dumps(answer), flush=True)",
+                )
+
+
+def is_talk(line: bytes) -> bool:
+    """Whether a line does not begin as an answer does."""
+    return not line.lstrip(BLANK).startswith(b"{")
+
+
+def _looks_like_answer(line: bytes, key: str) -> bool:
+    """Whether a line of talk holds the question's id with masks or an error, or is a list of answers or masks."""
+    names = (json.dumps(key).encode(), json.dumps(key, ensure_ascii=False).encode("utf-8", "replace"))
+    if key and any(name in line for name in names) and (b'"masks"' in line or b'"error"' in line):
+        return True
+    if not line.lstrip(BLANK).startswith(b"["):
+        return False
+    value = _parsed(line)
+    return isinstance(value, list) and any(isinstance(one, dict) and _ANSWER & one.keys() for one in value)
+
+
+def _parsed(line: bytes) -> object:
+    """What a line of JSON holds; None where it is none."""
+    try:
+        return json.loads(line.lstrip(BLANK))
+    except (ValueError, RecursionError):
+        return None
+
+
+def printable(line: bytes) -> str:
+    """A line as printable ASCII."""
+    text = line.decode("utf-8", "replace").strip()
+    return text.encode("ascii", "backslashreplace").decode("ascii").translate(_PRINTABLE)
+
+
+def _shortened(line: bytes) -> str:
+    text = printable(line[:LINE_BYTES])
+    return text if len(text) <= _MOST_QUOTED else text[:_MOST_QUOTED] + "..."
+
+
+_BLOCK: Final = 1 << 18
+_TICK_S: Final = 0.1
+_GRACE_S: Final = 1.0
+_LAST_LINES: Final = 5
+_UNASKED_BLOCKS: Final = 64
+_MOST_WORDS: Final = 300
+
+
+class Conversation:
+    """A program that was started.
+
+    It belongs to this process's group, so whoever stops the group stops it; and it ends when the thread that started it
+    ends, where the system can be asked for that.
+
+    Args:
+        words: The program and its arguments.
+
+    Raises:
+        UsageError: The system does not start it.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        try:
+            self._process = subprocess.Popen(
+                list(words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 - it imports nothing and waits for nothing
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise UsageError(
+                f"the program {words[0][:80]!r} cannot be started: {getattr(error, 'strerror', None) or error}",
+                hint="is it meant for this machine, and does it begin with `#!` and its interpreter?",
+            ) from error
+        self._input = _pipe(self._process.stdin)
+        self._output = _pipe(self._process.stdout)
+        self._errors = _pipe(self._process.stderr)
+        self._selector = selectors.DefaultSelector()
+        for stream in (self._output, self._errors):
+            self._selector.register(stream, selectors.EVENT_READ)
+        self._unread = bytearray()
+        self._looked = 0
+        self._has_answered = False
+        self._said: deque[bytes] = deque(maxlen=_LAST_LINES)
+        self._saying = b""
+
+    def is_ready(self) -> bool:
+        """Whether it runs and has said nothing but talk since its last answer."""
+        blocks = 0
+        while self._take(0.0):
+            blocks += 1
+            if blocks > _UNASKED_BLOCKS:
+                return False
+        while (line := self._line()) is not None:
+            if not is_talk(line):
+                return False
+        runs = self._process.poll() is None and self._output in self._selector.get_map()
+        return runs and is_talk(bytes(self._unread))
+
+    def exchange(self, line: bytes, *, key: str = "", silence_s: float, most_bytes: int) -> bytes:
+        """Send a line, and wait for the line that is no talk.
+
+        Args:
+            line: Without its end.
+            key: The question's id: talk that holds it may be the answer behind other text.
+            silence_s: How long the program may be silent once it has talked.
+            most_bytes: How long the line it writes may be, and all its talk before.
+
+        Raises:
+            Broken: It ended, wrote too much, or talked and then fell silent; for a second, where what it wrote looks
+                like an answer.
+        """
+        hearing = Hearing(key=key, silence_s=silence_s, most_bytes=most_bytes)
+        self._selector.register(self._input, selectors.EVENT_WRITE)
+        try:
+            return self._wait(memoryview(line + b"\n"), hearing)
+        finally:
+            if self._input in self._selector.get_map():
+                self._selector.unregister(self._input)
+
+    def _wait(self, pending: memoryview, hearing: Hearing) -> bytes:
+        while True:
+            before = len(self._unread)
+            pending, open_ = self._step(pending)
+            if len(self._unread) != before:
+                hearing.heard()
+            while (found := self._line()) is not None:
+                if not is_talk(found):
+                    self._has_answered = True
+                    return found
+                hearing.take(found)
+                self._keep(found)
+            hearing.check(self._unread)
+            if not open_:
+                raise self._ended()
+
+    def _step(self, pending: memoryview) -> tuple[memoryview, bool]:
+        """Write what can be written, read what can be read; False when the program's output has ended."""
+        open_ = True
+        for key, _ in self._selector.select(_TICK_S):
+            if key.fileobj is self._input:
+                pending = self._send(pending)
+            elif not self._read(key.fileobj):  # type: ignore[arg-type]
+                open_ = key.fileobj is not self._output
+        if open_ and self._process.poll() is not None and not self._take(0.0):
+            open_ = False  # a process of its own may hold the pipe open after it
+        return pending, open_ and self._output in self._selector.get_map()
+
+    def _send(self, pending: memoryview) -> memoryview:
+        try:
+            pending = pending[os.write(self._input.fileno(), pending) :]
+        except BlockingIOError:
+            return pending
+        except OSError:  # it reads no more; what it still says is worth hearing
+            pending = pending[len(pending) :]
+        if not pending:
+            self._selector.unregister(self._input)
+        return pending
+
+    def _take(self, wait_s: float) -> bool:
+        """Read what is there; False when there was nothing."""
+        found = False
+        for key, _ in self._selector.select(wait_s):
+            if key.fileobj is not self._input:
+                found = self._read(key.fileobj) or found  # type: ignore[arg-type]
+        return found
+
+    def _read(self, stream: IO[bytes]) -> bool:
+        try:
+            block = os.read(stream.fileno(), _BLOCK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            block = b""
+        if not block:
+            self._selector.unregister(stream)
+            return False
+        if stream is self._output:
+            self._unread += block
+        else:
+            *lines, self._saying = (self._saying + block).split(b"\n")
+            for line in lines:
+                self._keep(line)
+            self._saying = self._saying[:LINE_BYTES]
+        return True
+
+    def _line(self) -> bytes | None:
+        """The next whole line of its output."""
+        end = self._unread.find(b"\n", self._looked)
+        if end < 0:
+            self._looked = len(self._unread)
+            return None
+        line = bytes(self._unread[:end])
+        del self._unread[: end + 1]
+        self._looked = 0
+        return line
+
+    def _keep(self, line: bytes) -> None:
+        if line.strip():
+            self._said.append(line[:LINE_BYTES])
+
+    def _ended(self) -> Broken:
+        hint = "run it by hand with one question to see why"
+        try:
+            code = self._process.wait(_GRACE_S / 4)
+        except subprocess.TimeoutExpired:
+            return Broken("it closed its standard output without an answer", expected=ONE_LINE, hint=hint)
+        how = f"signal {-code}" if code < 0 else f"exit status {code}"
+        return Broken(
+            f"it ended without an answer ({how})", expected=ONE_LINE, hint=hint, ended_well=self._has_answered
+        )
+
+    def last_words(self) -> str:
+        """The end of what it wrote beside answers, on one line, printable ASCII; may be empty."""
+        self._take(0.0)
+        lines = [*self._said, self._saying, bytes(self._unread[:LINE_BYTES])]
+        text = " | ".join(printable(line) for line in lines if line.strip())
+        return text if len(text) <= _MOST_WORDS else "..." + text[-_MOST_WORDS:]
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Close its input, which asks it to end, and end it where it does not, or at once."""
+        self._selector.close()
+        self._input.close()
+        try:
+            self._process.wait(0.0 if at_once else _GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._output.close()
+        self._errors.close()
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # noqa: S101 - asked for with PIPE
+    os.set_blocking(stream.fileno(), False)
+    return stream
+
 
 SILENCE_S: Final = 120.0
 _OF_TIMEOUT: Final = 0.8  # so that the program's last words are told before its worker is stopped

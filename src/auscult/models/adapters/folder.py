@@ -8,19 +8,253 @@
 A ``/`` in a case's id is a folder. Files are black and white (0 and 255), palette pictures (every index but 255, void,
 is the object), grey pictures with more values (soft), or NPY arrays of bool, 0 and 1, or probabilities. Grey pictures
 of 0 and 1 are masks where no soft picture lies in the folder; else nearly black.
+
+A general encoder takes 10 ms for a frame of 480x854 even where it does not compress; this takes 2 ms, and the file is
+read in a sixth of the time of a compressed one.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
-from auscult.errors import InputError, UsageError
-from auscult.media.paths import inside
-from auscult.models.adapters.stored import StoredMask, is_grey_and_soft, read_stored, union_of
-from auscult.models.base import Answer, Ask
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.media.limits import DEFAULT_LIMITS
+from auscult.media.masks import npy_array
+from auscult.media.paths import inside, read_bytes
+from auscult.media.pictures import opened, orientation, pixels, upright
+from auscult.media.readings import VOID, one_channel
+from auscult.models.answers import THRESHOLD
+from auscult.models.base import Answer, Ask, Masks
+from auscult.types import Frame
+
+_SOFT_LEAST: Final = 1 / 8  # a soft clip that nowhere reaches this share of white looks like object indices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StoredMask:
+    """The values of one file.
+
+    Attributes:
+        values: (H, W): bool, unsigned whole numbers, or floating point in 0..1.
+        kind: ``mask`` for bool; ``grey`` for whole numbers, whose reading the clip decides; ``soft`` for floating
+            point.
+        path: The file.
+    """
+
+    values: NDArray[Any]
+    kind: Literal["mask", "grey", "soft"]
+    path: Path
+
+
+def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:
+    """Read one file.
+
+    Args:
+        path: PNG, or NPY by its suffix.
+        size: (height, width) of the frame.
+
+    Raises:
+        InputError: It cannot be read, is no mask, or is of another size.
+        TooLarge: It is over the limits of ``media``.
+    """
+    values, indexed = _values(path)
+    if values.shape != size:
+        raise InputError(
+            f"the mask is {values.shape[0]} x {values.shape[1]}, its frame {size[0]} x {size[1]} (height x width)",
+            expected=f"a mask of {size[0]} x {size[1]}",
+            hint="a prediction is never resized here; resize it where it is made",
+            path=path,
+        )
+    if indexed:
+        values = _objects(values, path)
+    return _checked(values, path)
+
+
+def is_grey_and_soft(path: Path) -> bool:
+    """Whether a file is a picture of grey values that a model of probabilities writes: some reach an eighth of white.
+
+    White itself tells nothing about a folder's other files. What cannot be read is not.
+    """
+    try:
+        values, indexed = _values(path)
+    except AuscultError:
+        return False
+    if indexed or values.dtype.kind != "u":
+        return False
+    white = np.iinfo(values.dtype).max
+    return bool(((values >= _SOFT_LEAST * white) & (values < white)).any())
+
+
+def _values(path: Path) -> tuple[NDArray[Any], bool]:
+    """The values of a file, and whether they are indices into colours."""
+    data = read_bytes(path)
+    if path.suffix.lower() == ".npy":
+        return npy_array(data, path=path, limits=DEFAULT_LIMITS), False
+    with opened(data, path=path, limits=DEFAULT_LIMITS) as picture:
+        palette = picture.getpalette("RGB") if picture.mode == "P" else None
+        values = upright(pixels(picture), orientation(picture))
+    if values.ndim == 3:
+        values = one_channel(values, path)[0]
+    return values, palette is not None and not _is_grey(palette, values)
+
+
+def _is_grey(palette: Sequence[int], values: NDArray[Any]) -> bool:
+    """Whether each index that is used stands for the grey of its own number, as where a grey picture was converted.
+
+    Small indices beside void are labels, whatever their colours: they would be nearly black.
+    """
+    shown = np.zeros((256, 3), np.int64)
+    shown[: len(palette) // 3] = np.asarray(palette, np.int64)[: len(palette) // 3 * 3].reshape(-1, 3)
+    used = np.unique(values)
+    objects = used[(used != 0) & (used != VOID)]
+    if objects.size and VOID in used and objects.max() < _SOFT_LEAST * VOID:
+        return False
+    return bool((shown[used] == used[:, None]).all())
+
+
+def _objects(values: NDArray[Any], path: Path) -> Masks:
+    mask = np.asarray((values != 0) & (values != VOID))
+    if not mask.any() and values.any():
+        raise InputError(
+            f"the only index above 0 is {VOID}, which is void and no object",
+            expected="a palette picture with the object's index from 1 to 254, or white on black",
+            hint=f"is {VOID} the mask? save it as a grey picture",
+            path=path,
+        )
+    return mask
+
+
+def _checked(values: NDArray[Any], path: Path) -> StoredMask:
+    if values.dtype == np.bool_:
+        return StoredMask(values=values, kind="mask", path=path)
+    low, high = values.min(), values.max()
+    if values.dtype.kind == "f":
+        if low < 0 or high > 1:
+            raise InputError(
+                f"the prediction holds numbers from {low:g} to {high:g}",
+                expected="probabilities in 0..1",
+                hint="are they logits? apply a sigmoid; are they 0..255? divide by 255",
+                path=path,
+            )
+        return StoredMask(values=values, kind="soft", path=path)
+    if low < 0:
+        raise InputError("the prediction holds negative numbers", expected="numbers from 0 up", path=path)
+    if path.suffix.lower() == ".npy":
+        if high > 1 and bool(((values != 0) & (values != high)).any()):
+            raise InputError(
+                f"the prediction holds several whole numbers above 0, up to {high}",
+                expected="0 and 1, or probabilities as floating point",
+                hint="one object is asked for at a time: compare with its index, or with 0",
+                path=path,
+            )
+        return StoredMask(values=values != 0, kind="mask", path=path)
+    return StoredMask(values=values, kind="grey", path=path)
+
+
+def union_of(stored: Sequence[StoredMask], *, among_soft: Callable[[], bool]) -> tuple[Masks, float | None]:
+    """The masks of a clip's files.
+
+    Grey values are black and white where the clip holds 0 and white alone; else every frame of the clip is soft. A clip
+    that nowhere reaches an eighth of white is soft where other predictions beside it are. Where they are not, 0 and 1
+    are a mask.
+
+    Args:
+        stored: Frame by frame.
+        among_soft: Whether soft grey pictures lie beside the clip; only asked where that matters.
+
+    Returns:
+        bool (T, H, W), and .5 where something soft was cut at it, else None.
+
+    Raises:
+        InputError: The grey values look like object indices, or are one and the same everywhere.
+    """
+    grey = [one for one in stored if one.kind == "grey"]
+    soft_grey = bool(grey) and _is_soft(grey, among_soft)
+    masks = np.stack([_mask(one, soft_grey=soft_grey) for one in stored])
+    soft = soft_grey or any(one.kind == "soft" for one in stored)
+    return masks, THRESHOLD if soft else None
+
+
+def _is_soft(grey: Sequence[StoredMask], among_soft: Callable[[], bool]) -> bool:
+    """Whether the grey values of a clip are probabilities.
+
+    Raises:
+        InputError: Nobody can tell what they are.
+    """
+    highest = max(int(one.values.max()) for one in grey)
+    if all(_is_black_and(highest, one) for one in grey) and highest in {0, _white(grey[0])}:
+        return False
+    if highest > 1 and min(int(one.values.min()) for one in grey) == highest:
+        raise InputError(
+            f"every pixel has the grey value {highest}, which is neither black nor white",
+            expected="black and white, or soft values from black to white",
+            hint="a mask is 0 and 255",
+            path=grey[0].path,
+        )
+    if max(int(one.values.max()) / _white(one) for one in grey) >= _SOFT_LEAST or among_soft():
+        return True
+    if highest > 1:
+        raise InputError(
+            f"the grey values reach {highest} of {_white(grey[0]):,} and look like object indices",
+            expected="black and white, a palette picture, or soft values up to white",
+            hint="one object is asked for at a time: write its mask in white; scale soft values to 0..255",
+            path=grey[0].path,
+        )
+    return False
+
+
+def _is_black_and(value: int, one: StoredMask) -> bool:
+    return bool(((one.values == 0) | (one.values == value)).all())
+
+
+def _white(one: StoredMask) -> int:
+    return int(np.iinfo(one.values.dtype).max)
+
+
+def _mask(one: StoredMask, *, soft_grey: bool) -> NDArray[np.bool_]:
+    if one.kind == "mask":
+        return one.values
+    if one.kind == "soft":
+        return np.asarray(one.values >= THRESHOLD)
+    if soft_grey:
+        return np.asarray(one.values > _white(one) // 2)
+    return np.asarray(one.values != 0)
+
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_DEPTH, _RGB = 8, 2
+
+
+def stored_png(frame: Frame) -> bytes:
+    """A frame, uint8 RGB (H, W, 3), as the bytes of a PNG without compression.
+
+    Raises:
+        ValueError: The array is no frame with at least one pixel.
+    """
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
+        raise ValueError(f"a frame is uint8 (H, W, 3), not {frame.dtype} {frame.shape}")
+    height, width, _ = frame.shape
+    rows = np.empty((height, 1 + 3 * width), np.uint8)
+    rows[:, 0] = 0  # filter type 0: no prediction
+    rows[:, 1:] = frame.reshape(height, 3 * width)
+    header = struct.pack(">IIBBBBB", width, height, _DEPTH, _RGB, 0, 0, 0)
+    return b"".join(
+        (_SIGNATURE, *_chunk(b"IHDR", header), *_chunk(b"IDAT", zlib.compress(rows.data, 0)), *_chunk(b"IEND", b""))
+    )
+
+
+def _chunk(kind: bytes, data: bytes) -> tuple[bytes, ...]:
+    return struct.pack(">I", len(data)), kind, data, struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
+
 
 SUFFIXES: Final = (".png", ".npy")
 _MOST_SHOWN = 10

@@ -18,6 +18,14 @@ notice that it follows something else, follow what moves further from frame to f
 
 Constants were chosen by reasoning and on the sequence dogs-jump of DAVIS 2017 and eight clips in which objects cut out
 of COCO photographs move over others; no sequence of DAVIS 2016 was looked at before they were fixed.
+
+Flow is dense inverse search (Kroeger et al., ECCV 2016, as in OpenCV). It loses what moves further than a few of its
+patches; a second search then starts from the shift at which the object's pixels fit best, and each pixel takes the
+flow that it can trust more.
+
+Colours are those of a palette, fitted to what lies inside and around the object in the first frame. Around each place
+the share of a colour that the object holds is counted in a window (after local colour models, Bai et al., "Video
+SnapCut", SIGGRAPH 2009), so that a colour can be the object's here and the ground's there.
 """
 
 from __future__ import annotations
@@ -25,17 +33,321 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.models.base import Clip, Masks, Task
-from auscult.models.classical import flow_colour, flow_motion
-from auscult.models.classical.flow_colour import Palette
-from auscult.models.classical.flow_motion import Floats, Picture
-from auscult.types import Mask, Metadata, Query, Samples
+from auscult.types import Frame, Mask, Metadata, Query, Samples
+
+Floats: TypeAlias = NDArray[np.float32]
+Shift: TypeAlias = tuple[int, int]
+
+LEAST_SIDE_PX: Final = 16
+"""Below this OpenCV's search refuses a picture; nothing is then taken to move."""
+
+NEAR_PX: Final = 48
+"""How far an object is searched for from one frame to the next."""
+
+_ASTRAY_PX: Final = 1.0  # what the flow there and back may be off: a pixel and a twentieth of its length
+_ASTRAY_SHARE: Final = 0.05
+_UNLIKE: Final = 40.0  # summed difference of Lab, in grey levels, at which trust falls to exp(-1)
+_UNLIKE_FIRST: Final = 30.0
+_FARNESS: Final = 0.1  # squared grey levels that a shift costs per pixel of its length: of equal fits the nearest
+_LEAST_AREA_PX: Final = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A small frame, or a window of one.
+
+    Attributes:
+        lab: uint8 (h, w, 3), as OpenCV scales CIE Lab.
+        grey: uint8 (h, w).
+    """
+
+    lab: NDArray[np.uint8]
+    grey: NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, frame: Frame, size: tuple[int, int]) -> Picture:
+        """A frame at a size, (width, height)."""
+        small = cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
+        lab = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
+        return cls(lab, np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY), dtype=np.uint8))
+
+    def moved(self, shift: Shift) -> Picture:
+        """All of it moved by columns and rows; its edges stand for what comes from beyond."""
+        at = places(np.zeros((*self.grey.shape, 2), np.float32)) - np.asarray(shift, dtype=np.float32)
+        return Picture(np.asarray(pulled(self.lab, at), np.uint8), np.asarray(pulled(self.grey, at), np.uint8))
+
+    def part(self, window: tuple[slice, slice]) -> Picture:
+        """The part in a window of rows and columns."""
+        return Picture(np.ascontiguousarray(self.lab[window]), np.ascontiguousarray(self.grey[window]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Motion:
+    """What lies between two pictures.
+
+    Attributes:
+        back: float32 (h, w, 2): shift in columns and rows from a pixel of the later picture to where it came from.
+        trust: float32 (h, w), 0..1: near 1 where the flow there and back again ends where it began and brings along
+            the colour that is there; near 0 where something came into view.
+    """
+
+    back: Floats
+    trust: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Where an object's pixels fit best.
+
+    Attributes:
+        shift: Columns and rows by which it moved.
+        misfit: Mean squared difference there, in grey levels squared of a channel of Lab.
+    """
+
+    shift: Shift
+    misfit: float
+
+
+def between(earlier: Picture, later: Picture, *, shift: Shift | None = None) -> Motion:
+    """How one picture became the next.
+
+    Args:
+        earlier: A picture.
+        later: One of the same size.
+        shift: Columns and rows by which the object moved, as ``fit_of`` has it: a second place to search from.
+    """
+    best = _searched(earlier, later, (0, 0))
+    if shift is None or shift == (0, 0):
+        return best
+    other = _searched(earlier, later, shift)
+    better = other.trust > best.trust
+    back = np.where(better[..., None], other.back, best.back)
+    return Motion(back=back, trust=np.maximum(best.trust, other.trust))
+
+
+def from_first(first: Picture, later: Picture, start: Floats) -> Motion:
+    """How the clip's first picture became a later one, from a guess that summed flow gives and that has drifted.
+
+    Args:
+        first: The whole first picture.
+        later: A window of a later one, (h, w).
+        start: Absolute columns and rows in the first picture where each pixel of the window is thought to come from,
+            float32 (h, w, 2).
+
+    Returns:
+        ``back`` holds such columns and rows, corrected; ``trust`` is by colour alone.
+    """
+    guess = np.asarray(pulled(first.grey, start), dtype=np.uint8)
+    rest = _flow(later.grey, guess, (0, 0))
+    found = pulled(start, places(rest))
+    unlike = cv2.blur(_difference(pulled(first.lab, found), later.lab), (5, 5)) / np.float32(_UNLIKE_FIRST)
+    return Motion(back=found, trust=np.exp(-unlike * unlike))
+
+
+def fit_of(earlier: Picture, later: Picture, mask: Floats, *, reach_px: int = NEAR_PX, shrink: int = 2) -> Fit | None:
+    """By how much the object as a whole moved: where its pixels fit best.
+
+    Args:
+        earlier: The picture in which the object is known, (h, w).
+        later: One of the same size.
+        mask: Soft mask of the object in the earlier one, (h, w).
+        reach_px: How far it is searched for, to all sides.
+        shrink: The pictures are made smaller by this first.
+
+    Returns:
+        The best fit; None for an object too small to tell.
+    """
+    inside = mask > 0.5
+    if np.count_nonzero(inside) < _LEAST_AREA_PX:
+        return None
+    size = (max(1, mask.shape[1] // shrink), max(1, mask.shape[0] // shrink))
+    before, after = (cv2.resize(one.lab, size, interpolation=cv2.INTER_AREA) for one in (earlier, later))
+    known = np.asarray(cv2.resize(inside.astype(np.float32), size, interpolation=cv2.INTER_AREA)) > 0.5
+    rows, columns = np.flatnonzero(known.any(axis=1)), np.flatnonzero(known.any(axis=0))
+    if rows.size == 0:
+        return None
+    top, bottom, left, right = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
+    reach = reach_px // shrink
+    padded = cv2.copyMakeBorder(after, reach, reach, reach, reach, cv2.BORDER_REPLICATE)
+    field = padded[top : bottom + 2 * reach, left : right + 2 * reach].astype(np.float32)
+    weights = np.repeat(known[top:bottom, left:right, None].astype(np.float32), 3, axis=2)
+    thing = before[top:bottom, left:right].astype(np.float32)
+    found = cv2.matchTemplate(field, thing, cv2.TM_SQDIFF, mask=weights) / np.float32(weights.sum())
+    line = np.arange(-reach, reach + 1, dtype=np.float32)
+    cost = found + _FARNESS * np.hypot(line[:, None], line)
+    row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
+    return Fit((shrink * (int(column) - reach), shrink * (int(row) - reach)), float(found[row, column]))
+
+
+def places(flow: Floats, *, corner: tuple[int, int] = (0, 0)) -> Floats:
+    """Flow as absolute columns and rows of where each pixel came from, float32 (h, w, 2).
+
+    Args:
+        flow: float32 (h, w, 2).
+        corner: Row and column of the first pixel.
+    """
+    found = flow.copy()
+    found[..., 0] += np.arange(corner[1], corner[1] + flow.shape[1], dtype=np.float32)
+    found[..., 1] += np.arange(corner[0], corner[0] + flow.shape[0], dtype=np.float32)[:, None]
+    return found
+
+
+def pulled(values: NDArray[np.generic], at: Floats) -> Floats:
+    """Values at absolute places; the edge of the picture stands for what is beyond it.
+
+    Args:
+        values: (h, w) or (h, w, n), uint8 or float32.
+        at: float32 (rows, columns, 2): columns and rows.
+    """
+    found = cv2.remap(values, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]
+    return np.asarray(found)
+
+
+def _searched(earlier: Picture, later: Picture, shift: Shift) -> Motion:
+    back = _flow(later.grey, earlier.grey, (-shift[0], -shift[1]))
+    forth = _flow(earlier.grey, later.grey, shift)
+    at = places(back)
+    returned = back + pulled(forth, at)
+    reach = _ASTRAY_PX + _ASTRAY_SHARE * _length(back)
+    astray = _length(returned) / reach
+    unlike = cv2.blur(_difference(pulled(earlier.lab, at), later.lab), (3, 3)) / np.float32(_UNLIKE)
+    return Motion(back=back, trust=np.exp(-0.5 * astray * astray - unlike * unlike))
+
+
+def _difference(one: NDArray[np.generic], other: NDArray[np.uint8]) -> Floats:
+    apart = np.asarray(cv2.absdiff(np.asarray(one), other), dtype=np.float32)
+    return np.asarray(apart.sum(axis=2), dtype=np.float32)
+
+
+def _length(flow: Floats) -> Floats:
+    return np.asarray(cv2.magnitude(flow[..., 0], flow[..., 1]), dtype=np.float32)
+
+
+def _flow(here: NDArray[np.uint8], there: NDArray[np.uint8], start: Shift) -> Floats:
+    guess = np.empty((*here.shape, 2), np.float32)
+    guess[:] = start
+    if min(here.shape) < LEAST_SIDE_PX:
+        return guess
+    search = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+    return np.asarray(search.calc(here, there, guess), dtype=np.float32)
+
+
+Labels: TypeAlias = NDArray[np.intp]
+
+_COLOURS: Final = 32  # half of them of the object, half of what is around it
+_SAMPLES: Final = 1500
+_AROUND_PX: Final = 41
+_LEVELS: Final = 32  # of each channel, in the table from colour to palette
+_FLOOR: Final = 0.003
+_MOST: Final = 3.0
+_FAR: Final = 0.1  # weight of what lies beyond ``_NEAR_PX`` of the object
+_NEAR_PX: Final = 61
+_CELL_PX: Final = 4
+_PRIOR: Final = 2.0  # pixels of either kind that each window is taken to hold beforehand, half and half
+_UNTRUSTED: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Palette:
+    """Colours of a clip.
+
+    Attributes:
+        table: intp (32768,): the palette's colour for five bits of each channel of Lab.
+        evidence: float32 (colours,), within -3..3: log ratio of the colour's share of the object to its share of what
+            is not, in the first frame.
+    """
+
+    table: Labels
+    evidence: Floats
+
+    @classmethod
+    def of(cls, lab: NDArray[np.uint8], mask: Floats) -> Palette:
+        """The palette of a first frame.
+
+        Args:
+            lab: uint8 (h, w, 3).
+            mask: Soft mask of the object, (h, w).
+        """
+        table = _table(lab, mask)
+        labels = _labels(table, lab)
+        near = cv2.dilate((mask > 0.5).astype(np.uint8), np.ones((_NEAR_PX, _NEAR_PX), np.uint8))
+        inside = _shares(labels, mask)
+        outside = _shares(labels, (1 - mask) * np.where(near > 0, 1.0, _FAR))
+        if not inside.any() or not outside.any():
+            return cls(table, np.zeros(_COLOURS, np.float32))
+        ratio = np.log((inside + _FLOOR) / (outside + _FLOOR))
+        return cls(table, np.clip(ratio, -_MOST, _MOST).astype(np.float32))
+
+    def labels(self, lab: NDArray[np.uint8]) -> Labels:
+        """The palette's colour of each pixel, intp (h, w)."""
+        return _labels(self.table, lab)
+
+
+def local_share(labels: Labels, mask: Floats, trust: Floats, *, radius_px: float) -> Floats:
+    """What share of each pixel's colour is the object's, around it.
+
+    Args:
+        labels: The palette's colours, (h, w).
+        mask: Soft mask, as carried here, (h, w).
+        trust: How far it can be believed, 0..1, (h, w).
+        radius_px: Half a window.
+
+    Returns:
+        float32 (h, w), 0..1; one half where nothing is known.
+    """
+    height, width = labels.shape
+    rows, columns = -(-height // _CELL_PX), -(-width // _CELL_PX)
+    cell = (np.arange(height) // _CELL_PX * columns)[:, None] + np.arange(width) // _CELL_PX
+    places = (cell * _COLOURS + labels).reshape(-1)
+    weights = _UNTRUSTED + (1 - _UNTRUSTED) * trust
+    side = 2 * round(radius_px / _CELL_PX) + 1
+    counts = []
+    for part in (weights * mask, weights):
+        counted = np.bincount(places, part.reshape(-1), minlength=rows * columns * _COLOURS)
+        grid = counted.reshape(rows, columns, _COLOURS).astype(np.float32)
+        counts.append(cv2.boxFilter(grid, -1, (side, side), normalize=False).reshape(-1))
+    share = (counts[0] + _PRIOR / 2) / (counts[1] + _PRIOR)
+    return np.asarray(share[places].reshape(height, width), dtype=np.float32)
+
+
+def _table(lab: NDArray[np.uint8], mask: Floats) -> Labels:
+    inside = mask > 0.5
+    around = cv2.dilate(inside.astype(np.uint8), np.ones((_AROUND_PX, _AROUND_PX), np.uint8)) > 0
+    centres = np.concatenate([_centres(lab[part] if part.any() else lab) for part in (inside, around & ~inside)])
+    axis = (np.arange(_LEVELS, dtype=np.float32) + 0.5) * (256 / _LEVELS)
+    grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
+    distance = (centres * centres).sum(axis=1) - 2 * (grid @ centres.T)
+    return np.asarray(np.argmin(distance, axis=1), dtype=np.intp)
+
+
+def _centres(pixels: NDArray[np.uint8]) -> Floats:
+    flat = pixels.reshape(-1, 3)
+    chosen = flat[np.linspace(0, len(flat) - 1, _SAMPLES).astype(np.intp)].astype(np.float32)
+    cv2.setRNGSeed(0)  # OpenCV's k-means draws its first centres from OpenCV's own generator
+    limits = (cv2.TERM_CRITERIA_EPS + cv2.TERM_CRITERIA_COUNT, 10, 1.0)
+    labels = np.zeros((len(chosen), 1), np.int32)
+    _, _, centres = cv2.kmeans(chosen, _COLOURS // 2, labels, limits, 1, cv2.KMEANS_PP_CENTERS)
+    return np.asarray(centres, dtype=np.float32)
+
+
+def _labels(table: Labels, lab: NDArray[np.uint8]) -> Labels:
+    level = (lab >> 3).astype(np.intp)
+    return np.asarray(table[(level[..., 0] * _LEVELS + level[..., 1]) * _LEVELS + level[..., 2]])
+
+
+def _shares(labels: Labels, weights: NDArray[np.floating]) -> NDArray[np.float64]:
+    counts = np.bincount(labels.reshape(-1), weights.reshape(-1), minlength=_COLOURS)
+    total = counts.sum()
+    return np.asarray(counts / total if total > 0 else counts)
+
 
 _SIDE_PX: Final = 432  # the frame's longer side as it is worked on
 _MARGIN_PX: Final = 56  # of the window around the object: as far as it is searched for, and a flow patch
@@ -123,7 +435,7 @@ class _Track:
         self._palette = Palette.of(first.lab, mask)
         self._last, self._mask = first, mask
         # where each pixel of the last picture was in the first
-        self._origin = flow_motion.places(np.zeros((*mask.shape, 2), np.float32))
+        self._origin = places(np.zeros((*mask.shape, 2), np.float32))
 
     def follow(self, picture: Picture) -> Floats:
         """The soft mask in the next picture, float32 (h, w)."""
@@ -139,33 +451,31 @@ class _Track:
     def _look_again(self, picture: Picture) -> None:
         """Take the first picture, moved, for the last one where the object looks as it did there."""
         whole = max(self._mask.shape)
-        fit = flow_motion.fit_of(self._first, picture, self._first_mask, reach_px=whole, shrink=4)
+        fit = fit_of(self._first, picture, self._first_mask, reach_px=whole, shrink=4)
         if fit is None or fit.misfit > _ALIKE:
             return
         self._last = self._first.moved(fit.shift)
-        self._origin = flow_motion.places(np.zeros((*self._mask.shape, 2), np.float32)) - np.asarray(
-            fit.shift, dtype=np.float32
-        )
-        self._mask = flow_motion.pulled(self._first_mask, self._origin)
+        self._origin = places(np.zeros((*self._mask.shape, 2), np.float32)) - np.asarray(fit.shift, dtype=np.float32)
+        self._mask = pulled(self._first_mask, self._origin)
 
     def _within(self, picture: Picture, window: tuple[slice, slice]) -> Floats:
         before, after, mask = self._last.part(window), picture.part(window), np.ascontiguousarray(self._mask[window])
-        fit = flow_motion.fit_of(before, after, mask)
+        fit = fit_of(before, after, mask)
         shift = None if fit is None else fit.shift
-        motion = flow_motion.between(before, after, shift=shift)
-        at = flow_motion.places(motion.back)
-        carried = flow_motion.pulled(mask, at)
-        origin = flow_motion.pulled(np.ascontiguousarray(self._origin[window]), at)
-        known = flow_motion.from_first(self._first, after, origin)
+        motion = between(before, after, shift=shift)
+        at = places(motion.back)
+        carried = pulled(mask, at)
+        origin = pulled(np.ascontiguousarray(self._origin[window]), at)
+        known = from_first(self._first, after, origin)
         self._origin[window] = known.back
         radius = float(np.clip(_RADIUS * np.sqrt(carried.sum()), *_RADII_PX))
         side = 2 * round(radius) + 1
         unsure = 1 - motion.trust
         mixed = carried + unsure * 0.5 * (cv2.blur(carried, (side, side)) - carried)
         weight = _FIRST * known.trust
-        mixed = (mixed + weight * flow_motion.pulled(self._first_mask, known.back)) / (1 + weight)
+        mixed = (mixed + weight * pulled(self._first_mask, known.back)) / (1 + weight)
         labels = self._palette.labels(after.lab)
-        share = flow_colour.local_share(labels, carried, motion.trust, radius_px=radius)
+        share = local_share(labels, carried, motion.trust, radius_px=radius)
         told = (
             _logit(mixed, _SURE)
             + _LOCAL * _logit(np.asarray(cv2.blur(share, (3, 3)), dtype=np.float32), _SURE_COLOUR)

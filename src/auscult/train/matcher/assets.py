@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from auscult.errors import InputError
-from auscult.judge.identity.scenes_words import Vocabulary
+from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.scenes.appearance.colours import COLOURS
 from auscult.scenes.appearance.scenery import TEXTURES
 from auscult.scenes.assets import GENERATED, Assets, open_bundle

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.identity.scenes_view import CROP, MARGIN
+from auscult.judge.identity.scenes import CROP, MARGIN
 from auscult.nets.matcher import STRIDE
 from auscult.rng import generator
 from auscult.train.matcher.frames import CROP as KEPT

@@ -9,7 +9,7 @@ from typing import Final
 import torch
 
 from auscult.errors import OutputError
-from auscult.judge.identity.scenes_view import CROP
+from auscult.judge.identity.scenes import CROP
 from auscult.nets.matcher import Matcher
 
 OPSET: Final = 17

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
-from auscult.judge.identity.scenes_view import crop_window, cut
-from auscult.judge.identity.scenes_words import Vocabulary
+from auscult.judge.identity.scenes import crop_window, cut
+from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.rng import generator
 from auscult.scenes.draw import Shot, Stage
 from auscult.scenes.facts import SHOWS

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.identity.scenes_words import Vocabulary
+from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.outcome import Scored
 from auscult.score.stats.labels import f_beta
 from auscult.train.matcher.pairs import Pair

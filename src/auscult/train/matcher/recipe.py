@@ -17,7 +17,7 @@ from typing import Any, Final
 from auscult.errors import OutputError
 from auscult.jobs.progress import Progress
 from auscult.judge.identity.scenes import NETWORK, WORDS, Eyes, ScenesIdentity
-from auscult.judge.identity.scenes_words import Vocabulary, write_vocabulary
+from auscult.judge.identity.scenes_text import Vocabulary, write_vocabulary
 from auscult.scenes.plan import SceneOptions
 from auscult.train.matcher import frames, measure
 from auscult.train.matcher.assets import Source, lay_out, painted, stamps_on, vocabulary

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from auscult.errors import UsageError
-from auscult.judge.masks.compact.novelty import Known, described, distances_from, scale_of
+from auscult.judge.masks.compact.calibration import Known, described, distances_from, scale_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import CENTRES, Bent, Calibration
 from auscult.judge.masks.prompted.network import BINS, TYPES

@@ -1,4 +1,18 @@
-"""What was measured on the calibration split, and its file: ``calibration.json``, beside the weights it belongs to."""
+"""What was measured on the calibration split, and its file: ``calibration.json``, beside the weights it belongs to.
+
+The histogram gives a mean and its 5 % and 95 % quantiles. The true IoU's distance from the mean, in units of the
+distance of the quantile on its side, is the score; calibration keeps its quantile, the ``reach``, for each group of
+size and predicted defect (conformalised quantile regression in its normalised form, CQR-m). An interval is then the
+quantiles stretched by the reach, so that it stays narrow where the network is sure and right.
+
+Scores count less, and intervals grow, by ``1 + widening x novelty``.
+
+Source: Romano, Patterson, Candes, "Conformalized Quantile Regression", NeurIPS 2019; Sesia, Candes, "A comparison of
+some conformal quantile regression methods", Stat 2020, for the normalised form.
+
+Half of the calibration masks have novelty 0, one in twenty 0.5 or more. The distance is Mahalanobis's, under a
+covariance that is shrunk towards its diagonal, measured from photographs the covariance has not seen.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +26,148 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import UsageError
-from auscult.judge.masks.compact.interval import ALL, SIZES
-from auscult.judge.masks.compact.novelty import FEATURES, Known
+from auscult.judge.masks.compact.network import mean_iou, quantiles
 from auscult.types import DEFECTS
+
+LEVEL: Final = 0.9
+ALL: Final = "all"
+"""The group of all masks, for those whose own group was too small in calibration."""
+SIZES: Final[tuple[tuple[str, int], ...]] = (("small", 0), ("medium", 32 * 32), ("large", 96 * 96))
+"""Size groups by the mask's area in pixels of the frame, with their least area; those of COCO."""
+
+_LEAST: Final = 0.01  # of IoU: half a histogram's quantile distance is never taken for less
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Spread:
+    """What histograms say by themselves, each (n,), 0..1.
+
+    Attributes:
+        mean: The estimated IoU.
+        below: Distance from there to the 5 % quantile, above 0.
+        above: Distance to the 95 % quantile, above 0.
+    """
+
+    mean: Floats
+    below: Floats
+    above: Floats
+
+
+def spread_of(shares: Floats, ends: tuple[float, float], *, plain: Floats | None = None) -> Spread:
+    """Mean and quantile distances of histograms, (n, 40).
+
+    Args:
+        shares: The histograms, softened by their temperature.
+        ends: What their first and last bin stand for.
+        plain: The histograms as the network gave them, for the mean: softened, no mean would come near 1.
+    """
+    tail = (1 - LEVEL) / 2
+    mean = mean_iou(shares if plain is None else plain, ends)
+    low, high = quantiles(shares, ends, tail), quantiles(shares, ends, 1 - tail)
+    return Spread(mean=mean, below=np.maximum(mean - low, 0.0) + _LEAST, above=np.maximum(high - mean, 0.0) + _LEAST)
+
+
+def scores_of(spread: Spread, ious: Floats, widths: Floats) -> Floats:
+    """How far true IoUs lie from the means, in quantile distances times ``widths``, (n,), 0 and more."""
+    off = ious - spread.mean
+    return np.asarray(np.where(off < 0, -off / spread.below, off / spread.above) / widths, dtype=np.float64)
+
+
+def widths_of(novelty: Floats, widening: float) -> Floats:
+    """How much wider intervals are for their novelty, (n,), 1 and more."""
+    return 1.0 + widening * novelty
+
+
+def interval_of(spread: Spread, reach: Floats, widths: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper ends, each (n,), 0..1.
+
+    Args:
+        spread: What the histograms say.
+        reach: The reach of each mask's group, (n,), or one for all.
+        widths: From ``widths_of``, (n,).
+    """
+    low = np.clip(spread.mean - reach * widths * spread.below, 0.0, 1.0)
+    high = np.clip(spread.mean + reach * widths * spread.above, 0.0, 1.0)
+    return np.asarray(low), np.asarray(high)
+
+
+def size_of(area_px: float) -> str:
+    """The size group of a mask with this area, in pixels of the frame."""
+    return [name for name, least in SIZES if area_px >= least][-1]
+
+
+def groups_of(area_px: float, defect: str) -> tuple[str, str, str]:
+    """The groups of a mask, the narrowest first: size and predicted defect, predicted defect, all."""
+    return f"{size_of(area_px)} {defect}", defect, ALL
+
+
+def reach_of(reach: Mapping[str, float], area_px: float, defect: str) -> float:
+    """The reach of the narrowest group that calibration could measure."""
+    return next(reach[group] for group in groups_of(area_px, defect) if group in reach)
+
+
+FEATURES: Final = 64
+QUANTILES: Final = (0.5, 0.95)
+
+_SHRINK: Final = 0.1
+_LEAST_VARIANCE: Final = 1e-3  # of the mean variance, so that a feature that never moves decides nothing alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Known:
+    """What the network's features are like on calibration data.
+
+    Attributes:
+        centre: Their mean, (64,).
+        precision: Inverse of their shrunk covariance, (64, 64).
+        distances: Distances that mean novelty 0, 0.5 and 1, ascending.
+    """
+
+    centre: Floats
+    precision: Floats
+    distances: tuple[float, float, float]
+
+
+def distances_from(features: ArrayLike, centre: Floats, precision: Floats) -> Floats:
+    """Mahalanobis distances, (n, k) -> (n,)."""
+    off = np.asarray(features, dtype=np.float64) - centre
+    squared = np.einsum("ij,jk,ik->i", off, precision, off, optimize=True)
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)), dtype=np.float64)
+
+
+def novelty_of(features: ArrayLike, known: Known) -> Floats:
+    """Novelty of features, (n, k) -> (n,), 0 (like most of the calibration data) to 1."""
+    distance = distances_from(features, known.centre, known.precision)
+    return np.asarray(np.interp(distance, known.distances, (0.0, 0.5, 1.0)), dtype=np.float64)
+
+
+def described(features: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Mean and shrunk precision of features, (n, k), under weights, (n,)."""
+    shares = weights / weights.sum()
+    centre = shares @ features
+    off = features - centre
+    covariance = (off * shares[:, None]).T @ off
+    variance = np.diag(covariance)
+    least = max(_LEAST_VARIANCE * float(variance.mean()), 1e-9)
+    shrunk = (1 - _SHRINK) * covariance + np.diag(_SHRINK * variance + least)
+    return np.asarray(centre), np.asarray(np.linalg.inv(shrunk), dtype=np.float64)
+
+
+def scale_of(distances: Floats, weights: Floats) -> tuple[float, float, float]:
+    """The distances that mean novelty 0, 0.5 and 1, from those of calibration masks, (n,), under weights, (n,)."""
+    order = np.argsort(distances, kind="stable")
+    reached = np.cumsum(weights[order]) / weights.sum()
+    near, middle = (
+        float(distances[order][min(int(np.searchsorted(reached, level)), len(order) - 1)]) for level in QUANTILES
+    )
+    middle = max(middle, near + 1e-3 * max(near, 1.0))  # ascending, in the file's six digits too
+    return near, middle, 2 * middle - near
+
 
 FILE: Final = Path(__file__).with_name("calibration.json")
 SCHEMA: Final = 1

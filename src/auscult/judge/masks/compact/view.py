@@ -7,11 +7,19 @@ on the box. What lies outside the frame is mid grey and no mask. The strip follo
 ones first, and shows what lies across them on the line of their normals, from deep inside (top) to well outside.
 Each also has a channel that says how much a pixel's colour is like the mask's inside (``likeness``). The cues are those
 of `masks.cues.v1` and measures of the strip (``along``): they hold for objects unlike all that a network has seen.
+
+Two histograms over Lab, of the mask's core and of what lies well outside, give each colour a log ratio. A network with
+small receptive fields cannot compare a pixel with the whole inside; shown the ratio, it needs to know nothing of the
+object to see that a band along the outline belongs to the other side.
+
+Quantiles and longest stretches over the whole outline, which a convolution cannot give: "on a third of the outline, in
+one piece, what lies outside is coloured like the inside and no edge divides them" tells a missing piece from a weak
+edge on any object, seen before or not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,12 +28,276 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.along import MEASURES, along
-from auscult.judge.masks.compact.likeness import likeness_of
-from auscult.judge.masks.compact.strip import Strip, strip_of
+from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
 from auscult.judge.masks.cues.catalogue import CUES
 from auscult.judge.masks.cues.measure import measure
 from auscult.types import Box, Frame, Mask
+
+LOG_RATIO: Final = 42
+"""Bytes of a log ratio of 1."""
+
+_CORE: Final = 32  # steps of the crop's signed distance, of 127 a quarter of the object's size
+_AROUND: Final = -40
+_LEAST_CELLS: Final = 20
+_GREY: Final = 128
+
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Likeness:
+    """The log ratio of every colour, for one mask.
+
+    Attributes:
+        tables: Which bin a colour falls into, see ``colours``.
+        ratio: The log ratio of each bin as a byte, (640,): 128 is even, 42 more a log ratio of 1.
+    """
+
+    tables: tuple[NDArray[np.int16], ...]
+    ratio: Bytes
+
+    def __call__(self, colours: Bytes) -> Bytes:
+        """The likeness of pixels.
+
+        Args:
+            colours: uint8 RGB, channels first, (3, h, w).
+
+        Returns:
+            (h, w) bytes: above 128 like the inside, below like the surroundings.
+        """
+        return self.ratio[bins_of(_lab(colours), self.tables)]
+
+
+def likeness_of(crop: Bytes) -> Likeness:
+    """Compare the colours of both sides of an outline.
+
+    Args:
+        crop: A view's crop, channels first: red, green, blue, share inside the mask, signed distance.
+    """
+    colours = _lab(crop[:3])
+    inside, signed = crop[3] >= _GREY, crop[4].astype(np.int16) - _GREY
+    core, around = signed > _CORE, signed < _AROUND
+    if np.count_nonzero(core) < _LEAST_CELLS:
+        core = inside
+    if np.count_nonzero(around) < _LEAST_CELLS:
+        around = ~inside
+    tables = tables_of(colours)
+    bins = bins_of(colours, tables)
+    ratio = np.log(_shares(bins[core]) / _shares(bins[around]))
+    return Likeness(tables=tables, ratio=np.clip(_GREY + ratio * LOG_RATIO, 0, 255).astype(np.uint8))
+
+
+def _shares(bins: NDArray[np.int16]) -> NDArray[np.float64]:
+    return shares_of(np.bincount(bins, minlength=SIZE).astype(np.float64))
+
+
+def _lab(colours: Bytes) -> Bytes:
+    return np.asarray(cv2.cvtColor(np.ascontiguousarray(colours.transpose(1, 2, 0)), cv2.COLOR_RGB2LAB), dtype=np.uint8)
+
+
+MEASURES: Final = 102
+
+_BANDS: Final = ((0, 5), (5, 9), (9, 12), (12, 15), (15, 19), (19, 24))  # steps across the outline, from inside out
+_COLOUR_BANDS: Final = ((2, 6), (6, 10), (10, 12), (12, 14), (14, 18), (18, 22))
+_CALM: Final = 9  # places along the outline that are averaged
+_CALM_COLOURS: Final = 5
+_MIDDLE: Final = 10.5
+_REACH_PX: Final = 11.0
+_NO_EDGE: Final = 0.5  # grey levels a step; where all is of one colour, no place is the strongest
+
+Floats = NDArray[np.float32]
+
+
+def along(strip: Bytes) -> Floats:
+    """Measure a strip.
+
+    Args:
+        strip: (6, 24, 256): red, green, blue, inside, outer, likeness.
+
+    Returns:
+        float32 (102,), of order 1.
+    """
+    likeness = _calm((strip[5].astype(np.float32) - _GREY) / LOG_RATIO, _CALM)
+    colours = _calm(strip[:3].astype(np.float32), _CALM_COLOURS)
+    bands = np.stack([likeness[first:last].mean(0) for first, last in _BANDS])
+    steps = _strength(colours[:, 1:] - colours[:, :-1])
+    found = [
+        _quantiles(bands, (0.1, 0.5, 0.9)),
+        _stretches(np.concatenate([bands[3:] > 0, bands[3:] > 0.7, bands[:3] < 0, bands[:3] < -0.7])),
+        _quantiles(_steps(colours), (0.25, 0.5, 0.75)),
+        _contrast(colours, bands),
+        *_edges(np.asarray((steps[:-1] + steps[1:]) / 2, dtype=np.float32)),
+    ]
+    return np.concatenate(found).astype(np.float32)
+
+
+def _calm(values: Floats, width: int) -> Floats:
+    """Running means along the outline, which is closed."""
+    half = width // 2
+    closed = np.concatenate([values[..., -half:], values, values[..., :half]], axis=-1)
+    sums = np.zeros((*closed.shape[:-1], closed.shape[-1] + 1))
+    np.cumsum(closed, axis=-1, out=sums[..., 1:])
+    return np.asarray((sums[..., width:] - sums[..., :-width]) / width, dtype=np.float32)
+
+
+def _strength(step: Floats) -> Floats:
+    """Length of a difference of colours, (3, ...) -> (...)."""
+    return np.asarray(np.sqrt(np.square(step).sum(axis=0)))
+
+
+def _quantiles(values: Floats, shares: Sequence[float]) -> Floats:
+    """Quantiles over the outline, by linear interpolation, row by row."""
+    ordered = np.sort(values, axis=-1)
+    place = np.asarray(shares) * (ordered.shape[-1] - 1)
+    low = place.astype(np.intp)
+    part = (place - low).astype(np.float32)
+    high = np.minimum(low + 1, ordered.shape[-1] - 1)
+    return np.asarray(ordered[..., low] * (1 - part) + ordered[..., high] * part).ravel()
+
+
+def _stretches(flags: NDArray[np.bool_]) -> Floats:
+    """Of each row, (k, 256): the share that is true, then the longest stretch of it on the closed outline."""
+    length = flags.shape[1]
+    twice = np.concatenate([flags, flags], axis=1)
+    at = np.arange(2 * length)
+    last_false = np.maximum.accumulate(np.where(twice, -1, at), axis=1)
+    longest = np.minimum((at - last_false).max(axis=1), length) / length
+    return np.concatenate([flags.mean(axis=1), longest]).astype(np.float32)
+
+
+def _steps(colours: Floats) -> Floats:
+    """Changes of colour between bands across the outline, (5, 256), in parts of all of them together."""
+    bands = np.stack([colours[:, first:last].mean(axis=1) for first, last in _COLOUR_BANDS], axis=1)
+    change = _strength(bands[:, 1:] - bands[:, :-1])
+    return np.asarray(change / (change.sum(axis=0) + 8))
+
+
+def _contrast(colours: Floats, bands: Floats) -> Floats:
+    """Where hardly anything changes across the outline: weak in itself, weak for this outline, and like the inside."""
+    across = _strength(colours[:, 7:11].mean(axis=1) - colours[:, 13:17].mean(axis=1))
+    usual = np.median(across) + 4
+    flags = [across < 6, across < 12, across < 0.3 * usual, across < 0.6 * usual]
+    flags.append((across < 0.5 * usual) & (bands[3] > 0) & (bands[4] > 0))
+    return np.concatenate([_stretches(np.stack(flags)), np.log1p(_quantiles(across, (0.1, 0.5, 0.9)))])
+
+
+def _edges(edges: Floats) -> tuple[Floats, ...]:
+    """Where across the outline the strongest edge lies, and how strength is spread, (22, 256)."""
+    offset = np.where(edges.max(axis=0) < _NO_EDGE, 0, edges.argmax(axis=0) - _MIDDLE).astype(np.float32)
+    calm = _calm(offset, _CALM)
+    sides = np.array([(np.abs(offset) <= 1.5).mean(), (offset > 2).mean(), (offset < -2).mean()])
+    stretches = _stretches(np.stack([calm > 2.5, calm < -2.5]))[2:]
+    count = len(edges)
+    each = (edges / (edges.sum(axis=0) + 1e-3)).mean(axis=1) * count
+    pooled = edges.mean(axis=1)
+    pooled = pooled / (pooled.sum() + 1e-3) * count
+    spread = [values.reshape(-1, 2).mean(axis=1) for values in (each, pooled)]
+    return (_quantiles(calm / _REACH_PX, (0.1, 0.25, 0.5, 0.75, 0.9)), sides, stretches, *spread)
+
+
+DEPTH: Final = 24
+LENGTH: Final = 256
+
+_SIZE_PX: Final = 96.0  # the object's size on the patch that is read; a step across the outline is one pixel there
+_MOST_PX: Final = 320
+_MOST_ZOOM: Final = 4.0
+_SMOOTH_PX: Final = 2.0
+_LEAST_OUTLINE_PX: Final = 12
+_MOST_OUTLINES: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strip:
+    """A strip and where it was read.
+
+    Attributes:
+        bytes: (5, 24, 256): red, green, blue, share inside the mask, 255 on outer outlines and 0 on those of holes.
+        x: Columns of the frame that were read, float32 (24, 256), in pixels.
+        y: Rows, likewise.
+        step_px: Pixels of the frame between two steps across the outline.
+    """
+
+    bytes: Bytes
+    x: Floats
+    y: Floats
+    step_px: float
+
+
+def strip_of(frame: Frame, mask: Mask, box: Box) -> Strip:
+    """Unroll the outlines of a mask.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W), not empty.
+        box: The crop's box, in pixels of the frame; the whole mask lies inside.
+    """
+    height, width = mask.shape
+    x0, y0, x1, y1 = max(box[0], 0), max(box[1], 0), min(box[2], width), min(box[3], height)
+    inner = mask[y0:y1, x0:x1]
+    size = float(np.sqrt(np.count_nonzero(inner)))
+    scale = min(_SIZE_PX / size, _MOST_PX / max(inner.shape), _MOST_ZOOM)
+    columns, rows = max(round((x1 - x0) * scale), 4), max(round((y1 - y0) * scale), 4)
+    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    picture = cv2.resize(frame[y0:y1, x0:x1], (columns, rows), interpolation=way)
+    inside = cv2.resize(np.multiply(inner, np.uint8(255), dtype=np.uint8), (columns, rows), interpolation=way)
+    patch = np.dstack([picture, inside])
+    points, normals, outer = _outline(np.asarray(inside))
+    across = np.arange(DEPTH, dtype=np.float32)[:, None] - np.float32((DEPTH - 1) / 2)
+    x = points[None, :, 0] + across * normals[None, :, 0]
+    y = points[None, :, 1] + across * normals[None, :, 1]
+    read = cv2.remap(patch, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT, borderValue=(_GREY,) * 3 + (0,))
+    flags = np.broadcast_to(outer, (DEPTH, LENGTH))
+    made = np.concatenate([np.asarray(read, dtype=np.uint8).transpose(2, 0, 1), flags[None]])
+    return Strip(
+        bytes=made,
+        x=((x + 0.5) * ((x1 - x0) / columns) - 0.5 + x0).astype(np.float32),
+        y=((y + 0.5) * ((y1 - y0) / rows) - 0.5 + y0).astype(np.float32),
+        step_px=(x1 - x0) / columns,
+    )
+
+
+def read_along(strip: Strip, mask: Mask) -> Bytes:
+    """What another mask holds where a strip was read, (24, 256), 255 inside."""
+    found = cv2.remap(
+        np.multiply(mask, np.uint8(255), dtype=np.uint8),
+        strip.x,
+        strip.y,
+        cv2.INTER_LINEAR,
+        borderMode=cv2.BORDER_CONSTANT,
+    )
+    return np.asarray(found, dtype=np.uint8)
+
+
+def _outline(inside: Bytes) -> tuple[Floats, Floats, Bytes]:
+    """Points along the outlines, their outward normals, each (256, 2), and which are on outer ones, (256,)."""
+    padded = cv2.copyMakeBorder((inside >= _GREY).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
+    smooth = cv2.GaussianBlur(padded.astype(np.float32), (0, 0), _SMOOTH_PX)
+    found, order = cv2.findContours(padded, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    if not found:  # nothing reaches half a cell: one point in the middle, looked at from all sides
+        return _round(inside.shape)
+    lengths = np.array([len(line) for line in found])
+    kept = [at for at in np.argsort(-lengths, kind="stable") if lengths[at] >= _LEAST_OUTLINE_PX][:_MOST_OUTLINES]
+    kept = sorted(kept or [int(lengths.argmax())], key=lambda at: (order[0, at, 3] >= 0, -lengths[at]))
+    line = np.concatenate([found[at][:, 0] for at in kept]).astype(np.float32)
+    outer = np.concatenate([np.full(len(found[at]), 255 if order[0, at, 3] < 0 else 0, np.uint8) for at in kept])
+    picked = ((np.arange(LENGTH) + 0.5) * (len(line) / LENGTH)).astype(np.intp)
+    points = line[picked]
+    column, row = points[:, 0].astype(np.intp), points[:, 1].astype(np.intp)
+    slope_x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, ksize=3)[row, column]
+    slope_y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, ksize=3)[row, column]
+    normals = -np.stack([slope_x, slope_y], axis=1)
+    normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-6)
+    # an outline's pixels lie inside an outer one and outside a hole's: the edge is half a pixel along the normal
+    towards = np.where(outer[picked, None] > 0, np.float32(0.5), np.float32(-0.5))
+    return (points - 1 + normals * towards).astype(np.float32), normals.astype(np.float32), outer[picked]
+
+
+def _round(size: tuple[int, ...]) -> tuple[Floats, Floats, Bytes]:
+    angle = np.linspace(0, 2 * np.pi, LENGTH, endpoint=False, dtype=np.float32)
+    normals = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    middle = np.array([size[1] / 2 - 0.5, size[0] / 2 - 0.5], dtype=np.float32)
+    return np.broadcast_to(middle, (LENGTH, 2)).copy(), normals, np.full(LENGTH, 255, np.uint8)
+
 
 CROP_PX: Final = 128
 CONTEXT_PX: Final = 64
@@ -36,9 +308,6 @@ GREY: Final = 128
 CUE_COUNT: Final = len(CUES) + MEASURES
 
 _REACH: Final = 0.25  # of the object's size, where the signed distance saturates
-
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -38,8 +38,7 @@ class CuesJudge:
             UsageError: The coefficient file is broken.
         """
         from auscult.judge.masks.cues.measure import measure
-        from auscult.judge.masks.cues.model import estimate, load_coefficients
-        from auscult.judge.masks.cues.sight import BLIND
+        from auscult.judge.masks.cues.model import BLIND, estimate, load_coefficients
         from auscult.judge.masks.cues.words import say
 
         check(case, prediction)

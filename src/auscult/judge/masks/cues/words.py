@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.judge.masks.cues.measure import Findings
-from auscult.judge.masks.cues.model import Estimate
-from auscult.judge.masks.cues.sight import Sight
+from auscult.judge.masks.cues.model import Estimate, Sight
 from auscult.judge.masks.shared import MIDDLE, ninth
 from auscult.types import Box, Defect
 

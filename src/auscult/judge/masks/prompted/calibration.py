@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import OutputError, UsageError
-from auscult.judge.masks.compact.novelty import FEATURES, Known
+from auscult.judge.masks.compact.calibration import FEATURES, Known
 from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
 
 FILE: Final = FOLDER / "calibration.json"

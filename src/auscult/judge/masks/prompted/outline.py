@@ -11,9 +11,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.masks.compact.answer import named
 from auscult.judge.masks.compact.calibration import load_calibration
-from auscult.judge.masks.compact.network import load_network
+from auscult.judge.masks.compact.network import load_network, named
 from auscult.judge.masks.compact.view import View, inputs
 
 _LEAST: Final = 1e-6

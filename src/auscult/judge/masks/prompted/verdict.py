@@ -11,13 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.error_map import error_map_of
-from auscult.judge.masks.compact.answer import likeliest
-from auscult.judge.masks.compact.error_map import noted
-from auscult.judge.masks.compact.novelty import novelty_of
-from auscult.judge.masks.compact.places import places_of
-from auscult.judge.masks.compact.sight import BLIND, Sight, in_frame, sight_of
+from auscult.judge.masks.compact.calibration import novelty_of
+from auscult.judge.masks.compact.network import likeliest
+from auscult.judge.masks.compact.verdict import BLIND, Sight, in_frame, noted, places_of, say, sight_of
 from auscult.judge.masks.compact.view import look
-from auscult.judge.masks.compact.words import say
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
 from auscult.judge.masks.prompted.network import Member, run

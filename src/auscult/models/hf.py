@@ -1,16 +1,23 @@
-"""What all models with a user's weights share: how they are registered, made ready, and asked."""
+"""Models of Hugging Face transformers on a folder of weights: CLIPSeg, Grounding DINO + SAM 2, SAM 2 video, SAM 3.
+
+As TGS-Agent grounds its phrases: boxes over .1, the best one of each frame, one mask for it. A frame without such a box
+has an empty mask.
+
+SAM 3 finds every instance of a concept. Here one object is asked for, so the instance that scores best is the answer,
+not the union of all: a union would count every other thing of the kind as the object.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import InputError
+from auscult.errors import InputError, UsageError
 from auscult.models.base import Clip, Task
 from auscult.types import Mask, Metadata, Query, Samples
 
@@ -108,3 +115,97 @@ class Weighted:
             by_text=None if self.by_text is None else self.by_text(weights),
             by_mask=None if self.by_mask is None else self.by_mask(weights),
         )
+
+
+def _load_clipseg(weights: Path) -> ByText:
+    from auscult.nets.hf_text import load_clipseg
+
+    return load_clipseg(weights).heat
+
+
+CLIPSEG: Final = Weighted(
+    name="hf.clipseg.v1",
+    meta=Metadata(
+        summary="CLIPSeg: a sentence and a frame to how likely each pixel is meant",
+        goal="an open model of photographs that reads a whole sentence at once",
+        modality="video",
+        source="Lueddecke and Ecker, CVPR 2022; weights: the folder of CIDAS/clipseg-rd64-refined",
+    ),
+    tasks=("ris", "rvos"),
+    by_text=_load_clipseg,
+)
+
+
+BOXES: Final = "grounding_dino"
+MASKS: Final = "sam2"
+
+
+def _load_grounded_sam2(weights: Path) -> ByText:
+    from auscult.nets.hf_sam import load_sam2
+    from auscult.nets.hf_text import load_grounding
+
+    for name in (BOXES, MASKS):
+        if not (weights / name).is_dir():
+            raise UsageError(
+                f"the folder of weights has no folder {name!r}",
+                path=weights,
+                expected=f"two folders in it: {BOXES} with Grounding DINO and {MASKS} with SAM 2",
+            )
+    grounding, sam2 = load_grounding(weights / BOXES), load_sam2(weights / MASKS)
+
+    def answer(frames: Clip, text: str) -> NDArray[np.bool_]:
+        return sam2.masks(frames, grounding.boxes(frames, text))
+
+    return answer
+
+
+GROUNDED_SAM2: Final = Weighted(
+    name="hf.grounded_sam2.v1",
+    meta=Metadata(
+        summary="Grounding DINO's best box for a sentence, and SAM 2's mask of what it holds, frame by frame",
+        goal="what agents that hand phrases to a detector and a segmenter come down to",
+        modality="video",
+        source="Liu et al., ECCV 2024; Ravi et al. 2024; weights: IDEA-Research/grounding-dino-tiny in "
+        f"`{BOXES}` and facebook/sam2.1-hiera-large in `{MASKS}` of one folder",
+    ),
+    tasks=("ris", "rvos"),
+    by_text=_load_grounded_sam2,
+)
+
+
+def _load_sam2_video(weights: Path) -> ByMask:
+    from auscult.nets.hf_sam import load_sam2_video
+
+    return load_sam2_video(weights).follow
+
+
+SAM2_VIDEO: Final = Weighted(
+    name="hf.sam2_video.v1",
+    meta=Metadata(
+        summary="SAM 2 video: the first frame's mask, followed through the clip",
+        goal="a strong model of video object segmentation",
+        modality="video",
+        source="Ravi et al. 2024; weights: the folder of facebook/sam2.1-hiera-tiny, small, base-plus or large",
+    ),
+    tasks=("vos",),
+    by_mask=_load_sam2_video,
+)
+
+
+def _load_sam3(weights: Path) -> ByText:
+    from auscult.nets.hf_sam import load_sam3
+
+    return load_sam3(weights).masks
+
+
+SAM3: Final = Weighted(
+    name="hf.sam3.v1",
+    meta=Metadata(
+        summary="SAM 3 by text: the best instance of what a phrase names, frame by frame",
+        goal="a strong open-vocabulary model, asked for one object",
+        modality="video",
+        source="Carion et al. 2025; weights: the folder of facebook/sam3",
+    ),
+    tasks=("ris", "rvos"),
+    by_text=_load_sam3,
+)

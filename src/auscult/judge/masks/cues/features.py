@@ -1,0 +1,572 @@
+"""Cues of a mask: its shape alone, the picture across its outline, and colours inside and around it.
+
+The neighbourhood of the outline is unrolled into a ribbon: one row per outline point, one column per offset along the
+outward normal. An edge of the picture that runs outside the outline (positive offset) speaks for a mask that is too
+small, one inside (negative offset) for a mask that is too large. Offsets are in units of the object's thickness (see
+``view``).
+
+Two Lab histograms, of the mask's core and of the ring around it, give each pixel a log ratio: positive looks like the
+inside. Positive outside the outline hints at a missing piece, negative inside at a piece too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
+from auscult.judge.masks.cues.view import View, parts_of
+from auscult.types import Box, Mask
+
+Contour: TypeAlias = NDArray[Any]
+
+_SPECK = 0.001
+_RADII = (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """The findings of this module that a sentence or a picture needs; boxes in view pixels.
+
+    Attributes:
+        cues: All cues of this module, by name (see ``catalogue``).
+        hole_box: Box of the largest hole.
+        bite_box: Box of the largest notch of the outline.
+        part_box: Box of the second largest part.
+    """
+
+    cues: dict[str, float]
+    hole_box: Box | None
+    bite_box: Box | None
+    part_box: Box | None
+
+
+def shape_of(view: View) -> Shape:
+    """Measure the mask's shape."""
+    filled, contours = _filled(view.mask)
+    hole_cues, hole_box = _holes(view, filled)
+    part_cues, part_box = _parts(view)
+    rounding_cues, notches = _rounding(view, filled)
+    bite_cues, bite_box = _bites(view, notches)
+    cues = hole_cues | part_cues | bite_cues | _outline_cues(view, contours) | rounding_cues
+    cues |= {
+        "log_area": float(np.log(view.area_px)),
+        "frame_share": float(np.sqrt(view.frame_share)),
+        "thinness": float(np.log(view.area / view.thickness_px**2)),
+    }
+    return Shape(cues=cues, hole_box=hole_box, bite_box=bite_box, part_box=part_box)
+
+
+def _filled(mask: Mask) -> tuple[Mask, Sequence[Contour]]:
+    """The mask without its holes, and its outer outlines."""
+    contours, tree = cv2.findContours(mask.view(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    if not (tree[0, :, 3] >= 0).any():
+        return mask, contours
+    contours, _ = cv2.findContours(mask.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    canvas = np.zeros(mask.shape, np.uint8)
+    cv2.drawContours(canvas, contours, -1, 1, cv2.FILLED)
+    return canvas.view(np.bool_), contours
+
+
+def _stat_box(row: NDArray[np.int32]) -> Box:
+    x, y, width, height = (int(value) for value in row[:4])
+    return x, y, x + width, y + height
+
+
+def _holes(view: View, filled: Mask) -> tuple[dict[str, float], Box | None]:
+    gaps, least = filled ^ view.mask, max(2, _SPECK * view.area)
+    # most masks have no gap of note, and counting takes less time than separating
+    stats = parts_of(gaps) if np.count_nonzero(gaps) >= least else np.zeros((0, 5), dtype=np.int32)
+    stats = stats[stats[:, 4] >= least]
+    if len(stats) == 0:
+        return dict.fromkeys(("hole_count", "hole_share", "hole_largest", "hole_regularity"), 0.0), None
+    areas = stats[:, 4] / view.area
+    largest = stats[int(areas.argmax())]
+    return {
+        "hole_count": float(np.log1p(len(stats))),
+        "hole_share": float(np.sqrt(areas.sum())),
+        "hole_largest": float(np.sqrt(areas.max())),
+        "hole_regularity": _regularity(float(largest[4]), float(largest[2] * largest[3])),
+    }, _stat_box(largest)
+
+
+def _regularity(area: float, box_area: float) -> float:
+    """How close a region fills its box as a rectangle (1) or an upright ellipse (pi / 4) does, 0..1."""
+    extent = area / max(box_area, 1.0)
+    return max(0.0, 1.0 - 4 * min(abs(1.0 - extent), abs(np.pi / 4 - extent)))
+
+
+def _parts(view: View) -> tuple[dict[str, float], Box | None]:
+    stats = parts_of(view.mask)
+    areas = stats[:, 4]
+    order = np.argsort(areas)[::-1]
+    kept = [int(index) for index in order if areas[index] >= _SPECK * view.area]
+    second = float(areas[order[1]]) / view.area if len(order) > 1 else 0.0
+    box = _stat_box(stats[int(order[1])]) if second > 0 else None
+    cues = {
+        "part_count": float(np.log(max(len(kept), 1))),
+        "parts_share": float(np.sqrt(1.0 - float(areas.max()) / view.area)),
+        "part_second": float(np.sqrt(second)),
+        "part_colour_gap": 0.0,
+    }
+    if second > 0.01:
+        labels = cv2.connectedComponents(view.mask.view(np.uint8), connectivity=8, ltype=cv2.CV_16U)[1]
+        means = [view.lab[labels == 1 + int(index)].mean(axis=0) for index in order[:2]]
+        cues["part_colour_gap"] = float(np.log1p(np.linalg.norm(means[0] - means[1])))
+    for name, depth in (("neck_thin", 0.35), ("neck_thick", 0.7)):
+        cues[name] = _split_share(np.asarray(view.distance < -depth))
+    return cues, box
+
+
+def _split_share(core: Mask) -> float:
+    areas = np.sort(parts_of(core)[:, 4])[::-1]
+    return float(np.sqrt(areas[1] / areas.sum())) if len(areas) > 1 else 0.0
+
+
+def _bites(view: View, notches: Mask) -> tuple[dict[str, float], Box | None]:
+    """Notches of the outline: what closing it fills."""
+    none = {"notch_largest": 0.0, "notch_regularity": 0.0}
+    if np.count_nonzero(notches) / view.area <= _SPECK:  # so is the largest
+        return none, None
+    stats = parts_of(notches)
+    areas = stats[:, 4] / view.area
+    if float(areas.max()) <= _SPECK:
+        return none, None
+    largest = stats[int(areas.argmax())]
+    return {
+        "notch_largest": float(np.sqrt(areas.max())),
+        "notch_regularity": _regularity(float(largest[4]), float(largest[2] * largest[3])),
+    }, _stat_box(largest)
+
+
+def _rounding(view: View, filled: Mask) -> tuple[dict[str, float], Mask]:
+    """Area lost by opening and gained by closing, and what the coarsest closing gains.
+
+    Growing a mask rounds its outward corners, so that opening removes little; shrinking rounds the inward ones. The
+    frame's border counts as neither side.
+    """
+    pad = int(np.ceil(_RADII[-1][1] * view.thickness_px)) + 2
+    wide = np.asarray(cv2.copyMakeBorder(filled.view(np.uint8), pad, pad, pad, pad, cv2.BORDER_REPLICATE), np.uint8)
+    to_border = _away_from(wide ^ np.uint8(1))
+    farthest = to_border.max()
+    to_border += _away_from(wide)  # one of the two is 0, so that their sum keeps both
+    area = np.count_nonzero(filled)
+    cues, notches = {}, np.zeros_like(filled)
+    for name, share in _RADII:
+        radius = max(1.0, share * view.thickness_px)
+        # What is deep inside is farther than the radius from all outside, and the reverse: one distance to both gives
+        # the opening where the mask is and the closing where it is not.
+        near = (to_border <= radius).view(np.uint8)
+        far = (_away_from(near) > radius)[pad:-pad, pad:-pad]
+        lost = far & filled
+        # with nothing far outside there is nothing that closing could stop at: then it changes nothing
+        notches = far ^ lost if farthest > radius else np.zeros_like(filled)
+        cues[f"spikes_{name}"] = float(np.sqrt(np.count_nonzero(lost) / area))
+        cues[f"dents_{name}"] = float(np.sqrt(np.count_nonzero(notches) / area))
+    return cues, notches
+
+
+def _away_from(rest: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Distance to the nearest pixel that is 0; 0 on it, and beyond every radius where there is none."""
+    if cv2.countNonZero(rest) == rest.size:
+        return np.full(rest.shape, float(sum(rest.shape)), np.float32)
+    return np.asarray(cv2.distanceTransform(rest, cv2.DIST_L2, 3), dtype=np.float32)
+
+
+def _outline_cues(view: View, contours: Sequence[Contour]) -> dict[str, float]:
+    largest = max(contours, key=cv2.contourArea)
+    rough = sum(cv2.arcLength(contour, closed=True) for contour in contours)
+    smooth = view.smooth_px
+    hull = cv2.contourArea(cv2.convexHull(np.concatenate(contours)))
+    own_hull = cv2.contourArea(cv2.convexHull(largest))
+    _, _, width, height = cv2.boundingRect(view.mask.view(np.uint8))
+    turning, wiggle = _turning(largest[:, 0, :].astype(np.float64), 0.06 * view.thickness_px + 1.5)
+    return {
+        "roughness": float(np.log(max(rough, 1.0) / max(smooth, 1.0))) if smooth > 0 else 0.0,
+        "compactness": float(np.log(max(rough, 1.0) ** 2 / (4 * np.pi * max(view.area, 1)))),
+        "solidity": min(1.0, view.area / max(hull, 1.0)),
+        "solidity_largest": min(1.0, cv2.contourArea(largest) / max(own_hull, 1.0)),
+        "box_fill": view.area / (width * height),
+        "wiggle": wiggle,
+        "turning_skew": turning,
+        "straight_share": _straight_share(largest[:, 0, :], view),
+    }
+
+
+def _turning(points: NDArray[np.float64], sigma: float) -> tuple[float, float]:
+    """Skew of the outline's curvature (outward corners positive) and its high-frequency energy."""
+    if len(points) < 16:
+        return 0.0, 0.0
+    reach = max(2, round(2 * sigma))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    kernel /= kernel.sum()
+    ring = np.concatenate([points[-reach:], points, points[:reach]]) if len(points) > reach else points
+    calm = np.stack([np.convolve(ring[:, axis], kernel, mode="valid") for axis in (0, 1)], axis=1)
+    if len(calm) != len(points):
+        return 0.0, 0.0
+    closed = np.concatenate([calm[-1:], calm, calm[:1]])
+    after, before = closed[2:], closed[:-2]
+    first, second = (after - before) / 2, after - 2 * calm + before
+    speed = np.maximum((first[:, 0] ** 2 + first[:, 1] ** 2) ** 1.5, 1e-3)
+    bend = (first[:, 1] * second[:, 0] - first[:, 0] * second[:, 1]) / speed * sigma
+    bend = np.minimum(np.maximum(bend, -2), 2)
+    skew = float(np.cbrt((bend**3).mean()) / (np.sqrt((bend**2).mean()) + 1e-6))
+    off = points - calm
+    return skew, float(np.log1p(np.sqrt(off[:, 0] ** 2 + off[:, 1] ** 2).mean()))
+
+
+def _straight_share(points: NDArray[Any], view: View) -> float:
+    """Share of the outline, off the frame, in upright or level straight runs longer than a tenth of its box."""
+    height, width = view.mask.shape
+    left, top, right, bottom = view.at_frame
+    straight = 0
+    least = max(4.0, 0.15 * float(np.sqrt(view.area)))
+    for axis, low, high, end in ((0, left, right, width), (1, top, bottom, height)):
+        values = points[:, axis]
+        border = (low & (values <= 1)) | (high & (values >= end - 2))
+        breaks = np.concatenate([[0], np.flatnonzero(values[1:] != values[:-1]) + 1, [len(values)]])
+        runs = np.diff(breaks)
+        straight += int(runs[(runs >= least) & ~border[breaks[:-1]]].sum())
+    return straight / max(len(points), 1)
+
+
+_POINTS = 360
+_REACH = 0.8
+_STEPS = 33
+_WITHIN, _BEYOND = slice(10, 16), slice(17, 23)  # the steps from 0.05 to 0.3 inside and outside
+_NEAR_EDGE = 0.4
+_WINDOW_SHARE = 1 / 20
+_QUIET = 0.5  # Lab units per step: an edge this faint is noise
+
+Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ribbon:
+    """The unrolled neighbourhood of the outline.
+
+    Attributes:
+        points: Outline points (x, y) in view pixels, float32 (n, 2), off the frame's border.
+        inner: Whether a point is on a hole's outline, bool (n,).
+        offsets: Offsets along the outward normal, float32 (m,), in thicknesses.
+        edges: Edge strength along the normal in Lab units, float32 (n, m), at least 0.
+        lab: The picture's colours, float32 (n, m, 3).
+        on_frame_share: Share of the outline that lies on the frame's border, 0..1.
+        local_offset: Where the strongest edge near each point is, averaged along the outline, float32 (n,).
+        local_strength: How strong it is, relative to the ribbon's mean, float32 (n,).
+    """
+
+    points: Array
+    inner: NDArray[np.bool_]
+    offsets: Array
+    edges: Array
+    lab: Array
+    on_frame_share: float
+    local_offset: Array
+    local_strength: Array
+
+
+def ribbon_of(view: View) -> Ribbon:
+    """Unroll the outline's neighbourhood; a mask with no outline inside the frame has no points."""
+    points, inner = _outline(view)
+    off_frame = ~_on_frame(points, view)
+    share = 1.0 - float(off_frame.mean()) if len(points) else 1.0
+    points, inner = points[off_frame], inner[off_frame]
+    reach = np.linspace(-_REACH, _REACH, _STEPS, dtype=np.float32)
+    lab = _sampled(view, points, reach)
+    edges = _edges(lab)
+    offset, strength = _local_peaks(edges, reach[1:-1])
+    return Ribbon(
+        points=points,
+        inner=inner,
+        offsets=reach[1:-1],
+        edges=edges,
+        lab=lab,
+        on_frame_share=share,
+        local_offset=offset,
+        local_strength=strength,
+    )
+
+
+def ribbon_cues(ribbon: Ribbon) -> dict[str, float]:
+    """All cues of this module, by name (see ``catalogue``)."""
+    if len(ribbon.points) == 0:
+        return dict.fromkeys(_NAMES, 0.0) | {"frame_contact": ribbon.on_frame_share}
+    return (
+        {"frame_contact": ribbon.on_frame_share} | _profile_cues(ribbon) | _peak_cues(ribbon) | _contrast_cues(ribbon)
+    )
+
+
+_EDGE_BANDS = {
+    "edge_far_inside": (-0.8, -0.35),
+    "edge_inside": (-0.35, -0.18),
+    "edge_just_inside": (-0.18, -0.07),
+    "edge_on": (-0.07, 0.07),
+    "edge_just_outside": (0.07, 0.18),
+    "edge_outside": (0.18, 0.35),
+    "edge_far_outside": (0.35, 0.8),
+}
+_NAMES = (
+    *_EDGE_BANDS,
+    "peak_offset",
+    "peak_spread",
+    "peak_on_share",
+    "peak_outside_share",
+    "peak_inside_share",
+    "run_outside",
+    "run_inside",
+    "unsupported_share",
+    "mean_peak_offset",
+    "edge_strength",
+    "contrast",
+    "contrast_weak_share",
+    "hole_edge_support",
+)
+
+
+def _outline(view: View) -> tuple[Array, NDArray[np.bool_]]:
+    solid = (view.smooth >= 0.5).view(np.uint8)
+    if not solid.any():
+        solid = view.mask.view(np.uint8)
+    contours, tree = cv2.findContours(solid, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    total = sum(len(contour) for contour in contours)
+    step = max(1, total // _POINTS)
+    points = [contour[::step, 0, :] for contour in contours]
+    inner = [np.full(len(part), tree[0][index][3] >= 0) for index, part in enumerate(points)]
+    return np.concatenate(points).astype(np.float32), np.concatenate(inner)
+
+
+def _on_frame(points: Array, view: View) -> NDArray[np.bool_]:
+    height, width = view.mask.shape
+    margin = 1.0 + view.scale
+    left, top, right, bottom = view.at_frame
+    x, y = points[:, 0], points[:, 1]
+    return np.asarray(
+        (left & (x < margin))
+        | (top & (y < margin))
+        | (right & (x > width - 1 - margin))
+        | (bottom & (y > height - 1 - margin))
+    )
+
+
+def _sampled(view: View, points: Array, reach: Array) -> Array:
+    if len(points) == 0:
+        return np.zeros((0, len(reach), 3), dtype=np.float32)
+    slope_x = cv2.Sobel(view.smooth, cv2.CV_32F, 1, 0, ksize=5)
+    slope_y = cv2.Sobel(view.smooth, cv2.CV_32F, 0, 1, ksize=5)
+    column, row = points[:, 0].astype(int), points[:, 1].astype(int)
+    normal = -np.stack([slope_x[row, column], slope_y[row, column]], axis=1)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
+    far = (reach * view.thickness_px)[None, :]
+    across, down = (points[:, axis, None] + normal[:, axis, None] * far for axis in (0, 1))
+    step = 2 * _REACH / (_STEPS - 1) * view.thickness_px
+    blurred = cv2.GaussianBlur(view.lab, (0, 0), max(0.8, step / 2))
+    return np.asarray(
+        cv2.remap(blurred, across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE), dtype=np.float32
+    )
+
+
+def _edges(lab: Array) -> Array:
+    change = (lab[:, 2:] - lab[:, :-2]) / 2
+    squares = change * change
+    # the same as the sum over the last axis, which takes longer on three numbers
+    return np.asarray(np.sqrt(squares[..., 0] + squares[..., 1] + squares[..., 2]), dtype=np.float32)
+
+
+def _local_peaks(edges: Array, offsets: Array) -> tuple[Array, Array]:
+    if len(edges) == 0:
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    rows = max(1, round(len(edges) * _WINDOW_SHARE))
+    along = cv2.blur(edges, (1, rows), borderType=cv2.BORDER_REFLECT) if rows > 1 else edges
+    near = _between(offsets, (-_NEAR_EDGE, _NEAR_EDGE))
+    # a slight preference for the outline itself, so that flat surroundings do not give random offsets
+    window = along[:, near] * (1 - 0.3 * np.abs(offsets[near])) + 0.02
+    best = window.argmax(axis=1)
+    strength = window[np.arange(len(window)), best] / (float(edges.mean()) + _QUIET)
+    return offsets[near][best].astype(np.float32), strength.astype(np.float32)
+
+
+def _profile_cues(ribbon: Ribbon) -> dict[str, float]:
+    profile = ribbon.edges.mean(axis=0)
+    level = float(profile.mean()) + _QUIET
+    cues = {}
+    for name, band in _EDGE_BANDS.items():
+        cues[name] = float(np.log((_mean(profile[_between(ribbon.offsets, band)]) + _QUIET) / level))
+    return cues
+
+
+def _between(offsets: Array, band: tuple[float, float]) -> slice:
+    """The offsets from ``band[0]`` to ``band[1]``, both included; offsets rise."""
+    low, high = np.array(band, dtype=offsets.dtype)
+    return slice(int(offsets.searchsorted(low, "left")), int(offsets.searchsorted(high, "right")))
+
+
+def _mean(values: Array) -> Any:
+    """The same as ``values.mean()``, which takes longer than the sum on few values."""
+    return np.add.reduce(values) / len(values)
+
+
+def _share(flags: NDArray[np.bool_]) -> float:
+    return int(np.count_nonzero(flags)) / len(flags)
+
+
+def _median(values: Array) -> float:
+    ordered = np.sort(values)
+    return float(_mean(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]))
+
+
+def _peak_cues(ribbon: Ribbon) -> dict[str, float]:
+    outer = ~ribbon.inner if not ribbon.inner.all() else ribbon.inner
+    offset, strength = ribbon.local_offset[outer], ribbon.local_strength[outer]
+    weight = strength / max(float(strength.sum()), 1e-6)
+    mean_offset = (weight * offset).sum()
+    at_outline = ribbon.edges[:, _between(ribbon.offsets, (-0.1, 0.1))].max(axis=1)
+    level = float(ribbon.edges.mean()) + _QUIET
+    return {
+        "peak_offset": _median(offset),
+        "mean_peak_offset": float(mean_offset),
+        "peak_spread": float(np.sqrt((weight * (offset - mean_offset) ** 2).sum())),
+        "peak_on_share": _share(np.abs(offset) <= 0.08),
+        "peak_outside_share": _share(offset > 0.08),
+        "peak_inside_share": _share(offset < -0.08),
+        "run_outside": _longest_run(offset > 0.1),
+        "run_inside": _longest_run(offset < -0.1),
+        "unsupported_share": _share(at_outline < level),
+    }
+
+
+def _contrast_cues(ribbon: Ribbon) -> dict[str, float]:
+    within, beyond = ribbon.lab[:, _WITHIN].mean(axis=1), ribbon.lab[:, _BEYOND].mean(axis=1)
+    contrast = np.linalg.norm(within - beyond, axis=1)
+    on_outline = ribbon.edges[:, _between(ribbon.offsets, (-0.1, 0.1))].mean(axis=1)
+    holes, outer = on_outline[ribbon.inner], on_outline[~ribbon.inner]
+    support = 0.0
+    if holes.size and outer.size:
+        support = float(np.log((holes.mean() + _QUIET) / (outer.mean() + _QUIET)))
+    return {
+        "edge_strength": float(np.log1p(ribbon.edges.mean())),
+        "contrast": float(np.log1p(contrast.mean())),
+        "contrast_weak_share": _share(contrast < 6.0),
+        "hole_edge_support": support,
+    }
+
+
+def _longest_run(flags: NDArray[np.bool_]) -> float:
+    if not flags.any():
+        return 0.0
+    if flags.all():
+        return 1.0
+    start = int(np.flatnonzero(~flags)[0])  # the outline is a ring: begin at a gap
+    turned = np.roll(flags, -start).astype(np.int8)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], turned, [0]])))
+    return float((edges[1::2] - edges[::2]).max()) / len(flags)
+
+
+_CORE = -0.25
+_RING = (0.3, 1.6)
+_MOST = 3.0
+_COLOUR_BANDS = {
+    "colour_deep_inside": (-0.6, -0.35),
+    "colour_inside": (-0.35, -0.18),
+    "colour_just_inside": (-0.18, 0.0),
+    "colour_just_outside": (0.0, 0.18),
+    "colour_outside": (0.18, 0.35),
+    "colour_far_outside": (0.35, 0.7),
+}
+_NEAR = (-0.6, 0.7)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Colour:
+    """The findings of this module; boxes in view pixels.
+
+    Attributes:
+        cues: All cues of this module, by name (see ``catalogue``).
+        missing_box: Box of the largest region outside that looks like the inside.
+        foreign_box: Box of the largest region inside that looks like the outside.
+    """
+
+    cues: dict[str, float]
+    missing_box: Box | None
+    foreign_box: Box | None
+
+
+def colour_of(view: View) -> Colour:
+    """Compare the colours of both sides of the outline."""
+    core = view.distance < _CORE
+    if not core.any():
+        core = view.mask
+    ring = (view.distance > _RING[0]) & (view.distance < _RING[1])
+    if not ring.any():
+        ring = ~view.mask
+    if not ring.any():
+        return Colour(cues=_neutral(), missing_box=None, foreign_box=None)
+    ratio, likeness = _log_ratio(view, np.asarray(core), np.asarray(ring))
+    cues = _band_cues(ratio, view.distance)
+    cues["colour_step"] = cues["colour_just_inside"] - cues["colour_just_outside"]
+    cues["colour_likeness"] = likeness
+    cues["inside_spread"] = _spread(view, np.asarray(core))
+    cues["outside_spread"] = _spread(view, np.asarray(ring))
+    calm = cv2.blur(ratio, (5, 5))
+    near = (view.distance > 0) & (view.distance < 0.8)
+    missing, missing_box = _largest(np.asarray((calm > 0.4) & near), view.area)
+    foreign, foreign_box = _largest(np.asarray((calm < -0.4) & view.mask), view.area)
+    cues["missing_largest"], cues["foreign_largest"] = missing, foreign
+    cues["foreign_share"] = float(np.count_nonzero((calm < 0) & view.mask)) / view.area
+    cues["missing_share"] = float(np.sqrt(np.count_nonzero((calm > 0) & near) / view.area))
+    return Colour(cues=cues, missing_box=missing_box, foreign_box=foreign_box)
+
+
+def _spread(view: View, region: Mask) -> float:
+    _, deviation = cv2.meanStdDev(view.lab, mask=region.view(np.uint8))
+    return float(np.log1p(deviation.mean()))
+
+
+def _neutral() -> dict[str, float]:
+    names = (
+        *_COLOUR_BANDS,
+        "colour_step",
+        "colour_likeness",
+        "inside_spread",
+        "outside_spread",
+        "missing_largest",
+        "foreign_largest",
+        "foreign_share",
+        "missing_share",
+    )
+    return dict.fromkeys(names, 0.0)
+
+
+def _log_ratio(view: View, core: Mask, ring: Mask) -> tuple[NDArray[np.float32], float]:
+    """Each pixel's log likelihood ratio, clipped, and how alike the two histograms are (0..1)."""
+    index = bins_of(view.lab8, tables_of(view.lab8))
+    # core and ring share no pixel, so that one count serves both
+    where = index + (core * np.int16(SIZE) + ring * np.int16(2 * SIZE))
+    counts = np.bincount(where.ravel(), minlength=3 * SIZE).astype(np.float64)
+    inside, outside = shares_of(counts[SIZE : 2 * SIZE]), shares_of(counts[2 * SIZE :])
+    ratio = np.clip(np.log(inside / outside), -_MOST, _MOST).astype(np.float32)
+    return ratio.take(index), float(np.sqrt(inside * outside).sum())
+
+
+def _band_cues(ratio: NDArray[np.float32], distance: NDArray[np.float32]) -> dict[str, float]:
+    near = np.flatnonzero((distance >= _NEAR[0]) & (distance < _NEAR[1]))
+    ratio, distance = ratio.ravel()[near], distance.ravel()[near]
+    cues = {}
+    for name, (low, high) in _COLOUR_BANDS.items():
+        within = ratio[(distance >= low) & (distance < high)]
+        cues[name] = float(within.mean()) if within.size else 0.0
+    return cues
+
+
+def _largest(region: Mask, area: int) -> tuple[float, Box | None]:
+    parts = parts_of(region, connectivity=4)
+    if len(parts) == 0:
+        return 0.0, None
+    row = parts[int(parts[:, 4].argmax())]
+    x, y, width, height = (int(value) for value in row[:4])
+    return float(np.sqrt(row[4] / area)), (x, y, x + width, y + height)

@@ -1,0 +1,209 @@
+"""CLIPSeg and Grounding DINO from a user's folder: a sentence and a frame to a map of likely pixels, or to a box.
+
+Lueddecke and Ecker, CVPR 2022, as ``transformers`` has it (``CLIPSegForImageSegmentation``).
+
+Liu et al., ECCV 2024, as ``transformers`` has it (``GroundingDinoForObjectDetection``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.errors import UsageError
+from auscult.nets.hf_folder import (
+    BERT_TOKENS,
+    CLIP_TOKENS,
+    MOST_PATCHES,
+    Family,
+    Loaded,
+    Part,
+    check_folder,
+    finite,
+    load,
+)
+from auscult.nets.hf_pictures import PREPARED, Clip, Preparation, batches, read_preparation
+
+CLIPSEG: Final = Family(
+    title="CLIPSeg",
+    model="CLIPSegForImageSegmentation",
+    part=Part(
+        settings="CLIPSegConfig",
+        types=("clipseg",),
+        parts={
+            "text_config": Part(settings="CLIPSegTextConfig", types=("clipseg_text_model",)),
+            "vision_config": Part(settings="CLIPSegVisionConfig", types=("clipseg_vision_model",)),
+        },
+    ),
+    tokens=CLIP_TOKENS,
+    reader="CLIPTokenizer",
+)
+_SENTENCES: Final = 8
+_SIDE: Final = 352
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClipSeg:
+    """A loaded model."""
+
+    _net: Loaded
+    _prepared: Preparation
+
+    def heat(self, frames: Clip, text: str) -> NDArray[np.float32]:
+        """How likely each pixel is meant: the sigmoid of the model's map, enlarged linearly to the frame.
+
+        Args:
+            frames: uint8 RGB (T, H, W, 3).
+            text: The sentence; words beyond what the model reads are cut off.
+
+        Returns:
+            float32 (T, H, W) in [0, 1].
+
+        Raises:
+            UsageError: The model gives what is no number.
+        """
+        import torch
+        from torch.nn.functional import interpolate
+
+        net, start = self._net, 0
+        found = np.empty(frames.shape[:3], np.float32)
+        with torch.inference_mode():
+            meant = self._meant(text)
+            for batch in batches(frames, _SENTENCES):
+                pixels = self._prepared(batch).to(net.device)
+                logits = net.model(
+                    pixel_values=pixels, conditional_embeddings=meant.expand(len(batch), -1)
+                ).logits.reshape(len(batch), 1, *pixels.shape[-2:])
+                heat = torch.sigmoid(finite(logits, net.folder))
+                heat = interpolate(heat, size=frames.shape[1:3], mode="bilinear", align_corners=False)
+                found[start : start + len(batch)] = heat[:, 0].clamp(0, 1).cpu().numpy()
+                start += len(batch)
+        return found
+
+    def _meant(self, text: str) -> Any:
+        """The sentence as the decoder takes it, a tensor (1, d)."""
+        most = self._net.model.config.text_config.max_position_embeddings
+        tokens = self._net.tokens([text], truncation=True, max_length=most, return_tensors="pt").to(self._net.device)
+        return self._net.model.get_conditional_embeddings(batch_size=1, **tokens)
+
+
+def load_clipseg(path: Path) -> ClipSeg:
+    """Load the model of a folder.
+
+    Raises:
+        UsageError: The folder cannot be used; see ``hf_folder``.
+    """
+    net = load(check_folder(path, CLIPSEG))
+    usual = Preparation(size=(_SIDE, _SIDE))
+    prepared = read_preparation(path, side=None, usual=usual)
+    _check_side(net, prepared)
+    return ClipSeg(net, prepared)
+
+
+def _check_side(net: Loaded, prepared: Preparation) -> None:
+    """The decoder reads a square of patches; attention takes the fourth power of its side."""
+    height, width = prepared.size or (0, 0)
+    patch = net.model.config.vision_config.patch_size
+    if height != width or height % patch or height // patch > MOST_PATCHES:
+        raise UsageError(
+            f"frames of {height} x {width} pixels in patches of {patch}",
+            path=net.folder.path / PREPARED,
+            expected=f"a square of 1 to {MOST_PATCHES} whole patches a side",
+        )
+
+
+FloatBox = tuple[float, float, float, float]
+
+GROUNDING_DINO: Final = Family(
+    title="Grounding DINO",
+    model="GroundingDinoForObjectDetection",
+    part=Part(
+        settings="GroundingDinoConfig",
+        types=("grounding-dino",),
+        parts={
+            "backbone_config": Part(settings="SwinConfig", types=("swin",)),
+            "text_config": Part(settings="BertConfig", types=("bert",)),
+        },
+    ),
+    tokens=BERT_TOKENS,
+    reader="BertTokenizer",
+)
+LEAST_SCORE: Final = 0.1
+"""What a box must score, as TGS-Agent has it. Its second threshold, .25 on words, only names boxes and moves none."""
+
+_BATCH: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grounding:
+    """A loaded model."""
+
+    _net: Loaded
+    _prepared: Preparation
+
+    def boxes(self, frames: Clip, text: str) -> list[FloatBox | None]:
+        """The best box of every frame.
+
+        Args:
+            frames: uint8 RGB (T, H, W, 3).
+            text: The sentence; it is asked for in lower case and with a full stop, as the model was trained.
+
+        Returns:
+            For every frame (x0, y0, x1, y1) in pixels, which may reach a little beyond it; None where no box scores
+            more than ``LEAST_SCORE``.
+        """
+        import torch
+
+        tokens = self._asked(text)
+        found: list[FloatBox | None] = []
+        with torch.inference_mode():
+            for batch in batches(frames, _BATCH):
+                pixels = self._prepared(batch).to(self._net.device)
+                asked = {name: values.expand(len(batch), -1) for name, values in tokens.items()}
+                mask = torch.ones((len(batch), *pixels.shape[-2:]), dtype=torch.int64, device=pixels.device)
+                out = self._net.model(pixel_values=pixels, pixel_mask=mask, **asked)
+                # Words that are not there have logits of minus infinity; NaN never passes the threshold.
+                scores = torch.sigmoid(out.logits).amax(-1).cpu()
+                found += [
+                    _box(one, boxes, frames.shape[1:3]) for one, boxes in zip(scores, out.pred_boxes.cpu(), strict=True)
+                ]
+        return found
+
+    def _asked(self, text: str) -> dict[str, Any]:
+        most = self._net.model.config.max_text_len
+        tokens = self._net.tokens([sentence(text)], truncation=True, max_length=most, return_tensors="pt")
+        return {name: tokens[name].to(self._net.device) for name in ("input_ids", "token_type_ids", "attention_mask")}
+
+
+def load_grounding(path: Path) -> Grounding:
+    """Load the model of a folder.
+
+    Raises:
+        UsageError: The folder cannot be used; see ``hf_folder``.
+    """
+    net = load(check_folder(path, GROUNDING_DINO))
+    return Grounding(net, read_preparation(path, side=None, usual=Preparation()))
+
+
+def sentence(text: str) -> str:
+    """A sentence as the model was trained to read it.
+
+    Example:
+        >>> sentence(" The Red Car")
+        'the red car.'
+    """
+    plain = text.strip().lower()
+    return plain if plain.endswith(".") else f"{plain}."
+
+
+def _box(scores: Any, boxes: Any, size: tuple[int, ...]) -> FloatBox | None:
+    best = int(scores.argmax())
+    if not float(scores[best]) > LEAST_SCORE:
+        return None
+    x, y, width, height = map(float, boxes[best])
+    left, top = (x - width / 2) * size[1], (y - height / 2) * size[0]
+    return left, top, left + width * size[1], top + height * size[0]
