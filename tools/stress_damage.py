@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from auscult import registry
 from auscult.media.sound import read_sound
 from auscult.stress import sentences, sound, timing, vision
-from auscult.stress.sentences.distance import edit_distance
+from auscult.stress.sentences.rewriting import edit_distance
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "stress-damage.md"
 LEVELS: Final = (1, 2, 3, 4, 5)

@@ -14,7 +14,7 @@ from stress_pages_columns import heads_of
 from stress_pages_examples import SENTENCES, in_python
 from stress_pages_shown import LEVELS, seed_of, side_of, suffix_of
 
-from auscult.stress import occurrence, sentences
+from auscult.stress import presets, sentences
 from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, base_of, full_names, room_of
 from auscult.types import Metadata
 
@@ -198,7 +198,7 @@ def _rewritten(one: Told) -> str:
 
 def _occurs(one: Told) -> str:
     """Where it can be, after its own word and the rules of the place."""
-    reasons = [(side, occurrence.why_not(one.name, side)) for side in _SIDES]
+    reasons = [(side, presets.why_not(one.name, side)) for side in _SIDES]
     cannot = [f"not {side}: {why}" for side, why in reasons if why]
     if one.meta.occurs:
         return "; ".join([" and ".join(one.meta.occurs), *cannot])
@@ -209,7 +209,7 @@ def _apart(one: Told) -> Iterator[tuple[str, str]]:
     """What it is never drawn together with, and why; variants of itself are left out."""
     for room in ROOMS:
         for other in full_names(PAPER[room], [room]):
-            why = occurrence.apart(one.name, other)
+            why = presets.apart(one.name, other)
             if why and not one.kind.startswith(base_of(other)):
                 yield other, why
 

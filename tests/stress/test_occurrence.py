@@ -13,9 +13,7 @@ import pytest
 
 from auscult import registry
 from auscult.errors import NothingToDo, UnknownName, UsageError
-from auscult.stress import occurrence
-from auscult.stress.occurrence import allowed, compatible, places, why_apart, why_not
-from auscult.stress.presets import Preset
+from auscult.stress.presets import Preset, allowed, compatible, places, why_apart, why_not
 from auscult.stress.recipe import PAPER, ROOMS, SCHEDULES, drawn, preset
 
 NAMES = [entry.name for entry in registry.entries("stressor") if entry.name.split(".")[0] in ROOMS]
@@ -223,4 +221,4 @@ class TestDrawn:
             with pytest.raises(UsageError):
                 drawn(**{"rooms": ("vision",), "seed": 1, "key": "a", **change})  # type: ignore[arg-type]
         with pytest.raises(UnknownName):
-            drawn(seed=1, key="a", place=f"{occurrence.places()[0]}+nowhere")
+            drawn(seed=1, key="a", place=f"{places()[0]}+nowhere")

@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.stress import sentences, sound, timing, vision
-from auscult.stress.effect import WordChange
+from auscult.stress.perturbation import WordChange
 from auscult.stress.recipe import ORIGINS, PAPER, SCHEDULES, Plan, Recipe, Step, planned, sweep
 from auscult.stress.sound import Take
 from auscult.stress.timing import Reel
@@ -398,7 +398,7 @@ def test_the_changes_that_are_told_make_the_sentence(text: str, seed: int) -> No
 
 
 def test_changes_of_two_rounds_are_told_in_the_places_of_the_first_sentence() -> None:
-    from auscult.stress.recipe_text import changes_of
+    from auscult.stress.recipe_plan import changes_of
     from auscult.stress.sentences import Edit
 
     rounds = [[Edit(0, 1, ""), Edit(3, 3, "xy")], [Edit(2, 3, ""), Edit(4, 5, "Q")]]  # abcde -> bcxyde -> bcyQe

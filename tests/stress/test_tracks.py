@@ -19,7 +19,7 @@ from auscult.outcome import Outcome, Scored, Undefined
 from auscult.stress import masks
 from auscult.stress.masks import tracks
 from auscult.stress.masks.base import WINDOWED, WINDOWS
-from auscult.stress.masks.track import Track, kept
+from auscult.stress.masks.tracks import Track, kept
 from auscult.types import DEFECTS, Mask, MaskTarget, StressedMask
 
 HOLE_BOUND = 0.06

@@ -12,10 +12,8 @@ Example::
 """
 
 from auscult.stress.presets import Preset, drawn, preset
-from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, Recipe, Step, full_name
-from auscult.stress.recipe_plan import Plan
-from auscult.stress.recipe_planned import planned
-from auscult.stress.recipe_sweep import sweep
+from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, Recipe, Step, full_name, sweep
+from auscult.stress.recipe_plan import Plan, planned
 from auscult.stress.schedule import SCHEDULES, STATIC, Schedule, schedule_of
 
 __all__ = [

@@ -5,32 +5,305 @@ A plan is JSON values. Read back, it renders the same bytes, in any order and by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import InputError, TooLarge, UsageError
-from auscult.stress import recipe_json
-from auscult.stress.effect import WordChange
-from auscult.stress.params import Params
-from auscult.stress.recipe_layout import Drawn, Layout, Part, strengths_of
-from auscult.stress.recipe_parts import crew_of, room_of
-from auscult.stress.recipe_text import changes_of, in_turn
-from auscult.stress.schedule import Schedule
-from auscult.stress.sentences.base import Edits
-from auscult.stress.sound.base import MixingStressor, Take
-from auscult.stress.sound.making import opened
+from auscult.errors import InputError, TooLarge, UnknownName, UsageError
+from auscult.rng import generator
+from auscult.stress.params import MOST_SEED, Params, seed_from
+from auscult.stress.perturbation import WordChange
+from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, Step, crew_of, room_of
+from auscult.stress.schedule import Schedule, Strengths, schedule_of
+from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, Span, edited, followed
+from auscult.stress.sentences.making import checked, sound_edits, spans_of
+from auscult.stress.sound.base import MixingStressor, Take, keeps_silence, silences
+from auscult.stress.sound.making import MOST_HZ, opened
 from auscult.stress.sound.making import rendered as sound_rendered
-from auscult.stress.timing.base import Reel, Times
-from auscult.stress.timing.hearing import Spans, retimed
-from auscult.stress.timing.making import heard_by
+from auscult.stress.strength import strength_of
+from auscult.stress.timing.base import Numbers, Reel, Times
+from auscult.stress.timing.hearing import Spans, joined, retimed, spans_heard, unheard
+from auscult.stress.timing.making import heard_by, numbers_of
 from auscult.stress.vision.base import MovingStressor, Shot
 from auscult.stress.vision.making import at_strength, frame_of
 from auscult.types import Frame, Mask, Samples
+
+KEYS: Final = ("recipe", "schedule", "seed", "shot", "take", "reel", "text", "steps")
+MOST_FRAMES: Final = 1_000_000
+_MOST_PIXELS: Final = 1_000_000
+_MOST_SAMPLES: Final = 1 << 40
+_MOST_STEPS: Final = 32
+_MOST_NAME: Final = 4_000
+
+T = TypeVar("T")
+
+
+def read(value: object) -> dict[str, Any]:
+    """The fields of a plan, and what carries out its steps.
+
+    Raises:
+        InputError: A key is missing, unknown, or holds something else than a plan does.
+    """
+    held = _mapping(value, KEYS, what="a plan")
+    steps = held["steps"]
+    if not isinstance(steps, list | tuple) or len(steps) > _MOST_STEPS:
+        raise InputError("the steps of a plan are no list, or too many", expected=f"at most {_MOST_STEPS}")
+    crew = _crew(steps)
+    return {
+        "recipe": _text(held["recipe"], "recipe", _MOST_NAME),
+        "schedule": _schedule(held["schedule"]),
+        "seed": _whole(held["seed"], "seed", (0, MOST_SEED)),
+        "shot": None if held["shot"] is None else _shot(held["shot"]),
+        "take": None if held["take"] is None else _take(held["take"]),
+        "reel": None if held["reel"] is None else _reel(held["reel"]),
+        "text": None if held["text"] is None else _text(held["text"], "text", MOST_CHARACTERS),
+        "steps": tuple(_step(step, crew) for step in steps),
+        "crew": crew,
+    }
+
+
+def _crew(steps: Sequence[object]) -> dict[str, Any]:
+    """What carries out the steps, whose names must be full and registered."""
+    names = [_text(_mapping(step, ("name", "params"), what="a step")["name"], "name", 200) for step in steps]
+    try:
+        crew = crew_of(names)
+    except UnknownName as error:
+        raise InputError(error.message, expected=error.expected, hint=error.hint) from error
+    for name, stressor in crew.items():
+        if stressor.name != name:
+            raise InputError(f"{name!r} is no full name", expected=f"{stressor.name}")
+    return crew
+
+
+def _step(value: Mapping[str, Any], crew: Mapping[str, Any]) -> tuple[str, Params | Edits]:
+    name, params = value["name"], value["params"]
+    return name, (Edits if room_of(name) == "sentences" else crew[name].params).from_json(params)
+
+
+def _schedule(value: object) -> Schedule:
+    try:
+        return schedule_of(_text(value, "schedule", 100))
+    except UnknownName as error:
+        raise InputError(error.message, expected=error.expected, hint=error.hint) from error
+
+
+def _shot(value: object) -> Shot:
+    held = _mapping(value, ("height", "width", "frames", "rate_fps"), what="a shot")
+    return Shot(
+        height=_whole(held["height"], "height", (1, _MOST_PIXELS)),
+        width=_whole(held["width"], "width", (1, _MOST_PIXELS)),
+        frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)),
+        rate_fps=_rate(held["rate_fps"]),
+    )
+
+
+def _take(value: object) -> Take:
+    held = _mapping(value, ("samples", "channels", "rate_hz"), what="a take")
+    return Take(
+        samples=_whole(held["samples"], "samples", (1, _MOST_SAMPLES)),
+        channels=_whole(held["channels"], "channels", (1, 1_000)),
+        rate_hz=_whole(held["rate_hz"], "rate_hz", (1, MOST_HZ)),
+    )
+
+
+def _reel(value: object) -> Reel:
+    held = _mapping(value, ("frames", "rate_fps"), what="a reel")
+    return Reel(frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)), rate_fps=_rate(held["rate_fps"]))
+
+
+def _mapping(value: object, keys: tuple[str, ...], *, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or set(value) != set(keys):
+        told = ", ".join(map(str, list(value)[:12])) if isinstance(value, Mapping) else type(value).__name__
+        raise InputError(f"{what} holds {told:.200}", expected=f"exactly {', '.join(keys)}")
+    return value
+
+
+def _text(value: object, name: str, most: int) -> str:
+    if not isinstance(value, str) or len(value) > most:
+        raise InputError(f"{name} is {value!r:.60}", expected=f"text of at most {most} characters")
+    return value
+
+
+def _whole(value: object, name: str, bounds: tuple[int, int]) -> int:
+    low, high = bounds
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(f"{name} is {value!r:.60}", expected=f"a whole number, {low} to {high}")
+    return value
+
+
+def _rate(value: object) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0.0 < value <= 100_000.0:  # type: ignore[operator]
+        raise InputError(f"rate_fps is {value!r:.60}", expected="above 0, up to 100000")
+    return float(value)  # type: ignore[arg-type]
+
+
+def in_turn(sentence: str, rounds: Iterable[Sequence[Edit]]) -> str:
+    """The sentence after one list of edits after another.
+
+    Raises:
+        InputError: An edit reaches past the end of what it was chosen for.
+    """
+    for edits in rounds:
+        sentence = edited(sentence, edits)
+    return sentence
+
+
+def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordChange, ...]:
+    """What all rounds together did to the sentence that was given, in its own places.
+
+    Follows every character from where it stood; what stands between two that stayed was put in, taken out or replaced.
+    """
+    text, came = sentence, list(range(len(sentence)))
+    for edits in rounds:
+        came = _followed(came, edits)
+        text = edited(text, edits)
+    found, start, at = [], 0, 0
+    stayed = [(place, origin) for place, origin in enumerate(came) if origin >= 0]
+    for place, origin in [*stayed, (len(text), len(sentence))]:
+        if place > at or origin > start:
+            found.append(WordChange(start=start, before=sentence[start:origin], after=text[at:place]))
+        start, at = origin + 1, place + 1
+    return tuple(found)
+
+
+def _followed(came: Sequence[int], edits: Sequence[Edit]) -> list[int]:
+    """For every character after the edits, where it stood at first; -1 for one that was put in."""
+    found: list[int] = []
+    at = 0
+    for edit in edits:
+        found += [*came[at : edit.start], *([-1] * len(edit.text))]
+        at = edit.end
+    return [*found, *came[at:]]
+
+
+Drawn: TypeAlias = Params | Edits
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One step, ready to render.
+
+    Attributes:
+        room: Of the stressor.
+        stressor: What renders it.
+        params: What was drawn.
+        strengths: Of every frame under a schedule that moves; None where it is the same for all.
+        shown: For every frame of the output, the number of the frame that this step renders; None for the same.
+    """
+
+    room: str
+    stressor: Any
+    params: Any
+    strengths: Strengths | None
+    shown: Numbers | None
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes anything."""
+        return bool(self.params.strength > 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """All steps, in the order in which they are applied.
+
+    Attributes:
+        parts: The steps.
+        shown: The number of the input frame that each output frame shows; None where timing is not perturbed.
+    """
+
+    parts: tuple[Part, ...]
+    shown: Numbers | None
+
+    @classmethod
+    def over(
+        cls,
+        steps: Sequence[tuple[str, Drawn]],
+        crew: Mapping[str, Any],
+        *,
+        strengths: Mapping[int, Strengths],
+        reel: Reel | None,
+    ) -> Layout:
+        """Lay out steps.
+
+        Args:
+            steps: Full name and parameters of each.
+            crew: What carries them out, by full name.
+            strengths: Of every frame, for those steps of which they change.
+            reel: The video's timing, for steps of timing.
+        """
+        parts: list[Part] = []
+        shown: Numbers | None = None
+        for at, (name, params) in reversed(list(enumerate(steps))):
+            stressor, room = crew[name], room_of(name)
+            parts.append(Part(room, stressor, params, strengths.get(at), shown if room == "vision" else None))
+            if room == "timing" and reel is not None and isinstance(params, Params):
+                numbers = numbers_of(stressor, params, reel)
+                shown = numbers if shown is None else numbers[shown]
+        return cls(tuple(reversed(parts)), shown)
+
+    def of(self, room: str) -> list[Part]:
+        """The steps of one room."""
+        return [part for part in self.parts if part.room == room]
+
+    def heard(self, times_s: Times, *, after: int = -1) -> Times:
+        """The time of what leaves step ``after`` that is heard at each time of the output; of the input by default."""
+        for part in reversed(self.parts[after + 1 :]):
+            if part.room == "timing":
+                times_s = heard_by(part.stressor, part.params, times_s)
+        return times_s
+
+    def lag(self, times_s: Sequence[float] | Times) -> tuple[float, ...]:
+        """How much later than its picture the sound at each output frame is; empty where timing is not perturbed.
+
+        Raises:
+            UsageError: There is not one rising, finite time for each frame.
+        """
+        if self.shown is None:
+            return ()
+        times = np.asarray(times_s, dtype=np.float64)
+        if times.shape != self.shown.shape or not np.isfinite(times).all() or (np.diff(times) < 0).any():
+            wanted = f"{self.shown.size}, one for each frame, finite, never falling"
+            raise UsageError(f"times of {times.size} frames", expected=wanted)
+        return tuple((times[self.shown] - self.heard(times)).tolist())
+
+    def silent(self, take: Take) -> Spans:
+        """Spans of the output's sound in which there is none, (start, end) in seconds.
+
+        A span that a later step fills, with noise, an echo or the traces of a codec, is silent no more and left out.
+        """
+        duration_s = take.samples / take.rate_hz
+        found: list[tuple[float, float]] = []
+        for at, part in enumerate(self.parts):
+            if not part.acts:
+                continue
+            if part.room == "sound" and not keeps_silence(part.stressor):
+                found = []
+            later = partial(self.heard, after=at)
+            if part.room == "sound" and silences(part.stressor):
+                found += spans_heard(part.stressor.silent(part.params, take), later, duration_s=duration_s)
+            if part.room == "timing":
+                own = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
+                found += spans_heard(own, later, duration_s=duration_s)
+        return joined(found)
+
+
+def strengths_of(
+    steps: Sequence[tuple[str, Drawn]], schedule: Schedule, *, seed: int, shot: Shot | None
+) -> dict[int, Strengths]:
+    """The strength of every frame, for each step of the picture under a schedule that moves, by the step's place."""
+    frames = 1 if shot is None else shot.frames
+    return {
+        at: schedule.strengths(params.strength, seed=seed_from(generator(seed, "step", at)), frames=frames)
+        for at, (name, params) in enumerate(steps)
+        if schedule.moves and room_of(name) == "vision"
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +375,7 @@ class Plan:
         Raises:
             InputError: It is no plan, or one of other perturbations than are registered.
         """
-        return cls(**recipe_json.read(value))
+        return cls(**read(value))
 
     @property
     def moves(self) -> bool:
@@ -263,8 +536,8 @@ class Plan:
         if self.text is not None:
             in_turn(self.text, [params.edits for _, params in self.steps if isinstance(params, Edits)])
         most = max(self.shot.frames if self.shot else 1, self.reel.frames if self.reel else 1)
-        if most > recipe_json.MOST_FRAMES:
-            raise TooLarge(f"the clip has {most} frames", expected=f"at most {recipe_json.MOST_FRAMES}")
+        if most > MOST_FRAMES:
+            raise TooLarge(f"the clip has {most} frames", expected=f"at most {MOST_FRAMES}")
         if self.shot is not None and self.reel is not None and self.shot.frames != self.reel.frames:
             raise InputError(f"the clip has {self.shot.frames} frames and {self.reel.frames}", expected="one number")
 
@@ -293,3 +566,124 @@ def _within(index: int, frames: int) -> int:
 
 def _told(take: Take) -> str:
     return f"{take.channels} x {take.samples} samples at {take.rate_hz} Hz"
+
+
+_NEEDS = {"vision": "shot", "sound": "take", "sentences": "sentence", "timing": "reel or shot"}
+
+
+def planned(
+    recipe: Recipe,
+    *,
+    seed: int,
+    key: str,
+    shot: Shot | None = None,
+    take: Take | None = None,
+    reel: Reel | None = None,
+    sentence: str | None = None,
+    keep: Sequence[str] = (),
+    keep_head: bool = False,
+) -> Plan:
+    """Draw everything that a recipe leaves open, for one item.
+
+    Steps are put in the order source, environment, sensor, transmission (R2-Bench, Eq. 1), at random within one
+    origin. A step draws what ``perturb`` of its room draws for the same seed and key, whatever else the recipe holds
+    and however strong it is. Under a schedule that draws severities, a sound and a sentence draw one; under one that
+    draws types, they and timing take one of their steps for the whole item. (The release gives a sound the
+    severity of the last frame.)
+
+    Args:
+        recipe: What is to be done; its steps may have short names where they are clear.
+        seed: The run's seed.
+        key: What it is made for, an item's id.
+        shot: The picture or clip; needed by steps of pictures. ``frames`` must be right under a schedule that moves.
+        take: The sound; needed by steps of sound, and for the silence that steps of timing leave.
+        reel: The video's timing, for steps of timing; follows from ``shot`` where left out.
+        sentence: The referring expression; needed by steps of sentences.
+        keep: Words or phrases of it that must stay as they are.
+        keep_head: Keep its head noun too, where ``head_noun`` finds one.
+
+    Raises:
+        UnknownName: A step's name is not registered.
+        UsageError: A step needs what was not given, or cannot be loaded.
+    """
+    if reel is None and shot is not None:
+        reel = Reel(frames=shot.frames, rate_fps=shot.rate_fps)
+    crew = crew_of(step.name for step in recipe.steps)
+    recipe = replace(recipe, steps=tuple(replace(step, name=crew[step.name].name) for step in recipe.steps))
+    crew = {stressor.name: stressor for stressor in crew.values()}
+    given = {"vision": shot, "sound": take, "sentences": sentence, "timing": reel}
+    for step in recipe.steps:
+        if given[step.room] is None:
+            raise UsageError(f"recipe {recipe.name} holds {step.name}, and there is no {_NEEDS[step.room]}")
+    rng = generator(seed, "recipe", recipe.schedule.name, key, *sorted(crew))
+    cast = _Cast(seed=seed, key=key, shot=shot, take=take, reel=reel)
+    text = None if sentence is None else checked(sentence)
+    kept = () if text is None else spans_of(text, keep, head=keep_head)
+    steps: list[tuple[str, Drawn]] = []
+    seen: Counter[str] = Counter()
+    for step in _taken(recipe, crew, rng=rng):
+        stressor, times = crew[step.name], seen[step.name]
+        seen[step.name] += 1
+        whole = recipe.schedule.whole(strength_of(step.strength), rng) if step.room != "vision" else step.strength
+        if text is not None and step.room == "sentences":
+            edits = cast.edits(stressor, text, kept=kept, strength=whole, times=times)
+            text, kept = edited(text, edits), followed(kept, edits)
+            steps.append((step.name, Edits(strength=whole, edits=edits)))
+        else:
+            steps.append((step.name, cast.drawn(step, stressor, strength=whole, times=times)))
+    rooms = {step.room for step in recipe.steps}
+    return Plan(
+        recipe=recipe.name,
+        schedule=recipe.schedule,
+        seed=seed_from(rng),
+        shot=shot if "vision" in rooms else None,
+        take=take if {"sound", "timing"} & rooms else None,
+        reel=reel if "timing" in rooms else None,
+        text=sentence if "sentences" in rooms else None,
+        steps=tuple(steps),
+        crew=crew,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cast:
+    """What an item is, for those who draw."""
+
+    seed: int
+    key: str
+    shot: Shot | None
+    take: Take | None
+    reel: Reel | None
+
+    def _rng(self, name: str, times: int) -> np.random.Generator:
+        """As ``perturb`` has it; the same perturbation a second time draws anew."""
+        again = (times,) if times else ()
+        return generator(self.seed, "stress", name, self.key, *again)
+
+    def edits(self, stressor: Any, text: str, *, kept: Sequence[Span], strength: float, times: int) -> tuple[Edit, ...]:
+        """Choose what to change in a sentence, as it is by now."""
+        if not text or strength == 0.0:
+            return ()
+        rng = self._rng(stressor.name, times)
+        return sound_edits(stressor, stressor.choose(rng, text, strength=strength, kept=kept), kept=kept)
+
+    def drawn(self, step: Step, stressor: Any, *, strength: float, times: int) -> Params:
+        """Choose for a picture, a sound or timing."""
+        about = {"vision": self.shot, "sound": self.take, "timing": self.reel}[step.room]
+        params: Params = stressor.choose(self._rng(step.name, times), about, strength=strength_of(strength))
+        return params
+
+
+def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator) -> list[Step]:
+    """The steps that act, in order: all of them, or one of each room but of pictures where types are drawn."""
+    steps = list(recipe.steps)
+    if recipe.schedule.draws_types:
+        steps = []
+        for room in ROOMS:
+            mine = [step for step in recipe.steps if step.room == room]
+            steps += mine if room == "vision" or not mine else [mine[int(rng.integers(len(mine)))]]
+    found: list[Step] = []
+    for origin in ORIGINS:
+        members = sorted((one for one in steps if crew[one.name].meta.origin == origin), key=lambda one: one.name)
+        found += [members[at] for at in rng.permutation(len(members))]
+    return found

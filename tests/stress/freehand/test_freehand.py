@@ -19,11 +19,11 @@ from auscult.errors import InputError
 from auscult.media import rle
 from auscult.outcome import Undefined
 from auscult.stress.masks.base import WINDOWS
-from auscult.stress.masks.freehand import cutout, dilate, edges, erode, losses
+from auscult.stress.masks.freehand import cutout, edges, outline
 from auscult.train.split import committed
 from auscult.types import Difficulty, Mask, MaskTarget
 
-MAKERS: dict[str, Any] = {"cutout": cutout.STRESSOR, "dilate": dilate.STRESSOR, "erode": erode.STRESSOR}
+MAKERS: dict[str, Any] = {"cutout": cutout.STRESSOR, "dilate": outline.DILATE, "erode": outline.ERODE}
 GRADES: tuple[Difficulty, ...] = ("hard", "medium")
 LARGE_PX = 32 * 32
 
@@ -89,7 +89,7 @@ def test_every_way_to_go_wrong_occurs() -> None:
         }
         for kind in MAKERS
     }
-    assert modes == {"cutout": set(losses.MODES), "dilate": set(edges.MODES), "erode": set(edges.MODES)}
+    assert modes == {"cutout": set(cutout.MODES), "dilate": set(edges.MODES), "erode": set(edges.MODES)}
 
 
 @pytest.mark.parametrize(

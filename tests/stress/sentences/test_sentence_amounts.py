@@ -23,7 +23,7 @@ from sentence_cases import (
 
 from auscult.rng import generator
 from auscult.stress.sentences.base import SentenceStressor
-from auscult.stress.sentences.distance import edit_distance
+from auscult.stress.sentences.rewriting import edit_distance
 
 THIRTY = "a small dog barks at the tower"
 TEN_WORDS = "the small dog that barks after the horn sounds twice"

@@ -8,9 +8,8 @@ import pytest
 from sentence_cases import GRAMMAR_ERROR, LONG, edits, made
 
 from auscult.stress.sentences.base import edited
-from auscult.stress.sentences.grammar_error import possible_faults
+from auscult.stress.sentences.grammar_error import View, possible_faults
 from auscult.stress.sentences.grammar_lexicon import lexicon, regular_past, third
-from auscult.stress.sentences.grammar_words import View
 from auscult.stress.sentences.tokens import Guard, words
 
 

@@ -10,9 +10,7 @@ from sentence_cases import HOMOGLYPHS, LONG, MISSPELLING, edits, made
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress.sentences.homoglyphs import look_alikes
-from auscult.stress.sentences.misspelling import Misspelling
-from auscult.stress.sentences.typos_keyboards import neighbours
-from auscult.stress.sentences.typos_rules import DRAWS, misspelt, typos
+from auscult.stress.sentences.misspelling import DRAWS, Misspelling, misspelt, neighbours, typos
 
 WORDS = (
     "a",

@@ -20,8 +20,7 @@ from auscult.stress.sound.air_absorption import AirParams, absorption
 from auscult.stress.sound.base import Take
 from auscult.stress.sound.convolution import convolve, resampled
 from auscult.stress.sound.impulse_response import ImpulseResponse, ResponseParams
-from auscult.stress.sound.room_images import LEAD, Room, absorption_for, response
-from auscult.stress.sound.room_reverberation import RoomParams, RoomReverberation
+from auscult.stress.sound.room_reverberation import LEAD, Room, RoomParams, RoomReverberation, absorption_for, response
 from auscult.types import Samples
 
 FILTERS = ("air_absorption", "room_reverberation", "impulse_response")

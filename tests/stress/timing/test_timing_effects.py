@@ -19,11 +19,11 @@ from auscult.stress import timing
 from auscult.stress.timing.base import Reel
 from auscult.stress.timing.drift import STRESSOR as DRIFT
 from auscult.stress.timing.drift import DriftParams
-from auscult.stress.timing.dropped_frames import STRESSOR as DROPPED
 from auscult.stress.timing.hearing import joined, retimed, spans_heard, unheard
 from auscult.stress.timing.offset import STRESSOR as OFFSET
 from auscult.stress.timing.offset import OffsetParams
-from auscult.stress.timing.repeated_frames import STRESSOR as REPEATED
+from auscult.stress.timing.stalls import DROPPED_FRAMES as DROPPED
+from auscult.stress.timing.stalls import REPEATED_FRAMES as REPEATED
 from auscult.stress.timing.stalls import StallParams, held_back
 
 RATE_HZ = 48_000

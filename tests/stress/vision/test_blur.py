@@ -18,10 +18,10 @@ from auscult.stress.noise import words
 from auscult.stress.params import Params
 from auscult.stress.strength import between
 from auscult.stress.vision.base import NoDraws, SeedParams, Shot, VisionStressor
-from auscult.stress.vision.blur_pane import offsets, scatter
 from auscult.stress.vision.defocus_blur import STRESSOR as DEFOCUS
 from auscult.stress.vision.gaussian_blur import STRESSOR as GAUSSIAN
 from auscult.stress.vision.glass_blur import STRESSOR as GLASS
+from auscult.stress.vision.glass_blur import offsets, scatter
 from auscult.stress.vision.motion_blur import STRESSOR as MOTION
 from auscult.stress.vision.motion_blur import MotionBlurParams
 from auscult.stress.vision.zoom_blur import STRESSOR as ZOOM

@@ -20,8 +20,8 @@ from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress.strength import between
 from auscult.stress.vision import apply, perturb
-from auscult.stress.vision.digital_warp import Bend, corners, maps
 from auscult.stress.vision.elastic_transform import STRESSOR as ELASTIC
+from auscult.stress.vision.elastic_transform import Bend, corners, maps
 from auscult.types import Frame
 
 LEVELS = (1, 2, 3, 4, 5)

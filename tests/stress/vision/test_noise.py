@@ -21,8 +21,8 @@ from auscult.stress.strength import between
 from auscult.stress.vision.base import SeedParams, VisionStressor
 from auscult.stress.vision.gaussian_noise import STRESSOR as GAUSSIAN
 from auscult.stress.vision.impulse_noise import STRESSOR as IMPULSE
-from auscult.stress.vision.noise_photons import brightness_table
 from auscult.stress.vision.shot_noise import STRESSOR as SHOT
+from auscult.stress.vision.shot_noise import brightness_table
 from auscult.stress.vision.speckle_noise import STRESSOR as SPECKLE
 from auscult.types import Frame
 

@@ -17,16 +17,12 @@ from hypothesis import strategies as st
 from auscult.rng import generator
 from auscult.stress import vision
 from auscult.stress.schedule import SCHEDULES
-from auscult.stress.vision import spatter, weather_flakes, weather_fractal
+from auscult.stress.vision import snow, spatter, weather_fractal
 from auscult.stress.vision.base import Shot
-from auscult.stress.vision.fog import Fog, FogParams, veiled
-from auscult.stress.vision.fog_r2bench import FogR2Bench
-from auscult.stress.vision.frost import Frost, FrostParams
-from auscult.stress.vision.frost_r2bench import FrostR2Bench
+from auscult.stress.vision.fog import Fog, FogParams, FogR2Bench, veiled
+from auscult.stress.vision.frost import COUNT, Frost, FrostParams, FrostR2Bench, texture
 from auscult.stress.vision.making import at_strength, load
-from auscult.stress.vision.snow import Snow, SnowParams, whitened
-from auscult.stress.vision.snow_r2bench import SnowR2Bench
-from auscult.stress.vision.weather_frost import COUNT, texture
+from auscult.stress.vision.snow import Snow, SnowParams, SnowR2Bench, whitened
 
 KINDS = ("snow", "fog", "frost", "spatter")
 R2BENCH = ("snow_r2bench", "fog_r2bench", "frost_r2bench")
@@ -95,10 +91,10 @@ def test_snow_whitens_as_the_formula(kept: float) -> None:
 @pytest.mark.parametrize(("radius", "spread"), [(10, 4.0), (12, 12.0)])
 def test_flakes_are_drawn_out_as_the_formula(angle_deg: float, radius: int, spread: float) -> None:
     def made(radius: float) -> Any:
-        flakes = weather_flakes.Flakes(
+        flakes = snow.Flakes(
             mean=0.2, deviation=0.3, zoom=(3.0, 3.0), threshold=0.5, radius=radius, spread=spread, angle_deg=angle_deg
         )
-        return weather_flakes.layer(flakes, 5, (160, 240), fallen=0.0).astype(float)
+        return snow.layer(flakes, 5, (160, 240), fallen=0.0).astype(float)
 
     wanted = plain.drawn_out(made(0), radius=radius, spread=spread, angle_deg=angle_deg)
     inside = np.s_[26:, 26:-26]  # what comes in over the edge differs on purpose
@@ -217,7 +213,7 @@ def test_snow_falls_where_it_is_drawn_out_to(angle_deg: float) -> None:
     """Two frames later every flake, turned ones too, lies further down its direction."""
     params = SnowParams(strength=3.0, seed=9, angle_deg=angle_deg, speed=1.0)
     first, later = (Snow().flakes((160, 240), params, index=index).astype(float) for index in (0, 2))
-    down, right = (round(2 * 4.0 * part) for part in weather_flakes.heading(angle_deg))
+    down, right = (round(2 * 4.0 * part) for part in snow.heading(angle_deg))
     assert down > 0
     followed = np.abs(later[40:-20, 40:-40] - first[40 - down : -20 - down, 40 - right : -40 - right]).mean()
     assert followed < 0.25 * np.abs(later - first).mean()
@@ -241,7 +237,7 @@ def test_snow_between_levels_is_some_of_each(kind: str) -> None:
     whole = {at: stressor.flakes((60, 90), at_strength(draws, float(at)), index=4).astype(float) for at in LEVELS}
     for at in LEVELS:
         mean, deviation, zoom, threshold, radius, spread, _ = stressor.levels[at]
-        flakes = weather_flakes.Flakes(
+        flakes = snow.Flakes(
             mean=mean,
             deviation=deviation,
             zoom=stressor.zoom(zoom, (60, 90)),
@@ -250,7 +246,7 @@ def test_snow_between_levels_is_some_of_each(kind: str) -> None:
             spread=spread,
             angle_deg=-80.0,
         )
-        first, turned = (weather_flakes.layer(flakes, 3, (60, 90), fallen=fallen) for fallen in (1.6, -1.6))
+        first, turned = (snow.layer(flakes, 3, (60, 90), fallen=fallen) for fallen in (1.6, -1.6))
         assert np.array_equal(whole[at], cv2.add(first, np.ascontiguousarray(turned[::-1, ::-1])))
         for share in (1e-9, 0.3, 1 - 1e-9):
             made = stressor.flakes((60, 90), at_strength(draws, at - 1 + share), index=4)

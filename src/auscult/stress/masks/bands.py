@@ -3,6 +3,10 @@
 A pixel belongs to the band when its distance to the outline, divided by a modulation in (0, 1], is at most
 ``width_px``. The set grows with ``width_px`` alone, so the width for a wanted IoU is an order statistic of the ratios:
 one partition finds it exactly, and no search loop is needed.
+
+Source: MQ-RAVSBench, Sec. 3.2, Eq. 5.
+
+Source: MQ-RAVSBench, Sec. 3.2, Eq. 6.
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng as randomness
-from auscult.arrays import regions
+from auscult.arrays import boxes, regions
 from auscult.outcome import Undefined
 from auscult.stress.masks import fields
-from auscult.stress.masks.base import WINDOWS, Reason, Workpiece, undefined, widest_px
-from auscult.types import Box, Difficulty
+from auscult.stress.masks.base import WINDOWS, Reason, Workpiece, undefined, widest_px, workpiece
+from auscult.types import Box, Defect, Difficulty, Mask, MaskTarget, Metadata
 
 ATTEMPTS: Final = 8
 _LOCAL_ATTEMPTS: Final = 5  # after these only bands all round are tried: they fit most shapes
@@ -271,3 +275,71 @@ def _nearness(box: Box, anchors: tuple[Anchor, ...]) -> NDArray[np.float32]:
         down = np.exp(-0.5 * ((rows - anchor.y_px) / anchor.spread_px) ** 2).astype(np.float32)
         np.maximum(best, down[:, None] * across[None, :], out=best)
     return best
+
+
+class Dilate:
+    """Adds a band outside the outline, over background and other objects alike; the result is a superset."""
+
+    name = "masks.dilate.v1"
+    defect: Defect = "dilate"
+    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
+    params = BandParams
+    meta = Metadata(
+        summary="adds a band round the object along its outline, all round or locally, smooth or ragged",
+        goal="outward over-segmentation: neighbouring pixels are taken in",
+        modality="mask",
+        source="MQ-RAVSBench, Sec. 3.2, Eq. 5",
+        truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
+    )
+
+    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
+        """Draw the band; undefined where the frame leaves no room for it."""
+        piece = workpiece(target)
+        fewest, _ = needed_px(piece.area_px, difficulty, side="outside")
+        room = target.mask.size - piece.area_px
+        if room < fewest:
+            return undefined("no_room", area_px=piece.area_px, fewest_px=fewest, room_px=room)
+        return choose(rng, piece, difficulty=difficulty, side="outside")
+
+    def render(self, target: MaskTarget, params: BandParams) -> Mask:
+        """The target with the band."""
+        piece = workpiece(target)
+        result = target.mask.copy()
+        result[boxes.window(piece.around)] = ratios(piece, params, side="outside") <= np.float32(params.width_px)
+        return result
+
+
+DILATE = Dilate()
+
+
+class Erode:
+    """Takes a band off the inside of the outline; the result is a subset of the target."""
+
+    name = "masks.erode.v1"
+    defect: Defect = "erode"
+    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
+    params = BandParams
+    meta = Metadata(
+        summary="takes a band off the object along its outline, all round or locally, smooth or ragged",
+        goal="inward under-segmentation: pixels near the boundary are missed",
+        modality="mask",
+        source="MQ-RAVSBench, Sec. 3.2, Eq. 6",
+        truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
+    )
+
+    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
+        """Draw the band; undefined where the object is too thin or small, or would fall apart."""
+        piece = workpiece(target)
+        if float(piece.depth.max()) < 2.0:
+            return undefined("too_thin", area_px=piece.area_px)
+        return choose(rng, piece, difficulty=difficulty, side="inside")
+
+    def render(self, target: MaskTarget, params: BandParams) -> Mask:
+        """The target without the band."""
+        piece = workpiece(target)
+        result = target.mask.copy()
+        result[boxes.window(piece.inside)] = ratios(piece, params, side="inside") > np.float32(params.width_px)
+        return result
+
+
+ERODE = Erode()

@@ -1,6 +1,10 @@
 """Other objects of the frame, shared by merge and full_neg: which there are, and which are the hardest.
 
 What another object shares with the target is not part of the negative, so that Eqs. 3 and 7 hold: the two are disjoint.
+
+Source: MQ-RAVSBench, Sec. 3.2, Eq. 3.
+
+Source: MQ-RAVSBench, Sec. 3.2, Eq. 7.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from auscult.errors import InputError
 from auscult.outcome import Undefined
 from auscult.stress.masks import fields
 from auscult.stress.masks.base import undefined, workpiece
-from auscult.types import Mask, MaskTarget
+from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
 MOST: Final = 3
 """Negatives per target, the highest box IoU first (Sec. 3.2)."""
@@ -89,3 +93,63 @@ def negative(target: MaskTarget, params: OtherParams) -> Mask:
         )
     outside: Mask = target.others[params.other] & ~target.mask
     return outside
+
+
+class FullNeg:
+    """Gives one other object of the frame in place of the target."""
+
+    name = "masks.full_neg.v1"
+    defect: Defect = "full_neg"
+    difficulties: tuple[Difficulty, ...] = ()
+    params = OtherParams
+    meta = Metadata(
+        summary="another object of the frame in place of the target",
+        goal="the wrong object: right outline, wrong identity",
+        modality="mask",
+        source="MQ-RAVSBench, Sec. 3.2, Eq. 3",
+        truth="IoU 0, reject",
+    )
+
+    def choose(
+        self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty
+    ) -> OtherParams | Undefined:
+        """Draw one of the hardest other objects; undefined where the frame has none."""
+        del difficulty
+        return choose(rng, target)
+
+    def render(self, target: MaskTarget, params: OtherParams) -> Mask:
+        """The other object, without what it shares with the target."""
+        return negative(target, params)
+
+
+FULL_NEG = FullNeg()
+
+
+class Merge:
+    """Adds one other object of the frame; how bad that is follows from the sizes of the two."""
+
+    name = "masks.merge.v1"
+    defect: Defect = "merge"
+    difficulties: tuple[Difficulty, ...] = ()
+    params = OtherParams
+    meta = Metadata(
+        summary="adds another object of the frame to the target",
+        goal="semantic over-segmentation: a distractor is taken in with the target",
+        modality="mask",
+        source="MQ-RAVSBench, Sec. 3.2, Eq. 7",
+        truth="IoU from .9 minor revision (hard), from .75 major revision (medium), below reject (easy)",
+    )
+
+    def choose(
+        self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty
+    ) -> OtherParams | Undefined:
+        """Draw one of the hardest other objects; undefined where the frame has none."""
+        del difficulty
+        return choose(rng, target)
+
+    def render(self, target: MaskTarget, params: OtherParams) -> Mask:
+        """The target and the other object."""
+        return target.mask | negative(target, params)
+
+
+MERGE = Merge()

@@ -11,27 +11,145 @@ Reasons of a frame, beside those of one frame's stressors: ``no_annotation`` (no
 the other object lie outside the target), ``track_dropped``.
 
 Source: MQ-RAVSBench, Sec. 3.2 (Eqs. 2-7), Sec. 4 (video-based evaluation), Table 3.
+
+Source: MQ-RAVSBench, Sec. 4 (video-based evaluation: all frames of a video share one mask type) and Table 3.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
 from auscult import rng as randomness
-from auscult.arrays import overlap
+from auscult.arrays import boxes, overlap
 from auscult.errors import UsageError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
-from auscult.stress.masks import bands, fields, negatives, track_bands, track_cutout, track_others
+from auscult.stress.masks import bands, fields, negatives, track_bands, track_cutout
 from auscult.stress.masks.bands import Side
 from auscult.stress.masks.base import WINDOWS, Params, Workpiece, truth_of, undefined
 from auscult.stress.masks.body import Body, Posed, bodies
 from auscult.stress.masks.perfect import PerfectParams
-from auscult.stress.masks.track import Track, kept
 from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, Stressed, StressedMask
+
+LEAST_SHARE: Final = 0.5
+"""A track with a smaller share of made frames, of those with a target, is dropped."""
+
+_NEGATIVE: Final = frozenset({"merge", "full_neg"})
+_NO_TARGET: Final = frozenset({"no_annotation", "target_empty"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Track:
+    """One defect through a clip.
+
+    Attributes:
+        kind: The defect, the same in all frames.
+        difficulty: What was asked for; of a merge, what its mean IoU makes it; None for perfect and full_neg.
+        index: Number within the kind, from 0. Merges are in order of falling mean IoU, full_negs of falling mean box
+            IoU with the target: 0 is the hardest.
+        frames: One outcome a frame, in order of time.
+        other: Which other object was taken, by its place in ``others``; None for other kinds.
+        params: What was drawn for the whole track, as JSON values. Each frame's own parameters hold it too, so that a
+            frame replays by itself.
+        dropped: Too few frames could be made; none of ``frames`` has a mask then.
+    """
+
+    kind: Defect
+    difficulty: Difficulty | None
+    index: int
+    frames: tuple[Outcome[StressedMask], ...]
+    other: int | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    dropped: bool = False
+
+    @property
+    def name(self) -> str:
+        """Unique within its instance: ``perfect``, ``cutout_hard``, ``merge_1``."""
+        if self.kind in _NEGATIVE:
+            return f"{self.kind}_{self.rank}"
+        return self.kind if self.difficulty is None else f"{self.kind}_{self.difficulty}"
+
+    @property
+    def rank(self) -> int:
+        """1 is the hardest of its kind."""
+        return 2 if self.kind not in _NEGATIVE and self.difficulty == "medium" else self.index + 1
+
+    @property
+    def made(self) -> int:
+        """Frames that have a mask."""
+        return sum(isinstance(frame, Scored) for frame in self.frames)
+
+    @property
+    def reasons(self) -> Counter[str]:
+        """How often each reason kept a frame from being made."""
+        return Counter(frame.reason for frame in self.frames if isinstance(frame, Undefined))
+
+
+def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[StressedMask], ...], bool]:
+    """Apply the rule: at least half of the frames with a target are made, or no frame is.
+
+    Returns:
+        The frames, and whether the track was dropped. The frames of a dropped track are all ``Undefined``: those that
+        could have been made for the reason ``track_dropped``, with the counts in the detail.
+    """
+    made = sum(isinstance(frame, Scored) for frame in frames)
+    wanted = sum(not (isinstance(frame, Undefined) and frame.reason in _NO_TARGET) for frame in frames)
+    if made and made >= LEAST_SHARE * wanted:
+        return tuple(frames), False
+    dropped = Undefined("track_dropped", {"made": made, "with_target": wanted})
+    return tuple(dropped if isinstance(frame, Scored) else frame for frame in frames), True
+
+
+_MOST: Final = negatives.MOST
+
+
+def ranked(pieces: Sequence[Workpiece | None], count: int) -> tuple[int, ...]:
+    """The other objects to take, hardest first.
+
+    Args:
+        pieces: The target of each frame with its others; None where there is no target.
+        count: Other objects of the clip.
+
+    Returns:
+        At most three, by their place in ``others``. Those that can be used in at least half of the frames with a target
+        come before those that cannot; then by falling mean box IoU with the target over all frames with a target (0 in
+        a frame where the object cannot be used); ties by their place. Objects that no frame can use are left out.
+    """
+    present = [piece for piece in pieces if piece is not None]
+    scored: list[tuple[bool, float, int]] = []
+    for index in range(count):
+        found = [box_iou(piece, index) for piece in present]
+        usable = [value for value in found if value is not None]
+        if usable:
+            rare = len(usable) < LEAST_SHARE * len(present)
+            scored.append((rare, -sum(usable) / len(present), index))
+    return tuple(index for _, _, index in sorted(scored)[:_MOST])
+
+
+def box_iou(piece: Workpiece, index: int) -> float | None:
+    """Box IoU of the target and what another object has outside it; None where that is no object."""
+    negative = piece.others[index] & ~piece.mask
+    box = boxes.box_of(negative)
+    if box is None or np.count_nonzero(negative[boxes.window(box)]) < negatives.LEAST_PX:
+        return None
+    return boxes.box_iou(piece.box, box)
+
+
+def unusable(piece: Workpiece, other: Mask | None) -> Undefined | None:
+    """Why a frame cannot use another object; None where it can."""
+    if other is None:
+        return Undefined("other_not_annotated")
+    if not other.any():
+        return Undefined("other_not_visible")
+    outside = int(np.count_nonzero(other & ~piece.mask))
+    if outside < negatives.LEAST_PX:
+        return Undefined("other_inside_target", {"outside_px": outside})
+    return None
+
 
 MOST_TRACKS: Final = 13
 """1 perfect, 2 cutout, 2 dilate, 2 erode, at most 3 merge and 3 full_neg."""
@@ -224,7 +342,7 @@ def _solved(
 
 def _with_each_other(clip: _Clip, kind: Defect, *, seed: int) -> Iterator[Track]:
     pieces = [None if frame is None else frame.piece for frame in clip.frames]
-    taken = track_others.ranked(pieces, clip.count)
+    taken = ranked(pieces, clip.count)
     if not taken:
         nothing: _Choices = [undefined("no_other_object", others=clip.count) for _ in clip.seen]
         yield _track(clip, nothing, kind=kind, seed=seed)
@@ -249,7 +367,7 @@ def _of_other(clip: _Clip, other: int) -> _Choices:
     choices: _Choices = []
     for frame, row in zip(clip.frames, clip.others, strict=True):
         if frame is not None:
-            choices.append(track_others.unusable(frame.piece, row[other]) or negatives.OtherParams(other))
+            choices.append(unusable(frame.piece, row[other]) or negatives.OtherParams(other))
     return choices
 
 

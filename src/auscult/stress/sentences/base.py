@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 
 from auscult.errors import InputError
-from auscult.stress.effect import WordChange
+from auscult.stress.perturbation import WordChange
 from auscult.stress.strength import STRONGEST, Rows
 from auscult.types import Metadata
 

@@ -10,28 +10,278 @@ The rules are English. Of text that holds no word they know, words change places
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from auscult.stress.sentences import grammar_nouns, grammar_verbs
+from auscult.language.morphology import article, ing, is_plural, plural
+from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, SentenceStressor, Span
-from auscult.stress.sentences.grammar_lexicon import lexicon
-from auscult.stress.sentences.grammar_words import Fault, View, tables
-from auscult.stress.sentences.tokens import Guard, words
+from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon, regular_past, third
+from auscult.stress.sentences.misspelling import as_written
+from auscult.stress.sentences.tokens import Guard, Word, words
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that could be put into the sentence.
+
+    Attributes:
+        kind: ``agreement``, ``tense``, ``article``, ``preposition`` or ``order``.
+        first: Number of the first word that it touches.
+        last: Number of the last.
+        edit: What changes.
+    """
+
+    kind: str
+    first: int
+    last: int
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """Which word is wrongly put for which.
+
+    Attributes:
+        weights: How often each kind of fault is drawn.
+        prepositions: Other prepositions for one.
+        numbers_of: The singular for the plural and the other way.
+        tenses: A form of an auxiliary that does not fit.
+    """
+
+    weights: Mapping[str, float]
+    prepositions: Mapping[str, tuple[str, ...]]
+    numbers_of: Mapping[str, str]
+    tenses: Mapping[str, str]
+
+
+@cache
+def tables() -> Tables:
+    """Read ``data/grammar.json``."""
+    told = data.read("grammar")
+    return Tables(
+        weights=MappingProxyType(told["weights"]),
+        prepositions=MappingProxyType({word: tuple(others.split()) for word, others in told["prepositions"].items()}),
+        numbers_of=MappingProxyType(told["numbers_of"]),
+        tenses=MappingProxyType(told["tenses"]),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The words of one sentence.
+
+    Attributes:
+        sentence: The sentence.
+        words: Its words.
+        lows: They in small letters.
+        known: The lexicon.
+    """
+
+    sentence: str
+    words: Sequence[Word]
+    lows: Sequence[str]
+    known: Lexicon
+
+    def low(self, at: int) -> str:
+        """A word in small letters; empty before the first, after the last, and across a mark or a line."""
+        return self.lows[at] if 0 <= at < len(self.lows) else ""
+
+    def joined(self, at: int) -> bool:
+        """Whether only a space lies between a word and the next."""
+        if at < 0 or at + 1 >= len(self.words):
+            return False
+        gap = self.sentence[self.words[at].end : self.words[at + 1].start]
+        return gap.isspace() and "\n" not in gap
+
+    def before(self, at: int) -> str:
+        """The word before, where only a space lies between."""
+        return self.lows[at - 1] if self.joined(at - 1) else ""
+
+    def after(self, at: int) -> str:
+        """The word after, where only a space lies between."""
+        return self.lows[at + 1] if self.joined(at) else ""
+
+    def replaced(self, kind: str, at: int, made: str) -> Iterator[Fault]:
+        """Another word for one; nothing where it is the same."""
+        word = self.words[at]
+        if made and made != self.lows[at]:
+            yield Fault(kind, at, at, Edit(word.start, word.end, as_written(word.text, made)))
+
+    def noun_like(self, at: int) -> bool:
+        """Whether a word can be a noun: one of the lexicon's, or an unknown one of three letters or more."""
+        low = self.low(at)
+        if low in self.known.nouns or self.known.singular(low) in self.known.nouns:
+            return True
+        return len(low) > 2 and low.isascii() and low.isalpha() and low not in self.known.known
+
+    def many(self, at: int) -> bool:
+        """Whether a word is a noun of the plural."""
+        return self.noun_like(at) and is_plural(self.lows[at])
+
+
+_ARTICLES = ("a", "an", "the")
+_ONE = ("a", "an", "one", "another", "each", "every", "this")
+_INDEFINITE = ("a", "an")
+
+
+def articles(view: View, at: int) -> Iterator[Fault]:
+    """An article left out, written twice, or of the wrong form: ``a apple``, ``an dogs``."""
+    low, word = view.lows[at], view.words[at]
+    if low not in _ARTICLES or len(view.lows) == 1:
+        return
+    following = view.after(at)
+    if following:
+        yield Fault("article", at, at, Edit(word.start, view.words[at + 1].start, ""))
+        right = article(following).split(" ")[0]
+        yield from view.replaced("article", at, "an" if right == "a" else "a")
+    yield Fault("article", at, at, Edit(word.end, word.end, f" {low}"))
+
+
+def prepositions(view: View, at: int) -> Iterator[Fault]:
+    """Another preposition than the right one."""
+    infinitive = view.lows[at] == "to" and view.after(at) in view.known.verbs
+    if not infinitive:
+        for other in tables().prepositions.get(view.lows[at], ()):
+            yield from view.replaced("preposition", at, other)
+
+
+def number(view: View, at: int) -> Iterator[Fault]:
+    """A noun of the wrong number after a word that says how many: ``two dog``, ``a dogs``."""
+    low = view.lows[at]
+    if low == "this" or low in {"these", "those"}:
+        yield from view.replaced("agreement", at, tables().numbers_of[low])
+    digits = low.isdigit() and low not in {"0", "1"}
+    if not (low in _ONE or low in view.known.many or digits):
+        return
+    noun = _noun_of(view, at)
+    if noun is None:
+        return
+    name = view.lows[noun]
+    one = low in _ONE
+    if one != is_plural(name):
+        yield from view.replaced("agreement", noun, plural(name) if one else view.known.singular(name))
+
+
+def _noun_of(view: View, at: int) -> int | None:
+    """The noun that a determiner belongs to, at most four words on: the last of those that follow one another."""
+    found = None
+    for near in range(at + 1, min(at + 5, len(view.lows))):
+        if not view.joined(near - 1):
+            break
+        low = view.lows[near]
+        if view.noun_like(near) and low not in view.known.thirds:
+            found = near
+        elif found is not None or (low not in view.known.adjectives and low not in view.known.adverbs):
+            break
+    return found
+
+
+def order(view: View, at: int) -> Iterator[Fault]:
+    """Two words in the wrong order: ``dog black``, ``on left the``; never around a word that denies."""
+    if not view.joined(at) or view.lows[at] == view.lows[at + 1]:
+        return
+    first, second = view.words[at], view.words[at + 1]
+    pair = {view.lows[at], view.lows[at + 1]}
+    if pair & view.known.negations or pair <= view.known.adjectives or not (first.spelt and second.spelt):
+        return
+    gap = view.sentence[first.end : second.start]
+    left, right = second.text, first.text
+    if first.text[:1].isupper() and not first.text[1:2].isupper() and second.text.islower() and first.text != "I":
+        left, right = as_written(first.text, second.text), first.text.lower()
+    yield Fault("order", at, at + 1, Edit(first.start, second.end, left + gap + right))
+
+
+def repeated(view: View, at: int) -> Iterator[Fault]:
+    """A word written twice: the fault of a sentence that has no room for another."""
+    word = view.words[at]
+    if word.spelt and word.text.isascii():
+        yield Fault("order", at, at, Edit(word.end, word.end, f" {word.text}"))
+
+
+_BE = ("is", "are", "was", "were", "be", "been", "being", "am")
+_CLAUSE = ("that", "which", "who")
+
+
+def agreement(view: View, at: int) -> Iterator[Fault]:
+    """``dog bark``, ``dogs barks``, ``the dog are``."""
+    low, before = view.lows[at], view.before(at)
+    if low in view.known.auxiliaries and low in tables().numbers_of:
+        after_to = before == "to" or (low in {"do", "have"} and before in view.known.auxiliaries)
+        if not after_to:
+            yield from view.replaced("agreement", at, tables().numbers_of[low])
+    elif low in view.known.thirds and (before in _CLAUSE or _subject(view, at - 1, many=False)):
+        yield from view.replaced("agreement", at, view.known.thirds[low])
+    elif low in view.known.verbs and _several_before(view, at):
+        yield from view.replaced("agreement", at, third(low))
+
+
+def _subject(view: View, at: int, *, many: bool) -> bool:
+    """Whether a word can be the subject of a verb right after it, and is of the number asked for."""
+    return view.joined(at) and view.noun_like(at) and view.many(at) == many
+
+
+def _several_before(view: View, at: int) -> bool:
+    clause = view.before(at) in _CLAUSE
+    return _subject(view, at - 2, many=True) if clause else _subject(view, at - 1, many=True)
+
+
+def tense(view: View, at: int) -> Iterator[Fault]:
+    """``is bark``, ``is sang``, ``to made``, ``was hold``, ``holded``, ``the dog be``."""
+    low, known = view.lows[at], view.known
+    if low in tables().tenses and low in known.auxiliaries:
+        yield from view.replaced("tense", at, tables().tenses[low])
+    elif low in known.ings:
+        yield from _of_ing(view, at)
+    elif low in known.participles or low in known.pasts:
+        yield from _of_past(view, at)
+    elif low in known.verbs and view.before(at) == "to":
+        yield from view.replaced("tense", at, ing(third(low)))
+        yield from view.replaced("tense", at, known.past_of[low] if low in known.past_of else regular_past(low))
+    elif low in known.thirds and view.before(at) in _CLAUSE:
+        yield from view.replaced("tense", at, ing(low))
+
+
+def _of_ing(view: View, at: int) -> Iterator[Fault]:
+    """A participle after ``is`` or a noun, not one before a noun: "the barking dog"."""
+    low, before = view.lows[at], view.before(at)
+    verb = view.known.ings[low]
+    modifies = not before or before in view.known.determiners or before in view.known.adjectives
+    if modifies or low in view.known.nouns:
+        return
+    yield from view.replaced("tense", at, verb)
+    if before in _BE and verb in view.known.past_of:
+        yield from view.replaced("tense", at, view.known.past_of[verb])
+
+
+def _of_past(view: View, at: int) -> Iterator[Fault]:
+    """A past or its participle: its base after ``is`` or a noun, and an irregular one made by rule."""
+    low, before = view.lows[at], view.before(at)
+    verb = view.known.participles.get(low) or view.known.pasts[low]
+    if low in view.known.nouns or low in view.known.adjectives:
+        return
+    if before in _BE or _subject(view, at - 1, many=False):
+        yield from view.replaced("tense", at, verb)
+    if verb in view.known.irregular:
+        yield from view.replaced("tense", at, regular_past(verb))
+
 
 _Way: TypeAlias = Callable[[View, int], Iterator[Fault]]
 
 _WAYS: Final[Sequence[_Way]] = (
-    grammar_nouns.articles,
-    grammar_nouns.prepositions,
-    grammar_nouns.number,
-    grammar_verbs.agreement,
-    grammar_verbs.tense,
-    grammar_nouns.order,
+    articles,
+    prepositions,
+    number,
+    agreement,
+    tense,
+    order,
 )
 
 
@@ -65,7 +315,7 @@ class GrammarError:
 
 def possible_faults(view: View, guard: Guard) -> list[Fault]:
     """Every fault that the rules know for a sentence and that touches nothing that must stay."""
-    return _free(view, _WAYS, guard) or _free(view, (grammar_nouns.repeated,), guard)
+    return _free(view, _WAYS, guard) or _free(view, (repeated,), guard)
 
 
 def _free(view: View, ways: Sequence[_Way], guard: Guard) -> list[Fault]:

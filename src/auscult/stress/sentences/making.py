@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
-from auscult.stress.effect import Effect
 from auscult.stress.loading import loaded
+from auscult.stress.perturbation import Effect
 from auscult.stress.sentences.base import (
     MOST_CHARACTERS,
     Edit,

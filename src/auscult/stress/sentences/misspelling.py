@@ -7,15 +7,186 @@ the punctuation marks that its tokenizer counts too. ``rewritten`` takes a chat 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from auscult.errors import UsageError
+from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, SentenceStressor, Span
-from auscult.stress.sentences.tokens import Guard, words
-from auscult.stress.sentences.typos_rules import DRAWS, misspelt, typos
+from auscult.stress.sentences.grammar_lexicon import lexicon
+from auscult.stress.sentences.tokens import Guard, graphemes, words
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
+
+_REACH: Final = 1.3
+"""In widths of a key, between the middles of two: the next key of a row, and those that touch in the rows beside it."""
+
+
+def neighbours(rows: Sequence[str], offsets: Sequence[float]) -> Mapping[str, str]:
+    """The keys beside each key.
+
+    Args:
+        rows: The letters of each row from left to right, the upper row first.
+        offsets: How far each row is set to the right, in widths of a key.
+
+    Returns:
+        Each letter with those beside it, the nearest first.
+
+    Example:
+        >>> neighbours(("qwe", "asd"), (0.0, 0.25))["a"]
+        'sqw'
+    """
+    keys = {
+        letter: (column + offset, float(row))
+        for row, (letters, offset) in enumerate(zip(rows, offsets, strict=True))
+        for column, letter in enumerate(letters)
+    }
+    found = {}
+    for letter, (x, y) in keys.items():
+        away = {other: ((x - u) ** 2 + (y - v) ** 2) ** 0.5 for other, (u, v) in keys.items() if other != letter}
+        near = [other for other in away if away[other] <= _REACH]
+        found[letter] = "".join(sorted(near, key=lambda other: (round(away[other], 6), other)))
+    return found
+
+
+KINDS: Final = ("keyboard", "swap", "double", "drop", "phonetic", "common", "confusion")
+DRAWS: Final = len(KINDS) + 1
+"""How many numbers in [0, 1) the misspelling of one word takes."""
+
+Letters: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typos:
+    """The rules and lists.
+
+    Attributes:
+        weights: How often each kind is tried first, of those that apply.
+        beside: The keys beside each key.
+        phonetic: (letters, what they are taken for, ``any`` or ``start`` or ``end`` of the word).
+        common: Words with a misspelling that many make.
+        confusions: Words with others that they are taken for.
+        words: Words that no misspelling should be, confusions aside.
+    """
+
+    weights: Mapping[str, float]
+    beside: Mapping[str, str]
+    phonetic: tuple[tuple[str, str, str], ...]
+    common: Mapping[str, str]
+    confusions: Mapping[str, tuple[str, ...]]
+    words: frozenset[str]
+
+
+@cache
+def typos(layout: str) -> Typos:
+    """Read the rules, with the keys of one keyboard and those of Cyrillic.
+
+    Raises:
+        UsageError: No such keyboard.
+    """
+    told = data.read("typos")
+    if layout not in told["keyboards"]:
+        raise UsageError(f"no keyboard {layout!r}", expected=f"one of {', '.join(told['keyboards'])}")
+    beside = dict(neighbours(told["keyboards"]["jcuken"], told["offsets"]))
+    beside.update(neighbours(told["keyboards"][layout], told["offsets"]))
+    return Typos(
+        weights=MappingProxyType(told["weights"]),
+        beside=MappingProxyType(beside),
+        phonetic=tuple((old, new, where) for old, new, where in told["phonetic"]),
+        common=MappingProxyType(told["common"]),
+        confusions=MappingProxyType({word: tuple(others.split()) for word, others in told["confusions"].items()}),
+        words=lexicon().known | set(told["common"]) | set(told["confusions"]),
+    )
+
+
+def misspelt(word: str, draws: Sequence[float], rules: Typos) -> str:
+    """A misspelling of a word, never the word itself, and another word only where it is a common confusion.
+
+    Args:
+        word: Letters of any script.
+        draws: ``DRAWS`` numbers in [0, 1).
+        rules: The lists.
+    """
+    low = word.lower()
+    letters = tuple(low[start:end] for start, end in graphemes(low))
+    weighted = zip(KINDS, draws, strict=False)
+    keys = {kind: -math.log(1.0 - draw) / rules.weights[kind] for kind, draw in weighted}
+    for kind in sorted(keys, key=lambda kind: keys[kind]):
+        made = [one for one in _WAYS[kind](letters, rules) if one != low and _no_word(one, kind, rules)]
+        if made:
+            return as_written(word, made[int(draws[-1] * len(made))])
+    return word + letters[-1]
+
+
+def _no_word(made: str, kind: str, rules: Typos) -> bool:
+    return kind == "confusion" or made not in rules.words
+
+
+def as_written(word: str, made: str) -> str:
+    """The new word in capitals, with a capital, or in small letters, as the old one was."""
+    if word.isupper() and len(word) > 1:
+        return made.upper()
+    return made[:1].upper() + made[1:] if word[:1].isupper() else made
+
+
+def _keyboard(letters: Letters, rules: Typos) -> Iterator[str]:
+    for at, letter in enumerate(letters):
+        for other in rules.beside.get(letter, ""):
+            yield "".join((*letters[:at], other, *letters[at + 1 :]))
+
+
+def _swap(letters: Letters, rules: Typos) -> Iterator[str]:
+    del rules
+    for at in range(len(letters) - 1):
+        yield "".join((*letters[:at], letters[at + 1], letters[at], *letters[at + 2 :]))
+
+
+def _double(letters: Letters, rules: Typos) -> Iterator[str]:
+    del rules
+    for at, letter in enumerate(letters):
+        if letter[0].isalpha():
+            yield "".join((*letters[:at], letter, *letters[at:]))
+
+
+def _drop(letters: Letters, rules: Typos) -> Iterator[str]:
+    """Leave one out; of two letters or one there would be too little left to read."""
+    del rules
+    if len(letters) > 2:
+        for at in range(len(letters)):
+            yield "".join((*letters[:at], *letters[at + 1 :]))
+
+
+def _phonetic(letters: Letters, rules: Typos) -> Iterator[str]:
+    word = "".join(letters)
+    if len(word) < 3 or not word.isascii():
+        return
+    for old, new, where in rules.phonetic:
+        at = word.find(old)
+        while at >= 0:
+            if where == "any" or (at == 0 if where == "start" else at + len(old) == len(word)):
+                yield word[:at] + new + word[at + len(old) :]
+            at = word.find(old, at + 1)
+
+
+def _common(letters: Letters, rules: Typos) -> Iterator[str]:
+    made = rules.common.get("".join(letters))
+    if made:
+        yield made
+
+
+def _confusion(letters: Letters, rules: Typos) -> Iterator[str]:
+    yield from rules.confusions.get("".join(letters).replace("’", "'"), ())
+
+
+_WAYS: Final[Mapping[str, Callable[[Letters, Typos], Iterator[str]]]] = MappingProxyType(
+    dict(zip(KINDS, (_keyboard, _swap, _double, _drop, _phonetic, _common, _confusion), strict=True))
+)
 
 
 class Misspelling:

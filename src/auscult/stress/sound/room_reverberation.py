@@ -8,23 +8,175 @@ between the two, on a straight line. Chosen otherwise than audiomentations: the 
 decay that images would have (instead of rays of its own random numbers), and the air takes nothing.
 
 Source: R2-Bench, Table 1, environmental noise of sound; constants of its toolbox.
+
+Source: Allen and Berkley, "Image method for efficiently simulating small-room acoustics", JASA 65 (1979), Eq. 8-10;
+Kuttruff, "Room Acoustics", Sec. 4.1 (density of images) and 5.1 (Eyring's reverberation time).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import cos, pi, sin
+from math import ceil, cos, exp, log, pi, sin, sqrt
 from typing import ClassVar, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.stress.params import seed_from
 from auscult.stress.sound.base import SeedParams, SoundStressor, Take
 from auscult.stress.sound.convolution import convolve
-from auscult.stress.sound.room_images import LEAD, Room, absorption_for, response
+from auscult.stress.sound.noise_makers import quarter_turns
 from auscult.stress.strength import ALL_ONE_WAY, STRONGEST, Rows, between
 from auscult.types import Metadata, Samples
+
+SPEED_OF_SOUND: Final = 343.0  # m/s, at 20 degrees Celsius
+LEAD: Final = 8
+"""Samples of a response in front of the direct sound, which the interpolation of later ones reaches into."""
+
+_MOST_IMAGES: Final = 2500
+_DECAY: Final = 6.0 * log(10.0)  # 60 dB of power
+_AUDIBLE_DB: Final = 70.0
+_LONGEST_S: Final = 3.0
+_STEPS: Final = 64  # of a sample, at which echoes are placed
+_HIGH_PASS_HZ: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """A box with walls that are all alike, a source and a microphone in it.
+
+    Attributes:
+        size_m: Length, width, height.
+        source_m: Where the source is.
+        microphone_m: Where the microphone is.
+        absorption: What share of the energy a wall takes away, 0 to 1.
+    """
+
+    size_m: tuple[float, float, float]
+    source_m: tuple[float, float, float]
+    microphone_m: tuple[float, float, float]
+    absorption: float
+
+    @property
+    def volume(self) -> float:
+        """In cubic metres."""
+        long, wide, high = self.size_m
+        return long * wide * high
+
+    @property
+    def surface(self) -> float:
+        """In square metres."""
+        long, wide, high = self.size_m
+        return 2.0 * (long * wide + wide * high + high * long)
+
+    @property
+    def rt60_s(self) -> float:
+        """Eyring's time for a decay by 60 dB."""
+        if self.absorption >= 1.0:
+            return 0.0
+        if self.absorption <= 0.0:
+            return _LONGEST_S
+        rate = -SPEED_OF_SOUND * self.surface / (4.0 * self.volume) * log(1.0 - self.absorption)
+        return _DECAY / rate
+
+    @property
+    def direct_m(self) -> float:
+        """From the source to the microphone."""
+        return sqrt(sum((a - b) ** 2 for a, b in zip(self.source_m, self.microphone_m, strict=True)))
+
+
+def absorption_for(rt60_s: float, size_m: tuple[float, float, float]) -> float:
+    """The absorption of the walls with which a box decays by 60 dB in that time, after Eyring."""
+    box = Room(size_m=size_m, source_m=(0, 0, 0), microphone_m=(0, 0, 0), absorption=0.0)
+    return 1.0 - exp(-_DECAY * 4.0 * box.volume / (SPEED_OF_SOUND * box.surface * rt60_s))
+
+
+def response(room: Room, *, samples: int, rate_hz: int, rng: np.random.Generator) -> Samples:
+    """What the microphone hears of a click at the source.
+
+    Args:
+        room: The room; the source is nearer to the microphone than any image.
+        samples: How much of it is needed after the direct sound.
+        rate_hz: Samples per second.
+        rng: What the late noise follows from.
+
+    Returns:
+        float32 (taps,). The direct sound, of height 1, is at ``LEAD``.
+    """
+    heard_s = min(room.rt60_s * _AUDIBLE_DB / 60.0, _LONGEST_S)
+    taps = LEAD + min(ceil(heard_s * rate_hz), samples) + 2 * LEAD
+    reach_m = (3.0 * _MOST_IMAGES * room.volume / (4.0 * pi)) ** (1.0 / 3.0)
+    distances, heights = _images(room, min(reach_m, room.direct_m + (taps - 2 * LEAD) / rate_hz * SPEED_OF_SOUND))
+    heights *= np.cos(0.5 * pi * _into_noise(distances, reach_m))
+    made = _placed((distances - room.direct_m) * (rate_hz / SPEED_OF_SOUND), heights, taps)
+    made += _late(room, reach_m, taps=taps, rate_hz=rate_hz, rng=rng)
+    made = _high_passed(made, rate_hz)
+    made[LEAD] += 1.0
+    return made.astype(np.float32)
+
+
+def _images(room: Room, reach_m: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Distances of all images up to a reach, the source itself apart, and amplitudes beside the direct sound's."""
+    gaps, bounces = [], []
+    for long, source, microphone in zip(room.size_m, room.source_m, room.microphone_m, strict=True):
+        turns = np.arange(-ceil(reach_m / (2.0 * long)) - 1, ceil(reach_m / (2.0 * long)) + 2)
+        mirrored = np.concatenate([2 * turns * long + source, 2 * turns * long - source]) - microphone
+        walls = np.concatenate([np.abs(2 * turns), np.abs(2 * turns - 1)])
+        near = np.abs(mirrored) <= reach_m
+        gaps.append(np.square(mirrored[near]))
+        bounces.append(walls[near])
+    squares = gaps[0][:, None, None] + gaps[1][:, None] + gaps[2]
+    walls = bounces[0][:, None, None] + bounces[1][:, None] + bounces[2]
+    near = (squares <= reach_m**2) & (walls > 0)
+    distances = np.sqrt(squares[near])
+    heights = sqrt(1.0 - room.absorption) ** walls[near] * (room.direct_m / distances)
+    return distances, heights
+
+
+def _into_noise(distances: NDArray[np.float64], reach_m: float) -> NDArray[np.float64]:
+    """0 where images are heard, 1 where noise is, between over the last quarter of the reach."""
+    into: NDArray[np.float64] = np.clip(4.0 * distances / reach_m - 3.0, 0.0, 1.0)
+    return into
+
+
+def _placed(delays: NDArray[np.float64], heights: NDArray[np.float64], taps: int) -> NDArray[np.float64]:
+    """Echoes at fractions of samples: short sinc pulses under a bell, from a table."""
+    steps = np.rint(delays * _STEPS).astype(np.int64)
+    whole, part = np.divmod(steps, _STEPS)
+    offsets = np.arange(1 - LEAD, LEAD + 1)
+    away = offsets - np.arange(_STEPS)[:, None] / _STEPS
+    pulses = np.sinc(away) * np.square(np.cos(0.5 * pi * np.clip(away / LEAD, -1.0, 1.0)))
+    places = LEAD + whole[:, None] + offsets
+    inside = (places >= 0) & (places < taps)
+    values = heights[:, None] * pulses[part]
+    placed: NDArray[np.float64] = np.zeros(taps) + np.bincount(places[inside], weights=values[inside], minlength=taps)
+    return placed
+
+
+def _late(room: Room, reach_m: float, *, taps: int, rate_hz: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Noise with the power that images would have: 4 pi c d^2 / V a second, decaying with the room's time."""
+    # Drawn for the whole decay, so that a longer sound hears the same room.
+    whole = quarter_turns(rng, (ceil(_LONGEST_S * rate_hz / 2) + 2 * LEAD,)).view(np.float32)
+    seconds = (np.arange(taps) - LEAD) / rate_hz
+    rising = np.sin(0.5 * pi * _into_noise(room.direct_m + seconds * SPEED_OF_SOUND, reach_m))
+    if room.rt60_s == 0.0:
+        return np.zeros(taps)
+    power = 4.0 * pi * SPEED_OF_SOUND * room.direct_m**2 / room.volume / rate_hz
+    travelled = np.maximum(0.0, seconds + room.direct_m / SPEED_OF_SOUND)
+    # The parts of a quarter turn are +-sqrt(1/2).
+    fading = np.sqrt(2.0 * power * np.exp(-_DECAY / room.rt60_s * travelled))
+    return np.asarray(rising * fading * whole[:taps], dtype=np.float64)
+
+
+def _high_passed(made: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]:
+    """Echoes without the pressure that a closed box with rigid walls keeps: all images push the same way."""
+    decay = exp(-2.0 * pi * _HIGH_PASS_HZ / rate_hz)
+    size = 2 ** ceil(np.log2(made.size + 8.0 / (1.0 - decay)))
+    turn = np.exp(-2j * pi * np.arange(size // 2 + 1) / size)
+    passed: NDArray[np.float64] = np.fft.irfft(np.fft.rfft(made, size) * (1.0 - turn) / (1.0 - decay * turn), size)
+    return passed[: made.size]
+
 
 _MARGIN_M: Final = 0.1
 _SOURCE_M: Final = ((0.1, 3.5), (0.1, 2.7), (1.0, 2.1))

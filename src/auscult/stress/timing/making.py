@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
-from auscult.stress.effect import Effect
 from auscult.stress.loading import loaded
 from auscult.stress.params import Params
+from auscult.stress.perturbation import Effect
 from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
 from auscult.stress.strength import strength_of

@@ -1,4 +1,11 @@
-"""Which frames of a clip do not arrive: single ones and bursts, more of the same at a greater strength."""
+"""Which frames of a clip do not arrive: single ones and bursts, more of the same at a greater strength.
+
+Nobody offers it; the shares go from a link that stutters to one that shows every second frame.
+
+As a player does that waits for its buffer. It never catches up, so the picture falls further behind with every stall
+and the end of the clip is not shown; a picture that freezes and jumps back into step is what ``dropped_frames`` makes.
+Nobody offers it; the shares are ours.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,9 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress.params import Params, seed_from
-from auscult.stress.timing.base import Reel, Times
+from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.timing.base import Numbers, Reel, Times, TimingStressor
+from auscult.types import Metadata
 
 _BURST_S: Final = 0.4
 _SINGLE: Final = 0.7
@@ -69,3 +78,53 @@ def held_back(seed: int, reel: Reel, *, share: float) -> NDArray[np.bool_]:
     found = np.zeros(reel.frames, dtype=np.bool_)
     found[first + 1] = True
     return found
+
+
+class DroppedFrames(Stalling):
+    """Shows the last frame that arrived in place of each that is lost."""
+
+    name = "timing.dropped_frames.v1"
+    levels: Rows = ((0.0,), (0.05,), (0.1,), (0.2,), (0.35,), (0.5,))
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="loses frames, single ones and bursts; the one before is shown longer",
+        goal="a model that follows motion from frame to frame",
+        modality="video",
+        source="ours",
+        truth="masks follow the frames that are shown; the number of the frame shown at each time is told",
+        origin="transmission",
+    )
+
+    def frames(self, params: StallParams, reel: Reel) -> Numbers:
+        """The last frame that was not lost."""
+        (share,) = between(self.levels, params.strength)
+        lost = held_back(params.seed, reel, share=share)
+        return np.maximum.accumulate(np.where(lost, 0, np.arange(reel.frames)))
+
+
+DROPPED_FRAMES: TimingStressor[StallParams] = DroppedFrames()
+
+
+class RepeatedFrames(Stalling):
+    """Shows frames several times; every later one comes later by that much."""
+
+    name = "timing.repeated_frames.v1"
+    levels: Rows = ((0.0,), (0.05,), (0.1,), (0.15,), (0.2,), (0.3,))
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="shows frames again, single ones and bursts; the picture falls behind the sound and never catches up",
+        goal="a model that trusts frame numbers, or sound and picture to keep step",
+        modality="video",
+        source="ours",
+        truth="masks follow the frames that are shown; the number of the frame shown and the sound's lag are told",
+        origin="transmission",
+    )
+
+    def frames(self, params: StallParams, reel: Reel) -> Numbers:
+        """As many frames back as were repeated so far."""
+        (share,) = between(self.levels, params.strength)
+        again = held_back(params.seed, reel, share=share)
+        return np.arange(reel.frames) - np.cumsum(again)
+
+
+REPEATED_FRAMES: TimingStressor[StallParams] = RepeatedFrames()

@@ -10,22 +10,131 @@ masks follow the same map. Corners that would fold the picture are drawn anew. I
 
 Beyond its old edges the picture is mirrored, as in the release. Masks leave those mirror images out: the object that a
 sentence refers to is there once.
+
+The field is white noise blurred by a Gaussian. It is drawn where that is cheap: the cosine transform of white noise is
+white noise, a Gaussian with mirrored edges multiplies it by a Gaussian, and for a blur of a hundredth of the side or
+more nothing is left of all but the 128 lowest frequencies of each direction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.errors import UsageError
+from auscult.rng import generator
+from auscult.stress import noise
 from auscult.stress.strength import Rows, between
 from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
-from auscult.stress.vision.digital_warp import Bend, maps
 from auscult.types import Frame, Mask, Metadata
+
+Map: TypeAlias = NDArray[np.float32]
+
+SIDE_PX: Final = 512
+"""The square that constants in pixels refer to."""
+
+_KEPT: Final = 128
+_DEVIATION: Final = 1.0 / math.sqrt(3.0)  # of a uniform draw from -1 to 1
+_CENTRE, _REACH = SIDE_PX // 2, SIDE_PX // 3
+_LEAST_AREA: Final = 0.1
+_AT_ONCE: Final = 1 << 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bend:
+    """How much to bend, as shares of the picture's sides.
+
+    Attributes:
+        height: How far the field reaches before it is blurred.
+        blur: The deviation of the blur.
+        corners: How far each corner of the triangle moves at most, along each axis.
+    """
+
+    height: float
+    blur: float
+    corners: float
+
+
+def maps(seed: int, bend: Bend, size: tuple[int, int], *, most: float) -> Iterator[tuple[slice, Map, Map]]:
+    """Where each pixel comes from, some rows at a time.
+
+    Args:
+        seed: What field and corners follow from.
+        bend: How much.
+        size: (H, W) in pixels.
+        most: The greatest ``bend.corners`` for which the picture must not collapse.
+
+    Yields:
+        The rows, and the column and row that each of their pixels is taken from, float32 (n, W).
+    """
+    height, width = size
+    per_x, per_y = width / SIDE_PX, height / SIDE_PX
+    linear, constant = _backwards(SIDE_PX * bend.corners * corners(seed, most=most))
+    field = np.tensordot(linear, _field(seed, bend), axes=1)
+    tall = [cv2.resize(part, (_KEPT, height), interpolation=cv2.INTER_CUBIC) for part in field.astype(np.float32)]
+    x, y = (np.arange(width) + 0.5) / per_x, (np.arange(height) + 0.5) / per_y
+    steps = max(1, _AT_ONCE // width)
+    for start in range(0, height, steps):
+        rows = slice(start, min(start + steps, height))
+        found = []
+        for axis, per in enumerate((per_x, per_y)):
+            part = cv2.resize(tall[axis][rows], (width, rows.stop - start), interpolation=cv2.INTER_CUBIC)
+            along = (linear[axis, 0] * x).astype(np.float32)
+            down = (linear[axis, 1] * y[rows] + constant[axis]).astype(np.float32)
+            part += along
+            part += down[:, None]
+            part *= np.float32(per)
+            part -= np.float32(0.5)
+            found.append(part)
+        yield rows, found[0], found[1]
+
+
+def corners(seed: int, *, most: float) -> NDArray[np.float64]:
+    """Shifts of three corners, (3, 2), each -1..1; drawn anew while the triangle collapses at ``most``."""
+    rng = generator(seed, "corners")
+    while True:
+        drawn = rng.uniform(-1.0, 1.0, (3, 2))
+        if all(_area(_linear(SIDE_PX * most * part * drawn)) >= _LEAST_AREA for part in (0.25, 0.5, 0.75, 1.0)):
+            return drawn
+
+
+def _linear(shifts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The linear part of the map that moves the triangle's corners by ``shifts`` pixels, (2, 2).
+
+    The corners lie right below, right above and left above the centre, ``_REACH`` away along both axes.
+    """
+    below, corner, left = shifts
+    turned: NDArray[np.float64] = np.eye(2) + np.column_stack([corner - left, below - corner]) / (2 * _REACH)
+    return turned
+
+
+def _area(linear: NDArray[np.float64]) -> float:
+    return float(linear[0, 0] * linear[1, 1] - linear[0, 1] * linear[1, 0])
+
+
+def _backwards(shifts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The inverse of that map as a linear part and a constant, for coordinates from the picture's outer edge."""
+    linear = _linear(shifts)
+    inverse = np.array([[linear[1, 1], -linear[0, 1]], [-linear[1, 0], linear[0, 0]]]) / _area(linear)
+    corner = np.array([_CENTRE + _REACH, _CENTRE - _REACH]) + 0.5
+    return inverse, corner - inverse @ (corner + shifts[1])
+
+
+def _field(seed: int, bend: Bend) -> NDArray[np.float32]:
+    """The field in pixels of the square, across and down, at the middles of 128 x 128 equal parts: (2, 128, 128)."""
+    drawn = noise.normal(generator(seed, "field"), (2, _KEPT, _KEPT), scale=_DEVIATION)
+    fading = np.exp(-0.5 * (bend.blur * np.pi * np.arange(_KEPT)) ** 2)
+    scale = SIDE_PX * bend.height * _KEPT / SIDE_PX
+    kept = (drawn * (scale * np.outer(fading, fading))).astype(np.float32)
+    return np.stack([cv2.idct(part) for part in kept])
+
 
 MOST_PIXELS: Final = 32_766
 """Greatest height and width that OpenCV's remapping takes."""

@@ -5,13 +5,15 @@ Source: R2-Bench, Sec. 3.1 and toolbox; formula and constants of ImageNet-C (Hen
 two and cut to the picture.
 
 In a clip the fog drifts: the fractal lies on a torus and moves under the picture with the wind.
+
+Its clouds are as wide and as high as the frame, where ``vision.fog.v1`` cuts a piece in the frame's own proportions.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import cv2
@@ -22,7 +24,7 @@ from auscult.stress.params import Params, seed_from
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.stress.vision import weather_fractal
 from auscult.stress.vision.base import Shot, VisionStressor
-from auscult.stress.vision.weather_bytes import as_bytes
+from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
 _SLOW, _FAST = 0.025, 0.075  # of the picture's longer side, in a second
@@ -105,3 +107,28 @@ def veiled(frame: Frame, fractal: NDArray[np.float32], *, density: float) -> Fra
 
 
 STRESSOR: VisionStressor[FogParams] = Fog()
+
+
+_SIDE = 1024
+
+
+class FogR2Bench(Fog):
+    """Fog whose map is resized to the frame; all else as ``vision.fog.v1``."""
+
+    name = "vision.fog_r2bench.v1"
+    meta = replace(
+        Fog.meta,
+        summary="lays a bright, cloudy veil over the picture, in the geometry of R2-Bench",
+        source="R2-Bench toolbox: map made at 1024 and resized to the frame",
+    )
+
+    def fractal(self, size: tuple[int, int], params: FogParams, *, decay: float, index: int) -> NDArray[np.float32]:
+        """How thick the fog is at each pixel of a frame, (H, W), 0..1."""
+        plasma = weather_fractal.plasma(params.seed, _SIDE, decay=decay)
+        down, right = params.drift_px(index, _SIDE)
+        whole = weather_fractal.piece(plasma, at=(-down, -right), shape=(_SIDE, _SIDE))
+        resized = cv2.resize(whole, (size[1], size[0]), interpolation=cv2.INTER_LINEAR)
+        return np.asarray(resized, dtype=np.float32)
+
+
+R2BENCH: VisionStressor[FogParams] = FogR2Bench()

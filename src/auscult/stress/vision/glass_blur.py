@@ -3,22 +3,104 @@
 Source: R2-Bench, Table 1, sensor noise of vision; constants of ImageNet-C: a Gaussian, one to three rounds in which
 each pixel shows another from nearby (see ``blur_pane``), and the Gaussian again. Two choices are ours: the pane stands
 still in a clip, where theirs is drawn anew for each picture; and blurred values are rounded, not cut down.
+
+That loop runs over the picture from its last pixel to its first and gives each the value of one within the reach. A
+pixel it has already been at shows what it was given, so that values travel. Here each pixel looks up at once where its
+value comes from in the end, which gives the same bytes as the loop. (The loop is written as a swap of two pixels, but
+of views on them, so that the second keeps its value.)
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
+from auscult.stress.noise import words
 from auscult.stress.strength import Rows, between
 from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
-from auscult.stress.vision.blur_pane import scatter
 from auscult.stress.vision.gaussian_blur import gaussian
 from auscult.types import Frame, Metadata
+
+_ROWS = 32
+"""Rows looked up at a time, so that what is made in between stays in the processor's cache."""
+
+
+def offsets(reach_px: float) -> NDArray[np.int8]:
+    """How far a pixel looks along one axis, for each of 256 equally likely bytes, int8 (256,).
+
+    Args:
+        reach_px: Above 0.
+
+    Returns:
+        -reach..reach - 1, each as often, where the reach is a whole number; in between for reaches in between.
+    """
+    units = (np.arange(256) + 0.5) / 128.0 - 1.0
+    inward = 1.0 - min(reach_px, 1.0)  # so that nothing moves as the reach goes to 0
+    found = np.minimum(np.floor(units * reach_px + inward), _rim(reach_px) - 1.0)
+    return np.asarray(found, dtype=np.int8)
+
+
+def _rim(reach_px: float) -> int:
+    return max(1, math.ceil(reach_px))
+
+
+def scatter(pixels: NDArray[np.uint32], rng: np.random.Generator, reach_px: float) -> None:
+    """Let each pixel show one from within the reach, in place.
+
+    Args:
+        pixels: uint32 (H, W), C-contiguous; the rim of the picture stays.
+        rng: Draws where each looks: a word for each pixel, the rim's as well, so that others keep theirs as it grows.
+        reach_px: Above 0.
+    """
+    height, width = pixels.shape
+    rim = _rim(reach_px)
+    if min(height, width) <= 2 * rim:
+        return
+    along = offsets(reach_px).astype(np.intp)
+    steps = np.add.outer(along * width, along).ravel()  # of a word: its upper byte goes down, its lower one right
+    drawn = words(rng, (height, width))[rim + 1 : height - rim + 1, rim + 1 : width - rim + 1]
+    places = np.arange((_ROWS + 2 * rim) * width, dtype=np.intp)
+    spare = np.empty((3, places.size), dtype=np.intp)
+    for end in range(len(drawn), 0, -_ROWS):
+        rows = slice(max(0, end - _ROWS), end)
+        near = pixels[rows.start + 1 : rows.stop + 2 * rim]
+        looks = spare[0, : near.size]
+        looks[:] = places[: near.size]
+        within = looks.reshape(near.shape)[rim : near.shape[0] - rim + 1, rim + 1 : width - rim + 1]
+        step = spare[1, : within.size].reshape(within.shape)
+        within += np.take(steps, drawn[rows], out=step, mode="wrap")
+        sources = _sources(looks, places[: near.size], spare[1:, : near.size])
+        near[...] = np.take(near, sources, mode="wrap").reshape(near.shape)
+
+
+def _sources(looks: NDArray[np.intp], places: NDArray[np.intp], spare: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where the value of each place comes from, when the last place looks first.
+
+    A place that looks ahead sees one that has looked before, and so what that one saw; each step of the search doubles
+    how many such looks are followed.
+
+    Args:
+        looks: The place that each looks at, itself where it stays, (n,).
+        places: 0, 1 ... n - 1.
+        spare: Room to work in, (2, n).
+
+    Returns:
+        (n,), in ``spare``.
+    """
+    ahead: NDArray[np.intp] = spare[0]
+    further: NDArray[np.intp] = spare[1]
+    np.maximum(looks, places, out=ahead)
+    while not np.array_equal(np.take(ahead, ahead, out=further, mode="wrap"), ahead):
+        ahead, further = further, ahead
+    np.take(looks, ahead, out=further, mode="wrap")
+    return further
+
 
 _DECLARED: Final[Mapping[int, str]] = MappingProxyType(
     {2: "rounds of ImageNet-C, 2 1 3 2 2: where there are fewer, each reaches further or blurs more"}

@@ -2,14 +2,132 @@
 
 Source: R2-Bench, Table 1, transmission noise of vision; constants of ImageNet-C, geometry of imagecorruptions, whose
 small picture keeps the frame's shape. ``pixelate_r2bench`` is the release's own geometry.
+
+A box takes in the pixels whose centres lie in it, each with the same weight, and none by halves; OpenCV's area
+interpolation weighs by overlap and gives other values wherever a factor is not whole.
+
+Source: R2-Bench's toolbox. A frame that is wider than high gets pixels that are wider than high, and one of less than
+the square's size stays as it is along that side. Strengths below 1 shrink from the frame's own size to level 1's.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
-from auscult.stress.vision.digital_blocks import blocky
 from auscult.types import Frame, Metadata
+
+Plane: TypeAlias = NDArray[np.uint8]
+Whole: TypeAlias = NDArray[np.int64]
+
+_AT_ONCE: Final = 1 << 17
+_HALF: Final = np.float32(0.5 + 2.0**-12)  # halves go up, as in Pillow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Boxes:
+    """Boxes along a side.
+
+    Attributes:
+        firsts: The first pixel of each.
+        numbers: How many pixels each has, 1 or more.
+    """
+
+    firsts: Whole
+    numbers: Whole
+
+    def part(self, some: slice) -> _Boxes:
+        """Some of them."""
+        return _Boxes(firsts=self.firsts[some], numbers=self.numbers[some])
+
+
+def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
+    """A frame resized to ``rows`` x ``columns`` pixels, each at least 1, and back to its own size.
+
+    Args:
+        frame: uint8 RGB (H, W, 3), C-contiguous.
+        rows: May exceed the frame's height, which then changes nothing along that side; so with the width.
+        columns: See ``rows``.
+    """
+    height, width = frame.shape[:2]
+    down, across = _boxes(height, rows), _boxes(width, columns)
+    shown, beside = _nearest(height, rows), _nearest(width, columns)
+    made = np.empty_like(frame)
+    lines = frame.reshape(height, -1)
+    at_once = max(1, _AT_ONCE // lines.shape[1])
+    for start in range(0, rows, at_once):
+        some = slice(start, start + at_once)
+        small = _reduced(lines, down.part(some), across)
+        wide = np.asarray(cv2.transpose(small[beside])).reshape(-1, lines.shape[1])
+        first, last = np.searchsorted(shown, (start, start + len(wide)))
+        np.take(wide, shown[first:last] - start, axis=0, mode="clip", out=made[first:last].reshape(-1, lines.shape[1]))
+    return made
+
+
+def _reduced(lines: Plane, down: _Boxes, across: _Boxes) -> Frame:
+    """Means over boxes, turned round so that both sums run over whole rows of memory: (columns, rows, 3).
+
+    Args:
+        lines: uint8 (H, 3 W).
+        down: Boxes down the frame.
+        across: Boxes across it.
+    """
+    most = 255 * int(down.numbers.max()) * int(across.numbers.max())
+    kind = np.uint16 if most < 1 << 16 else np.int32
+    rows, columns = len(down.firsts), len(across.firsts)
+    turned = np.asarray(cv2.transpose(_summed(lines, down, kind).reshape(rows, -1, 3)))
+    means = _summed(turned.reshape(-1, 3 * rows), across, kind).astype(np.float32)
+    means *= (1.0 / across.numbers).astype(np.float32)[:, None]
+    means *= np.repeat(1.0 / down.numbers, 3).astype(np.float32)
+    means += _HALF
+    return means.astype(np.uint8).reshape(columns, rows, 3)
+
+
+def _boxes(size: int, count: int) -> _Boxes:
+    """Cut a side into ``count`` boxes; boxes smaller than a pixel have the one under their middle.
+
+    A pixel whose centre lies on an edge belongs to the box before. In Pillow rounding may give it to both or to none,
+    which shows, as edges may meet centres all along a side; so the steps are Pillow's, in float64.
+    """
+    per_box = size / count
+    reach = max(per_box, 1.0) / 2
+    middles = (np.arange(count) + 0.5) * per_box
+    firsts = (middles - reach + 0.5).astype(np.int64)
+    ends = np.minimum((middles + reach + 0.5).astype(np.int64), size)
+    inside = 1.0 / max(per_box, 1.0)
+    firsts += (firsts - middles + 0.5) * inside <= -0.5
+    ends -= (ends - 1 - middles + 0.5) * inside > 0.5
+    return _Boxes(firsts=firsts, numbers=ends - firsts)
+
+
+def _nearest(size: int, count: int) -> Whole:
+    """Which of ``count`` boxes each pixel of a side shows.
+
+    Where the middle of a pixel falls between two boxes, the rounding of a running sum decides, as in Pillow.
+    """
+    steps = np.full(size, count / size)
+    steps[0] *= 0.5
+    found: Whole = np.cumsum(steps).astype(np.int64)
+    return np.minimum(found, count - 1)
+
+
+def _summed(lines: NDArray[Any], boxes: _Boxes, kind: type[np.generic]) -> NDArray[Any]:
+    """Sums of the lines in each box."""
+    firsts, numbers = boxes.firsts, boxes.numbers
+    fewest = int(numbers.min())
+    sums = lines[firsts].astype(kind)
+    for step in range(1, fewest):
+        sums += lines[firsts + step]
+    for step in range(fewest, int(numbers.max())):
+        more = np.flatnonzero(numbers > step)
+        sums[more] += lines[firsts[more] + step]
+    return sums
 
 
 class Pixelate(Fixed):
@@ -36,3 +154,35 @@ class Pixelate(Fixed):
 
 
 STRESSOR: VisionStressor[NoDraws] = Pixelate()
+
+
+SQUARE_PX: Final = 512
+
+
+class PixelateR2Bench(Fixed):
+    """Scales a frame to a square of 512 times a factor by box means and back by the nearest."""
+
+    name = "vision.pixelate_r2bench.v1"
+    # The factor of the square, and how far the frame's own size has given way to it.
+    levels: Rows = ((0.6, 0.0), (0.6, 1.0), (0.5, 1.0), (0.4, 1.0), (0.3, 1.0), (0.25, 1.0))
+    declared = ALL_ONE_WAY
+    meta = Metadata(
+        summary="scales to a square of 307 to 128 pixels and back without smoothing",
+        goal="a low resolution: small things and thin parts merge with what is beside them",
+        modality="image",
+        source="R2-Bench toolbox, whose pixelate differs from ImageNet-C's in geometry",
+        truth="masks and boxes stay",
+        origin="transmission",
+    )
+
+    def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
+        """The frame in larger pixels."""
+        del index
+        factor, given_way = between(self.levels, params.strength)
+        height, width = (
+            int(given_way * int(SQUARE_PX * factor) + (1.0 - given_way) * own + 1e-6) for own in frame.shape[:2]
+        )
+        return blocky(frame, rows=height, columns=width)
+
+
+R2BENCH: VisionStressor[NoDraws] = PixelateR2Bench()

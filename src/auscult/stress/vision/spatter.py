@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
-from auscult.stress.vision.weather_bytes import as_bytes
+from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
 _TURQUOISE = (175.0, 238.0)  # red; green and blue

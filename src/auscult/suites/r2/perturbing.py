@@ -18,7 +18,7 @@ from auscult.rng import generator
 from auscult.stress.masks import stress
 from auscult.stress.presets import preset
 from auscult.stress.recipe import STATIC, Plan, Recipe, planned
-from auscult.stress.recipe_sweep import recipe_of
+from auscult.stress.recipe_parts import recipe_of
 from auscult.stress.schedule import SCHEDULES
 from auscult.stress.sound.base import Take
 from auscult.stress.vision.base import Shot

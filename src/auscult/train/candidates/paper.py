@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auscult.outcome import Undefined
-from auscult.stress.masks import cutout, dilate, erode, merge
+from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
 from auscult.train.arbitrary import arbitrary
 from auscult.train.candidates.base import Draft, Named
@@ -28,17 +28,17 @@ def paper_cutout(work: Work, rng: np.random.Generator) -> Draft | None:
 
 def paper_dilate(work: Work, rng: np.random.Generator) -> Draft | None:
     """A band too much, all round or local, IoU in a window."""
-    return _made(dilate.STRESSOR, work, rng, defect="dilate")
+    return _made(bands.DILATE, work, rng, defect="dilate")
 
 
 def paper_erode(work: Work, rng: np.random.Generator) -> Draft | None:
     """A band missing, all round or local, IoU in a window."""
-    return _made(erode.STRESSOR, work, rng, defect="erode")
+    return _made(bands.ERODE, work, rng, defect="erode")
 
 
 def paper_merge(work: Work, rng: np.random.Generator) -> Draft | None:
     """Another object as well."""
-    return _made(merge.STRESSOR, work, rng, defect="merge") if work.others else None
+    return _made(negatives.MERGE, work, rng, defect="merge") if work.others else None
 
 
 def paper_arbitrary(work: Work, rng: np.random.Generator) -> Draft | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,13 +14,19 @@ from auscult.rng import generator
 from auscult.scenes.draw import Shot, Stage
 from auscult.scenes.facts import TARGET_SHARE, Wish, facts_of, say, targets_of
 from auscult.scenes.plan import SceneOptions, ScenePlan, choose
-from auscult.stress.masks import cutout, dilate, erode, merge
+from auscult.stress.masks import bands, cutout, negatives
+from auscult.stress.masks.base import MaskStressor
 from auscult.train.matcher.assets import Source
 from auscult.types import Difficulty, Frame, Mask, MaskTarget
 
 Kind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]
 
-_DEFECTS: Final = {"cutout": cutout, "dilate": dilate, "erode": erode, "merge": merge}
+_DEFECTS: Final[dict[str, MaskStressor[Any]]] = {
+    "cutout": cutout.STRESSOR,
+    "dilate": bands.DILATE,
+    "erode": bands.ERODE,
+    "merge": negatives.MERGE,
+}
 _SAID: Final = 3
 _DIFFICULTIES: Final[tuple[Difficulty, ...]] = ("hard", "medium")
 
@@ -155,7 +161,7 @@ def _candidates(rng: np.random.Generator, asked: Asked, *, scene: int) -> Iterat
 def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) -> Iterator[tuple[Kind, Mask]]:
     """One defect of the target, of those that it allows."""
     kinds: tuple[Kind, ...] = ("cutout", "dilate", "erode", "merge")
-    stressor = _DEFECTS[kind := kinds[int(rng.integers(len(kinds)))]].STRESSOR
+    stressor = _DEFECTS[kind := kinds[int(rng.integers(len(kinds)))]]
     difficulty = _DIFFICULTIES[int(rng.integers(2))]
     asked = MaskTarget(mask=target, others=others)
     params = stressor.choose(rng, asked, difficulty=difficulty)

@@ -1,22 +1,210 @@
 """Freehand cutout: pieces are missing, in other shapes than rectangles and ellipses.
 
 Source: the windows are those of MQ-RAVSBench, Sec. 3.2, Eq. 4; the shapes are our own.
+
+======  =======================================================================================
+stroke  a bent line across the object, as something thin in front of it leaves
+wedge   a slice from a point inside out to the outline
+bite    one or two rounds out of the outline
+holes   several small blobs inside
+crop    everything beyond a straight line
+limb    one end of the object up to where it is thin: what lies beyond a neck
+======  =======================================================================================
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, cast
 
+import cv2
 import numpy as np
 
 from auscult.arrays import boxes
 from auscult.outcome import Undefined
+from auscult.stress.masks import fields
 from auscult.stress.masks.base import Workpiece, undefined, workpiece
-from auscult.stress.masks.freehand.grids import grid, shares
-from auscult.stress.masks.freehand.levels import level_for, narrowest, wanted_px
-from auscult.stress.masks.freehand.losses import MODES, LossParams, Mode, Spot, loss_map
+from auscult.stress.masks.freehand.levels import (
+    Fine,
+    Floats,
+    enlarged,
+    grid,
+    level_for,
+    narrowest,
+    shares,
+    wanted_px,
+    wobble,
+)
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
+
+Mode: TypeAlias = Literal["stroke", "wedge", "bite", "holes", "crop", "limb"]
+
+MODES: Final[tuple[Mode, ...]] = ("stroke", "wedge", "bite", "holes", "crop", "limb")
+MOST_SPOTS: Final = 8
+_FAR: Final = 1e6
+_SEGMENTS: Final = 10
+_COVERED: Final = 0.05  # share of a cell that the object must cover for a limb to go on through it
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place that a shape hangs on.
+
+    Attributes:
+        x_px: Column.
+        y_px: Row.
+        size: Its share in the shape's size, above 0.
+        turn_deg: Its direction, clockwise from the right.
+    """
+
+    x_px: float
+    y_px: float
+    size: float = 1.0
+    turn_deg: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossParams:
+    """What was drawn for the missing pieces.
+
+    Attributes:
+        mode: Their shape.
+        level: Their size, a value of the mode's map.
+        spots: Where they are: three points of a stroke, else one a piece.
+    """
+
+    mode: Mode
+    level: float = 0.0
+    spots: tuple[Spot, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        spots = [[spot.x_px, spot.y_px, spot.size, spot.turn_deg] for spot in self.spots]
+        return {"mode": self.mode, "level": self.level, "spots": spots}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LossParams:
+        """Read what ``as_json`` wrote.
+
+        Raises:
+            InputError: A key is missing, unknown, or holds a value out of range.
+        """
+        given = fields.exactly(value, ("mode", "level", "spots"))
+        mode = cast("Mode", fields.one_of(given["mode"], "mode", MODES))
+        spots = fields.listed(given["spots"], "spots", most=MOST_SPOTS)
+        fields.whole(len(spots), "number of spots", low=3 if mode == "stroke" else 1, high=MOST_SPOTS)
+        return cls(
+            mode=mode,
+            level=fields.real(given["level"], "level", low=-_FAR, high=_FAR),
+            spots=tuple(_spot(one) for one in spots),
+        )
+
+
+def _spot(value: object) -> Spot:
+    given = [*fields.listed(value, "spots", most=4), None, None, None, None]
+    return Spot(
+        x_px=fields.real(given[0], "spots", low=-_FAR, high=_FAR),
+        y_px=fields.real(given[1], "spots", low=-_FAR, high=_FAR),
+        size=fields.real(given[2], "spots", low=1e-3, high=1e3),
+        turn_deg=fields.real(given[3], "spots", low=-360.0, high=360.0),
+    )
+
+
+def loss_map(piece: Workpiece, params: LossParams) -> Floats:
+    """Size at which the missing pieces reach each pixel, float32 over ``piece.box``; in or out of the mask alike."""
+    cells = _MAPS[params.mode](piece, params.spots)
+    return enlarged(cells, piece.box)
+
+
+def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+    """Distance to the bent line through the first and last spot that the second one draws to itself."""
+    x, y = grid(piece.box)
+    first, pulled, last = spots[0], spots[1], spots[2]
+    along = np.linspace(0.0, 1.0, _SEGMENTS + 1)
+    weights = (1 - along) ** 2, 2 * along * (1 - along), along**2
+    line_x = weights[0] * first.x_px + weights[1] * pulled.x_px + weights[2] * last.x_px
+    line_y = weights[0] * first.y_px + weights[1] * pulled.y_px + weights[2] * last.y_px
+    best: Fine = np.full((y.size, x.size), np.inf)
+    for place in range(_SEGMENTS):
+        step_x, step_y = line_x[place + 1] - line_x[place], line_y[place + 1] - line_y[place]
+        length = max(float(step_x**2 + step_y**2), 1e-9)
+        share = np.clip(((x - line_x[place]) * step_x + (y - line_y[place]) * step_y) / length, 0.0, 1.0)
+        away = np.hypot(x - line_x[place] - share * step_x, y - line_y[place] - share * step_y)
+        thickness = 1.0 + 0.25 * np.sin(6.0 * (along[place] + share / _SEGMENTS) + pulled.turn_deg)
+        best = np.minimum(best, away / thickness)
+    return best
+
+
+def _wedge(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+    """Degrees from the wedge's middle, seen from its point."""
+    x, y = grid(piece.box)
+    best: Fine = np.full((y.size, x.size), np.inf)
+    for spot in spots:
+        angle = np.rad2deg(np.arctan2(y - spot.y_px, x - spot.x_px)) - spot.turn_deg
+        best = np.minimum(best, np.abs((angle + 180.0) % 360.0 - 180.0) / spot.size)
+    return best
+
+
+def _blobs(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+    """Distance to the nearest spot in units of its own radius."""
+    x, y = grid(piece.box)
+    best: Fine = np.full((y.size, x.size), np.inf)
+    for spot in spots:
+        across, down = x - spot.x_px, y - spot.y_px
+        shape = wobble(np.arctan2(down, across), float(np.deg2rad(spot.turn_deg)))
+        best = np.minimum(best, np.hypot(across, down) / (shape * spot.size))
+    return best
+
+
+def _crop(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+    """How far a pixel lies behind the spot, against its direction: the farther along it, the sooner it is lost."""
+    x, y = grid(piece.box)
+    turn = np.deg2rad(spots[0].turn_deg)
+    behind: Fine = -((x - spots[0].x_px) * np.cos(turn) + (y - spots[0].y_px) * np.sin(turn))
+    return behind
+
+
+def _limb(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+    """Steps inside the object from the spot: eight directions, a diagonal step every other time."""
+    x, y = grid(piece.box)
+    allowed = (shares(piece.mask, piece.box) > _COVERED).astype(np.uint8)
+    column = int(np.argmin(np.abs(x - spots[0].x_px)))
+    row = int(np.argmin(np.abs(y - spots[0].y_px)))
+    reached = np.zeros_like(allowed)
+    reached[row, column] = 1
+    kernels = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)), np.ones((3, 3), np.uint8)
+    steps = np.where(reached > 0, 0.0, np.inf)
+    idle = 0
+    for step in range(1, 2 * (x.size + y.size) + allowed.size):
+        grown = np.asarray(cv2.dilate(reached, kernels[step % 2]), dtype=np.uint8) & allowed
+        new = grown > reached
+        idle = 0 if new.any() else idle + 1
+        if idle > 1:
+            break
+        steps[new] = step
+        reached = grown
+    return _carried_outwards(steps)
+
+
+def _carried_outwards(steps: Fine) -> Fine:
+    """Give cells beside the object their neighbours' steps, so that enlarging keeps its edge; far off, many."""
+    most = float(steps[np.isfinite(steps)].max()) * 2.0 + 10.0
+    filled = np.where(np.isfinite(steps), steps, most).astype(np.float32)
+    nearby = np.asarray(cv2.erode(filled, np.ones((3, 3), np.uint8), borderType=cv2.BORDER_REPLICATE))
+    carried: Fine = np.where(np.isfinite(steps), filled, nearby).astype(np.float64)
+    return carried
+
+
+_MAPS: Final[Mapping[Mode, Callable[[Workpiece, tuple[Spot, ...]], Fine]]] = {
+    "stroke": _stroke,
+    "wedge": _wedge,
+    "bite": _blobs,
+    "holes": _blobs,
+    "crop": _crop,
+    "limb": _limb,
+}
+
 
 _ROUNDS: Final = 2
 _INNER: Final = 0.45  # share of the greatest depth from which a place counts as inside

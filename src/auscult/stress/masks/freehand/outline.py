@@ -1,21 +1,127 @@
-"""Choose and render an error along the outline, shared by erode and dilate."""
+"""Choose and render an error along the outline, shared by erode and dilate.
+
+Source: the windows are those of MQ-RAVSBench, Sec. 3.2, Eq. 5; the shapes are our own.
+
+Source: the windows are those of MQ-RAVSBench, Sec. 3.2, Eq. 6; the shapes are our own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
 from auscult.outcome import Undefined
-from auscult.stress.masks.base import Reason, Workpiece, undefined, widest_px
-from auscult.stress.masks.freehand.edge_maps import Side, distance_of, edge_map, window_of
-from auscult.stress.masks.freehand.edges import MAPS, MODES, EdgeParams, Lobe, Mode
+from auscult.stress.masks.base import Reason, Workpiece, undefined, widest_px, workpiece
+from auscult.stress.masks.freehand.edges import (
+    MAPS,
+    MODES,
+    MOST_CORNERS,
+    MOST_RINGS,
+    SUBPIXELS,
+    EdgeParams,
+    Lobe,
+    Mode,
+    Ring,
+    Side,
+    distance_of,
+    edge_map,
+    own_window,
+    window_of,
+)
 from auscult.stress.masks.freehand.levels import Wanted, level_for, wanted_px
-from auscult.stress.masks.freehand.shapes import Outline, shaped
-from auscult.types import Difficulty, Mask
+from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
+
+_ON_EDGE_PX: Final = 2.0
+_BEYOND_PX: Final = 4.0
+_LEAST_PART: Final = 0.01
+
+
+def shaped(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
+    """The other mask that the target is cut with (inside) or joined with (outside), bool over ``window_of``."""
+    return _lagging(piece, params, side=side) if params.mode == "lag" else _filled(piece, params.rings, side=side)
+
+
+def _lagging(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
+    """The target moved by ``level`` pixels; where the frame cuts it, it goes on beyond."""
+    own = own_window(piece, side).astype(np.uint8) * 255
+    turn = np.deg2rad(params.turn_deg)
+    step = np.array([[1.0, 0.0, params.level * np.cos(turn)], [0.0, 1.0, params.level * np.sin(turn)]])
+    moved = cv2.warpAffine(
+        own, step, (own.shape[1], own.shape[0]), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+    )
+    found: Mask = np.asarray(moved) >= 128
+    return found
+
+
+def _filled(piece: Workpiece, rings: Sequence[Ring], *, side: Side) -> Mask:
+    box = window_of(piece, side)
+    canvas = np.zeros((box[3] - box[1], box[2] - box[0]), np.uint8)
+    origin = np.array([box[0], box[1]]) * SUBPIXELS
+    for ring in rings:
+        if len(ring) > 2:
+            cv2.fillPoly(canvas, [(np.array(ring) - origin).astype(np.int32)], (1,), shift=4)
+    return canvas.view(np.bool_)
+
+
+class Outline:
+    """The target's outline with few corners, to be moved in or out.
+
+    Args:
+        piece: The target.
+        rng: Draws how far each corner goes, in shares of the farthest.
+        slack_px: How far the outline may pass by the mask's own.
+    """
+
+    def __init__(self, piece: Workpiece, rng: np.random.Generator, *, slack_px: float) -> None:
+        window = np.ascontiguousarray(piece.mask[boxes.window(piece.box)]).view(np.uint8)
+        found, _ = cv2.findContours(window, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+        large = sorted(found, key=lambda line: -cv2.contourArea(np.asarray(line)))[:MOST_RINGS]
+        self._size = piece.frame_size
+        self._rings: list[NDArray[np.float64]] = []
+        self._pulls: list[NDArray[np.float64]] = []
+        for line in large:
+            if cv2.contourArea(np.asarray(line)) < _LEAST_PART * piece.area_px and self._rings:
+                continue
+            ring = np.asarray(cv2.approxPolyDP(np.asarray(line), slack_px, closed=True), dtype=np.float64)[:, 0]
+            if 3 <= len(ring) <= MOST_CORNERS:
+                self._rings.append(ring + np.array([piece.box[0], piece.box[1]]))
+                self._pulls.append(rng.uniform(0.0, 1.0, len(ring)) ** 2)
+
+    @property
+    def found(self) -> bool:
+        """Whether there is anything to move."""
+        return bool(self._rings)
+
+    def moved(self, by_px: float) -> tuple[Ring, ...]:
+        """The corners moved outwards, inwards where negative; those at the frame's edge are put beyond it."""
+        return tuple(self._ring(ring, pull, by_px) for ring, pull in zip(self._rings, self._pulls, strict=True))
+
+    def _ring(self, ring: NDArray[np.float64], pull: NDArray[np.float64], by_px: float) -> Ring:
+        moved = ring + _outwards(ring) * (pull * by_px)[:, None]
+        for axis, last in ((0, self._size[1] - 1), (1, self._size[0] - 1)):
+            moved[ring[:, axis] <= _ON_EDGE_PX, axis] = -_BEYOND_PX
+            moved[ring[:, axis] >= last - _ON_EDGE_PX, axis] = last + _BEYOND_PX
+        whole = np.rint(moved * SUBPIXELS).astype(np.int64)
+        return tuple((int(x), int(y)) for x, y in whole)
+
+
+def _outwards(ring: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit directions away from the polygon at its corners, (n, 2)."""
+    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+    edges = [edge / np.maximum(np.hypot(edge[:, 0], edge[:, 1]), 1e-9)[:, None] for edge in (before, after)]
+    along = edges[0] + edges[1]
+    normal = np.stack([along[:, 1], -along[:, 0]], axis=1)
+    shoelace = np.sum(ring[:, 0] * np.roll(ring[:, 1], -1) - np.roll(ring[:, 0], -1) * ring[:, 1])
+    normal *= 1.0 if shoelace > 0 else -1.0
+    unit: NDArray[np.float64] = normal / np.maximum(np.hypot(normal[:, 0], normal[:, 1]), 1e-9)[:, None]
+    return unit
+
 
 _ROUNDS: Final = 2
 _STEPS: Final = 12
@@ -139,3 +245,64 @@ def _is_along_the_outline(piece: Workpiece, params: EdgeParams, *, side: Side) -
         return True
     _, areas = regions.components(result)
     return areas.size > 0 and float(areas.max() / areas.sum()) >= piece.main_share - _MOST_LOOSE
+
+
+class FreehandDilate:
+    """Moves the outline outwards, over background and other objects alike; the result is a superset."""
+
+    name = "masks.freehand_dilate.v1"
+    defect: Defect = "dilate"
+    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
+    params = EdgeParams
+    meta = Metadata(
+        summary="outline too far out: in lobes, by a soft edge, low resolution, a lag, or few corners",
+        goal="outward over-segmentation in shapes that no judge was fitted to",
+        modality="mask",
+        source="windows of MQ-RAVSBench, Sec. 3.2, Eq. 5; shapes of our own",
+        truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
+    )
+
+    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
+        """Draw the error; undefined where the frame leaves no room for it."""
+        piece = workpiece(target)
+        room = target.mask.size - piece.area_px
+        if room < piece.area_px / 10:
+            return undefined("no_room", area_px=piece.area_px, room_px=room)
+        return choose(rng, piece, difficulty=difficulty, side="outside")
+
+    def render(self, target: MaskTarget, params: EdgeParams) -> Mask:
+        """The target with what lies inside the wrong outline."""
+        return render(workpiece(target), params, side="outside")
+
+
+DILATE = FreehandDilate()
+
+
+class FreehandErode:
+    """Moves the outline inwards; the result is a subset of the target."""
+
+    name = "masks.freehand_erode.v1"
+    defect: Defect = "erode"
+    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
+    params = EdgeParams
+    meta = Metadata(
+        summary="outline too far in: in lobes, by a soft edge, low resolution, a lag, or few corners",
+        goal="inward under-segmentation in shapes that no judge was fitted to",
+        modality="mask",
+        source="windows of MQ-RAVSBench, Sec. 3.2, Eq. 6; shapes of our own",
+        truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
+    )
+
+    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
+        """Draw the error; undefined where the object is too thin or small, or would fall apart."""
+        piece = workpiece(target)
+        if float(piece.depth.max()) < 2.0:
+            return undefined("too_thin", area_px=piece.area_px)
+        return choose(rng, piece, difficulty=difficulty, side="inside")
+
+    def render(self, target: MaskTarget, params: EdgeParams) -> Mask:
+        """The target without what lies outside the wrong outline."""
+        return render(workpiece(target), params, side="inside")
+
+
+ERODE = FreehandErode()
