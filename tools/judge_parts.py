@@ -20,8 +20,8 @@ from pathlib import Path
 
 from auscult.cases.instances import list_instances
 from auscult.cases.listing import ListOptions
+from auscult.suites.mqa.build import read_parts, with_parts
 from auscult.suites.mqa.options import FREEHAND, GENERATORS
-from auscult.suites.mqa.parts import read_parts, with_parts
 from auscult.train.split import FILE, PARTS, Part, committed
 
 LEAST_PX = 32 * 32

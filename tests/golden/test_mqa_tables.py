@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from auscult.outcome import Scored, Signature
-from auscult.suites.mqa.columns import TABLE_2, ablation_mean, group_means, plain_mean
+from auscult.suites.mqa.evaluate import TABLE_2, ablation_mean, plain_mean
+from auscult.suites.mqa.evaluate import mean_by_group as group_means
 from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import Answer, Candidate
 

@@ -68,8 +68,7 @@ def _are_r2(folders: list[Path]) -> bool:
 
 
 def _compare_r2(folders: list[Path], out: Path | None, *, overwrite: bool, json: bool) -> None:
-    from auscult.suites.r2.compare import compare_r2
-    from auscult.suites.r2.compare_page import write_comparison
+    from auscult.suites.r2.compare import compare_r2, write_comparison
 
     found = compare_r2(folders) if out is None else write_comparison(folders, out, overwrite=overwrite)
     for note in found.notes:

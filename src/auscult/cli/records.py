@@ -78,14 +78,14 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
     require_record(folder)
     command = read_manifest(folder)["command"]
     if command == "run r2":
-        from auscult.suites.r2.rescore import score_r2
+        from auscult.suites.r2.results import score_r2
 
         made = score_r2(folder)
         for remark in made.remarks:
             show.say(remark)
         return made.summary, made.shown
     if command == "run mqa":
-        from auscult.suites.mqa.rescore import score_mqa
+        from auscult.suites.mqa.finish_run import score_mqa
 
         made = score_mqa(folder)
         return made.summary, made.shown

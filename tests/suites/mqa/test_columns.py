@@ -6,15 +6,17 @@ from hypothesis import strategies as st
 from mqa_material import KINDS, benchmark, candidate
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.suites.mqa.columns import (
+from auscult.suites.mqa.evaluate import (
     GROUPS,
     NO_ITEMS,
     TABLE_2,
     TABLE_3,
     ablation_mean,
     columns_of,
-    group_means,
     plain_mean,
+)
+from auscult.suites.mqa.evaluate import (
+    mean_by_group as group_means,
 )
 
 NONE = Undefined(NO_ITEMS)

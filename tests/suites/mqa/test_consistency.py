@@ -4,10 +4,10 @@ import pytest
 from mqa_material import benchmark, candidate, right
 
 from auscult.outcome import Scored, Undefined
-from auscult.suites.mqa.consistency import METRICS, consistency_cells, track_consistency
 from auscult.suites.mqa.evaluate import blocks_of
 from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import Answer
+from auscult.suites.mqa.tables import METRICS, consistency_cells, track_consistency
 
 
 def _track(true, told, defects, numbers=None):

@@ -22,9 +22,16 @@ from auscult.score.stats import (
     spearman,
 )
 from auscult.suites.mqa.calibration import SIZES, calibration_error, pairs_of, reliability, size_cells, size_name
-from auscult.suites.mqa.columns import columns_of
-from auscult.suites.mqa.evaluate import ablation_cells, block_cells, blocks_of, training_of
-from auscult.suites.mqa.measures import measure_confusion_a, measure_f2_a, measure_f2_m
+from auscult.suites.mqa.evaluate import (
+    ablation_cells,
+    block_cells,
+    blocks_of,
+    columns_of,
+    measure_confusion_a,
+    measure_f2_a,
+    measure_f2_m,
+    training_of,
+)
 from auscult.suites.mqa.results import results_of, summary_metrics
 from auscult.suites.mqa.rows import Answer, candidates_of
 from auscult.suites.mqa.tables import cells_csv, cells_json, interval_text, number_text

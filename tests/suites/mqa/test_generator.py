@@ -15,9 +15,8 @@ from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.outcome import Scored
 from auscult.stress.masks.base import WINDOWED, WINDOWS
-from auscult.suites.mqa.build import build_benchmark
+from auscult.suites.mqa.build import build_benchmark, read_parts
 from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.parts import read_parts
 from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import MAKING, candidates_of
 from auscult.suites.mqa.run import run_mqa

@@ -15,7 +15,7 @@ from auscult.errors import UsageError
 from auscult.models.classical.regions import MODEL
 from auscult.models.proposals import count_objects
 from auscult.suites.mqa.build import build_benchmark
-from auscult.suites.mqa.key_frame import Finder, key_frame, make_finder
+from auscult.suites.mqa.building import Finder, key_frame, make_finder
 from auscult.suites.mqa.options import BuildOptions
 from auscult.types import Frame, Instance
 from small_ref_avs import Clip, draw, write_root

@@ -15,15 +15,15 @@ from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.suites.leftovers import remove_stale
 from auscult.suites.r2 import strips
-from auscult.suites.r2.answers import Answers
-from auscult.suites.r2.asking import FILE, earlier, with_earlier
+from auscult.suites.r2.answering import Answers
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import Condition, conditions_of, words_of
-from auscult.suites.r2.finish_run import Outcome, summary_of
 from auscult.suites.r2.grid import Grid, grid_of, joined_signature
 from auscult.suites.r2.measures import View
 from auscult.suites.r2.relations import unranked
-from auscult.suites.r2.results import Results, results_of
+from auscult.suites.r2.request_log import ASKED as FILE
+from auscult.suites.r2.request_log import earlier, with_earlier
+from auscult.suites.r2.results import Outcome, Results, results_of, summary_of
 from auscult.suites.r2.tasks import task_rules
 from auscult.suites.r2.telling import waiting_notes
 from auscult.suites.scene_source import unshown

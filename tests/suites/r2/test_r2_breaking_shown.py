@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from auscult.media.drawing import Line, Polygon, Text
-from auscult.suites.r2.cells import cells_csv, cells_json, summary_metrics
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.figures import charts_of
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.measures import Number, View, numbers_of
-from auscult.suites.r2.tables import Index
-from auscult.suites.r2.tables_alone import breaking_table, kinds_table
+from auscult.suites.r2.tables import Index, breaking_table, cells_csv, cells_json, kinds_table, summary_metrics
 from auscult.suites.r2.tasks import task_rules
 
 RULES = task_rules("rvos")

@@ -9,7 +9,7 @@ import pytest
 from r2_material import asked, calls, clips, model_file, rows
 
 from auscult.errors import UsageError
-from auscult.suites.r2.compare_reading import read_record
+from auscult.suites.r2.compare_sets import read_record
 from small_inputs import auscult
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs

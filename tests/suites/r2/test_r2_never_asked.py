@@ -13,8 +13,8 @@ from r2_material import MODEL, asked, block, calls, clip, clips, model_file, pic
 from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
-from auscult.suites.r2.compare_reading import read_record
-from auscult.suites.r2.rescore import score_r2
+from auscult.suites.r2.compare_sets import read_record
+from auscult.suites.r2.results import score_r2
 from auscult.suites.r2.telling import questions_of
 from auscult.suites.registered import run
 

@@ -15,11 +15,12 @@ from auscult.models.spec import ModelSpec
 from auscult.outcome import Undefined
 from auscult.record.folder import open_run
 from auscult.record.manifest import build as build_manifest
-from auscult.suites.r2.answers import answers_of
-from auscult.suites.r2.asking import FILE, note, told_apart, with_earlier
+from auscult.suites.r2.answering import answers_of
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.grid import Grid, grid_of
 from auscult.suites.r2.measures import Number, View, numbers_of
+from auscult.suites.r2.request_log import ASKED as FILE
+from auscult.suites.r2.request_log import note, told_apart, with_earlier
 from auscult.suites.r2.tasks import task_rules
 
 CASES = ("a", "b", "c", "d", "e")

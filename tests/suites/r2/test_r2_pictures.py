@@ -17,9 +17,9 @@ from auscult.score.stats.correlation import correlation
 from auscult.score.stats.ranking import rank_by_score
 from auscult.suites.r2 import strips
 from auscult.suites.r2.figures import charts_of
-from auscult.suites.r2.finish_run import undefined_reasons
 from auscult.suites.r2.grid import Cell, Grid
 from auscult.suites.r2.relations import Ranks
+from auscult.suites.r2.results import undefined_reasons
 from auscult.suites.r2.tables import Index
 from auscult.suites.r2.tasks import task_rules
 from auscult.types import Frame

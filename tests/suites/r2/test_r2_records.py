@@ -12,7 +12,7 @@ from r2_material import asked, calls, clips, model_file, photographs, rows
 from auscult.errors import RecordError
 from auscult.jobs.report import report_suite
 from auscult.record.folder import read_manifest
-from auscult.suites.r2.rescore import score_r2
+from auscult.suites.r2.results import score_r2
 from auscult.suites.registered import SuiteRun
 from small_inputs import auscult, tree, write_lines
 

@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from auscult.outcome import Undefined
-from auscult.suites.r2.cells import number_signature
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.measures import View, numbers_of
 from auscult.suites.r2.relations import ranking_table, rankings_of
-from auscult.suites.r2.tables import Index, difference_table, general_table
-from auscult.suites.r2.tables_alone import dynamic_table, kinds_table
+from auscult.suites.r2.tables import (
+    Index,
+    difference_table,
+    dynamic_table,
+    general_table,
+    kinds_table,
+    number_signature,
+)
 from auscult.suites.r2.tasks import task_rules
 
 CASES = ("a", "b", "c", "d")

@@ -11,14 +11,14 @@ import pytest
 from r2_material import asked, clips, line, listed, model_file, rows, scores, sounding
 
 from auscult.errors import ErrorRecord
-from auscult.suites.r2.asking import Asked, Place
 from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.request_log import Place, RequestLog
 from auscult.suites.r2.telling import failed_row, questions_of, still_true, told_once, unmade_rows
 
 MODELS = ("flow", "lexicon")
 CONDITIONS = ("clean", "fog_low", "fog_high", "fog_5")
 ASKED = dict.fromkeys(MODELS, CONDITIONS)
-LISTED = Asked(
+LISTED = RequestLog(
     models=dict.fromkeys(MODELS, "1"),
     conditions=tuple(
         Condition(name=name, group="vision.fog", level=name.rpartition("_")[2], part="all") for name in CONDITIONS

@@ -13,7 +13,7 @@ from r2_records import case, conditions, record
 
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
-from auscult.suites.r2.compare_page import write_comparison
+from auscult.suites.r2.compare import write_comparison
 from auscult.suites.registered import run
 from small_inputs import auscult
 

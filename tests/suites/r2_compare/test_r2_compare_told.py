@@ -10,10 +10,10 @@ import pytest
 from r2_records import case, conditions, record
 
 from auscult.errors import RecordError
-from auscult.suites.r2.asking import key_of
 from auscult.suites.r2.compare import compare_r2
-from auscult.suites.r2.compare_reading import read_record
+from auscult.suites.r2.compare_sets import read_record
 from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.request_log import key_of
 
 CASES = tuple(case(f"v{clip}/0") for clip in range(4))
 NAMES = tuple(one.id for one in CASES)

@@ -12,41 +12,293 @@ left off; what could not be read is tried again.
     tables/ figures/ summary.json        statistics
 
 Source: MQ-RAVSBench, Sec. 3.
+
+A clip's frames are numbered once for all its instances, in order of time, as ``media/<clip>/frames/<n>``; so that a
+model that looks at the whole clip finds it beside the masks, as in MQ-RAVSBench.
+
+The file is a JSON object of split to list of names, or of groups of those; other keys are for people::
+
+    {"rule": "by hash", "coco": {"train": ["a.jpg"], "test": ["b.jpg"]}, "davis": {"test": ["dog"]}}
+
+A name is a clip's, or a picture's with or without its suffix. What the file does not name is in no split.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
+from auscult.cases import fields
+from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
-from auscult.errors import AuscultError, Mismatch, NothingToDo, UsageError
+from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, NothingToDo, UsageError
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import HINT
+from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.suites.mqa.building import Built, Order, make_builder
-from auscult.suites.mqa.finishing import SURVEY, finish
-from auscult.suites.mqa.keeping import Keeper
-from auscult.suites.mqa.key_frame import UNREADABLE, Looked, make_finder
-from auscult.suites.mqa.moments import digest_of
-from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.orders import media_of, orders_of, taken_of
-from auscult.suites.mqa.parts import read_parts, splits_digest, with_parts
-from auscult.suites.mqa.rows import KEY
+from auscult.suites.mqa.building import (
+    UNREADABLE,
+    Built,
+    Looked,
+    Order,
+    digest_of,
+    failed_row,
+    make_builder,
+    make_finder,
+)
+from auscult.suites.mqa.layout import SURVEY, finish
+from auscult.suites.mqa.options import UNLISTED, BuildOptions
+from auscult.suites.mqa.results import REASON_WORDS
+from auscult.suites.mqa.rows import KEY, Protocol
 from auscult.suites.mqa.sample import Sample, choose, split_of, split_remarks, splits_in, with_photographs
-from auscult.suites.mqa.statistics import REASON_WORDS
-from auscult.types import Instance
+from auscult.types import Instance, Moment
 from auscult.work.pool import Task, TaskResult, run_tasks
+
+SOUND = "audio"
+MEDIA = "media"
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Where a clip's files go.
+
+    Attributes:
+        frames: Source file to number and name in the output folder, in order of time.
+        sound: The source and the name of its sound; None where it has none.
+    """
+
+    frames: Mapping[Path, tuple[int, str]]
+    sound: tuple[Path, str] | None
+
+
+def media_of(instances: Sequence[Instance]) -> dict[str, Media]:
+    """Number the frames of every clip.
+
+    Args:
+        instances: All that were chosen; instances of one clip may be annotated in different frames.
+
+    Returns:
+        Clip to its files.
+    """
+    by_clip: dict[str, list[Instance]] = {}
+    for instance in instances:
+        by_clip.setdefault(instance.clip, []).append(instance)
+    media = {}
+    for clip, members in by_clip.items():
+        moments = {moment.frame: moment for instance in members for moment in instance.moments}
+        folder = f"{MEDIA}/{safe_name(clip)}"
+        ordered = sorted(moments.values(), key=_when)
+        frames = {
+            moment.frame: (number, f"{folder}/frames/{number}{moment.frame.suffix.lower()}")
+            for number, moment in enumerate(ordered)
+        }
+        sounds = [instance.sound for instance in members if instance.sound is not None]
+        sound = (sounds[0], f"{folder}/{SOUND}{sounds[0].suffix.lower()}") if sounds else None
+        media[clip] = Media(frames, sound)
+    return media
+
+
+def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
+    """Moments of the image protocol: the key frame, or each n-th of those that show the target."""
+    if not options.step:
+        return () if looked.frame is None else (looked.frame,)
+    showing = [place for place, area in enumerate(looked.areas) if area >= max(1, options.least_px)]
+    return tuple(showing[:: options.step])
+
+
+def orders_of(
+    sample: Sample, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
+) -> list[Order]:
+    """What is to be made: the image protocol first, each in the order of the sample.
+
+    Args:
+        sample: The chosen instances.
+        taken: Id to indices of the frames of the image protocol.
+        options: Protocols to make.
+        media: Where the clips' files go.
+    """
+    orders: list[Order] = []
+    several = options.step > 0
+    if "image" in options.protocols:
+        orders += [
+            _order(instance, media[instance.clip], protocol="image", moments=[place], several=several)
+            for instance in sample.instances
+            for place in taken[instance.id]
+        ]
+    if "video" in options.protocols:
+        orders += [
+            _order(instance, media[instance.clip], protocol="video", moments=_annotated(instance))
+            for chosen in sample.video.values()
+            for instance in chosen
+        ]
+    return orders
+
+
+def _order(
+    instance: Instance, media: Media, *, protocol: Protocol, moments: Sequence[int], several: bool = False
+) -> Order:
+    places = [media.frames[instance.moments[index].frame] for index in moments]
+    return Order(
+        instance=instance,
+        split=split_of(instance),
+        protocol=protocol,
+        moments=tuple(moments),
+        numbers=tuple(number for number, _ in places),
+        frames=tuple(name for _, name in places),
+        sound=media.sound[1] if media.sound else None,
+        several=several,
+    )
+
+
+def _annotated(instance: Instance) -> list[int]:
+    return [index for index, moment in enumerate(instance.moments) if moment.target is not None]
+
+
+def _when(moment: Moment) -> tuple[float, object]:
+    return (-1.0 if moment.time_s is None else moment.time_s), natural_key(moment.frame.as_posix())
+
+
+SOUND_REMARK = "frames"
+"""Stage of a clip's missing sound: it is named in ``errors.jsonl`` and costs no mask."""
+
+
+class Keeper:
+    """Keeps what workers made; what was kept before a stop is not kept twice.
+
+    Args:
+        run: The record.
+        errors: Its errors.
+        media: Where the clips' files go.
+    """
+
+    def __init__(self, run: RunFolder, errors: ErrorLog, media: Mapping[str, Media]) -> None:
+        self._run = run
+        self._errors = errors
+        self._media = media
+        self._clips: set[str] = set()
+
+    def __call__(self, instance: Instance, built: Built) -> None:
+        """Keep one instance of one protocol."""
+        if built.error is not None:
+            self._errors.keep([built.error])
+            return
+        try:
+            self._copy_clip(instance.clip)
+        except InputError as error:
+            self._errors.keep([failed_row(instance, error, "read")])
+            return
+        for name, data in built.files.items():
+            self._run.write_bytes(name, data, durable=False)
+        self._run.append_many("items.jsonl", [dict(row) for row in built.items])  # of equal ids the last one holds
+        self._run.append("targets.jsonl", built.target)
+
+    def _copy_clip(self, clip: str) -> None:
+        """Copy a clip's frames and sound, once a run.
+
+        Raises:
+            InputError: A frame can no longer be read.
+            OutputError: The disk is full.
+        """
+        if clip in self._clips:
+            return
+        media = self._media[clip]
+        for source, (_, name) in media.frames.items():
+            self._copy(source, name)
+        if media.sound is not None:
+            source, name = media.sound
+            try:
+                self._copy(source, name)
+            except InputError as error:
+                self._errors.keep([error_to_json(None, ErrorRecord.of(error, SOUND_REMARK))])
+        self._clips.add(clip)
+
+    def _copy(self, source: Path, name: str) -> None:
+        if not (self._run.path / name).is_file():
+            self._run.write_bytes(name, read_bytes(source), durable=False)
+
+
+_MOST_BYTES: Final = 64 << 20
+_SHAPE: Final = '{"test": ["name", ...], ...}, or such objects by group'
+
+
+def read_parts(path: Path) -> dict[str, str]:
+    """Name to split.
+
+    Args:
+        path: The file.
+
+    Raises:
+        NothingToDo: It cannot be read or is not JSON.
+        UsageError: It names nothing, a name stands in two splits, or a split has a reserved name.
+    """
+    found: dict[str, str] = {}
+    for split, name in _named(fields.load(path, max_bytes=_MOST_BYTES), path):
+        if found.setdefault(name, split) != split:
+            raise UsageError(
+                f"{name!r} stands in the splits {found[name]!r} and {split!r}", path=path, expected="one split a name"
+            )
+    if not found:
+        raise UsageError("the file names no photograph or sequence of any split", path=path, expected=_SHAPE)
+    return found
+
+
+def splits_digest(path: Path | None) -> str | None:
+    """What a manifest says of a file of splits: its division, so that a resumed run insists on the same.
+
+    Raises:
+        NothingToDo: It cannot be read or is not JSON.
+        UsageError: It is no such file.
+    """
+    return None if path is None else digest_json(sorted(read_parts(path).items()))
+
+
+def with_parts(instances: Sequence[Instance], parts: Mapping[str, str]) -> tuple[Instance, ...]:
+    """The instances with the split that a file gives them; what it does not name is in ``UNLISTED``.
+
+    Raises:
+        UsageError: The source has splits of its own.
+    """
+    own = sorted({instance.split for instance in instances if instance.split})
+    if own:
+        raise UsageError(
+            f"the source has splits of its own: {', '.join(own[:4])}",
+            expected="a file of splits only for a source that has none",
+            hint="leave --splits-file out and name a split with --split",
+        )
+    return tuple(replace(instance, split=_part_of(instance, parts)) for instance in instances)
+
+
+def _part_of(instance: Instance, parts: Mapping[str, str]) -> str:
+    frame = instance.moments[0].frame
+    for name in (instance.clip, frame.name, frame.stem):
+        if name in parts:
+            return parts[name]
+    return UNLISTED
+
+
+def _named(value: Any, path: Path, *, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """(split, name) of every list in the object, and in the objects one level down."""
+    if not isinstance(value, dict):
+        raise UsageError(f"the file holds {type(value).__name__}", path=path, expected=_SHAPE)
+    for key, entry in value.items():
+        if isinstance(entry, list):
+            if not key or key == UNLISTED or not all(isinstance(name, str) for name in entry):
+                raise UsageError(f"split {key[:40]!r} is no list of names", path=path, expected=_SHAPE)
+            yield from ((key, name) for name in entry)
+        elif isinstance(entry, dict) and depth == 0:
+            yield from _named(entry, path, depth=1)
+
 
 P = TypeVar("P")
 R = TypeVar("R")

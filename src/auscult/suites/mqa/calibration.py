@@ -21,8 +21,16 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
 from auscult.score.stats import spearman
 from auscult.score.stats.resample import Floats
-from auscult.suites.mqa.evaluate import Block, Cell, cell_for, defined_pairs, with_interval, with_lost
-from auscult.suites.mqa.measures import Pair, measure_rmse
+from auscult.suites.mqa.evaluate import (
+    Block,
+    Cell,
+    Pair,
+    cell_for,
+    defined_pairs,
+    measure_rmse,
+    with_interval,
+    with_lost,
+)
 from auscult.suites.mqa.rows import Answers, Candidate
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))

@@ -1,27 +1,168 @@
-"""The end of a run: tables, charts, example pictures, page and summary, from candidates and answers alone."""
+"""The end of a run: tables, charts, example pictures, page and summary, from candidates and answers alone.
+
+::
+
+    DIR/candidates.jsonl           every mask that was judged: where it stands in the benchmark, its true IoU and defect
+    DIR/basis.json                 judges in their order, what the constant row says, how many masks are not listed
+    DIR/judges/<judge>/            what each judge said
+
+With these alone the tables are computed anew: no mask and no data set is opened.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import PurePath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path, PurePath
+from typing import Any, Final, get_args
 
-from auscult.record.folder import RunFolder
+from auscult.act.policy import Policy, policy_of
+from auscult.errors import InputError, RecordError
+from auscult.jobs.finish import counted_by
+from auscult.media.limits import Limits
+from auscult.media.paths import inside, read_bytes
+from auscult.record.folder import MANIFEST, RunFolder, read_manifest
+from auscult.record.lines import load, numbered_lines
 from auscult.record.manifest import argument
+from auscult.record.reader import Run, read_run, require_record
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
 from auscult.report.suite import Example, Section, SuitePage, write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.suites.leftovers import remove_stale, written_files
-from auscult.suites.mqa.baselines import Constant
-from auscult.suites.mqa.basis import Basis, write_basis
-from auscult.suites.mqa.charts import figures_of
-from auscult.suites.mqa.examples import Pick, Shown, draw_examples, picks
+from auscult.suites.mqa.baselines import Constant, baseline_answers
+from auscult.suites.mqa.charts import Pick, Shown, draw_examples, figures_of, picks
 from auscult.suites.mqa.results import BlockResults, Results, results_of, summary_metrics
-from auscult.suites.mqa.rows import Answers, Candidate
+from auscult.suites.mqa.rows import MAKING, PROTOCOLS, Answers, Candidate, answers_of
 from auscult.suites.mqa.tables import cells_csv, cells_json
 from auscult.suites.registered import SuiteRun
-from auscult.types import Item
+from auscult.types import ACTIONS, DEFECTS, Difficulty, Item
+
+CANDIDATES: Final = "candidates.jsonl"
+BASIS: Final = "basis.json"
+
+_LIMITS: Final = Limits(max_bytes=1 << 20)
+_MOST_JUDGES: Final = 1000
+_AGAIN: Final = "repeat the `auscult run` command that made the record: it judges nothing again and writes the file"
+_TEXTS: Final = ("id", "uid", "clip", "split", "track", "category", "generator")
+_WORDS: Final[Mapping[str, tuple[object, ...]]] = {
+    "protocol": PROTOCOLS,
+    "defect": (*DEFECTS, "empty"),
+    "difficulty": (None, *get_args(Difficulty)),
+    "action": (None, *ACTIONS),
+}
+_SHARES: Final = ("iou", "area")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What is beside the candidates.
+
+    Attributes:
+        judges: In the order of the tables; one without a record failed as a whole.
+        constant: What the constant row says.
+        unlisted: Candidates that could not be listed; each is a failure of every judge.
+    """
+
+    judges: tuple[str, ...]
+    constant: Constant
+    unlisted: int
+
+
+def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:
+    """Write both files.
+
+    Raises:
+        OutputError: The disk is full, or the folder cannot be written to.
+    """
+    run.remove(CANDIDATES)
+    run.append_many(CANDIDATES, (asdict(one) for one in candidates))
+    run.write_json(BASIS, asdict(basis))
+
+
+def read_candidates(folder: Path) -> tuple[Candidate, ...]:
+    """The candidates of a record.
+
+    Raises:
+        RecordError: There are none, or a line is damaged; the message names file and line.
+    """
+    path = folder / CANDIDATES
+    found = tuple(_candidates(path))
+    if not found:
+        raise RecordError(f"the record holds no {CANDIDATES}, from which it is scored", path=folder, hint=_AGAIN)
+    return found
+
+
+def read_basis(folder: Path) -> Basis:
+    """What is beside the candidates of a record.
+
+    Raises:
+        RecordError: It is missing or damaged.
+    """
+    path = folder / BASIS
+    try:
+        return _basis(load(read_bytes(path, limits=_LIMITS)))
+    except (ValueError, TypeError, KeyError, InputError) as error:
+        reason = error.message if isinstance(error, InputError) else str(error)
+        raise RecordError(f"the basis of the tables cannot be read: {reason}", path=path, hint=_AGAIN) from error
+
+
+def _basis(told: Any) -> Basis:
+    judges, constant, unlisted = told["judges"], told["constant"], told["unlisted"]
+    if not isinstance(judges, list) or len(judges) > _MOST_JUDGES or not all(_is_name(one) for one in judges):
+        raise ValueError("the judges are no list of names")
+    if constant["defect"] not in DEFECTS or not _is_share(constant["iou"]):
+        raise ValueError("the constant row has no IoU and type")
+    if not _is_count(constant["trained"]) or not _is_count(unlisted):
+        raise ValueError("a count is no whole number")
+    return Basis(
+        judges=tuple(dict.fromkeys(judges)),
+        constant=Constant(iou=float(constant["iou"]), defect=constant["defect"], trained=constant["trained"]),
+        unlisted=unlisted,
+    )
+
+
+def _candidates(path: Path) -> Iterator[Candidate]:
+    seen: set[str] = set()
+    names = {one.name for one in fields(Candidate)}
+    for number, row in numbered_lines(path):
+        if row.keys() != names or not _is_candidate(row) or row["id"] in seen:
+            raise RecordError(
+                "the line is no candidate", path=path, line=number, expected="a new id, its place and its truth",
+                hint=_AGAIN,
+            )  # fmt: skip
+        seen.add(row["id"])
+        yield Candidate(**{**row, "making": tuple((name, value) for name, value in row["making"])})
+
+
+def _is_candidate(row: Mapping[str, Any]) -> bool:
+    making = row["making"]
+    return (
+        all(isinstance(row[name], str) for name in _TEXTS)
+        and all(row[name] in allowed for name, allowed in _WORDS.items())
+        and all(row[name] is None or _is_share(row[name]) for name in _SHARES)
+        and _is_count(row["frame"])
+        and (row["rank"] is None or _is_count(row["rank"]))
+        and isinstance(making, list)
+        and all(_is_making(one) for one in making)
+    )
+
+
+def _is_making(pair: object) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and pair[0] in MAKING and isinstance(pair[1], str)
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1 << 31
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
 
 _ERRORS = "errors.jsonl and input/errors.jsonl"
 _SHOWN = ("overall", "rmse", "f2_m", "f2_a")
@@ -193,3 +334,84 @@ def _section(results: BlockResults, tables: Mapping[str, Table]) -> Section:
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
     """What is over all masks, and the three blocks of Table 2 or 3."""
     return tuple(table for name, table in tables.items() if name.endswith(_SHOWN) and "ablation" not in name)
+
+
+COMMAND: Final = "score"
+RUN: Final = "run mqa"
+_JUDGES: Final = "judges"
+_GROUPS: Final = ("perfect", "shape", "merge", "full_neg")
+
+
+def score_mqa(folder: Path) -> SuiteRun:
+    """Compute the tables of a record from its candidates and verdicts; nothing is written.
+
+    Args:
+        folder: The output folder of ``auscult run mqa``, which came to its end at least once.
+
+    Returns:
+        Summary and tables, as the run itself tells them of the same lines.
+
+    Raises:
+        RecordError: It is no such record, or a damaged one.
+    """
+    require_record(folder)
+    manifest = read_manifest(folder)
+    if manifest["command"] != RUN:
+        raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {RUN}")
+    candidates, basis = read_candidates(folder), read_basis(folder)
+    listed = {one.id for one in candidates}
+    runs = {name: run for name in basis.judges if (run := _run(folder, name)) is not None}
+    judges: dict[str, Answers] = {
+        name: answers_of(verdict for verdict, _ in runs[name].verdicts if verdict.id in listed) if name in runs else {}
+        for name in basis.judges
+    }
+    verdicts = [verdict for run in runs.values() for verdict, _ in run.verdicts]
+    outcome = Outcome(
+        command=COMMAND,
+        candidates=candidates,
+        judges=judges,
+        rows={**judges, **baseline_answers(candidates, basis.constant, _policy(argument(manifest, "policy"), folder))},
+        constant=basis.constant,
+        by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
+        by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+    )
+    results = results_of(outcome.candidates, outcome.rows)
+    tables = noted_tables(results, outcome.constant)
+    summary = summary_of(outcome, results, unlisted=basis.unlisted)
+    return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables))
+
+
+def _run(folder: Path, name: str) -> Run | None:
+    """The record of a judge; None where it has none, as with one that could not be loaded."""
+    try:
+        home = inside(folder, f"{_JUDGES}/{name}")
+    except InputError as error:
+        raise RecordError(error.message, expected="names of judges", path=folder / BASIS) from error
+    return read_run(home) if (home / MANIFEST).is_file() else None
+
+
+def _policy(told: Any, folder: Path) -> Policy:
+    """The policy as the manifest has it, checked like a policy file.
+
+    Raises:
+        RecordError: It is none.
+    """
+    try:
+        given = {name: told[name] for name in ("name", "summary", "require_identity")}
+        good = told.get("good")
+        if good is not None:
+            given["good"] = {"accept": _bound(good["prob_iou_80"], inclusive=good["inclusive"])}
+        return policy_of({**given, **{group: _thresholds(told[group]) for group in _GROUPS}})
+    except (KeyError, TypeError, InputError) as error:
+        raise RecordError(
+            "the manifest holds no policy", path=folder / MANIFEST, expected="the thresholds of the run",
+            hint="the file was edited or damaged; run the command of this record again with --overwrite",
+        ) from error  # fmt: skip
+
+
+def _thresholds(told: Sequence[Any]) -> dict[str, Any]:
+    return {one["action"]: _bound(one["iou"], inclusive=one["inclusive"]) for one in told}
+
+
+def _bound(value: Any, *, inclusive: Any) -> dict[str, Any]:
+    return {"at_least" if inclusive else "above": value}

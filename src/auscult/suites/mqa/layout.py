@@ -6,14 +6,27 @@ per split and protocol, ``media/<vid>/frames/`` and ``media/<vid>/audio.wav``.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import asdict
+from typing import Any, Final
+
+from markupsafe import Markup
 
 from auscult.cases.layouts import mqravs, refavs
+from auscult.jobs.finish import counted_by
+from auscult.record.folder import RunFolder
+from auscult.record.reader import failed_rows
+from auscult.record.schema import Summary
+from auscult.report.curves import Stack
+from auscult.report.curves import histogram as drawn
+from auscult.report.tables import Table
 from auscult.suites.mqa.building import Order
-from auscult.suites.mqa.statistics import Row
-from auscult.types import Instance
+from auscult.suites.mqa.options import BuildOptions
+from auscult.suites.mqa.results import BINS, Place, Row, histogram, iou_cells, sample_table, split_words, statistics
+from auscult.suites.mqa.sample import Sample, is_clip
+from auscult.types import ACTIONS, DEFECTS, Instance
 
 _FID: Final = re.compile(r"fid_([0-9]{1,6})")
 
@@ -55,3 +68,179 @@ def object_number(instance: Instance) -> int:
             match = _FID.fullmatch(moment.target.path.parent.name)
             return int(match[1]) if match else 0
     return 0
+
+
+_COLOURS = {
+    "perfect": "#4c956c",
+    "cutout": "#3d6fb4",
+    "dilate": "#e09f3e",
+    "erode": "#8d6cab",
+    "merge": "#c8553d",
+    "full_neg": "#5c5c66",
+}
+_WIDTH, _PANEL, _HEAD, _LEGEND = 540.0, 206.0, 22.0, 30.0
+
+
+def iou_figure(items: Sequence[Row]) -> str:
+    """Draw the exact IoUs of every split.
+
+    Args:
+        items: Rows of ``items.jsonl``.
+
+    Returns:
+        A whole SVG file with its own colours, readable on light and dark pages.
+    """
+    cells: dict[Place, dict[str, list[int]]] = {}
+    for place, kind, ious in iou_cells(items):
+        cells.setdefault(place, {})[kind] = histogram(ious)
+    height = _LEGEND + len(cells) * (_PANEL + _HEAD)
+    parts = [Markup("<style>{}</style>").format(Markup(_style())), _legend()]  # noqa: S704 - our own text
+    for index, (place, kinds) in enumerate(cells.items()):
+        parts.append(_panel(place, kinds, top=_LEGEND + index * (_PANEL + _HEAD)))
+    return str(
+        Markup(
+            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" '
+            'aria-label="Exact IoU of the masks of each split, by type">{}</svg>\n'
+        ).format(_WIDTH, height, Markup("").join(parts))
+    )
+
+
+def _panel(place: Place, kinds: dict[str, list[int]], *, top: float) -> Markup:
+    stacks = [
+        Stack(
+            f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
+            tuple((f"t-{kind}", kind, kinds[kind][index]) for kind in DEFECTS if kind in kinds),
+        )
+        for index in range(BINS)
+    ]
+    total = sum(stack.total for stack in stacks)
+    title = f"{split_words(place[1])}, {place[0]} protocol: {total:,} masks"
+    chart = drawn(stacks, label=title, ticks={edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)})
+    return Markup(
+        '<text x="40" y="{}" class="strong">{}</text><svg x="0" y="{}" width="{}" height="{}">{}</svg>'
+    ).format(top + 14, title, top + _HEAD, _WIDTH, _PANEL, chart)
+
+
+def _legend() -> Markup:
+    step = (_WIDTH - 44) / len(DEFECTS)
+    return Markup("").join(
+        Markup('<rect x="{}" y="8" width="11" height="11" class="t-{}"/><text x="{}" y="18">{}</text>').format(
+            round(40 + index * step), kind, round(56 + index * step), kind
+        )
+        for index, kind in enumerate(DEFECTS)
+    )
+
+
+def _style() -> str:
+    types = "".join(f".t-{kind}{{fill:{colour}}}" for kind, colour in _COLOURS.items())
+    return (
+        "svg{overflow:visible}text{font:12px system-ui,sans-serif;fill:#444}.strong{font-weight:600}"
+        ".axis{stroke:#888}.grid{stroke:#8884}"
+        "@media(prefers-color-scheme:dark){text{fill:#ccc}}" + types
+    )
+
+
+FIGURE = "figures/iou.svg"
+SURVEY = "survey.jsonl"
+
+
+def finish(
+    run: RunFolder,
+    orders: Sequence[Order],
+    *,
+    sample: Sample,
+    options: BuildOptions,
+    remarks: Sequence[str],
+) -> tuple[Summary, list[Table]]:
+    """Write everything that follows from the lines.
+
+    Args:
+        run: The record.
+        orders: What was to be made, in order.
+        sample: The instances it was made of.
+        options: What was asked for.
+        remarks: What there is to say of the source.
+
+    Returns:
+        Summary and tables.
+    """
+    items, targets = _settled(run, orders)
+    failed = failed_rows(run.lines("errors.jsonl"), ())
+    tables = {
+        "sample": _with_remarks(sample_table(sample, options), [*remarks, *_without_video(sample, options)]),
+        **statistics(items, targets),
+    }
+    for name, table in tables.items():
+        run.write_json(f"tables/{name}.json", asdict(table))
+    run.write_text(FIGURE, iou_figure(items))
+    if not options.step:  # the release has one frame an instance in its image protocol
+        for file, data in layout_files(items, orders, key_frames=_key_frames(run, orders)).items():
+            run.write_bytes(file, data, durable=False)
+    undefined = sum(entry.get("count", 1) for row in targets for entry in row["undefined"])
+    summary = Summary(
+        command="stress masks",
+        n=len(items) + undefined + len(failed),
+        ok=len(items),
+        failed=len(failed),
+        undefined=undefined,
+        by_action=counted_by([row["truth"]["action"] for row in items], ACTIONS),
+        by_defect=counted_by([row["truth"]["defect"] for row in items], DEFECTS),
+        metrics={},
+    )
+    run.write_json("summary.json", summary.as_json())
+    run.finish()
+    return summary, [table for table in tables.values() if table.rows]
+
+
+def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Items and targets in the order of the orders, so that the folder does not tell which worker was faster.
+
+    A file that could not be read and was mended since may have changed the sample: what was made of instances that are
+    no longer in it is removed.
+    """
+    places = {order.key: place for place, order in enumerate(orders)}
+    rows = list({row["id"]: row for row in run.lines("items.jsonl")}.values())
+    items = [row for row in rows if _key_of(row) in places]
+    for row in rows:
+        if _key_of(row) not in places:
+            run.remove(row["mask"])
+    items.sort(key=lambda row: places[_key_of(row)])  # stable: one instance's rows were written in order
+    targets = [row for row in run.lines("targets.jsonl") if row["id"] in places]
+    targets.sort(key=lambda row: places[row["id"]])
+    survey = sorted({row["id"]: row for row in run.lines(SURVEY)}.values(), key=lambda row: str(row["id"]))
+    for name, settled in (("items.jsonl", items), ("targets.jsonl", targets), (SURVEY, survey)):
+        text = "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in settled)
+        run.write_text(name, text)
+    return items, targets
+
+
+def _key_frames(run: RunFolder, orders: Sequence[Order]) -> dict[str, int]:
+    """Instance id to its key frame's number in the clip, where that frame is part of an order."""
+    found = {row["id"]: row["frame"] for row in run.lines(SURVEY)}
+    return {
+        order.instance.id: order.numbers[order.moments.index(found[order.instance.id])]
+        for order in orders
+        if found.get(order.instance.id) in order.moments
+    }
+
+
+def _key_of(row: Mapping[str, Any]) -> str:
+    """The order of a row: its id without the mask's name and, in the video protocol, the frame's number."""
+    return str(row["id"]).rsplit("/", 1 if row["mqa"]["protocol"] == "image" else 2)[0]
+
+
+def _without_video(sample: Sample, options: BuildOptions) -> list[str]:
+    """Splits whose video protocol is empty because the source has photographs, or one annotated frame a clip."""
+    if "video" not in options.protocols:
+        return []
+    empty = [split for split, chosen in sample.image.items() if chosen and split in sample.video]
+    return [
+        f"no video protocol for {split}: no clip has two annotated frames of the target"
+        for split in empty
+        if not any(is_clip(instance) for instance in sample.image[split])
+    ]
+
+
+def _with_remarks(table: Table, remarks: Sequence[str]) -> Table:
+    note = "; ".join([table.note, *remarks])
+    return Table(title=table.title, header=table.header, rows=table.rows, note=note)

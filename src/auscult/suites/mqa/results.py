@@ -1,20 +1,28 @@
-"""All tables of the benchmark, from candidates and answers alone."""
+"""All tables of the benchmark, from candidates and answers alone.
+
+All of it is counted from the rows of ``items.jsonl`` and ``targets.jsonl``. Nothing is estimated: a type that has no
+mask has an empty cell, not a zero share.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from statistics import median
+from typing import Any, Final, TypeAlias
 
 from auscult.outcome import Scored, Signature
 from auscult.report.tables import Table
 from auscult.suites.mqa.calibration import Bin, calibration_error, pairs_of, rank_cell, reliability, size_cells
-from auscult.suites.mqa.consistency import consistency_cells
 from auscult.suites.mqa.evaluate import METRICS, Block, Cell, ablation_cells, block_cells, blocks_of
-from auscult.suites.mqa.rows import MAKING, Answers, Candidate
+from auscult.suites.mqa.options import ALL_THERE, TARGETS, BuildOptions
+from auscult.suites.mqa.rows import MAKING, PROTOCOLS, Answers, Candidate
+from auscult.suites.mqa.sample import Sample
 from auscult.suites.mqa.tables import (
     ablation_table,
     answers_table,
+    consistency_cells,
     consistency_table,
     metric_of,
     number_text,
@@ -23,6 +31,7 @@ from auscult.suites.mqa.tables import (
     reliability_table,
     size_table,
 )
+from auscult.types import DEFECTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -207,3 +216,189 @@ def _counts(block: Block, answers: Answers) -> dict[str, int]:
         "no type": sum(answer.defect is None for answer in kept),
         "no action": sum(answer.action is None for answer in kept),
     }
+
+
+Row: TypeAlias = Mapping[str, Any]
+Place: TypeAlias = tuple[str, str]
+
+BINS: Final = 10
+"""Bins of the IoU distribution, .1 wide; the last one holds 1 itself."""
+
+SPLIT_WORDS: Final[Mapping[str, str]] = {"train": "train", "test_s": "test (seen)", "test_u": "test (unseen)"}
+REASON_WORDS: Final[Mapping[str, str]] = {
+    "null_expression": "refers to nothing (null expression)",
+    "target_missing": "the data set has no mask of the target",
+    "target_empty": "the target's mask is empty in every frame",
+    "too_small": "the target has too few pixels in every frame",
+    "unreadable": "a file is missing or broken: see errors.jsonl",
+    "split_not_taken": "split not taken",
+}
+
+
+def statistics(items: Sequence[Row], targets: Sequence[Row]) -> dict[str, Table]:
+    """The tables of a benchmark that was made.
+
+    Args:
+        items: Rows of ``items.jsonl`` with ``truth``, ``stress`` and ``mqa``.
+        targets: Rows of ``targets.jsonl``: per instance and protocol what was made and what was not.
+
+    Returns:
+        File name to table: ``masks`` (Table 1), ``types`` (Table 8), ``iou`` (Fig. 4), ``undefined``.
+    """
+    return {
+        "masks": masks_table(items),
+        "types": types_table(items),
+        "iou": iou_table(items),
+        "undefined": undefined_table(targets),
+    }
+
+
+def place_of(row: Row) -> Place:
+    """Protocol and split of a row of ``items.jsonl``."""
+    return str(row["mqa"]["protocol"]), str(row["mqa"]["split"])
+
+
+def places(items: Iterable[Row]) -> list[Place]:
+    """Protocols and splits that occur, in the paper's order: image before video, training first."""
+    order = (*TARGETS, "")
+    return sorted(
+        {place_of(row) for row in items},
+        key=lambda place: (
+            PROTOCOLS.index(place[0]) if place[0] in PROTOCOLS else len(PROTOCOLS),
+            order.index(place[1]) if place[1] in order else len(order),
+            place[1],
+        ),
+    )
+
+
+def masks_table(items: Sequence[Row]) -> Table:
+    """Table 1: videos, expressions and masks per protocol and split, test splits added up."""
+    grouped = _by_place(items)
+    rows: list[tuple[str, ...]] = []
+    for protocol in dict.fromkeys(place[0] for place in places(items)):
+        splits = [place for place in places(items) if place[0] == protocol]
+        rows += [(protocol, split_words(place[1]), *_amounts(grouped[place])) for place in splits]
+        tests = [place for place in splits if place[1] != "train"]
+        if len(tests) > 1:
+            rows.append((protocol, "test, all", *_amounts([row for place in tests for row in grouped[place]])))
+    return Table(
+        title="benchmark: videos, expressions, masks",
+        header=("protocol", "split", "videos", "expressions", "masks"),
+        rows=tuple(rows),
+        note="form of MQ-RAVSBench, Table 1; a mask of the video protocol is one frame of a track",
+    )
+
+
+def types_table(items: Sequence[Row]) -> Table:
+    """Table 8: masks of each type per protocol and split."""
+    counts = {place: Counter(row["truth"]["defect"] for row in rows) for place, rows in _by_place(items).items()}
+    rows = tuple(
+        (
+            place[0],
+            split_words(place[1]),
+            f"{counts[place].total():,}",
+            *(f"{counts[place][kind]:,}" for kind in DEFECTS),
+        )
+        for place in places(items)
+    )
+    return Table(
+        title="benchmark: masks of each type",
+        header=("protocol", "split", "total", *DEFECTS),
+        rows=rows,
+        note="form of MQ-RAVSBench, Table 8: 1 perfect, 2 cutout, dilate and erode, at most 3 merge and full_neg each",
+    )
+
+
+def iou_table(items: Sequence[Row]) -> Table:
+    """Fig. 4 as text: how many masks of each type have which IoU, image protocol; video where there is no other."""
+    rows = []
+    for place, kind, ious in iou_cells(items):
+        bins = histogram(ious)
+        spread = f"{min(ious):.3f} {median(ious):.3f} {max(ious):.3f}"
+        rows.append((split_words(place[1]), kind, f"{len(ious):,}", spread, *(str(count or "") for count in bins)))
+    return Table(
+        title="benchmark: exact IoU",
+        header=("split", "type", "n", "min median max", *(f".{index}" for index in range(BINS))),
+        rows=tuple(rows),
+        note="form of MQ-RAVSBench, Fig. 4; columns are IoU from .0, .1, ..., .9 up, the last one with 1 itself",
+    )
+
+
+def iou_cells(items: Sequence[Row]) -> list[tuple[Place, str, list[float]]]:
+    """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
+    shown = "image" if any(row["mqa"]["protocol"] == "image" for row in items) else "video"
+    cells: dict[tuple[Place, str], list[float]] = defaultdict(list)
+    for row in items:
+        if row["mqa"]["protocol"] == shown:
+            cells[place_of(row), row["truth"]["defect"]].append(float(row["truth"]["iou"]))
+    return [(place, kind, cells[place, kind]) for place in places(items) for kind in DEFECTS if (place, kind) in cells]
+
+
+def histogram(ious: Iterable[float]) -> list[int]:
+    """Counts of values 0..1 in ``BINS`` equal bins; 1 itself is in the last."""
+    counts = Counter(min(BINS - 1, int(iou * BINS + 1e-9)) for iou in ious)
+    return [counts[index] for index in range(BINS)]
+
+
+def undefined_table(targets: Sequence[Row]) -> Table:
+    """What could not be made, and why: frames of tracks in the video protocol, masks in the image protocol."""
+    counts: Counter[tuple[str, str, str, str, str]] = Counter()
+    for row in targets:
+        for entry in row["undefined"]:
+            counts[row["protocol"], row["split"], entry["kind"], entry["difficulty"] or "", entry["reason"]] += (
+                entry.get("count", 1)
+            )
+    order = (*DEFECTS, "")
+    rows = sorted(counts, key=lambda key: (*key[:2], order.index(key[2]) if key[2] in order else len(order), key[3:]))
+    return Table(
+        title="benchmark: undefined",
+        header=("protocol", "split", "type", "difficulty", "reason", "masks"),
+        rows=tuple((key[0], split_words(key[1]), *key[2:], f"{counts[key]:,}") for key in rows),
+        note="masks that the object does not allow; they are counted here and in no score",
+    )
+
+
+def sample_table(sample: Sample, options: BuildOptions) -> Table:
+    """How many clips and instances were wanted and how many there are, with what was left out."""
+    rows: list[tuple[str, ...]] = []
+    for split, chosen in sample.image.items():
+        target = options.target(split)
+        clips, videos = {instance.clip for instance in chosen}, sample.video.get(split, ())
+        rows += [
+            (split_words(split), "videos or photographs", _wanted(target.clips), str(len(clips))),
+            (split_words(split), "instances", _wanted(target.instances), str(len(chosen))),
+        ]
+        if target.videos and "video" in options.protocols:
+            rows.append((split_words(split), "videos of the video protocol", _wanted(target.videos), str(len(videos))))
+    for split, reasons in sorted(sample.left_out.items()):
+        rows += [
+            (split_words(split), f"left out: {REASON_WORDS.get(reason, reason)}", "", str(count))
+            for reason, count in sorted(reasons.items())
+        ]
+    return Table(
+        title="benchmark: sample",
+        header=("split", "of what", "wanted", "there"),
+        rows=tuple(rows),
+        note="only files of instances that were about to be taken are opened: other broken ones are not counted",
+    )
+
+
+def _wanted(count: int) -> str:
+    return "all" if count == ALL_THERE.instances else str(count)
+
+
+def split_words(split: str) -> str:
+    """A split's name as the tables print it."""
+    return SPLIT_WORDS.get(split, split)
+
+
+def _by_place(items: Iterable[Row]) -> dict[Place, list[Row]]:
+    grouped: dict[Place, list[Row]] = defaultdict(list)
+    for row in items:
+        grouped[place_of(row)].append(row)
+    return grouped
+
+
+def _amounts(rows: Sequence[Row]) -> tuple[str, str, str]:
+    clips = {row["mqa"]["vid"] for row in rows}
+    return f"{len(clips):,}", f"{len({row['mqa']['uid'] for row in rows}):,}", f"{len(rows):,}"

@@ -17,41 +17,256 @@ cannot be loaded, or that crashes, costs its own cells.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from auscult import registry
 from auscult.act.policy import Policy, load_policy
-from auscult.cases.listing import ListOptions
+from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import counted_by
+from auscult.jobs.groups import asked
 from auscult.jobs.identities import identity_arguments
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import refuse_changed
 from auscult.jobs.rows import known
+from auscult.media.masks import read_mask
 from auscult.record.digest import digest_json
-from auscult.record.folder import MANIFEST, RunFolder, open_run
+from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run
 from auscult.record.manifest import argument
 from auscult.record.manifest import build as build_manifest
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import error_to_json
-from auscult.suites.mqa.areas import with_areas
+from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import baseline_answers, constant_of
-from auscult.suites.mqa.benchmark import FRAME_LIMIT_S, Benchmark, benchmark_of
+from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import Outcome, write_results
-from auscult.suites.mqa.judged import FILE, line_of, root_of
-from auscult.suites.mqa.parts import splits_digest
-from auscult.suites.mqa.rows import PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
-from auscult.suites.registered import SuiteOptions, SuiteRun, refuse_idle
-from auscult.types import ACTIONS, DEFECTS, Item
+from auscult.suites.mqa.options import BuildOptions
+from auscult.suites.mqa.rows import KEY, PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
+from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, refuse_idle
+from auscult.suites.scene_source import scenes_of
+from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
+
+
+def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> list[Candidate]:
+    """Candidates with their object's share of the frame, told by the benchmark or measured on the true mask.
+
+    Each true mask is opened once. The area stays unknown where there is none, or where it cannot be read, which the
+    judges' records say.
+
+    Args:
+        candidates: What is judged, after judging: true masks are opened here.
+        items: Item id to item.
+    """
+    known: dict[tuple[str, int | None], float | None] = {}
+    found = []
+    for one in candidates:
+        truth = items[one.id].truth
+        if one.area is None and truth is not None and truth.mask is not None:
+            key = str(truth.mask.path or one.id), truth.mask.index
+            if key not in known:
+                known[key] = _share(truth.mask)
+            found.append(replace(one, area=known[key]))
+        else:
+            found.append(one)
+    return found
+
+
+def _share(ref: MaskRef) -> float | None:
+    try:
+        return float(read_mask(ref).mask.mean())
+    except AuscultError:
+        return None
+
+
+FILE = "items.jsonl"
+
+
+def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
+    """The folder around the record and every file it names; None where all lie in the record.
+
+    Args:
+        folder: The record.
+        items: What is to be judged.
+
+    Raises:
+        UsageError: They lie on different drives.
+    """
+    home = folder.resolve()
+    parents = {home, *(path.resolve().parent for item in items for path in _paths(item))}
+    try:
+        root = Path(os.path.commonpath(parents))
+    except ValueError as error:
+        raise UsageError(
+            "output folder and benchmark lie on different drives", hint="choose an --out on the benchmark's drive"
+        ) from error
+    return None if root == home else root
+
+
+def line_of(item: Item, folder: Path) -> dict[str, Any]:
+    """An item as a line of the ``items.jsonl`` in a folder; keys that auscult does not know are kept."""
+    home = folder.resolve()
+    row: dict[str, Any] = {"id": item.id, "frame": _name(item.frame, home), "mask": _mask(item.mask, home)}
+    row |= asked(item)
+    if item.audio is not None:
+        row["audio"] = _name(item.audio, home)
+    if item.truth is not None:
+        row["truth"] = _truth(item.truth, home)
+    return row | {key: _kept(item, key, home) for key in item.extra if key not in row}
+
+
+def _kept(item: Item, key: str, home: Path) -> Any:
+    """A further key of the line; the path of a video is told from the new folder."""
+    value = item.extra[key]
+    if key == "video" and isinstance(value, str) and item.source is not None and "\0" not in value:
+        return _name(item.source.parent / value, home)
+    return value
+
+
+def _paths(item: Item) -> list[Path]:
+    masks = (item.mask, None if item.truth is None else item.truth.mask)
+    sound = () if item.audio is None else (item.audio,)
+    return [item.frame, *sound, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
+
+
+def _name(path: Path, home: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), home)).as_posix()
+
+
+def _mask(ref: MaskRef, home: Path) -> Any:
+    if ref.path is None:
+        return ref.segmentation
+    name = _name(ref.path, home)
+    if ref.index is None and not ref.labels:
+        return name
+    return {"path": name, "index": ref.index, "labels": ref.labels}
+
+
+def _truth(truth: Truth, home: Path) -> dict[str, Any]:
+    row: dict[str, Any] = {} if truth.mask is None else {"mask": _mask(truth.mask, home)}
+    row |= {"iou": truth.iou, "defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
+    return {key: value for key, value in row.items() if value is not None}
+
+
+FRAME_LIMIT_S = 120.0
+"""Limit for the masks of one frame together, where no other is given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """The benchmark of a run.
+
+    Attributes:
+        source: Its folder or file.
+        listing: Its items.
+        made: Whether it was built here.
+        lost: Instances that should be in it and could not be built; ``input/errors.jsonl`` says why.
+    """
+
+    source: Path
+    listing: Listing
+    made: bool
+    lost: int = 0
+
+
+def benchmark_of(options: SuiteOptions, progress: Progress) -> Benchmark:
+    """Find the benchmark, or build it into ``input/`` of the output folder.
+
+    A source whose items already say where they stand in a benchmark is used as it is: an INPUT of
+    ``auscult stress masks --suite mqa``, or a released MQ-RAVSBench folder. So is what plain ``auscult stress masks``
+    made, whose truths name defects. Anything else with true masks is what a benchmark is built from.
+
+    Raises:
+        NothingToDo: The source holds nothing to judge.
+        UsageError: ``data`` is neither a path nor ``scenes``, or an option is unknown.
+    """
+    if options.data == SCENES:
+        return _built(_scenes(options, progress), options, progress)
+    source = Path(options.data)
+    if not source.exists():
+        raise UsageError(
+            "there is no such file or folder",
+            path=source,
+            expected="a source with true masks, a benchmark, or the word scenes",
+            hint="see `auscult run --help`",
+        )
+    listing = _listed(source, options)
+    if listing is not None and any(_stands(item) for item in listing.items):
+        _refuse_making(options, source)
+        return Benchmark(source=source, listing=listing, made=False)
+    return _built(source, options, progress)
+
+
+def _refuse_making(options: SuiteOptions, source: Path) -> None:
+    """Refuse to say how masks are made where they are made already.
+
+    Raises:
+        UsageError: An option asks for another benchmark than ``source`` holds.
+    """
+    plain = SuiteOptions(data=options.data, out=options.out)
+    for name in ("generator", "take", "objects", "least_px", "splits_file"):
+        if getattr(options, name) != getattr(plain, name):
+            raise UsageError(
+                f"--{name.replace('_', '-')} says how a benchmark is made, and this one is made already",
+                path=source,
+                expected="a source with true masks",
+                hint="leave the option out, or name the source that the benchmark was made from",
+            )
+
+
+def _listed(source: Path, options: SuiteOptions) -> Listing | None:
+    """The items of a source; None where it has no such layout, which the builder may still know."""
+    try:
+        return list_items(source, ListOptions(images=options.images))
+    except (NothingToDo, UsageError):
+        return None
+
+
+def _stands(item: object) -> bool:
+    extra, truth = getattr(item, "extra", {}), getattr(item, "truth", None)
+    return KEY in extra or ("stress" in extra and truth is not None and truth.defect is not None)
+
+
+def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark:
+    folder = options.out / INPUT
+    summary, _ = build_benchmark(
+        BuildOptions(
+            source=source,
+            out=folder,
+            listing=ListOptions(images=options.images),
+            workers=options.workers,
+            timeout_s=options.limit_s(FRAME_LIMIT_S),
+            overwrite=options.overwrite,
+            seed=options.seed,
+            protocols=options.protocols,
+            splits=options.splits,
+            negatives=options.negatives,
+            generator=options.generator,
+            take=options.take,
+            objects=options.objects,
+            least_px=options.least_px,
+            splits_file=options.splits_file,
+        ),
+        progress,
+    )
+    return Benchmark(source=folder, listing=list_items(folder, ListOptions()), made=True, lost=summary.failed)
+
+
+def _scenes(options: SuiteOptions, progress: Progress) -> Path:
+    unknown = sorted(set(options.splits) - set(SPLITS))
+    if unknown:
+        raise UsageError(f"scenes have no split {unknown[0]!r}", expected=f"one of: {', '.join(SPLITS)}")
+    return scenes_of(options, progress)
+
 
 COMMAND = "run mqa"
 JUDGES = "judges"

@@ -1,18 +1,36 @@
-"""Models asked and answers scored, each only where it has not been done: what runs in worker processes."""
+"""Models asked and answers scored, each only where it has not been done: what runs in worker processes.
+
+::
+
+    inputs/<condition>/<case>/<frame>.png    as perturbed
+    inputs/<condition>/<case>/query.json     {"text", "rate_hz", "frames", "digest"}; written last
+    inputs/<condition>/<case>/first_mask.png the reference of `vos`
+    inputs/<condition>/<case>/sound.wav      the reference of `avs`
+
+Masks for ``predictions:DIR`` lie under the same names: ``DIR/<condition>/<case>/<frame>.png``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from statistics import median
+from types import MappingProxyType
+from typing import Any, Final
 
 from auscult.cases.ids import counted
 from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
 from auscult.jobs import predict as job
 from auscult.jobs.errors import ErrorLog
+from auscult.jobs.predict import Reader
 from auscult.jobs.progress import Progress
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
+from auscult.media.paths import write_bytes
+from auscult.media.wav import Sound, wav_bytes
 from auscult.models.adapters.folder import FolderOfPredictions
 from auscult.models.base import Ask, Clip
 from auscult.models.spec import ModelSpec
@@ -20,17 +38,220 @@ from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.schema import error_to_json
-from auscult.suites.r2 import scoring
-from auscult.suites.r2.asking import Place, key_of
+from auscult.report.tables import Table
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.inputs import InputOrder, InputWriter, order_of
+from auscult.suites.r2.grid import FILE as SCORES
+from auscult.suites.r2.grid import Scorer, ToScore
 from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.request_log import UNANSWERED, Place, key_of, vain_row
 from auscult.suites.r2.tasks import TaskRules
 from auscult.suites.r2.telling import failed_row
-from auscult.suites.r2.vain import FILE as VAIN
-from auscult.suites.r2.vain import vain_row
 from auscult.work.pool import Task, run_tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """One model's answers.
+
+    Attributes:
+        asked: Cases times conditions.
+        answered: Of these.
+        failed: Of these; the rest was not asked.
+        frames: Frames of the answers.
+        model_ms: Median over answers of the model's own time per frame.
+        preparing_ms: Of reading and perturbing, per frame.
+        overhead_ms: Of everything else beside the model's own time, per frame.
+        peak_mb: The most memory of a worker with the model; None where the system does not tell.
+        threshold: What probabilities were cut at; None for masks.
+    """
+
+    asked: int
+    answered: int
+    failed: int
+    frames: int
+    model_ms: float | None
+    preparing_ms: float | None
+    overhead_ms: float | None
+    peak_mb: int | None
+    threshold: float | None
+
+
+def answers_of(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    valid: Mapping[str, tuple[str, str, str]],
+    models: Sequence[str],
+    failed: Sequence[tuple[str, str, str]],
+) -> dict[str, Answers]:
+    """Count and time the stored predictions.
+
+    Args:
+        rows: The rows of ``predictions.jsonl``.
+        valid: Key of a prediction to (model, condition, case).
+        models: Names.
+        failed: (model, condition, case) of what has no answer, or one that cannot be scored.
+    """
+    times: dict[str, list[tuple[float, float, float]]] = {model: [] for model in models}
+    frames = dict.fromkeys(models, 0)
+    cuts: dict[str, float | None] = dict.fromkeys(models)
+    peaks: dict[str, int | None] = dict.fromkeys(models)
+    seen: set[str] = set()
+    for row in rows:
+        key = str(row["key"])
+        if key not in valid or key in seen:
+            continue
+        seen.add(key)
+        model, count = valid[key][0], max(1, len(row["counts"]))
+        times[model].append(tuple(1000 * float(row[name]) / count for name in ("seconds", "preparing_s", "overhead_s")))  # type: ignore[arg-type]
+        frames[model] += count
+        if row.get("peak_mb") is not None:
+            peaks[model] = max(peaks[model] or 0, int(row["peak_mb"]))
+        cuts[model] = cuts[model] if row["threshold"] is None else float(row["threshold"])
+    stored = {valid[key] for key in seen}
+    lost = {model: {place for place in failed if place[0] == model} for model in models}
+    return {
+        model: Answers(
+            asked=len(times[model]) + len(lost[model] - stored),
+            answered=len(times[model]),
+            failed=len(lost[model]),
+            frames=frames[model],
+            model_ms=_median(times[model], 0),
+            preparing_ms=_median(times[model], 1),
+            overhead_ms=_median(times[model], 2),
+            peak_mb=peaks[model],
+            threshold=cuts[model],
+        )
+        for model in models
+    }
+
+
+def _median(times: Sequence[tuple[float, float, float]], place: int) -> float | None:
+    return median(one[place] for one in times) if times else None
+
+
+def answers_table(
+    answers: Mapping[str, Answers], waiting: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({})
+) -> Table:
+    """What became of the questions.
+
+    Args:
+        answers: Model to its answers.
+        waiting: (model, condition) to the cases that are yet to be asked.
+    """
+    left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
+    more = any(left.values())
+    rows = [
+        (
+            model,
+            f"{one.asked:,}",
+            f"{one.answered:,}",
+            f"{one.failed:,}",
+            *((f"{left[model]:,}",) if more else ()),
+            f"{one.frames:,}",
+            _ms(one.model_ms),
+            _ms(one.preparing_ms),
+            _ms(one.overhead_ms),
+            "–" if one.peak_mb is None else f"{one.peak_mb:,}",
+        )
+        for model, one in answers.items()
+    ]
+    return Table(
+        title="What became of the questions",
+        header=("model", "asked", "answered", "failed", *(("not yet asked",) if more else ()), *_OF_TIME),
+        rows=tuple(rows),
+        note="A question is a case under a condition; a failed one is in no mean. Times are medians per frame on this "
+        "machine: the model alone, reading and perturbing its input, and what adapter and storing add.",
+    )
+
+
+_OF_TIME: Final = ("frames", "model ms", "input ms", "ours ms", "peak MB")
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+FOLDER = "inputs"
+QUERY = "query.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOrder:
+    """A case under a condition, and where its files go.
+
+    Attributes:
+        prepared: The case under its condition.
+        frames: A picture file for every frame.
+        query: The file that says what is asked; it comes last.
+        first_mask: Where the first mask goes, or None.
+        sound: Where the sound goes, or None.
+    """
+
+    prepared: Prepared
+    frames: tuple[Path, ...]
+    query: Path
+    first_mask: Path | None
+    sound: Path | None
+
+
+def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
+    """Where the files of a case under a condition go; None where they are there.
+
+    Raises:
+        OutputError: The case's id is no path inside the folder, or a folder cannot be made.
+    """
+    case = prepared.case
+    base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
+    query = run.claim(f"{base}/{QUERY}")
+    if _is_of(query, case.digest):
+        return None
+    return InputOrder(
+        prepared=prepared,
+        frames=tuple(run.claim(f"{base}/{name}.png") for name in case.names),
+        query=query,
+        first_mask=run.claim(f"{base}/first_mask.png") if case.first else None,
+        sound=run.claim(f"{base}/sound.wav") if case.sound is not None else None,
+    )
+
+
+def _is_of(query: Path, digest: str) -> bool:
+    """Whether the files beside a query were written of the case as it is now."""
+    try:
+        told = json.loads(query.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(told, dict) and told.get("digest") == digest
+
+
+class InputWriter:
+    """Writes what models are shown, in one process."""
+
+    def __init__(self) -> None:
+        self._reader = Reader()
+
+    def __call__(self, order: InputOrder) -> bool:
+        """Write one case under one condition.
+
+        Raises:
+            InputError: It cannot be read or perturbed.
+            OutputError: It cannot be written.
+        """
+        ask = order.prepared.ask(self._reader)
+        for path, frame in zip(order.frames, ask.frames(), strict=True):
+            write_frame(path, frame)
+        if order.first_mask is not None and ask.first_mask is not None:
+            write_mask(order.first_mask, ask.first_mask)
+        if order.sound is not None and ask.sound is not None and ask.rate_hz is not None:
+            samples = ask.sound if ask.sound.ndim == 2 else ask.sound[None]
+            # Floating point: models are given these very samples.
+            write_bytes(order.sound, wav_bytes(Sound(samples=samples, rate_hz=ask.rate_hz), "float32"))
+        told = {
+            "text": ask.query.text, "rate_hz": ask.rate_hz, "frames": list(ask.names),
+            "digest": order.prepared.case.digest,
+        }  # fmt: skip
+        write_bytes(order.query, json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +348,7 @@ class Bench:
         waiting = stored & places.keys() - self.scored(places).keys
         self.progress.stage("score", len(waiting))
         results = run_tasks(
-            partial(scoring.Scorer, self.task),
+            partial(Scorer, self.task),
             self._to_score(waiting, places, {one.name: one for one in conditions}),
             workers=self.how.workers,
             stage="score",
@@ -138,7 +359,7 @@ class Bench:
                 self.errors.keep([failed_row(places[result.key], result.outcome.error, stage="score")])
                 self._in_vain({result.key: places[result.key]})
             else:
-                self.run.append_many(scoring.FILE, result.outcome)
+                self.run.append_many(SCORES, result.outcome)
             self.progress.step()
 
     def scored(self, places: Mapping[str, Place]) -> Scored:
@@ -146,7 +367,7 @@ class Bench:
         truths = {case.id: case.truth for case in self.cases}
         found: dict[str, set[str]] = {}
         unread: dict[str, dict[str, Any]] = {}
-        for row in read_lines(self.run.path / scoring.FILE):
+        for row in read_lines(self.run.path / SCORES):
             key = str(row["key"])
             if key in places and row.get("truth") == truths[places[key][2]]:
                 found.setdefault(key, set()).add(str(row["metric"]))
@@ -167,7 +388,7 @@ class Bench:
 
     def _to_score(
         self, waiting: set[str], places: Mapping[str, Place], conditions: Mapping[str, Condition]
-    ) -> Iterator[Task[scoring.ToScore]]:
+    ) -> Iterator[Task[ToScore]]:
         """The waiting rows one by one: the file may be larger than the memory."""
         cases = {case.id: case for case in self.cases}
         for row in read_lines(self.run.path / job.FILE):
@@ -175,7 +396,7 @@ class Bench:
             if key in waiting:
                 waiting.discard(key)
                 _, condition, case = places[key]
-                yield Task(key, scoring.ToScore(row=row, prepared=self._prepared(cases[case], conditions[condition])))
+                yield Task(key, ToScore(row=row, prepared=self._prepared(cases[case], conditions[condition])))
 
     def _unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
         """Remark files of a folder of predictions that no question asks for: misnamed ones look like missing ones."""
@@ -214,7 +435,7 @@ class Bench:
     def _in_vain(self, places: Mapping[str, Place]) -> None:
         new = {key: place for key, place in places.items() if key not in self.vain}
         self.vain.update(new)
-        self.run.append_many(VAIN, [vain_row(key, place) for key, place in new.items()])
+        self.run.append_many(UNANSWERED, [vain_row(key, place) for key, place in new.items()])
 
 
 def _no_frames() -> Clip:

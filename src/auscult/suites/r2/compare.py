@@ -13,26 +13,358 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from auscult.errors import RecordError, UsageError
 from auscult.media.paths import safe_name
+from auscult.outcome import Undefined
+from auscult.record.digest import digest_file
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary
-from auscult.report.suite import Section
+from auscult.report.facts import facts_of
+from auscult.report.suite import Section, SuitePage, write_page
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
-from auscult.suites.r2 import compare_tables as told
-from auscult.suites.r2.compare_joined import ALL, correlations_over, kind_means
+from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2.compare_models import Overall, models_over, overall_tables
-from auscult.suites.r2.compare_notes import notes_of
-from auscult.suites.r2.compare_reading import R2Record, labels_of, read_record
-from auscult.suites.r2.compare_sets import DataSet, data_sets
+from auscult.suites.r2.compare_sets import (
+    ALL,
+    DataSet,
+    R2Record,
+    correlations_over,
+    data_sets,
+    kind_means,
+    labels_of,
+    read_record,
+)
+from auscult.suites.r2.conditions import MIXES, Condition
 from auscult.suites.r2.figures import Chart, charts_of
+from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import questions
 from auscult.suites.r2.measures import Number
-from auscult.suites.r2.relations import strengths_told
-from auscult.suites.r2.results import Results, figures_of, results_of, sections_of
-from auscult.suites.r2.tables import Index, metric_name
+from auscult.suites.r2.relations import Ranks, correlation_table, strengths_told, unranked
+from auscult.suites.r2.results import FAILED, Results, figures_of, results_of, sections_of, write_parts
+from auscult.suites.r2.tables import (
+    PERCENT,
+    Index,
+    averaged,
+    cells_json,
+    group_name,
+    is_baseline,
+    levels_only,
+    metric_name,
+    number_text,
+    summary_metrics,
+)
+from auscult.suites.r2.telling import waiting_notes
+
+
+def notes_of(
+    sets: Sequence[DataSet],
+    found: Mapping[str, Results],
+    overall: Overall,
+    *,
+    dropped: Sequence[Condition],
+    broken: Sequence[tuple[Path, RecordError]],
+) -> tuple[str, ...]:
+    """The notes, the gravest first."""
+    return (
+        *_of_records(sets, broken),
+        *_of_cases(sets),
+        *_of_scores(sets, found),
+        *_of_all(sets, overall),
+        *_of_conditions(dropped),
+    )
+
+
+def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordError]]) -> Iterator[str]:
+    for folder, error in broken:
+        where = "" if error.path is None else f" ({Path(error.path).name}{f':{error.line}' if error.line else ''})"
+        yield f"{folder.name} is left out: {error.message}{where}."
+    for record in _each(sets):
+        if not record.finished:
+            lot = "left out" if record.told else "counted as failed"
+            yield f"{record.label} is unfinished: what has no score yet is {lot}; run it again to go on."
+        elif record.grid.waiting:
+            yield from (f"{record.label}: {note}" for note in waiting_notes(record.grid))
+    versions = dict.fromkeys(record.version for record in _each(sets))
+    if len(versions) > 1:
+        yield f"The records were made by different versions of auscult: {', '.join(map(str, versions))}."
+
+
+def _of_cases(sets: Sequence[DataSet]) -> Iterator[str]:
+    if len(sets) > 1:
+        names = ", ".join(one.name for one in sets)
+        yield (
+            f"{names} have no case in common (same id, same input, scored alike): models are compared case by case "
+            "within each of them only."
+        )
+        yield from _changed(sets)
+    for one in sets:
+        for record in one.records:
+            apart = len(record.digests) - len(one.grid.cases)
+            if apart:
+                yield f"{record.label}: {apart} of {len(record.digests)} cases are left out: not in all of {one.name}."
+        seeds = dict.fromkeys(record.seed for record in one.records)
+        if len(seeds) > 1:
+            yield (
+                f"{one.name}: the records have different seeds ({', '.join(map(str, seeds))}), so their models met "
+                "different perturbations of the same cases; only clean scores are of the same input."
+            )
+
+
+def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
+    """Cases that only look the same, and records that are apart only by how they were scored."""
+    for place, first in enumerate(sets):
+        for second in sets[place + 1 :]:
+            one, other = first.records[0], second.records[0]
+            alike = [name for name, digest in one.digests.items() if other.digests.get(name) == digest]
+            named = [name for name in one.digests if name in other.digests]
+            if alike:
+                yield f"{first.name} and {second.name} have {len(alike)} cases in common but score them differently."
+            elif named:
+                yield f"{first.name} and {second.name} have {len(named)} cases of one name but of other content."
+
+
+def _of_scores(sets: Sequence[DataSet], found: Mapping[str, Results]) -> Iterator[str]:
+    for one in sets:
+        if one.differing:
+            yield (
+                f"{one.name}: {one.differing} scores of one model, case and condition differ between records; those of "
+                "the record given first are used."
+            )
+        for model in one.grid.models:
+            if not any(one.grid.cell(model, each.name, one.view.metrics[0]).values for each in one.grid.conditions):
+                yield f"{one.name}: {model} has not one score."
+        if len(sets) < 2:
+            yield from unranked(found[one.name].ranks)
+        for name in found[one.name].uninformative:
+            yield f"{one.name}: {name} does not beat every baseline by an interval: its curve says nothing."
+
+
+def _of_all(sets: Sequence[DataSet], overall: Overall) -> Iterator[str]:
+    """What is not among the numbers over all data sets, and why."""
+    if len(sets) < 2:
+        return
+    if overall.apart:
+        names = ", ".join(overall.apart)
+        yield f"Not asked on every data set, so in no number over all of them: {names}."
+    for model in overall.without:
+        yield f"{model} has no score under some conditions on some data set: it is left out of a ranking over all."
+    if not overall.ranks:
+        yield "No ranking over all data sets: fewer than two models were asked on every one."
+    for one in overall.ranks:
+        if isinstance(one.ranking, Undefined):
+            yield f"No ranking over all data sets by {one.title}: {one.ranking.reason}."
+    yield from _of_single_clips(overall)
+
+
+def _of_single_clips(overall: Overall) -> Iterator[str]:
+    if overall.lone:
+        names = ", ".join(overall.lone)
+        yield f"No interval over all data sets: of a single clip or photograph there is nothing to draw ({names})."
+    for one in overall.ranks:
+        if others := [name for name in getattr(one.ranking, "lone", ()) if name not in overall.lone]:
+            names = ", ".join(others)
+            yield f"Places by {one.title} have no interval: of {names} one clip alone is scored for all models."
+
+
+def _of_conditions(dropped: Sequence[Condition]) -> Iterator[str]:
+    if dropped:
+        told = ", ".join(dict.fromkeys(f"{one.label} {one.level}" for one in dropped))
+        yield f"Not every model was asked under these, so they are left out: {told}."
+
+
+def _each(sets: Sequence[DataSet]) -> Iterator[R2Record]:
+    return (record for one in sets for record in one.records)
+
+
+OVER_ALL: Final = "all models and data sets"
+
+
+def records_table(sets: Sequence[DataSet]) -> Table:
+    """What was compared: every record, and how much of it."""
+    rows = []
+    for one in sets:
+        for record in one.records:
+            asked, failed, undefined = questions(record.grid)
+            rows.append(
+                (
+                    record.label,
+                    one.name,
+                    ", ".join(record.grid.models),
+                    f"{len(record.grid.cases):,}",
+                    f"{len(one.grid.cases):,}",
+                    f"{asked:,}",
+                    f"{failed:,}",
+                    f"{undefined:,}",
+                    str(record.seed),
+                    "yes" if record.finished else "no",
+                )
+            )
+    return Table(
+        title="What was compared",
+        header=("record", "data", "models", "cases", "compared", "asked", "failed", "undefined", "seed", "finished"),
+        rows=tuple(rows),
+        note="Asked: questions of the record, a case under a condition. A failed one is in no mean. Compared: cases "
+        "that all records of the data have.",
+    )
+
+
+def sets_table(found: Mapping[str, Results], overall: Overall) -> Table:
+    """The change of every model on every data set and over all; where no mix was asked about, the clean scores."""
+    places = dict.fromkeys(place for one in found.values() for place in one.view.grid.groups() if place[0] in MIXES)
+    rows = []
+    for name, numbers in (*((name, one.numbers) for name, one in found.items()), (ALL, overall.numbers)):
+        index = Index(numbers)
+        for model in index.models():
+            for metric in index.metrics():
+                clean = index.get("level", model, metric, group="clean", level="clean")
+                changes = [index.get("apc", model, metric, group=group, part=part) for group, part in places]
+                if places and not any(changes):
+                    continue  # asked about clean input only, as baselines are
+                rows.append(
+                    (
+                        name,
+                        model,
+                        metric_name(metric),
+                        number_text(clean, interval=True),
+                        *(number_text(one, points=True, interval=True) for one in changes),
+                        _of_each([clean, *changes]),
+                    )
+                )
+    return Table(
+        title="Average change by data set and model",
+        header=("data", "model", "metric", "clean", *(f"APC, {group_name(*place)}" for place in places), "cases"),
+        rows=tuple(rows),
+        note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
+        "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
+        f"where all are of as many. {ALL.capitalize()}: the mean over them, each alike. {PERCENT}",
+    )
+
+
+def _counts(number: Number | None) -> str:
+    counts = None if number is None else number.counts
+    if counts is None:
+        return "–"
+    return f"{counts.n} of {counts.n + counts.failed + counts.undefined + counts.missing}"
+
+
+def _of_each(numbers: Sequence[Number | None]) -> str:
+    told = [_counts(one) for one in numbers if one is not None]
+    return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
+
+
+def means_table(numbers: Sequence[Number]) -> Table | None:
+    """Fig. 7 as a table: the change by each kind alone, as a mean over models and data sets."""
+    index = Index(numbers)
+    kinds = [(group, part) for group, part in index.groups() if group not in MIXES]
+    if not kinds:
+        return None
+    series, (metric,) = index.models(), index.metrics()
+    levels = {(name, place): index.levels(name, *place) for name in series for place in kinds}
+    over = averaged(level for found in levels.values() for level in found)
+    rows = []
+    for group, part in kinds:
+        cells = [index.get("apc", name, metric, group=group, part=part) for name in series]
+        rows.append(
+            (
+                group_name(group, part),
+                *(
+                    number_text(one, points=True, interval=True)
+                    + (levels_only(levels[name, (group, part)], over) if one is not None else "")
+                    for name, one in zip(series, cells, strict=True)
+                ),
+                _counts(cells[-1]),
+            )
+        )
+    return Table(
+        title=f"Average change by kind, {metric_name(metric)}, mean over models",
+        header=("kind", *series, "answers"),
+        rows=tuple(rows),
+        note=f"Mean over {', '.join(over) or 'no level'}. Every model on every data set counts alike, baselines do "
+        f"not. Answers: scored clean and at every strength, of all. {PERCENT} Drawn within each data set; none where "
+        "one has a single clip.",
+    )
+
+
+def joined_table(room: str, found: Correlation, over: str) -> Table:
+    """The Pearson matrix of a room over all data sets; ``over`` says which strengths a change is of."""
+    table = correlation_table(room, found, over)
+    return replace(table, title=f"{table.title}, all data sets", note=table.note.replace("all models", OVER_ALL, 1))
+
+
+def metrics_of(found: Mapping[str, Results], means: Sequence[Number], overall: Overall) -> dict[str, Mapping[str, Any]]:
+    """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
+    told: dict[str, Mapping[str, Any]] = {}
+    every = [(f"{name}/" if len(found) > 1 else "", one.numbers, one.ranks) for name, one in found.items()]
+    for before, numbers, ranks in (*every, (f"{ALL}/", overall.numbers, overall.ranks)):
+        mine = dict(summary_metrics(numbers)) | dict(_differences(numbers)) | dict(_places(ranks))
+        told |= {f"{before}{key}": value for key, value in mine.items()}
+    wanted = [one for one in means if one.measure == "apc" and (len(found) == 1 or one.model == ALL)]
+    for mean in wanted:
+        told[_joined("mean", mean.group, "apc", mean.metric, "" if mean.part == "all" else mean.part)] = _metric(mean)
+    return told
+
+
+def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mapping[str, Any]]:
+    """Every coefficient above the diagonal."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for room, one in correlations.items():
+        for place, first in enumerate(one.kinds):
+            for second in one.kinds[place + 1 :]:
+                told = one.at(first, second)
+                shared = int(one.pairs[one.kinds.index(first), one.kinds.index(second)])
+                found[f"pearson/{room}/{first}/{second}"] = {
+                    "value": None if isinstance(told, Undefined) else round(told.value, 6),
+                    "low": None,
+                    "high": None,
+                    "n": shared,
+                    "signature": str(one.signature),
+                    **({"reason": told.reason} if isinstance(told, Undefined) else {}),
+                }
+    return found
+
+
+def _differences(numbers: Sequence[Number]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Of every two models: clean, the levels and the change by each mix."""
+    for one in numbers:
+        if one.measure in {"difference", "apc_difference"} and one.group in {"clean", *MIXES} and not one.split:
+            part = "" if one.part == "all" else one.part
+            level = one.level or "apc"
+            yield _joined("difference", one.model, one.group, level, one.metric, part), _metric(one)
+
+
+def _places(ranks: Sequence[Ranks]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for one in ranks:
+        if isinstance(one.ranking, Undefined):
+            continue
+        for row in one.ranking.rows:
+            yield (
+                f"place/{one.name}/{row.model}",
+                {
+                    "value": row.place,
+                    "low": row.place_low,
+                    "high": row.place_high,
+                    "n": one.ranking.counts.n,
+                    "signature": str(row.signature),
+                },
+            )
+
+
+def _metric(number: Number) -> dict[str, Any]:
+    (row,) = cells_json([number])
+    told = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
+    counted = {key: row[key] for key in ("n", "failed", "undefined", "missing") if row[key] is not None}
+    return {**told, "n": None, **counted, "signature": row["signature"]} | (
+        {"reason": row["reason"]} if row["reason"] else {}
+    )
+
+
+def _joined(*parts: str) -> str:
+    return "/".join(part for part in parts if part)
+
 
 COMMAND: Final = "compare r2"
 _HINT: Final = "`auscult compare DIR DIR ...` with output folders of `auscult run r2 --task T` of one task"
@@ -87,7 +419,7 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
     joint = _joint(sets, found, means=means, overall=overall)
     mine = [_renamed(name, one, alone=len(found) == 1) for name, one in found.items()]
     own = {key: table for tables, _ in mine for key, table in tables.items()}
-    last = told.records_table(sets)
+    last = records_table(sets)
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
     counts = [questions(one.grid) for one in sets]
     asked, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
@@ -99,7 +431,7 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
             ok=asked - failed - undefined,
             failed=failed,
             undefined=undefined,
-            metrics=told.metrics_of(found, means, overall) | told.pearson_metrics(joint.correlations),
+            metrics=metrics_of(found, means, overall) | pearson_metrics(joint.correlations),
         ),
         notes=notes_of(sets, found, overall, dropped=dropped, broken=broken),
         numbers=(*_all_numbers(found), *(_of_set(ALL, one) for one in overall.numbers), *means),
@@ -154,20 +486,20 @@ def _joint(
     tables: dict[str, Table] = {}
     charts: list[Chart] = []
     if len(sets) > 1:
-        tables["sets"] = told.sets_table(found, overall)
+        tables["sets"] = sets_table(found, overall)
         tables |= overall_tables(overall)
         ranks = charts_of(Index(()), correlations={}, ranks=overall.ranks, splits=())
         over = ", over all data sets, each of which counts alike."
         charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
         tables |= {
-            f"correlation_{room}": told.joined_table(room, one, strengths_told([each.view for each in sets], room))
+            f"correlation_{room}": joined_table(room, one, strengths_told([each.view for each in sets], room))
             for room, one in correlations.items()
         }
         drawn = [chart for chart in _charts(means, correlations) if chart.name.startswith("correlation")]
-        charts += [replace(one, caption=one.caption.replace("all models", told.OVER_ALL, 1)) for one in drawn]
-    means_table = told.means_table(means)
-    if means_table is not None:
-        tables["means_kinds"] = means_table
+        charts += [replace(one, caption=one.caption.replace("all models", OVER_ALL, 1)) for one in drawn]
+    by_kind = means_table(means)
+    if by_kind is not None:
+        tables["means_kinds"] = by_kind
         caption = f"Average change of {metric_name(metric)} by kind, mean over models and the strengths."
         drawn = [chart for chart in _charts(means, {}) if chart.name == "kinds"]
         charts += [replace(chart, name="means_kinds", caption=caption) for chart in drawn]
@@ -235,3 +567,72 @@ def _sections(found: Mapping[str, Results], joint: _Joint) -> Iterator[Section]:
                 tables=tuple(written[table] for table in section.tables),
                 figures=tuple(replace(figure, name=files[figure.name]) for figure in section.figures),
             )
+
+
+def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = False) -> R2Comparison:
+    """Compare records and write what comes out into a folder of its own.
+
+    Args:
+        folders: As in ``compare_r2``.
+        out: The output folder; the same command again replaces what it wrote.
+        overwrite: Begin anew over another comparison.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        UsageError: As in ``compare_r2``, or ``out`` is one of the records, or lies in one or around one.
+        RecordError: As in ``compare_r2``, or ``out`` is in use or was made with other arguments or records.
+        OutputError: It cannot be written.
+    """
+    home = out.resolve()
+    for folder in folders:
+        other = folder.resolve()
+        if home.is_relative_to(other) or other.is_relative_to(home):
+            raise UsageError(
+                "the output folder and a record that is compared are one, or one lies in the other",
+                path=out,
+                expected="a folder of its own",
+                hint="choose another --out",
+            )
+    found = compare_r2(folders)
+    with open_run(out, _manifest(folders, found), overwrite=overwrite) as run:
+        write_parts(run, tables=found.tables, charts=found.charts, numbers=found.numbers)
+        run.write_json("summary.json", found.summary.as_json())
+        write_page(run, replace(_page(run, found), shown=tuple(found.shown)), found.tables)
+        remove_stale(run, written_files(found.tables, (chart.name for chart in found.charts)))
+        run.finish()
+    return found
+
+
+def _manifest(folders: Sequence[Path], found: R2Comparison) -> dict[str, object]:
+    records = [record for one in found.sets for record in one.records]
+    return build_manifest(
+        COMMAND,
+        given={"records": [str(folder.resolve()) for folder in folders]},
+        defaulted={},
+        seeds={"seed": found.sets[0].view.seed},
+        inputs={record.label: digest_file(record.path / SCORES) for record in records},
+    )
+
+
+def _page(run: RunFolder, found: R2Comparison) -> SuitePage:
+    first = found.sets[0]
+    models = dict.fromkeys(model for one in found.sets for model in one.grid.models)
+    counted = [model for model in models if not is_baseline(model)] or list(models)
+    clips = sum(len(set(one.grid.cases.values())) for one in found.sets)
+    cases = sum(len(one.grid.cases) for one in found.sets)
+    return SuitePage(
+        title=f"{first.grid.task.title.capitalize()}: {len(counted)} model{'' if len(counted) == 1 else 's'} compared",
+        suite="r2",
+        facts=(
+            ("Models", ", ".join(models)),
+            ("Data", ", ".join(one.name for one in found.sets)),
+            ("Records", ", ".join(record.label for one in found.sets for record in one.records)),
+            ("Cases", f"{cases:,} of {clips:,} clips or photographs"),
+            *facts_of(run.manifest),
+        ),
+        notes=(*found.notes, FAILED),
+        links=(),
+        sections=found.sections,
+    )

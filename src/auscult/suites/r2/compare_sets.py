@@ -6,20 +6,256 @@
   seed, from which other perturbations follow, makes it another model: each then bears the name of its folder.
 - Of every group of conditions (a mix, a kind alone) only those count under which every model was asked that was asked
   about the group at all, so that one average stands for the same strengths everywhere.
+
+Correlations are over the changes of all samples of all models and data sets, one vector for each kind. A mean counts
+every model on every data set alike, however many cases each has; its interval draws whole clips or photographs, within
+each data set by itself, so that all models of a data set meet the same clips and every data set is in every draw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from pathlib import Path, PurePath
+from typing import Any, Final, TypeAlias
 
-from auscult.suites.r2.asking import base_name
-from auscult.suites.r2.compare_reading import R2Record
-from auscult.suites.r2.conditions import CLEAN, Condition
-from auscult.suites.r2.grid import Cell, Grid, joined_signature
-from auscult.suites.r2.measures import View
-from auscult.suites.r2.tables import is_baseline
+import numpy as np
+
+from auscult.errors import AuscultError, InputError, RecordError
+from auscult.media.paths import safe_name
+from auscult.outcome import Outcome, Signature
+from auscult.record.folder import read_manifest
+from auscult.record.lines import load, numbered_lines
+from auscult.record.manifest import argument
+from auscult.record.reader import require_record
+from auscult.rng import generator
+from auscult.score.stats.change import Change, ChangeInterval, sample_changes
+from auscult.score.stats.correlation import Correlation, correlation, joined
+from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.samples import Clusters, Common, Counts, Values, common, memberships
+from auscult.stress.recipe_parts import room_of
+from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, told_once
+from auscult.suites.r2.grid import FILE as SCORES
+from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
+from auscult.suites.r2.measures import Number, View, static_of
+from auscult.suites.r2.request_log import ASKED, RequestLog, asked_of, base_name, vain_keys
+from auscult.suites.r2.tables import group_name, is_baseline
+from auscult.suites.r2.tasks import TaskRules, task_rules
+from auscult.suites.r2.telling import questions_of
+from auscult.types import Query
+
+COMMAND: Final = "run r2"
+CASES: Final = "cases.jsonl"
+ERRORS: Final = "errors.jsonl"
+_MAX_BYTES: Final = 64 << 20
+_AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class R2Record:
+    """What a record says.
+
+    Attributes:
+        path: The folder.
+        label: What it is called here: the folder's name, with its parent's where two are alike.
+        task: The task.
+        seed: The run's seed, from which every perturbation was drawn.
+        data: The name of what it was run on: the end of the path, or ``scenes``.
+        digests: Case id to the hash of everything that a model sees of it, and that of its true masks.
+        revisions: Model to the hash of its code or weights.
+        grid: All its scores.
+        finished: Whether the run came to its end.
+        version: The version of auscult that made it.
+        told: Whether it tells what was asked in vain from what is yet to be asked.
+    """
+
+    path: Path
+    label: str
+    task: TaskRules
+    seed: int
+    data: str
+    digests: Mapping[str, str]
+    revisions: Mapping[str, str]
+    grid: Grid
+    finished: bool
+    version: str
+    told: bool = False
+
+
+def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
+    """A short name for every folder, all different."""
+    homes = [folder.resolve() for folder in folders]
+    short = [safe_name(home.name) for home in homes]
+    longer = [
+        name if short.count(name) == 1 else f"{safe_name(home.parent.name)}/{name}"
+        for name, home in zip(short, homes, strict=True)
+    ]
+    return tuple(name if longer.count(name) == 1 else f"{name} {place}" for place, name in enumerate(longer, start=1))
+
+
+def read_record(folder: Path, label: str) -> R2Record:
+    """Read one record.
+
+    Args:
+        folder: The output folder of ``auscult run r2``; the run may still be at work.
+        label: What it is called here.
+
+    Raises:
+        RecordError: It is no such record, or a damaged one; the message names file and line.
+        UnknownName: Its task is not one that this version knows.
+    """
+    require_record(folder)
+    manifest = read_manifest(folder)
+    if manifest["command"] != COMMAND:
+        raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {COMMAND}")
+    task = task_rules(str(argument(manifest, "task")))
+    seed = manifest.get("seeds", {}).get("seed") if isinstance(manifest.get("seeds"), Mapping) else None
+    if type(seed) is not int:
+        raise RecordError("the manifest names no seed", path=folder, expected="a whole number", hint=_AGAIN)
+    cases = tuple(_cases(folder / CASES, task))
+    if not cases:
+        raise RecordError(
+            "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
+        )
+    asked = _asked(folder / ASKED)
+    finished = "finished" in manifest
+    grid = _grid(folder, task, asked=asked, cases=cases, seed=seed, finished=finished)
+    if not grid.cells:
+        raise RecordError(
+            "the record holds no score of its cases",
+            path=folder,
+            expected=f"scores in {SCORES}",
+            hint="let the run go on first; errors.jsonl says what failed",
+        )
+    versions = manifest.get("versions")
+    return R2Record(
+        path=folder,
+        label=label,
+        task=task,
+        seed=seed,
+        data=PurePath(str(argument(manifest, "data") or "")).name or label,
+        digests={case.id: f"{case.digest} {case.truth}" for case in cases},
+        revisions=asked.models,
+        grid=grid,
+        finished=finished,
+        version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
+        told=asked.vain is not None,
+    )
+
+
+def _grid(
+    folder: Path, task: TaskRules, *, asked: RequestLog, cases: Sequence[R2Case], seed: int, finished: bool
+) -> Grid:
+    places = asked.places(cases, seed=seed)
+    scored = {str(row["key"]) for row in _scores(folder / SCORES)}
+    failed = set(_failed(folder / ERRORS, asked)) if asked.vain is None else set()
+    if finished or asked.vain is not None:  # else what has no score may only be yet to come
+        failed |= set(asked.without(places, scored))
+    return grid_of(
+        _scores(folder / SCORES),
+        task=task,
+        valid=places,
+        cases={case.id: (case.clip, case.split) for case in cases},
+        models=tuple(asked.models),
+        conditions=asked.conditions,
+        truths={case.id: case.truth for case in cases if case.truth},
+        failed=failed,
+        waiting=asked.waiting(places, scored),
+    )
+
+
+def _cases(path: Path, task: TaskRules) -> Iterator[R2Case]:
+    """The cases without their files: what a comparison needs is who they are, not what they show."""
+    seen: set[str] = set()
+    for number, row in numbered_lines(path):
+        told = [*(row.get(key) for key in ("id", "clip", "split", "digest")), row.get("truth", "")]
+        if not all(isinstance(one, str) for one in told) or row["id"] in seen:
+            raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
+        seen.add(row["id"])
+        yield R2Case(
+            id=row["id"],
+            clip=row["clip"],
+            split=row["split"],
+            query=Query(),
+            frames=(),
+            targets=(),
+            size=(0, 0),
+            rate_fps=1.0,
+            scored=task.scored,
+            digest=row["digest"],
+            truth=row.get("truth", ""),
+        )
+
+
+def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
+    for number, row in numbered_lines(path):
+        if not _is_score(row):
+            raise RecordError(
+                "the line is no score", path=path, line=number, expected="key, metric, outcome and value", hint=_AGAIN
+            )
+        yield row
+
+
+def _failed(path: Path, asked: RequestLog) -> Iterator[tuple[str, str, str]]:
+    """What the record says has no answer: where no case has one, there is no score that shows it was asked."""
+    place_of = asked.told()
+    for _, row in numbered_lines(path):
+        yield from questions_of(row)
+        case, error = row.get("id"), row.get("error")
+        if "questions" not in row and isinstance(case, str) and isinstance(error, str) and (found := place_of(error)):
+            yield (*found, case)
+
+
+def _is_score(row: Mapping[str, Any]) -> bool:
+    if not isinstance(row.get("key"), str) or not isinstance(row.get("metric"), str):
+        return False
+    pixels = [row[name] for name in ("both_px", "either_px") if name in row]
+    if len(pixels) == 1 or any(type(one) is not int or one < 0 for one in pixels):
+        return False
+    if row.get("outcome") != "scored":
+        return row.get("outcome") in {"undefined", "failed"}
+    value = row.get("value")
+    sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
+    return sound and isinstance(row.get("signature"), Mapping)
+
+
+def _asked(path: Path) -> RequestLog:
+    try:
+        with path.open("rb") as file:
+            content: Any = load(file.read(_MAX_BYTES))
+        models = {str(name): str(revision) for name, revision in content["models"].items()}
+        conditions = tuple(_condition(one) for one in content["conditions"])
+        told = asked_of(content)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, AuscultError) as error:
+        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+        raise RecordError(f"the list of what was asked is damaged: {reason}", path=path, hint=_AGAIN) from error
+    names = [one.name for one in conditions]
+    if not models or CLEAN not in names[:1] or len(set(names)) != len(names):
+        raise RecordError(
+            "the list of what was asked is damaged", path=path, expected="models, and conditions from clean on",
+            hint=_AGAIN,
+        )  # fmt: skip
+    return RequestLog(models=models, conditions=told_once(conditions), asked_of=told, vain=vain_keys(path.parent))
+
+
+def _condition(told: Mapping[str, Any]) -> Condition:
+    """One condition.
+
+    Raises:
+        TypeError: It has other fields.
+        ValueError: A field holds something else than a condition's.
+        AuscultError: Its level is no strength.
+    """
+    one = Condition(**told)
+    if not all(isinstance(word, str) for word in (one.name, one.group, one.level)) or one.part not in PARTS:
+        raise ValueError(f"no condition: {told!r:.80}")
+    if one.group not in {CLEAN, *MIXES} and "." not in one.group:
+        raise ValueError(f"no group of conditions: {one.group!r:.80}")
+    _ = one.strength  # raises where the level is none
+    return one
+
 
 Named: TypeAlias = Mapping[tuple[str, str], str]
 """A record's label and a model of it, to what the model is called in the comparison."""
@@ -260,3 +496,220 @@ def _shared(grids: Sequence[Grid]) -> tuple[frozenset[tuple[str, str, str]], tup
 
 def _narrowed(grid: Grid, kept: frozenset[tuple[str, str, str]]) -> Grid:
     return replace(grid, conditions=tuple(one for one in grid.conditions if (one.group, one.level, one.part) in kept))
+
+
+ALL: Final = "all data sets"
+LEVEL: Final = 0.95
+REPLICATES: Final = 1000
+
+Parts: TypeAlias = Mapping[str, Sequence[Values]]
+"""Data set to the values of each of its models, by sample."""
+
+
+def correlations_over(views: Mapping[str, View], metric: str) -> dict[str, Correlation]:
+    """Room of the kinds to the correlation of their changes, over all models and data sets joined.
+
+    Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
+
+    Args:
+        views: The scores of each data set.
+        metric: Of which metric.
+    """
+    places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if place[0] not in MIXES)
+    rooms: dict[str, dict[str, Values]] = {}
+    for place in places:
+        parts = {
+            (model, name): changes
+            for name, view in views.items()
+            for model, changes in _changes(view, place, metric).items()
+        }
+        if parts:
+            rooms.setdefault(room_of(place[0]), {})[group_name(*place)] = joined(parts)
+    return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}
+
+
+def _changes(view: View, place: tuple[str, str], metric: str) -> dict[str, Values]:
+    """Each model's change of every sample; baselines and models that were not asked are left out."""
+    found: dict[str, Values] = {}
+    for model in view.grid.models:
+        static = static_of(view, model, place)
+        if static and view.grid.asked(model, CLEAN) and not is_baseline(model):
+            found[model] = sample_changes(view.scores(model, static, metric))
+    return found
+
+
+def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Number, ...]:
+    """The level and the change of every group of conditions as means over models, for each data set and over all.
+
+    Baselines are in no mean: what does not look has nothing to lose. Nothing is returned of one model on one data set.
+
+    Args:
+        sets: The data sets.
+        metric: Of which metric.
+        seed: Of the draws.
+
+    Returns:
+        Numbers whose ``model`` is the data set, or ``ALL``: ``level`` and ``apc``.
+    """
+    series: dict[str, Sequence[DataSet]] = {one.name: [one] for one in sets}
+    if len(sets) > 1:
+        series[ALL] = sets
+    elif len([model for model in sets[0].grid.models if not is_baseline(model)]) < 2:
+        return ()
+    clusters = {one.name: one.grid.cases for one in sets}
+    return tuple(
+        Number(
+            measure=measure,
+            model=name,
+            metric=metric,
+            group=group,
+            level=level,
+            part=part,
+            outcome=mean_over(parts, clusters, seed=seed, of=measure, levels=level or _strengths(mine, (group, part))),
+            signature=mine[0].grid.signature("", metric),
+        )
+        for name, mine in series.items()
+        for (measure, group, level, part), parts in _columns(mine, metric)
+    )
+
+
+def _columns(
+    sets: Sequence[DataSet], metric: str
+) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[Values]]]]:
+    """(measure, group, level, part) with the values of every model that was asked."""
+    for one in dict.fromkeys((one.group, one.level, one.part) for part in sets for one in part.grid.conditions):
+        levels = {part.name: _levels(part.view, one, metric) for part in sets}
+        if any(levels.values()):
+            yield ("level", *one), {name: found for name, found in levels.items() if found}
+    for place in dict.fromkeys(place for part in sets for place in part.grid.groups()):
+        changes = {part.name: list(_changes(part.view, place, metric).values()) for part in sets}
+        if any(changes.values()):
+            yield ("apc", place[0], "", place[1]), {name: found for name, found in changes.items() if found}
+
+
+def _strengths(sets: Sequence[DataSet], place: tuple[str, str]) -> str:
+    """The strengths that a mean change is over, mildest first."""
+    every = (one for part in sets for model in part.grid.models for one in static_of(part.view, model, place))
+    return ",".join(one.level for one in sorted(dict.fromkeys(every), key=lambda one: one.strength or 0.0))
+
+
+def _levels(view: View, place: tuple[str, str, str], metric: str) -> list[Values]:
+    found = [one for one in view.grid.conditions if (one.group, one.level, one.part) == place]
+    return [
+        view.values(model, one.name, metric)
+        for one in found
+        for model in view.grid.models
+        if view.grid.asked(model, one.name) and not is_baseline(model)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One data set's share of a mean: its models' own means, what was drawn of them, and its clips."""
+
+    means: tuple[float, ...]
+    draws: Floats | None
+    clusters: int
+
+
+def mean_over(
+    parts: Parts,
+    clusters: Mapping[str, Clusters],
+    *,
+    seed: int,
+    of: str = "apc",
+    levels: str = "",
+    replicates: int = REPLICATES,
+) -> Outcome[float]:
+    """The mean of the means of every model on every data set.
+
+    Args:
+        parts: The values of each model, for each data set.
+        clusters: The cluster of each sample, for each data set.
+        seed: Of the draws; every data set draws by itself.
+        of: What the values are, for the signature.
+        levels: Under which strengths, likewise.
+        replicates: How often to draw.
+
+    Returns:
+        The mean, over the models that have any value; with an interval where every data set has two clusters or more.
+        Undefined where nothing is scored.
+
+    Raises:
+        InputError: A value is not finite, a sample has no cluster, or ``replicates`` is below 1.
+
+    Example:
+        >>> told = mean_over({"a": [{"x": -0.5, "y": -0.25}], "b": [{"z": -0.125}]},
+        ...     {"a": {"x": 1, "y": 2}, "b": {"z": 1}}, seed=0)
+        >>> told.value
+        -0.25
+    """
+    columns = {name: [common([values]) for values in many] for name, many in parts.items()}
+    counts = _added([one.counts for many in columns.values() for one in many])
+    found = [
+        _part([one for one in many if one.samples], clusters[name], seed=seed, key=name, replicates=replicates)
+        for name, many in columns.items()
+        if any(one.samples for one in many)
+    ]
+    means = [mean for one in found for mean in one.means]
+    if not means:
+        return counts.none("no sample is scored")
+    value = math.fsum(means) / len(means)
+    fields: dict[str, Any] = {
+        "metric": f"mean {of}",
+        **({"levels": levels} if levels else {}),
+        "over": f"{len(means)} pairs of model and data set, each alike",
+        "data_sets": len(found),
+    }
+    draws = [one.draws for one in found if one.draws is not None]
+    if len(draws) < len(found):
+        return Change(value=value, signature=Signature.of(**fields), counts=counts)
+    # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
+    ends = percentile_interval(np.nanmean(np.hstack(draws), axis=1), level=LEVEL)
+    if ends is None:
+        raise InputError(f"{replicates} draws give no interval", expected="1 draw or more")
+    made = drawn_fields(LEVEL, replicates) | {"drawn": "clusters within each data set"}
+    return ChangeInterval(
+        value=value,
+        signature=Signature.of(**fields, **made),
+        low=ends[0],
+        high=ends[1],
+        clusters=sum(one.clusters for one in found),
+        replicates=replicates,
+        undefined=0,
+        counts=counts,
+    )
+
+
+def _part(many: Sequence[Common], clusters: Clusters, *, seed: int, key: str, replicates: int) -> _Part:
+    samples = tuple(dict.fromkeys(sample for one in many for sample in one.samples))
+    members = memberships(samples, clusters)
+    total = int(members.max()) + 1
+    rows = np.zeros((len(samples), 2 * len(many)))
+    place = {sample: row for row, sample in enumerate(samples)}
+    for column, one in enumerate(many):
+        mine = [place[sample] for sample in one.samples]
+        rows[mine, 2 * column] = one.values[0]
+        rows[mine, 2 * column + 1] = 1.0
+    draws = None
+    if total >= 2:
+        sums = sums_by_cluster(rows, members, total)
+        rng = generator(seed, "r2", "bootstrap", "joined", key)
+        draws = drawn(sums, _means, rng=rng, replicates=replicates)
+    means = tuple(math.fsum(one.values[0]) / len(one.samples) for one in many)
+    return _Part(means=means, draws=draws, clusters=total)
+
+
+def _means(sums: Floats) -> Floats:
+    over = sums[:, 1::2]
+    means: Floats = np.divide(sums[:, 0::2], over, out=np.full(over.shape, np.nan), where=over > 0)
+    return means
+
+
+def _added(many: Sequence[Counts]) -> Counts:
+    return Counts(
+        n=sum(one.n for one in many),
+        failed=sum(one.failed for one in many),
+        undefined=sum(one.undefined for one in many),
+        missing=sum(one.missing for one in many),
+    )

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any, Final
 
+from auscult.cases.ids import counted
+from auscult.errors import REMARKS, RecordError
+from auscult.jobs.errors import FILE as ERRORS
+from auscult.jobs.predict import FILE as PREDICTIONS
+from auscult.jobs.predict import STAGE
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes
 from auscult.record.folder import RunFolder
-from auscult.report.suite import Figure, Section, write_charts, write_tables
+from auscult.record.lines import load, numbered_lines, read_lines
+from auscult.record.manifest import argument
+from auscult.record.schema import Summary
+from auscult.report.facts import facts_of
+from auscult.report.suite import Example, Figure, Section, SuitePage, write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
-from auscult.suites.r2 import cells
+from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2 import tables as shown
-from auscult.suites.r2 import tables_alone as alone
+from auscult.suites.r2.answering import Answers, answers_of, answers_table
+from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
 from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.figures import Chart, charts_of
+from auscult.suites.r2.grid import FILE, Grid, questions
+from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.measures import Number, View, numbers_of
 from auscult.suites.r2.relations import (
     Ranks,
@@ -23,7 +39,14 @@ from auscult.suites.r2.relations import (
     ranking_table,
     rankings_of,
     strengths_told,
+    unranked,
 )
+from auscult.suites.r2.request_log import ASKED, Place, RequestLog, asked_of, vain_keys
+from auscult.suites.r2.strips import draw_strips
+from auscult.suites.r2.tables import cells_csv, cells_json, is_baseline, summary_metrics
+from auscult.suites.r2.telling import questions_of, waiting_notes
+from auscult.suites.registered import SuiteRun
+from auscult.types import Query
 
 SPLITS: Final = ("seen", "unseen")
 FAILED: Final = "Failed questions are in no number; cells.csv counts them, and the cases, for every number."
@@ -113,10 +136,10 @@ def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
             for split in splits:
                 found[f"{name}__{split}"] = shown.general_table(index, group, part, split=split)
     found["floor"] = shown.floor_table(index)
-    found["kinds"] = alone.kinds_table(index)
-    found["breaking"] = alone.breaking_table(index)
+    found["kinds"] = shown.kinds_table(index)
+    found["breaking"] = shown.breaking_table(index)
     found["differences"] = shown.difference_table(index)
-    found["dynamic"] = alone.dynamic_table(index)
+    found["dynamic"] = shown.dynamic_table(index)
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 
@@ -129,8 +152,8 @@ def write_parts(
         OutputError: The disk is full, or the folder cannot be written to.
     """
     write_tables(run, tables)
-    run.write_json("cells.json", cells.cells_json(numbers))
-    run.write_text("cells.csv", cells.cells_csv(numbers))
+    run.write_json("cells.json", cells_json(numbers))
+    run.write_text("cells.csv", cells_csv(numbers))
     write_charts(run, ((chart.name, chart.drawing) for chart in charts))
 
 
@@ -161,3 +184,284 @@ _PARTS: Final = (
     ("answers", "What was asked", "", ("",), ("",)),
 )
 """Sections: anchor, title, lead, and how the names of their tables and charts begin."""
+
+
+_MOST_REASONS: Final = 4
+_MOST_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run came to before anything is computed from it.
+
+    Attributes:
+        command: The verb.
+        grid: All scores.
+        answers: Model to what became of its questions.
+        cases: What was asked about.
+        unlisted: What could not be made a case.
+        absent: Expressions that refer to nothing, left out.
+        valid: Key of an answer to (model, condition, case), for the pictures.
+        seed: The run's seed.
+        workers: Worker processes, for the pictures.
+        notes: What is to be said of the data.
+    """
+
+    command: str
+    grid: Grid
+    answers: Mapping[str, Answers]
+    cases: tuple[R2Case, ...]
+    unlisted: int
+    absent: int
+    valid: Mapping[str, Place]
+    seed: int
+    workers: int
+    notes: tuple[str, ...] = ()
+
+
+def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
+    """Write everything that follows from the scores.
+
+    Args:
+        run: The record.
+        outcome: Scores and counts.
+
+    Returns:
+        Summary and tables.
+    """
+    results = results_of(View(grid=outcome.grid, seed=outcome.seed))
+    tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
+    write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
+    summary = summary_of(outcome, results.numbers)
+    run.write_json("summary.json", summary.as_json())
+    strips = draw_strips(run, results.view, outcome.cases, valid=outcome.valid, workers=outcome.workers)
+    reasons = undefined_reasons(read_lines(run.path / FILE), outcome.grid)
+    sections = (*sections_of(tables, results.charts), *_pictures(strips))
+    shown = shown_of(tables)
+    page = _page(run, outcome, results, sections=sections, reasons=reasons)
+    write_page(run, replace(page, shown=shown), tables)
+    remove_stale(run, written_files(tables, (chart.name for chart in results.charts), strips))
+    run.finish()
+    remarks = tuple(waiting_notes(outcome.grid))
+    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=shown, remarks=remarks)
+
+
+def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
+    """Those of the tables that fit a console."""
+    first = [name for name in tables if name.startswith("general") and "__" not in name]
+    return tuple(tables[name] for name in (*first, "floor", "answers") if name in tables)
+
+
+def summary_of(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
+    """Counts are questions: one per model, case and condition."""
+    asked = sum(one.asked for one in outcome.answers.values())
+    failed = sum(one.failed for one in outcome.answers.values())
+    lost = outcome.unlisted * len(outcome.answers)
+    _, _, undefined = questions(outcome.grid)
+    return Summary(
+        command=outcome.command,
+        n=asked + lost,
+        ok=asked - failed - undefined,
+        failed=failed + lost,
+        undefined=undefined,
+        metrics=summary_metrics(numbers),
+    )
+
+
+def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
+    """Why answers have no score, in a sentence for each of the commonest reasons.
+
+    Args:
+        rows: Of ``scores.jsonl``.
+        grid: What holds of them.
+
+    Returns:
+        Sentences with the number of answers and the cases; empty where every answer has a score.
+    """
+    why = {
+        (str(row["model"]), str(row["condition"]), str(row["metric"]), str(row["id"])): str(row.get("reason") or "")
+        for row in rows
+        if row["outcome"] == "undefined"
+    }
+    found: dict[str, set[tuple[str, str, str]]] = {}
+    for (model, condition, metric, case), reason in why.items():
+        if case in grid.cell(model, condition, metric).undefined:
+            found.setdefault(reason or "unknown", set()).add((model, condition, case))
+    ranked = sorted(found.items(), key=lambda one: (-len(one[1]), one[0]))
+    told = [_reason(reason, answers) for reason, answers in ranked[:_MOST_REASONS]]
+    left = len(ranked) - _MOST_REASONS
+    return told + ([f"{left} more reasons why answers have no score: see scores.jsonl."] if left > 0 else [])
+
+
+def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
+    cases = sorted({case for _, _, case in answers})
+    named = ", ".join(f"{case[:60]}" for case in cases[:_MOST_NAMED]) + (", ..." if len(cases) > _MOST_NAMED else "")
+    return f"Undefined, {reason[:200]}: {len(answers):,} answers to {len(cases):,} cases ({named})."
+
+
+def _page(
+    run: RunFolder, outcome: Outcome, results: Results, *, sections: Sequence[Section], reasons: Sequence[str]
+) -> SuitePage:
+    grid = outcome.grid
+    models = [name for name in grid.models if not is_baseline(name)]
+    floor = [name for name in grid.models if is_baseline(name)]
+    told = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
+    clips = len(set(grid.cases.values()))
+    return SuitePage(
+        title=f"{grid.task.title.capitalize()}: {told}",
+        suite="r2",
+        facts=(
+            ("Models", ", ".join((*models, *floor))),
+            ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
+            ("Cases", f"{len(grid.cases):,}"),
+            ("Clips or photographs", f"{clips:,}"),
+            *facts_of(run.manifest),
+        ),
+        notes=(
+            *(
+                f"{name} does not beat every baseline on clean input by an interval: its curve carries no information."
+                for name in results.uninformative
+            ),
+            *(f"{name} has not one clean score: nothing is known of it." for name in results.unscored),
+            *unranked(results.ranks),
+            *reasons,
+            FAILED,
+            *waiting_notes(grid),
+            *outcome.notes,
+            *([f"Could not be asked about: {outcome.unlisted:,}; see errors.jsonl."] if outcome.unlisted else []),
+            *([f"Expressions that refer to nothing, left out: {outcome.absent:,}."] if outcome.absent else []),
+        ),
+        links=(),
+        sections=tuple(sections),
+    )
+
+
+def _pictures(strips: Sequence[Example]) -> list[Section]:
+    lead = (
+        "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
+        "mask, the white line is the true outline. In brackets: the change from clean."
+    )
+    section = Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips))
+    return [section] if strips else []
+
+
+COMMAND: Final = "score"
+_LIMITS: Final = Limits(max_bytes=64 << 20)
+_AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
+
+
+def score_r2(folder: Path) -> SuiteRun:
+    """Compute the numbers of a record from its scores; nothing is written.
+
+    Args:
+        folder: The output folder of ``auscult run r2``; the run may still be at work.
+
+    Returns:
+        Summary and tables, as the run itself tells them of the same lines; a remark where it did not come to its end.
+
+    Raises:
+        RecordError: It is no such record, or a damaged one; the message names file and line.
+    """
+    record = read_record(folder, labels_of([folder])[0])
+    asked = _asked(record)
+    places = asked.places(_cases(record), seed=record.seed)
+    results = results_of(View(grid=record.grid, seed=record.seed))
+    answers = answers_of(
+        _predictions(folder / PREDICTIONS),
+        valid=places,
+        models=record.grid.models,
+        failed=tuple(dict.fromkeys(_failed(record, asked, places))),
+    )
+    tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
+    summary = summary_of(_outcome(record, asked, answers), results.numbers)
+    remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
+    return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
+
+
+def _asked(record: R2Record) -> RequestLog:
+    content = load(read_bytes(record.path / ASKED, limits=_LIMITS))  # ``read_record`` has checked it
+    told, vain = asked_of(content), vain_keys(record.path)
+    return RequestLog(models=record.revisions, conditions=record.grid.conditions, asked_of=told, vain=vain)
+
+
+def _cases(record: R2Record) -> list[R2Case]:
+    """The cases without their files: who they are and what they were, by hash."""
+    return [
+        R2Case(
+            id=name,
+            clip=clip,
+            split=record.grid.splits.get(name, ""),
+            query=Query(),
+            frames=(),
+            targets=(),
+            size=(0, 0),
+            rate_fps=1.0,
+            scored=record.task.scored,
+            digest=record.digests[name].partition(" ")[0],
+        )
+        for name, clip in record.grid.cases.items()
+    ]
+
+
+def _failed(record: R2Record, asked: RequestLog, places: Mapping[str, Place]) -> Iterator[Place]:
+    """What has no answer, or one without a score: as errors tell it, and of a finished run what lacks a score."""
+    if asked.vain is not None:
+        yield from asked.without(places, {str(row["key"]) for _, row in numbered_lines(record.path / SCORES)})
+        return
+    valid = set(places.values())
+    place_of = asked.told()
+    for _, row in numbered_lines(record.path / ERRORS):
+        told = place_of(str(row.get("error")))  # a row of an earlier version names its question in its words alone
+        costs = questions_of(row) or ([] if told is None else [(*told, str(row.get("id")))])
+        yield from (place for place in costs if place in valid)
+    if record.finished:
+        scored = {str(row["key"]) for _, row in numbered_lines(record.path / SCORES)}
+        yield from asked.without(places, scored)
+
+
+def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
+    """What the table of answers needs of each prediction; masks are not decoded."""
+    numbers = ("seconds", "preparing_s", "overhead_s")
+    for number, row in numbered_lines(path):
+        times = [row.get(name) for name in numbers]
+        optional = [row.get(name) for name in ("peak_mb", "threshold")]
+        sound = (
+            isinstance(row.get("key"), str)
+            and isinstance(row.get("counts"), list)
+            and all(_is_number(one) for one in times)
+            and all(one is None or _is_number(one) for one in optional)
+        )
+        if not sound:
+            raise RecordError(
+                "the line is no answer", path=path, line=number, expected="key, counts and times", hint=_AGAIN
+            )
+        yield {"threshold": None, **row}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def _outcome(record: R2Record, asked: RequestLog, answers: Mapping[str, Answers]) -> Outcome:
+    place_of = asked.told()
+    rows = (row for _, row in numbered_lines(record.path / ERRORS) if place_of(str(row.get("error"))) is None)
+    unlisted = sum(map(_unlisted, rows))
+    return Outcome(
+        command=COMMAND,
+        grid=record.grid,
+        answers=answers,
+        cases=(),
+        unlisted=unlisted,
+        absent=0,
+        valid={},
+        seed=record.seed,
+        workers=0,
+    )
+
+
+def _unlisted(row: Mapping[str, Any]) -> int:
+    """How many cases an error kept from being made; 0 for one that is about questions or a model, or costs nothing."""
+    if row.get("stage") in (*REMARKS, STAGE, "score") or "questions" in row:
+        return 0
+    cases = row.get("cases")
+    return len(cases) if isinstance(cases, list) else 1

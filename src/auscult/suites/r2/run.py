@@ -37,28 +37,27 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
-from auscult.suites.r2 import scoring
-from auscult.suites.r2.answering import Bench
-from auscult.suites.r2.answers import answers_of
-from auscult.suites.r2.asking import (
-    Asked,
+from auscult.suites.r2.answering import Bench, answers_of
+from auscult.suites.r2.cases import CaseList, R2Case, cases_of, listing_of
+from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
+from auscult.suites.r2.grid import FILE as SCORES
+from auscult.suites.r2.grid import grid_of
+from auscult.suites.r2.request_log import (
     Place,
+    RequestLog,
     asked_now,
+    begin,
     earlier,
     note,
     take_back,
     told_apart,
     under,
+    vain_row,
     with_earlier,
 )
-from auscult.suites.r2.cases import CaseList, R2Case, cases_of
-from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
-from auscult.suites.r2.finish_run import Outcome, write_results
-from auscult.suites.r2.grid import grid_of
-from auscult.suites.r2.sources import listing_of
+from auscult.suites.r2.results import Outcome, write_results
 from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
 from auscult.suites.r2.telling import failed_row, questions_of, still_true, told_once, unmade_rows
-from auscult.suites.r2.vain import begin, vain_row
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
 
 COMMAND = "run r2"
@@ -150,14 +149,14 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         return replace(done, remarks=(*unloaded, *done.remarks))
 
 
-def _errors(run: RunFolder, asked: Asked, now: Mapping[str, Sequence[str]]) -> ErrorLog:
+def _errors(run: RunFolder, asked: RequestLog, now: Mapping[str, Sequence[str]]) -> ErrorLog:
     """The errors so far without those of what is tried again now."""
     errors = ErrorLog(run)
     errors.rewrite(still_true(read_lines(run.path / ERRORS), asked, now))
     return errors
 
 
-def _vain(bench: Bench, before: Asked) -> frozenset[str]:
+def _vain(bench: Bench, before: RequestLog) -> frozenset[str]:
     """Which questions were asked in vain so far; of a folder of an earlier version all that have no score."""
     if before.vain is not None:
         return before.vain
@@ -169,7 +168,7 @@ def _vain(bench: Bench, before: Asked) -> frozenset[str]:
 
 
 def _tell_once(
-    bench: Bench, asked: Asked, *, places: Mapping[str, Place], told: Sequence[str | None]
+    bench: Bench, asked: RequestLog, *, places: Mapping[str, Place], told: Sequence[str | None]
 ) -> tuple[Place, ...]:
     """Say what one file or one model's fault cost in one row, now that all of it is known.
 
@@ -191,7 +190,7 @@ def _tell_once(
     return failed
 
 
-def _take_back(bench: Bench, asked: Asked, before: Asked, *, models: Sequence[ModelSpec]) -> None:
+def _take_back(bench: Bench, asked: RequestLog, before: RequestLog, *, models: Sequence[ModelSpec]) -> None:
     """Forget models that could not be loaded.
 
     Raises:
@@ -323,7 +322,7 @@ def _how(options: SuiteOptions) -> job.PredictOptions:
 
 def _outcome(
     bench: Bench,
-    asked: Asked,
+    asked: RequestLog,
     *,
     places: Mapping[str, Place],
     failed: Sequence[Place],
@@ -332,7 +331,7 @@ def _outcome(
 ) -> Outcome:
     models = tuple(asked.models)
     grid = grid_of(
-        read_lines(bench.run.path / scoring.FILE),
+        read_lines(bench.run.path / SCORES),
         task=bench.task,
         valid=places,
         cases={case.id: (case.clip, case.split) for case in found.cases},

@@ -17,11 +17,11 @@ from auscult.record.lines import read_lines
 from auscult.report.strip import StripCell, StripRow, evenly, strip
 from auscult.report.suite import Example
 from auscult.stress.recipe_parts import base_of
-from auscult.suites.r2.asking import Place
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.measures import View, static_of
 from auscult.suites.r2.perturbing import Prepared
+from auscult.suites.r2.request_log import Place
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.work.pool import Task, run_tasks
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+from auscult.outcome import Scored, Signature, Undefined
 from auscult.report.tables import Table
 from auscult.stress.recipe_parts import base_of
 from auscult.stress.strength import strength_of
 from auscult.suites.r2.conditions import DYNAMIC, MIXES
-from auscult.suites.r2.measures import BOTH, NOT_ALL_LEVELS, OVERALL, PAPER_LEVELS, Number
+from auscult.suites.r2.measures import BOTH, NOT_ALL_LEVELS, PAPER_LEVELS, Number
 from auscult.suites.r2.tasks import BASELINES
 
 PERCENT: Final = (
@@ -280,20 +283,179 @@ def unscored(index: Index) -> tuple[str, ...]:
     return tuple(model for model, one in clean.items() if one is not None and one.value is None)
 
 
-__all__ = [
-    "OVERALL",
-    "Index",
-    "averaged",
-    "difference_table",
-    "floor_table",
-    "general_table",
-    "group_name",
-    "is_baseline",
-    "main_metric",
-    "metric_name",
-    "number_text",
-    "percent",
-    "signed",
-    "uninformative",
-    "unscored",
-]
+def kinds_table(index: Index) -> Table | None:
+    """Fig. 7 as a table: the change by each kind alone."""
+    metric = main_metric(index)
+    kinds = [(group, part) for group, part in index.groups() if group not in MIXES]
+    if not kinds:
+        return None
+    models = index.stressed()
+    levels = {(model, place): index.levels(model, *place) for model in models for place in kinds}
+    over = averaged(level for found in levels.values() for level in found)
+    rows = []
+    for group, part in kinds:
+        cells = [index.get("apc", model, metric, group=group, part=part) for model in models]
+        breaks = [index.get("breaking", model, metric, group=group, part=part) for model in models]
+        rows.append(
+            (
+                group_name(group, part),
+                *(
+                    number_text(one, points=True, interval=True)
+                    + (levels_only(levels[model, (group, part)], over) if one is not None else "")
+                    for model, one in zip(models, cells, strict=True)
+                ),
+                *(_strength(one) for one in breaks),
+                cases_text(cells),
+            )
+        )
+    return Table(
+        title=f"Average change by kind, {metric_name(metric)}",
+        header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
+        rows=tuple(rows),
+        note=f"Mean over {', '.join(over) or 'no level'}. Half lost: the strength (1 low, 3 medium, 5 high) at which "
+        f"half of the clean score is gone; above: not at the strongest that was asked. {CASES} {PERCENT}",
+    )
+
+
+def _strength(number: Number | None) -> str:
+    """A breaking point; what lies above every strength that was asked says above which."""
+    if number is None:
+        return "–"
+    if number.value is None and number.beyond is None:
+        return "n/a"
+    open_end = "" if number.beyond is None else f"above {number.beyond:g}"
+    text = open_end if number.value is None else f"{number.value:.1f}"
+    if number.low is None and (number.value is None or not open_end):
+        return text
+    low, high = (open_end if end is None else f"{end:.1f}" for end in (number.low, number.high))
+    return f"{text} [{low}, {high}]"
+
+
+def breaking_table(index: Index) -> Table | None:
+    """The breaking point of every model, by what is perturbed; None where no mix was asked about."""
+    metric = main_metric(index)
+    groups = [(group, part) for group, part in index.groups() if group in MIXES]
+    if not groups:
+        return None
+    rows = [
+        (model, *(_strength(index.get("breaking", model, metric, group=group, part=part)) for group, part in groups))
+        for model in index.stressed()
+    ]
+    return Table(
+        title=f"Breaking point: the strength at which half of the clean {metric_name(metric)} is lost",
+        header=("model", *(group_name(group, part) for group, part in groups)),
+        rows=tuple(rows),
+        note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
+        f"that was asked. {_curves_told(index, groups)}In brackets: 95 % interval over clips.",
+    )
+
+
+def _curves_told(index: Index, groups: Sequence[tuple[str, str]]) -> str:
+    """Which strengths breaking points were sought between, and of which column where these differ."""
+    told: dict[str, list[str]] = {}
+    for place in groups:
+        for model in index.stressed():
+            levels = index.curve(model, *place)
+            if levels:
+                told.setdefault(", ".join(levels), []).append(f"{model}, {group_name(*place)}")
+    if len(told) < 2:
+        return "".join(f"Asked at {levels}. " for levels in told)
+    return "".join(f"Asked at {levels}: {'; '.join(whom)}. " for levels, whom in told.items())
+
+
+def dynamic_table(index: Index) -> Table | None:
+    """Fig. 10 as a table: static against dynamic."""
+    metric = main_metric(index)
+    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
+    if not gaps:
+        return None
+    rows = []
+    for one in gaps:
+        static, moving = (
+            index.get(measure, one.model, metric, group=one.group, part=one.part)
+            for measure in ("gap_static", "gap_dynamic")
+        )
+        rows.append(
+            (
+                one.model,
+                group_name(one.group, one.part),
+                number_text(static, points=True, interval=True),
+                number_text(moving, points=True, interval=True),
+                signed(one),
+                cases_text([one]),
+            )
+        )
+    return Table(
+        title=f"Static against dynamic, {metric_name(metric)}",
+        header=("model", "perturbed", "static APC", "dynamic - clean", "dynamic - static", "cases"),
+        rows=tuple(rows),
+        note="A row is of the cases that have clean, low, medium, high and dynamic. Dynamic - static below 0: what "
+        f"changes from frame to frame does more harm. {PERCENT}",
+    )
+
+
+_KEYS: Final = (
+    "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high", "beyond",
+    "n", "failed", "undefined", "missing", "reason", "signature",
+)  # fmt: skip
+
+
+def cells_json(numbers: Iterable[Number]) -> list[dict[str, Any]]:
+    """Every number as plain values, scores 0..1; an undefined one has value null and its reason.
+
+    ``beyond`` is of breaking points: the strongest strength that was asked, where the point (``value`` null) or the
+    upper end of its interval (``high`` null) lies above it.
+    """
+    return list(_rows(numbers))
+
+
+def _rows(numbers: Iterable[Number]) -> Iterator[dict[str, Any]]:
+    for one in numbers:
+        counts = one.counts
+        yield {
+            **{key: getattr(one, key) for key in _KEYS[:7]},
+            "value": one.value,
+            "low": one.low,
+            "high": one.high,
+            "beyond": one.beyond,
+            "n": None if counts is None else counts.n,
+            "failed": None if counts is None else counts.failed,
+            "undefined": None if counts is None else counts.undefined,
+            "missing": None if counts is None else counts.missing,
+            "reason": one.outcome.reason if isinstance(one.outcome, Undefined) else None,
+            "signature": number_signature(one) if isinstance(one.outcome, Scored) else None,
+        }
+
+
+def cells_csv(numbers: Sequence[Number]) -> str:
+    """The same as CSV, one number a line."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, _KEYS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_rows(numbers))
+    return file.getvalue()
+
+
+def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
+    """The numbers of the mixes as metrics of ``summary.json``: ``model/group/level/metric`` to value and interval."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in numbers:
+        if one.split or (one.group not in {"clean", *MIXES}) or one.measure not in {"level", "apc", "breaking"}:
+            continue
+        (row,) = _rows([one])
+        name = "/".join(part for part in (one.model, one.group, one.level or one.measure, one.metric) if part)
+        name = name if one.part == "all" else f"{name}/{one.part}"
+        rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
+        more = {key: row[key] for key in ("beyond", "reason") if row[key]}
+        found[name] = {**rounded, "n": row["n"], "signature": row["signature"], **more}
+    return found
+
+
+def number_signature(number: Number) -> str:
+    """How a number was made: its scores, then the statistic."""
+    if not isinstance(number.outcome, Scored):
+        return ""
+    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
+    made = dict(number.outcome.signature.fields)
+    made.pop("version", None)
+    return str(Signature.of(**scores, **made))

@@ -22,9 +22,9 @@ from auscult.cases.listing import ListError
 from auscult.errors import ErrorRecord
 from auscult.jobs.predict import READ
 from auscult.record.schema import error_to_json
-from auscult.suites.r2.asking import Asked, Place
 from auscult.suites.r2.conditions import words_of
 from auscult.suites.r2.grid import Grid
+from auscult.suites.r2.request_log import Place, RequestLog
 
 _NAMED: Final = 3
 _MOST_QUESTIONS: Final = 1_000_000  # of a row: records come from strangers
@@ -61,7 +61,7 @@ def questions_of(row: Mapping[str, Any]) -> list[Place]:
 
 
 def still_true(
-    rows: Iterable[Mapping[str, Any]], asked: Asked, now: Mapping[str, Sequence[str]]
+    rows: Iterable[Mapping[str, Any]], asked: RequestLog, now: Mapping[str, Sequence[str]]
 ) -> list[dict[str, Any]]:
     """The errors of questions that are not asked again now; everything else is tried again, and told again.
 
@@ -89,7 +89,9 @@ def still_true(
     return kept
 
 
-def told_once(rows: Iterable[Mapping[str, Any]], *, asked: Asked, failed: Collection[Place]) -> list[dict[str, Any]]:
+def told_once(
+    rows: Iterable[Mapping[str, Any]], *, asked: RequestLog, failed: Collection[Place]
+) -> list[dict[str, Any]]:
     """Join the rows that say the same.
 
     Args:

@@ -1,29 +1,62 @@
-"""What a folder has been asked so far, and the key under which every answer is stored."""
+"""What a folder has asked its models so far, the key of every answer, and which requests failed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
 
 from auscult.errors import RecordError
 from auscult.models.spec import ModelSpec
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder
-from auscult.record.lines import load
+from auscult.record.lines import dump, load, read_lines
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import CLEAN, Condition, told_once
-from auscult.suites.r2.vain import vain_keys
 
-FILE = "asked.json"
+UNANSWERED: Final = "unanswered.jsonl"
+"""A row for every question that got no answer, or one that could not be scored; a later answer goes before it."""
+
+
+def vain_keys(folder: Path) -> frozenset[str] | None:
+    """Keys of the questions of a record that were asked in vain; None where a version that told none made it.
+
+    Raises:
+        RecordError: The file is damaged.
+    """
+    path = folder / UNANSWERED
+    return frozenset(str(row.get("key")) for row in read_lines(path)) if path.is_file() else None
+
+
+def vain_row(key: str, place: tuple[str, str, str]) -> dict[str, Any]:
+    """The row of a question of model, condition and case."""
+    model, condition, case = place
+    return {"key": key, "model": model, "condition": condition, "id": case}
+
+
+def begin(run: RunFolder, rows: Iterable[dict[str, Any]] = ()) -> None:
+    """Make the file, where there is none.
+
+    Args:
+        run: The record.
+        rows: What is known to have failed before.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    run.write_bytes(UNANSWERED, b"".join(dump(row) + b"\n" for row in rows))
+
+
+ASKED = "asked.json"
 
 Place: TypeAlias = tuple[str, str, str]
 """Model, condition and case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestLog:
     """Models and conditions of a folder.
 
     Attributes:
@@ -129,7 +162,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 def with_earlier(
     run: RunFolder, models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
-) -> Asked:
+) -> RequestLog:
     """What is asked now together with what the folder was asked before; nothing is written.
 
     Args:
@@ -149,7 +182,7 @@ def with_earlier(
     mine = {name: told for name, told in before.asked_of.items() if before.models.get(name) == listed.get(name)}
     for name, told in asked_now(models, conditions, before=before, floor=floor).items():
         mine[name] = tuple(dict.fromkeys((*mine.get(name, ()), *told)))
-    return Asked(
+    return RequestLog(
         models=listed,
         conditions=tuple(known[name] for name in order if name in known),
         sources={**before.sources, **{one.name: _source(one) for one in (*models, *floor)}},
@@ -159,14 +192,14 @@ def with_earlier(
 
 
 def asked_now(
-    models: Sequence[ModelSpec], conditions: Sequence[Condition], *, before: Asked, floor: Sequence[ModelSpec] = ()
+    models: Sequence[ModelSpec], conditions: Sequence[Condition], *, before: RequestLog, floor: Sequence[ModelSpec] = ()
 ) -> dict[str, tuple[str, ...]]:
     """Model to the names of the conditions that a command asks it under."""
     found = {one.name: (CLEAN,) for one in floor}
     return found | {one.name: tuple(each.name for each in under(one, conditions, before)) for one in models}
 
 
-def under(model: ModelSpec, conditions: Sequence[Condition], before: Asked) -> tuple[Condition, ...]:
+def under(model: ModelSpec, conditions: Sequence[Condition], before: RequestLog) -> tuple[Condition, ...]:
     """The conditions that a model is asked under by a command.
 
     Those asked for; of a folder of predictions also all that it was asked under before. Its revision is that of the
@@ -179,7 +212,7 @@ def under(model: ModelSpec, conditions: Sequence[Condition], before: Asked) -> t
     return tuple(known.values())
 
 
-def note(run: RunFolder, asked: Asked) -> None:
+def note(run: RunFolder, asked: RequestLog) -> None:
     """Write down what was asked.
 
     Raises:
@@ -191,10 +224,10 @@ def note(run: RunFolder, asked: Asked) -> None:
         "sources": {name: asked.sources[name] for name in asked.models if name in asked.sources},
         "asked_of": {name: list(asked.asked_of[name]) for name in asked.models if name in asked.asked_of},
     }
-    run.write_json(FILE, content)
+    run.write_json(ASKED, content)
 
 
-def take_back(run: RunFolder, asked: Asked, before: Asked, *, names: Collection[str]) -> None:
+def take_back(run: RunFolder, asked: RequestLog, before: RequestLog, *, names: Collection[str]) -> None:
     """Write down that models that could not be loaded were asked nothing after all.
 
     A misspelled name would otherwise stay in the folder, with failures that no command mends.
@@ -207,7 +240,7 @@ def take_back(run: RunFolder, asked: Asked, before: Asked, *, names: Collection[
     """
     kept = [name for name in asked.models if name not in names]
     if not kept and not before.models:
-        run.remove(FILE)
+        run.remove(ASKED)
         return
     order = (*kept, *(name for name in before.models if name not in kept))
     note(
@@ -221,21 +254,21 @@ def take_back(run: RunFolder, asked: Asked, before: Asked, *, names: Collection[
     )
 
 
-def earlier(run: RunFolder) -> Asked:
+def earlier(run: RunFolder) -> RequestLog:
     """What the folder was asked so far; nothing where it is new.
 
     Raises:
         RecordError: The folder's own list is damaged.
     """
-    path = run.path / FILE
+    path = run.path / ASKED
     if not path.is_file():
-        return Asked(models={}, conditions=(), vain=vain_keys(run.path))
+        return RequestLog(models={}, conditions=(), vain=vain_keys(run.path))
     try:
         content: Any = load(path.read_bytes())
         models = {str(name): str(revision) for name, revision in content["models"].items()}
         sources = {str(name): str(source) for name, source in content.get("sources", {}).items()}
         conditions = tuple(Condition(**one) for one in content["conditions"])
-        return Asked(
+        return RequestLog(
             models=models,
             conditions=told_once(conditions),
             sources=sources,
