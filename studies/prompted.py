@@ -26,7 +26,7 @@ from auscult.train.prompted.calibrate import estimates, fit
 from auscult.train.prompted.material import FAMILIES, Material, Part, read_material
 from auscult.train.prompted.measure import Row
 from auscult.train.prompted.outputs import FLAWLESS, Outputs, judged, load_outputs, real_and_flawless
-from auscult.train.prompted.refit import refit
+from auscult.train.prompted.calibrate import refit
 
 DRAWS = 400
 OWN_MASKS = 200

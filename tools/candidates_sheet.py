@@ -22,8 +22,7 @@ from auscult.media.masks import read_mask
 from auscult.media.rle import decode
 from auscult.rng import generator
 from auscult.train.candidates.base import Candidate, CandidateScene
-from auscult.train.candidates.making import candidates, of_kind, working
-from auscult.train.candidates.mixture import mixture
+from auscult.train.candidates.mixture import candidates, mixture, of_kind, working
 from auscult.train.material import LEAST_PX
 from auscult.train.split import committed
 from auscult.types import Frame, Mask, MaskRef

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from auscult.media.drawing import Drawing, to_markup, to_png, to_svg
 from auscult.media.frames import write_frame
 from auscult.report.charts.bars import BarGroup, Pair, Rank, TypeBars, apc_bars, paired, ranks, seen_unseen
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
 from auscult.report.charts.marks import UNDEFINED, Estimate, Words
+from auscult.report.drawing import Drawing, to_markup, to_png, to_svg
 from auscult.report.strip import StripCell, StripRow, strip
 from auscult.rng import generator
 from auscult.types import Frame

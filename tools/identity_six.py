@@ -30,7 +30,8 @@ from auscult.rng import generator
 from auscult.scenes.plan import SceneOptions
 from auscult.score.stats import bootstrap_interval, f2_confusion
 from auscult.stress import masks
-from auscult.train.matcher.assets import Kind, Source, lay_out, stamps_on
+from auscult.train.matcher.frames import AssetPart as Kind
+from auscult.train.matcher.frames import Source, lay_out, stamps_on
 from auscult.train.matcher.measure import DECIDABLE
 from auscult.train.matcher.pairs import Asked, asked_of
 from auscult.types import DEFECTS, Case, MaskTarget, Prediction, Query

@@ -37,7 +37,7 @@ class Told:
         meta: What it says about itself.
         levels: Its constants, six rows.
         declared: Why a column does not go one way, by its number.
-        remarks: Its module's docstring.
+        remarks: Its class's docstring where that has paragraphs, else its module's.
     """
 
     name: str
@@ -70,8 +70,14 @@ def told(name: str, stressor: Any) -> Told:
         meta=stressor.meta,
         levels=stressor.levels,
         declared=dict(stressor.declared),
-        remarks=inspect.getdoc(module) or "",
+        remarks=_remarks(stressor, module),
     )
+
+
+def _remarks(stressor: Any, module: Any) -> str:
+    """Its class's docstring where several stressors share a module, else the module's."""
+    own = inspect.cleandoc(vars(type(stressor)).get("__doc__") or "")
+    return own if "\n\n" in own else inspect.getdoc(module) or ""
 
 
 def page(one: Told) -> str:

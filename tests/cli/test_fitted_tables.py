@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from auscult.cli import show
-from auscult.cli.fitted import blocks, keys, pieces, wrapped_at
+from auscult.cli.show import blocks, keys, pieces, wrapped_at
 from auscult.report.tables import Table
 
 WIDTHS = (80, 100, 120, 200)

@@ -17,7 +17,11 @@ from markupsafe import Markup
 from PIL import Image, ImageFont
 
 from auscult.errors import TooLarge
-from auscult.media.drawing import (
+from auscult.report.drawing import (
+    DARK,
+    LIGHT,
+    SCALE_STEPS,
+    SERIES,
     Circle,
     Drawing,
     Line,
@@ -26,9 +30,11 @@ from auscult.media.drawing import (
     Polyline,
     Rect,
     Text,
+    contrast,
     fitted,
     on_scale,
     plain,
+    rgb,
     scale,
     text_width,
     to_markup,
@@ -36,7 +42,6 @@ from auscult.media.drawing import (
     to_png,
     to_svg,
 )
-from auscult.media.drawing_palette import DARK, LIGHT, SCALE_STEPS, SERIES, contrast, rgb
 
 PARTS: tuple[Part, ...] = (
     Line(start=(5, 5), end=(60, 5), colour="s0", width=2, dash=(4, 3), title="a line"),

@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 
 from auscult.errors import InputError
-from auscult.media.drawing import Drawing, Line, Rect, Text, points_of, to_markup, to_png, to_svg
 from auscult.report.charts.bars import BarGroup, TypeBars, apc_bars
 from auscult.report.charts.marks import UNDEFINED, Estimate, Words
+from auscult.report.drawing import Drawing, Line, Rect, Text, points_of, to_markup, to_png, to_svg
 
 WORDS = Words(axis="APC (lower is worse)")
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
-from auscult.media.drawing import Drawing, Line, Polygon, Polyline, Text, points_of, to_png, to_svg
 from auscult.report.charts.lines import StrengthLine, robustness_lines
 from auscult.report.charts.marks import UNDEFINED, Estimate, Words, counts, printed, style_of, ticks, told
+from auscult.report.drawing import Drawing, Line, Polygon, Polyline, Text, points_of, to_png, to_svg
 
 WORDS = Words(axis="J&F, higher is better")
 STRENGTHS = (0.0, 1.0, 3.0, 5.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from auscult.errors import InputError
-from auscult.media.drawing import Drawing, Line, Rect, Text, points_of, scale, text_width, to_svg
 from auscult.report.charts.lines import Matrix, matrix
 from auscult.report.charts.marks import Words
+from auscult.report.drawing import Drawing, Line, Rect, Text, points_of, scale, text_width, to_svg
 
 WORDS = Words(axis="Pearson correlation")
 THREE = Matrix(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from auscult.errors import InputError
-from auscult.media.drawing import Circle, Drawing, Line, Part, Polygon, Rect, Text, points_of, to_png
 from auscult.report.charts.bars import Pair, Rank, paired, ranks, seen_unseen
 from auscult.report.charts.marks import UNDEFINED, Estimate, Words
+from auscult.report.drawing import Circle, Drawing, Line, Part, Polygon, Rect, Text, points_of, to_png
 
 WORDS = Words(axis="APC of J&F")
 

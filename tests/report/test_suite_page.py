@@ -15,11 +15,11 @@ import pytest
 
 from auscult.errors import InputError, Locked, OutputError, RecordError
 from auscult.jobs.report import is_suite, report_folder, report_suite, summary_of
-from auscult.media.drawing import Circle, Drawing, Line, Polygon, Polyline, Rect, Text
 from auscult.media.frames import encode_jpeg
 from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build
 from auscult.report import suite
+from auscult.report.drawing import Circle, Drawing, Line, Polygon, Polyline, Rect, Text
 from auscult.report.suite import (
     Example,
     Figure,

@@ -16,9 +16,8 @@ from auscult.judge.cards import Result
 from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_json, to_json
 from auscult.rng import generator
 from auscult.train import material, numbers, recipes
-from auscult.train.arbitrary import arbitrary
 from auscult.train.cues import constant_ious
-from auscult.train.drawn import drawn
+from auscult.train.material import arbitrary, drawn
 from auscult.train.table import Table, joined, tabled
 from auscult.types import DEFECTS
 
@@ -33,7 +32,7 @@ def table() -> Table:
 @pytest.fixture(scope="module")
 def coefficients(table: Table) -> Coefficients:
     pytest.importorskip("sklearn", reason="the extra `train` is not installed")
-    from auscult.train.regressions import fitted
+    from auscult.train.cues import fitted
 
     late = np.array([int(name.rpartition("-")[2]) >= 10 for name in table.cluster])
     return fitted(_as_photographs(table.where(~late)), calibration=_as_photographs(table.where(late)))
@@ -78,7 +77,7 @@ def test_masks_on_no_object_share_no_pixel_with_it() -> None:
 @pytest.mark.extra_train
 def test_a_fit_with_masks_on_no_object_lowers_their_iou(table: Table) -> None:
     pytest.importorskip("sklearn", reason="the extra `train` is not installed")
-    from auscult.train.regressions import fitted
+    from auscult.train.cues import fitted
 
     nonsense = tabled(
         material.Sample(

@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import typer
 
-from auscult.cli import act, audit, compare, demo, make, records, registered, run, stress, train
-from auscult.cli.terminal import clean
+from auscult.cli import act, audit, make, records, registered, run, stress, train
+from auscult.cli.show import clean
 from auscult.errors import AuscultError
 from auscult.version import VERSION
 
@@ -26,13 +26,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
+app.command("demo")(make.demo)
 app.command("audit")(audit.audit)
 app.add_typer(make.app, name="make")
 app.add_typer(stress.app, name="stress")
 app.command("run")(run.run)
 app.command("score")(records.score)
-app.command("compare")(compare.compare)
+app.command("compare")(records.compare)
 app.command("report")(records.report)
 app.add_typer(act.app, name="act")
 app.command("train")(train.train)

@@ -1,4 +1,4 @@
-"""``auscult make scenes``."""
+"""``auscult make scenes`` and ``auscult demo``: cases made from nothing, and the main job on photographs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from auscult.cli import options, show
+from auscult.cli.audit import show_record
 from auscult.errors import UsageError
 
 app = typer.Typer(help="Make cases from nothing, with exact truth.", no_args_is_help=True)
@@ -88,4 +89,23 @@ def make_scenes_command(
     else:
         show.tables(shown)
         show.say(f"next: auscult run mqa --data {out} --out {out}-mqa")
+    show.exit_code(summary, max_failed=max_failed, record=out)
+
+
+def demo(
+    *,
+    out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path("auscult-demo"),
+    seed: options.Seed = 0,
+    workers: options.Workers = None,
+    overwrite: options.Overwrite = False,
+    max_failed: options.MaxFailed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Audit candidate masks of real photographs: a classical segmenter's and stressed ones."""
+    from auscult.jobs.demo import run_demo
+
+    with show.progress_bar(quiet=quiet) as progress:
+        summary = run_demo(out, seed=seed, workers=workers, overwrite=overwrite, progress=progress)
+    show_record(out, summary=summary.as_json(), json=json)
     show.exit_code(summary, max_failed=max_failed, record=out)

@@ -2,55 +2,155 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from auscult.cli import options, show
-from auscult.cli import run_options as only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
     from typing import Any
 
     from auscult.suites.registered import SuiteOptions, SuiteRun, Tested
 
 
+Suite = Annotated[str, typer.Argument(metavar="SUITE", help="A suite of `auscult list suite`, for example mqa.")]
+Data = Annotated[
+    str,
+    typer.Option(
+        "--data",
+        help="A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that "
+        "name goes first).",
+    ),
+]
+Judges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        help="A judge of `auscult list judge`, for a suite of judges; repeat it for several.",
+        show_default="the best that ships",
+    ),
+]
+Count = Annotated[int, typer.Option("--count", min=1, help="How many scenes, with --data scenes.")]
+Assets = Annotated[
+    Path | None, typer.Option("--assets", help="Folder of cutouts/, sounds/ and backgrounds/ for the scenes.")
+]
+Protocol = Annotated[str, typer.Option("--protocol", help="Comma-separated: image,video.")]
+Split = Annotated[
+    str, typer.Option("--split", help="Comma-separated splits of the source.", show_default="the suite's")
+]
+Negatives = Annotated[
+    str, typer.Option("--negatives", help="Other objects: own (the data set's), or a proposer of regions.")
+]
+Generator = Annotated[
+    str,
+    typer.Option("--generator", help="Who makes the defects: standard, or freehand (same kinds, other shapes)."),
+]
+Take = Annotated[
+    str, typer.Option("--take", help="Frames of the image protocol: key (one an object), all, or every:N of them.")
+]
+Objects = Annotated[str, typer.Option("--objects", help="Objects of the source: sample (the suite's numbers), or all.")]
+LeastPx = Annotated[int, typer.Option("--least-px", min=0, help="Leave out objects with fewer pixels.")]
+SplitsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--splits-file",
+        parser=options.input_path,
+        help="JSON of split to names of photographs or sequences, where the source has no splits of its own.",
+    ),
+]
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="For a suite of models: one of `auscult list model`, NAME@WEIGHTS, FILE.py:FUNCTION, predictions:DIR or "
+        "'command:PROGRAM ...'; repeat it for several.",
+        show_default="none",
+    ),
+]
+Task = Annotated[
+    str, typer.Option("--task", help="The task of a suite of models: ris, vos, rvos or avs.", show_default="none")
+]
+Severity = Annotated[
+    str,
+    typer.Option("--severity", help="Comma-separated: low, medium, high, numbers from 0 to 5, dynamic."),
+]
+Perturb = Annotated[
+    str,
+    typer.Option(
+        "--perturb",
+        help="Comma-separated, drawn for each case: mix (picture, guidance or both), picture, guidance; none for none.",
+    ),
+]
+Kinds = Annotated[
+    str,
+    typer.Option("--kind", help="Comma-separated perturbations tried alone; all for the paper's.", show_default="none"),
+]
+Parts = Annotated[
+    str,
+    typer.Option(
+        "--part", help="Frames that are perturbed: all; with --task vos also first (the reference's) and rest."
+    ),
+]
+Sentences = Annotated[
+    Path | None,
+    typer.Option("--texts", help="CSV of sentences (id,text or frame,text), for data that has none of its own."),
+]
+TrueMasks = Annotated[
+    Path | None, typer.Option("--masks", help="Folder of the true masks, where the data has several.")
+]
+Memory = Annotated[int, typer.Option("--memory-mb", min=256, help="Most memory of one worker with its model.")]
+Limit = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        min=0.1,
+        help="Seconds for the masks of one frame together, or for one case under one condition.",
+        show_default="120, or 600 for models",
+    ),
+]
+Inputs = Annotated[
+    bool,
+    typer.Option("--inputs", help="Also write to OUT/inputs what models are shown, to predict elsewhere."),
+]
+
+
 def run(
     ctx: typer.Context,
-    suite: only.Suite,
+    suite: Suite,
     *,
-    data: only.Data,
+    data: Data,
     out: options.Out,
-    judge: only.Judges = None,
-    model: only.Models = None,
-    task: only.Task = "",
-    severity: only.Severity = "low,medium,high,dynamic",
-    perturb: only.Perturb = "mix",
-    kind: only.Kinds = "",
-    part: only.Parts = "all",
-    texts: only.Sentences = None,
-    masks: only.TrueMasks = None,
-    memory_mb: only.Memory = 8192,
-    inputs: only.Inputs = False,
-    count: only.Count = 50,
+    judge: Judges = None,
+    model: Models = None,
+    task: Task = "",
+    severity: Severity = "low,medium,high,dynamic",
+    perturb: Perturb = "mix",
+    kind: Kinds = "",
+    part: Parts = "all",
+    texts: Sentences = None,
+    masks: TrueMasks = None,
+    memory_mb: Memory = 8192,
+    inputs: Inputs = False,
+    count: Count = 50,
     seed: options.Seed = 0,
-    assets: only.Assets = None,
-    protocol: only.Protocol = "image,video",
-    split: only.Split = "",
-    negatives: only.Negatives = "own",
-    generator: only.Generator = "standard",
-    take: only.Take = "key",
-    objects: only.Objects = "sample",
-    least_px: only.LeastPx = 0,
-    splits_file: only.SplitsFile = None,
+    assets: Assets = None,
+    protocol: Protocol = "image,video",
+    split: Split = "",
+    negatives: Negatives = "own",
+    generator: Generator = "standard",
+    take: Take = "key",
+    objects: Objects = "sample",
+    least_px: LeastPx = 0,
+    splits_file: SplitsFile = None,
     images: options.Images = None,
     policy: options.Policy = "paper",
     identity: options.Identity = None,
     identity_weights: options.IdentityWeights = None,
     workers: options.Workers = None,
-    timeout: only.Limit = None,
+    timeout: Limit = None,
     overwrite: options.Overwrite = False,
     max_failed: options.MaxFailed = 0,
     json: options.Json = False,

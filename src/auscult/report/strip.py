@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 
 from auscult.errors import TooLarge
-from auscult.media.drawing import Drawing, Part, Rect, Text, fitted, text_width, to_picture
 from auscult.report.charts.marks import NONE, printed
+from auscult.report.drawing import Drawing, Part, Rect, Text, fitted, text_width, to_picture
 from auscult.report.overlay import overlay
 from auscult.types import Frame, Mask
 

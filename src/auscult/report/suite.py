@@ -40,7 +40,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from auscult.errors import InputError, OutputError, RecordError
-from auscult.media.drawing import (
+from auscult.media.limits import Limits
+from auscult.media.paths import inside, read_bytes
+from auscult.record.folder import RunFolder
+from auscult.record.lines import load
+from auscult.report.drawing import (
     Anchor,
     Circle,
     Drawing,
@@ -56,10 +60,6 @@ from auscult.media.drawing import (
     to_png,
     to_svg,
 )
-from auscult.media.limits import Limits
-from auscult.media.paths import inside, read_bytes
-from auscult.record.folder import RunFolder
-from auscult.record.lines import load
 from auscult.report.tables import Table, read_table
 
 _TEMPLATES = resources.files("auscult.report") / "templates"

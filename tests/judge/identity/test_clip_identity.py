@@ -15,12 +15,12 @@ import pytest
 
 import auscult
 from auscult import registry
-from auscult.contracts.identities import CHECKS, EXAMPLES
 from auscult.errors import UsageError
 from auscult.jobs.identities import identity_arguments, load_identity
 from auscult.judge.identity.clip import VARIABLE, ClipIdentity, prompts, rivals, views
 from auscult.nets.clip import check_folder, load_clip
 from auscult.nets.clip_config import WEIGHTS
+from auscult.testing.identities import CHECKS, EXAMPLES
 from auscult.types import Prediction, Query
 from tiny_clip import needs_clip, write_clip
 

@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
     pytest.importorskip("onnx", reason="the extra `train` is not installed")
     from auscult.nets.matcher import Matcher, MatcherSettings
-    from auscult.train.matcher.export import export
+    from auscult.train.matcher.loop import export
 
     torch.manual_seed(0)
     out = tmp_path_factory.mktemp("weights")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from auscult import rng as randomness
 from auscult.arrays import overlap
-from auscult.contracts.stressors import EXAMPLES
 from auscult.errors import InputError
 from auscult.media import rle
 from auscult.outcome import Undefined
 from auscult.stress.masks.base import WINDOWS
 from auscult.stress.masks.freehand import cutout, edges, outline
+from auscult.testing.stressors import EXAMPLES
 from auscult.train.split import committed
 from auscult.types import Difficulty, Mask, MaskTarget
 

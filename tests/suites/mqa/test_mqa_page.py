@@ -3,7 +3,7 @@
 import pytest
 from mqa_material import answers, benchmark
 
-from auscult.media.drawing import points_of
+from auscult.report.drawing import points_of
 from auscult.report.suite import Section, SuitePage, render_suite
 from auscult.suites.mqa import finish_run
 from auscult.suites.mqa.baselines import Constant

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from auscult.media.drawing import Line, Polygon, Text
+from auscult.report.drawing import Line, Polygon, Text
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.figures import charts_of
 from auscult.suites.r2.grid import grid_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from r2_material import asked, calls, clips, model_file, photographs, rows
 
-from auscult.media.drawing import Drawing, Text
 from auscult.outcome import Undefined
+from auscult.report.drawing import Drawing, Text
 from auscult.report.strip import StripRow
 from auscult.report.suite import Example, Section, SuitePage, render_suite
 from auscult.rng import generator

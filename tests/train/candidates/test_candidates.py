@@ -15,8 +15,7 @@ from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress.masks.base import WINDOWS
 from auscult.train.candidates import Candidate, CandidateScene, candidates, mixture, of_mask
-from auscult.train.candidates.making import of_kind, working
-from auscult.train.candidates.mixture import MAKERS, SHARES
+from auscult.train.candidates.mixture import MAKERS, SHARES, of_kind, working
 from auscult.types import Frame, Mask
 
 KINDS = [kind for kind, _ in mixture(generator(0))]

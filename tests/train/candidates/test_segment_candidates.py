@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from auscult.rng import generator
 from auscult.train.candidates import CandidateScene
-from auscult.train.candidates.base import Draft, Maker
-from auscult.train.candidates.making import working
+from auscult.train.candidates.base import Draft, Maker, Work
+from auscult.train.candidates.mixture import working
 from auscult.train.candidates.segments import (
     boxed,
     clicked,
@@ -24,7 +24,6 @@ from auscult.train.candidates.segments import (
     superpixels,
     together,
 )
-from auscult.train.candidates.working import Work
 from auscult.types import Mask
 
 SHAPE = (120, 160)

@@ -7,7 +7,7 @@ import pytest
 
 from auscult.rng import generator
 from auscult.scenes.plan import SceneOptions
-from auscult.train.matcher.assets import painted, vocabulary
+from auscult.train.matcher.frames import painted, vocabulary
 from auscult.train.matcher.measure import Answer, answers, auc, calibrated_words, fit_curve, numbers, tables
 from auscult.train.matcher.pairs import Pair, pairs_of
 from auscult.types import Case, Identity, Metadata, Prediction

@@ -9,7 +9,7 @@ import pytest
 
 from auscult.errors import InputError
 from auscult.scenes.plan import SceneOptions
-from auscult.train.matcher.assets import lay_out, painted, stamps_on, vocabulary
+from auscult.train.matcher.frames import lay_out, painted, stamps_on, vocabulary
 from auscult.train.split import committed
 
 
@@ -39,8 +39,8 @@ def test_the_recipe_in_small(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="the extra `train` is not installed")
     from auscult.jobs.progress import Silent
     from auscult.judge.identity.scenes import ScenesIdentity
+    from auscult.train.matcher.loop import MatcherOptions, scenes_identity
     from auscult.train.matcher.pairs import pairs_of
-    from auscult.train.matcher.recipe import MatcherOptions, scenes_identity
     from auscult.types import Case, Prediction, Query
 
     options = MatcherOptions(data=data, out=tmp_path, steps=2, shards=3, scenes=2, pair_scenes=1)

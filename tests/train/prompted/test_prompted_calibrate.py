@@ -34,12 +34,12 @@ from auscult.train.prompted.calibrate import (
     fit,
     fit_types,
     left_out_coverage,
+    refit,
     soft,
     summary,
     weights_of,
 )
 from auscult.train.prompted.outputs import FLAWLESS, MADE, Outputs
-from auscult.train.prompted.refit import refit
 
 pytestmark = pytest.mark.extra_train
 torch.set_num_threads(1)

@@ -20,7 +20,7 @@ from torch import nn
 from auscult.errors import InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.nets.prompted import Design, PromptedNet
-from auscult.train.prompted.start import FILES, STARTS, Start, begin, read_kernels
+from auscult.train.prompted.loop import FILES, STARTS, Start, begin, read_kernels
 from auscult.types import Frame
 
 pytestmark = pytest.mark.extra_train
@@ -127,7 +127,7 @@ def test_a_broken_file_is_refused_by_name(tmp_path: Path, content: bytes) -> Non
 def test_a_file_with_other_layers_is_refused(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half = "deeplabv3_mnv2_dm05_pascal_quant.tflite"
     monkeypatch.setitem(FILES, "deeplab", half)
-    monkeypatch.setattr("auscult.train.prompted.start.SHA256", {"deeplab": None})
+    monkeypatch.setattr("auscult.train.prompted.loop.SHA256", {"deeplab": None})
     with pytest.raises(InputError, match="not MobileNetV2's") as caught:
         begin(PromptedNet(Design(side=64)), "deeplab", data / "weights")
     assert str(caught.value.path).endswith(half)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from auscult.media.drawing import Drawing, Line, Part, Rect, Text, fitted, text_width
 from auscult.report.charts.marks import (
     MAX_MODELS,
     MAX_TYPES,
@@ -32,6 +31,7 @@ from auscult.report.charts.marks import (
     told,
     with_count,
 )
+from auscult.report.drawing import Drawing, Line, Part, Rect, Text, fitted, text_width
 
 _BAR, _THIN_BAR, _PAD, _GROUP = 13.0, 9.0, 7.0, 25.0
 

@@ -6,19 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from auscult.media.drawing import (
-    Drawing,
-    Line,
-    Part,
-    Polygon,
-    Polyline,
-    Rect,
-    Text,
-    fitted,
-    on_scale,
-    scale,
-    text_width,
-)
 from auscult.report.charts.marks import (
     MAX_MODELS,
     MAX_TYPES,
@@ -44,6 +31,19 @@ from auscult.report.charts.marks import (
     told,
     upright_whisker,
     with_count,
+)
+from auscult.report.drawing import (
+    Drawing,
+    Line,
+    Part,
+    Polygon,
+    Polyline,
+    Rect,
+    Text,
+    fitted,
+    on_scale,
+    scale,
+    text_width,
 )
 
 _WIDTH, _NAME, _RIGHT = 560.0, 56.0, 14.0

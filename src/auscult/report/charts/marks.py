@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from auscult.errors import TooLarge
-from auscult.media.drawing import SERIES, Anchor, Circle, Line, Part, Point, Polygon, Text, fitted, plain, text_width
+from auscult.report.drawing import SERIES, Anchor, Circle, Line, Part, Point, Polygon, Text, fitted, plain, text_width
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LEAST_SPAN = 1e-9

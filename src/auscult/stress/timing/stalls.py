@@ -1,11 +1,4 @@
-"""Which frames of a clip do not arrive: single ones and bursts, more of the same at a greater strength.
-
-Nobody offers it; the shares go from a link that stutters to one that shows every second frame.
-
-As a player does that waits for its buffer. It never catches up, so the picture falls further behind with every stall
-and the end of the clip is not shown; a picture that freezes and jumps back into step is what ``dropped_frames`` makes.
-Nobody offers it; the shares are ours.
-"""
+"""Which frames of a clip do not arrive: single ones and bursts, more of the same at a greater strength."""
 
 from __future__ import annotations
 
@@ -81,7 +74,10 @@ def held_back(seed: int, reel: Reel, *, share: float) -> NDArray[np.bool_]:
 
 
 class DroppedFrames(Stalling):
-    """Shows the last frame that arrived in place of each that is lost."""
+    """Dropped frames: some are lost on the way, and the one before is shown instead; the clip stays in step.
+
+    Nobody offers it; the shares go from a link that stutters to one that shows every second frame.
+    """
 
     name = "timing.dropped_frames.v1"
     levels: Rows = ((0.0,), (0.05,), (0.1,), (0.2,), (0.35,), (0.5,))
@@ -106,7 +102,12 @@ DROPPED_FRAMES: TimingStressor[StallParams] = DroppedFrames()
 
 
 class RepeatedFrames(Stalling):
-    """Shows frames several times; every later one comes later by that much."""
+    """Repeated frames: the picture stalls, then goes on where it stood while the sound ran on.
+
+    As a player does that waits for its buffer. It never catches up, so the picture falls further behind with every
+    stall and the end of the clip is not shown; a picture that freezes and jumps back into step is what
+    ``dropped_frames`` makes. Nobody offers it; the shares are ours.
+    """
 
     name = "timing.repeated_frames.v1"
     levels: Rows = ((0.0,), (0.05,), (0.1,), (0.15,), (0.2,), (0.3,))

@@ -5,8 +5,6 @@ Source: R2-Bench, Sec. 3.1 and toolbox; formula and constants of ImageNet-C (Hen
 two and cut to the picture.
 
 In a clip the fog drifts: the fractal lies on a torus and moves under the picture with the wind.
-
-Its clouds are as wide and as high as the frame, where ``vision.fog.v1`` cuts a piece in the frame's own proportions.
 """
 
 from __future__ import annotations
@@ -113,7 +111,11 @@ _SIDE = 1024
 
 
 class FogR2Bench(Fog):
-    """Fog whose map is resized to the frame; all else as ``vision.fog.v1``."""
+    """Fog in the geometry of R2-Bench's toolbox: one whole map of 1024 x 1024 is resized to the frame.
+
+    Its clouds are as wide and as high as the frame, where ``vision.fog.v1`` cuts a piece in the frame's own
+    proportions.
+    """
 
     name = "vision.fog_r2bench.v1"
     meta = replace(

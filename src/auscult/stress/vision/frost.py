@@ -10,9 +10,6 @@ No photograph is behind them. Feathers of ice grow inwards from the borders and 
 at about 60 degrees and twigs on those. Under them lies a haze of cloudy ice, over all a fine grain. Brightness is set
 to a mean of 0.55 and a standard deviation of 0.2 of the range, which is what photographs of frost have, so that a
 level does about the damage that it does with photographs.
-
-Chosen otherwise: the release leaves the channels of its photographs in the reverse order and never reaches one of the
-six; here frost is bluish, and all six occur.
 """
 
 from __future__ import annotations
@@ -250,7 +247,11 @@ STRESSOR: VisionStressor[FrostParams] = Frost()
 
 
 class FrostR2Bench(Frost):
-    """Frost whose texture is resized to the frame; all else as ``vision.frost.v1``."""
+    """Frost in the geometry of R2-Bench's toolbox: a whole texture is resized to the frame, whatever its proportions.
+
+    Chosen otherwise: the release leaves the channels of its photographs in the reverse order and never reaches one of
+    the six; here frost is bluish, and all six occur.
+    """
 
     name = "vision.frost_r2bench.v1"
     meta = replace(

@@ -5,9 +5,6 @@ small picture keeps the frame's shape. ``pixelate_r2bench`` is the release's own
 
 A box takes in the pixels whose centres lie in it, each with the same weight, and none by halves; OpenCV's area
 interpolation weighs by overlap and gives other values wherever a factor is not whole.
-
-Source: R2-Bench's toolbox. A frame that is wider than high gets pixels that are wider than high, and one of less than
-the square's size stays as it is along that side. Strengths below 1 shrink from the frame's own size to level 1's.
 """
 
 from __future__ import annotations
@@ -160,7 +157,12 @@ SQUARE_PX: Final = 512
 
 
 class PixelateR2Bench(Fixed):
-    """Scales a frame to a square of 512 times a factor by box means and back by the nearest."""
+    """Pixelation in the geometry of R2-Bench's release: through a small square, whatever the frame's shape.
+
+    Source: R2-Bench's toolbox. A frame that is wider than high gets pixels that are wider than high, and one of less
+    than the square's size stays as it is along that side. Strengths below 1 shrink from the frame's own size to level
+    1's.
+    """
 
     name = "vision.pixelate_r2bench.v1"
     # The factor of the square, and how far the frame's own size has given way to it.

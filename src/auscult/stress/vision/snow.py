@@ -12,8 +12,6 @@ Source: the snow layer of ImageNet-C (Hendrycks and Dietterich 2019): normal noi
 threshold set to 0, and blurred along one direction by a one-sided Gaussian whose taps stand on whole pixels.
 
 The noise lies on a torus of cells. Sampled at moved places it falls smoothly, without a seam, and new flakes come in.
-
-Its first and last cells lie on the frame's edges, where ``vision.snow.v1`` cuts the frame out of zoomed noise.
 """
 
 from __future__ import annotations
@@ -284,7 +282,10 @@ STRESSOR: VisionStressor[SnowParams] = Snow()
 
 
 class SnowR2Bench(Snow):
-    """Snow whose layer is resized to the frame; all else as ``vision.snow.v1``."""
+    """Snow in the geometry of R2-Bench's toolbox: the zoomed noise is resized to the frame.
+
+    Its first and last cells lie on the frame's edges, where ``vision.snow.v1`` cuts the frame out of zoomed noise.
+    """
 
     name = "vision.snow_r2bench.v1"
     meta = replace(

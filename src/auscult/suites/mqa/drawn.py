@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from auscult.media.drawing import Drawing, Line, Part, Polyline, Rect, Text
 from auscult.report.charts.marks import mark, name_label, style_of
 from auscult.report.curves import Axes
 from auscult.report.curves import Line as Row
+from auscult.report.drawing import Drawing, Line, Part, Polyline, Rect, Text
 
 _WIDTH: Final = 520.0
 _LEFT, _RIGHT, _TOP = 44.0, 34.0, 12.0

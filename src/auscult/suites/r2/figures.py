@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from auscult.errors import UsageError
-from auscult.media.drawing import Drawing
 from auscult.outcome import Undefined
 from auscult.report.charts.bars import BarGroup, Pair, Rank, TypeBars, apc_bars, paired, seen_unseen
 from auscult.report.charts.bars import ranks as ranks_chart
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
 from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, UNDEFINED, Estimate, Words
+from auscult.report.drawing import Drawing
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, crew_of, room_of
 from auscult.stress.strength import strength_of

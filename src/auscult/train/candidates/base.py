@@ -1,15 +1,260 @@
-"""What candidates are made of and what a candidate is."""
+"""What a candidate is, what it is made of, and how wrong it shall be.
+
+Most errors are given by a map of *times*: pixel p flips (leaves the mask or joins it) at time t(p). The flipped set
+grows with time and the IoU falls with it, so that one search over the times gives the mask of any wanted IoU.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
 
+import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from auscult.train.candidates.working import Work
-from auscult.types import Difficulty, Frame, Mask
+from auscult.arrays import boxes, regions
+from auscult.stress.masks.base import WINDOWED, WINDOWS, Workpiece, truth_of
+from auscult.types import Box, Difficulty, Frame, Mask
+
+_IN_WINDOWS = 0.65
+
+
+def typed(rng: np.random.Generator) -> float:
+    """IoU of an error of one type: mostly in one of the paper's two windows, else anywhere in .5...97."""
+    if rng.random() < _IN_WINDOWS:
+        low, high = WINDOWS["hard" if rng.random() < 0.5 else "medium"]
+        return float(rng.uniform(low + 0.003, high - 0.003))
+    return float(rng.uniform(0.5, 0.97))
+
+
+def realistic(rng: np.random.Generator) -> float:
+    """IoU of a real model's error: .3...985, most of it above .7."""
+    return float(0.985 - 0.685 * rng.random() ** 1.9)
+
+
+def difficulty_of(defect: str | None, iou: float) -> Difficulty | None:
+    """The difficulty of a candidate by its exact IoU.
+
+    Args:
+        defect: Its type, None for no single one.
+        iou: 0..1.
+
+    Returns:
+        Cutout, dilate and erode: ``hard`` or ``medium`` inside the paper's closed windows. Merge: ``hard``, ``medium``
+        or ``easy``. Else None.
+
+    Source:
+        MQ-RAVSBench, Sec. 3.2.
+    """
+    if defect == "merge":
+        return truth_of("merge", iou).difficulty
+    if defect in WINDOWED:
+        return next((name for name, (low, high) in WINDOWS.items() if low <= iou <= high), None)
+    return None
+
+
+_STEPS: Final = 16
+_COARSE_GRAIN_PX: Final = 12.0
+_NEVER: Final = np.float32(np.inf)
+
+
+class Work:
+    """What several candidates of one object share; nothing here is written to.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: The truth, bool (H, W), not empty.
+        others: Other objects, bool (H, W).
+        before: A neighbouring frame and the object's mask there.
+        around: Whether the window holds what is round the object; else it fits the object tightly.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        mask: Mask,
+        others: tuple[Mask, ...] = (),
+        *,
+        before: tuple[Frame, Mask] | None = None,
+        around: bool = True,
+    ) -> None:
+        self.frame = frame
+        self.truth = mask
+        self.others = others
+        self.before = before
+        self.around = around
+        self.kept: dict[Hashable, Any] = {}
+        """Room for what is costly and the same for all candidates of one kind."""
+
+    @cached_property
+    def inside(self) -> Work:
+        """The same object in a window that fits it: a third of the pixels, for errors that only take away."""
+        tight = Work(self.frame, self.truth, self.others, around=False)
+        tight.piece = self.piece
+        return tight
+
+    @cached_property
+    def piece(self) -> Workpiece:
+        """The target as the stressors know it."""
+        return Workpiece(mask=self.truth, others=self.others)
+
+    @cached_property
+    def area_px(self) -> int:
+        """Pixels of the truth."""
+        return self.piece.area_px
+
+    @cached_property
+    def size_px(self) -> float:
+        """Side of the square with the truth's area."""
+        return self.piece.size_px
+
+    @cached_property
+    def box(self) -> Box:
+        """The window that most candidates differ from the truth in: the object and as much round it as may leak."""
+        return self.piece.around if self.around else self.piece.inside
+
+    @cached_property
+    def own(self) -> Mask:
+        """The truth over ``box``, contiguous."""
+        return np.ascontiguousarray(self.truth[boxes.window(self.box)])
+
+    @cached_property
+    def picture(self) -> Frame:
+        """The frame over ``box``, contiguous."""
+        return np.ascontiguousarray(self.frame[boxes.window(self.box)])
+
+    @cached_property
+    def lab(self) -> NDArray[np.float32]:
+        """The picture, a little smoothed, as OpenCV scales CIE Lab: float32 (h, w, 3) over ``box``."""
+        smooth = cv2.GaussianBlur(self.picture, (0, 0), 1.5)
+        return np.asarray(cv2.cvtColor(smooth, cv2.COLOR_RGB2LAB)).astype(np.float32)
+
+    @cached_property
+    def depth(self) -> NDArray[np.float32]:
+        """Distance to the outline of pixels of the object, px, >= .5 there and infinite elsewhere."""
+        depth = np.full(self.own.shape, _NEVER, np.float32)
+        left, top, right, bottom = self.piece.inside
+        part = depth[top - self.box[1] : bottom - self.box[1], left - self.box[0] : right - self.box[0]]
+        known = self.piece.depth
+        np.subtract(known, np.float32(0.5), out=part, where=known > 0)
+        return depth
+
+    @cached_property
+    def reach(self) -> NDArray[np.float32]:
+        """Distance to the outline of pixels round the object, px, >= .5 there and infinite on it."""
+        known = self.piece.reach if self.around else regions.reach(self.own)
+        return np.where(known > 0, known - np.float32(0.5), _NEVER)
+
+    @cached_property
+    def away(self) -> NDArray[np.float32]:
+        """Distance to the outline on both sides, px, >= .5."""
+        return np.minimum(self.depth, self.reach)
+
+    @cached_property
+    def edge_px(self) -> int:
+        """Pixels of the object that touch the outline; its length, nearly."""
+        return max(1, int(np.count_nonzero(self.depth == np.float32(0.5))))
+
+    def iou(self, mask: Mask) -> float:
+        """Exact IoU with the truth of a mask over ``box`` or over the whole picture."""
+        truth = self.own if mask.shape == self.own.shape else self.truth
+        both = int(np.count_nonzero(mask & truth))
+        return both / (self.area_px + int(np.count_nonzero(mask)) - both)
+
+    def whole(self, mask: Mask) -> Mask:
+        """A mask over ``box`` as one over the whole picture; one that already is goes through."""
+        if mask.shape == self.truth.shape:
+            return mask
+        full = np.zeros(self.truth.shape, np.bool_)
+        full[boxes.window(self.box)] = mask
+        return full
+
+    def noise(self, rng: np.random.Generator, grain_px: float, *, smooth: bool = True) -> NDArray[np.float32]:
+        """Noise of mean 0 within about -1..1 over ``box``.
+
+        Args:
+            rng: Draws the lattice.
+            grain_px: Distance of the lattice's points.
+            smooth: Cubic between the points, else linear.
+        """
+        height, width = self.own.shape
+        grain = max(1.0, min(grain_px, 2.0 * max(height, width)))
+        step = 1 if grain < _COARSE_GRAIN_PX else 3  # coarse noise is drawn on every third pixel
+        high, wide = -(-height // step), -(-width // step)
+        rows, columns = int(np.ceil(high * step / grain)) + 2, int(np.ceil(wide * step / grain)) + 2
+        lattice = rng.uniform(-1.0, 1.0, (rows, columns)).astype(np.float32)
+        scale = step / grain
+        matrix = np.array([[scale, 0.0, rng.uniform(0, 1)], [0.0, scale, rng.uniform(0, 1)]])
+        how = (cv2.INTER_CUBIC if smooth else cv2.INTER_LINEAR) | cv2.WARP_INVERSE_MAP
+        noise = cv2.warpAffine(lattice, matrix, (wide, high), flags=how, borderMode=cv2.BORDER_REPLICATE)
+        if step > 1:
+            noise = cv2.resize(noise, (wide * step, high * step), interpolation=cv2.INTER_LINEAR)[:height, :width]
+        return np.asarray(noise, dtype=np.float32)
+
+    def unlike(self, row: int, column: int) -> NDArray[np.float32]:
+        """How unlike that of one place each pixel's colour is: the sum over Lab, float32 over ``box``."""
+        off = cv2.absdiff(self.lab, np.array([*self.lab[row, column], 0.0], np.float64))
+        return np.asarray(cv2.transform(off, np.ones((1, 3), np.float32)), dtype=np.float32)
+
+    def far(self, row: int, column: int) -> NDArray[np.float32]:
+        """How far each pixel is from one place, in units of the object's size, float32 over ``box``."""
+        size = np.float32(self.size_px)
+        down = (np.arange(self.own.shape[0], dtype=np.float32) - np.float32(row)) / size
+        right = (np.arange(self.own.shape[1], dtype=np.float32) - np.float32(column)) / size
+        distance: NDArray[np.float32] = np.sqrt((down * down)[:, None] + (right * right)[None, :])
+        return distance
+
+    def flipped(self, times: NDArray[np.float32], wanted: float, *, within: float = 0.02) -> Mask | None:
+        """Flip the pixels of the truth whose times come first, until the IoU is the wanted one.
+
+        Args:
+            times: When each pixel over ``box`` flips, >= 0; infinite for never. Equal times flip together.
+            wanted: The IoU.
+            within: How far off it the exact IoU may be, where pixels only flip together or too few flip at all.
+
+        Returns:
+            bool over ``box``, or None.
+        """
+        time = _time_of(times, self.own, wanted=wanted)
+        if time is None:
+            return None
+        mask = self.own ^ (times <= time)
+        return mask if abs(self.iou(mask) - wanted) <= within else None
+
+
+def _time_of(times: NDArray[np.float32], own: Mask, *, wanted: float) -> np.float32 | None:
+    """The time at which the IoU is nearest to the wanted one; None where no pixel flips.
+
+    Bisection over the times, each step on the values still in question only.
+    """
+    area = int(np.count_nonzero(own))
+    finite = np.isfinite(times)
+    leaving, joining = times[finite & own], times[finite & ~own]
+    if leaving.size + joining.size == 0:
+        return None
+    gone = come = 0
+    low, high = 0.0, max(float(part.max()) for part in (leaving, joining) if part.size)
+    best, best_off = np.float32(-1.0), 1.0 - wanted  # nothing flipped
+    for _ in range(_STEPS):
+        if not leaving.size + joining.size:
+            break
+        middle = np.float32((low + high) / 2)
+        out, into = leaving <= middle, joining <= middle
+        now_gone, now_come = gone + int(np.count_nonzero(out)), come + int(np.count_nonzero(into))
+        iou = (area - now_gone) / (area + now_come)
+        if abs(iou - wanted) < best_off:
+            best, best_off = middle, abs(iou - wanted)
+        if iou > wanted:
+            low, gone, come = float(middle), now_gone, now_come
+            leaving, joining = leaving[~out], joining[~into]
+        else:
+            high = float(middle)
+            leaving, joining = leaving[out], joining[into]
+    return best
+
 
 Named: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "arbitrary"]
 """What a network learns to name. ``arbitrary`` is a mask on no object; the paper's other five are its own."""

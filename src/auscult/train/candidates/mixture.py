@@ -1,4 +1,4 @@
-"""Which kinds of candidates there are and how often each is drawn."""
+"""Which kinds of candidates there are, how often each is drawn, and the candidates of one object."""
 
 from __future__ import annotations
 
@@ -8,30 +8,21 @@ from typing import Final
 
 import numpy as np
 
-from auscult.train.candidates import (
-    bands,
-    leaks,
-    merged,
-    missing,
-    moved,
-    near,
-    nonsense,
-    outlines,
-    paper,
-    segments,
-)
-from auscult.train.candidates.base import Maker
+from auscult.errors import UsageError
+from auscult.train.candidates import base, missing, moved, outlines, paper, segments
+from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Maker, Work
+from auscult.types import Mask
 
 
-def _bands(side: bands.Side) -> dict[str, tuple[Maker, float]]:
-    shapes: dict[bands.Shaped, float] = {
-        bands.offset: 1.4,
-        bands.element: 0.8,
-        bands.one_sided: 0.6,
-        bands.partial: 0.6,
-        bands.stepped: 0.6,
+def _bands(side: outlines.Side) -> dict[str, tuple[Maker, float]]:
+    shapes: dict[outlines.Shaped, float] = {
+        outlines.offset: 1.4,
+        outlines.element: 0.8,
+        outlines.one_sided: 0.6,
+        outlines.partial: 0.6,
+        outlines.stepped: 0.6,
     }
-    return {f"{side}_{shaped.__name__}": (bands.band(side, shaped), weight) for shaped, weight in shapes.items()}
+    return {f"{side}_{shaped.__name__}": (outlines.band(side, shaped), weight) for shaped, weight in shapes.items()}
 
 
 MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyType(
@@ -58,11 +49,11 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
         },
         "merge": {
             "paper_merge": (paper.paper_merge, 1.5),
-            "any_other": (merged.any_other, 1.0),
-            "rough_other": (merged.rough_other, 0.6),
-            "part_of_other": (merged.part_of_other, 0.6),
-            "grown_merge": (merged.grown_merge, 0.4),
-            "both_sides": (merged.both_sides, 0.3),
+            "any_other": (moved.any_other, 1.0),
+            "rough_other": (moved.rough_other, 0.6),
+            "part_of_other": (moved.part_of_other, 0.6),
+            "grown_merge": (moved.grown_merge, 0.4),
+            "both_sides": (moved.both_sides, 0.3),
         },
         "real": {
             "wavy": (outlines.wavy, 1.0),
@@ -71,20 +62,20 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
             "low_resolution": (outlines.low_resolution, 1.0),
             "blocky": (outlines.blocky, 0.5),
             "opened": (missing.opened, 0.5),
-            "leak": (leaks.leak, 0.8),
-            "mistaken": (leaks.mistaken, 1.0),
-            "pieces_gained": (leaks.pieces_gained, 0.7),
-            "pieces_fitted": (leaks.pieces_fitted, 0.5),
-            "flooded": (leaks.flooded, 0.6),
-            "grab_cut": (leaks.grab_cut, 0.3),
+            "leak": (missing.leak, 0.8),
+            "mistaken": (missing.mistaken, 1.0),
+            "pieces_gained": (missing.pieces_gained, 0.7),
+            "pieces_fitted": (missing.pieces_fitted, 0.5),
+            "flooded": (missing.flooded, 0.6),
+            "grab_cut": (missing.grab_cut, 0.3),
             "delayed": (moved.delayed, 0.5),
             "propagated": (moved.propagated, 0.8),
             "shifted": (moved.shifted, 0.5),
             "posed": (moved.posed, 0.6),
             "mirrored": (moved.mirrored, 0.15),
             "bent": (moved.bent, 0.6),
-            "part_merged": (merged.part_of_other, 0.4),
-            "eroded_merge": (merged.eroded_merge, 0.2),
+            "part_merged": (moved.part_of_other, 0.4),
+            "eroded_merge": (moved.eroded_merge, 0.2),
         },
         "segments": {
             "inner_part": (segments.inner_part, 1.5),
@@ -93,23 +84,23 @@ MAKERS: Final[Mapping[str, Mapping[str, tuple[Maker, float]]]] = MappingProxyTyp
             "superpixel_union": (segments.superpixel_union, 1.2),
             "boxed": (segments.boxed, 0.5),
             "stray": (segments.stray, 0.7),
-            "part_and_leak": (segments.together(segments.inner_part, leaks.leak), 0.6),
+            "part_and_leak": (segments.together(segments.inner_part, missing.leak), 0.6),
             "part_and_wave": (segments.together(segments.inner_part, outlines.wavy), 0.8),
             "wave_and_stray": (segments.together(outlines.wavy, segments.stray), 0.5),
             "union_and_coarse": (segments.together(segments.superpixel_union, outlines.low_resolution), 0.5),
             "colour_and_shift": (segments.together(segments.colour_part, moved.shifted), 0.3),
         },
         "near": {
-            "nearly": (near.nearly, 1.0),
-            "traced": (near.traced, 0.6),
-            "resampled": (near.resampled, 0.4),
+            "nearly": (outlines.nearly, 1.0),
+            "traced": (outlines.traced, 0.6),
+            "resampled": (outlines.resampled, 0.4),
         },
         "arbitrary": {
             "paper_arbitrary": (paper.paper_arbitrary, 0.15),
-            "shape": (nonsense.shape, 1.0),
-            "moved_away": (nonsense.moved_away, 0.7),
-            "background": (nonsense.background, 0.4),
-            "half_and_half": (nonsense.half_and_half, 0.5),
+            "shape": (moved.shape, 1.0),
+            "moved_away": (moved.moved_away, 0.7),
+            "background": (moved.background, 0.4),
+            "half_and_half": (moved.half_and_half, 0.5),
         },
     }
 )
@@ -146,3 +137,127 @@ def mixture(rng: np.random.Generator) -> list[tuple[str, float]]:
         total = sum(weight for _, weight in makers.values())
         kinds += [(kind, SHARES[group] * weight / total) for kind, (_, weight) in makers.items()]
     return kinds
+
+
+_TRIES: Final = 3
+_TYPES: Final = frozenset({"perfect", "cutout", "dilate", "erode", "merge"})
+"""Groups whose candidates must have the type, so that the types stay equally frequent."""
+
+
+def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> list[Candidate]:
+    """Draw candidates of one object from the mixture.
+
+    A kind that cannot be made (no other object, no room, a wanted IoU out of reach) gives way to another of its group,
+    then to another group.
+
+    Args:
+        target: The object.
+        rng: Everything random is drawn from it.
+        count: How many, >= 0.
+
+    Returns:
+        ``count`` candidates, in the order drawn.
+
+    Raises:
+        UsageError: The true mask is empty, or masks and frame do not fit together.
+    """
+    work = working(target)
+    kinds = [(kind, weight) for kind, weight in mixture(rng) if target.complete or kind not in MAKERS["arbitrary"]]
+    names = [kind for kind, _ in kinds]
+    weights = np.array([weight for _, weight in kinds])
+    weights /= weights.sum()
+    made: list[Candidate] = []
+    while len(made) < count:
+        made.append(_one(work, rng, names[int(rng.choice(len(names), p=weights))], complete=target.complete))
+    return made
+
+
+def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None:
+    """Make one candidate of a kind, or None where the object does not allow it this time.
+
+    Args:
+        work: The object, from ``working``.
+        kind: One of ``mixture``'s names.
+        rng: Everything random is drawn from it.
+
+    Raises:
+        KeyError: No such kind.
+    """
+    draft = _maker(kind)(work, rng)
+    return None if draft is None else _finished(work, kind, draft)
+
+
+def of_mask(target: CandidateScene, mask: Mask, *, kind: str) -> Candidate | None:
+    """A mask that something else made, such as a real model's, as a candidate; None for an empty one.
+
+    Args:
+        target: The object it is meant to be.
+        mask: bool (H, W).
+        kind: What made it.
+
+    Returns:
+        A candidate without a type: nobody named its errors.
+
+    Raises:
+        UsageError: The masks do not fit together.
+    """
+    if mask.shape != target.mask.shape or mask.dtype != np.bool_:
+        raise UsageError(
+            f"the mask has shape {mask.shape} and dtype {mask.dtype}", expected=f"bool {target.mask.shape}"
+        )
+    return _candidate(working(target), kind, Draft(mask, None)) if mask.any() else None
+
+
+def working(target: CandidateScene) -> Work:
+    """Check a target and make it ready.
+
+    Raises:
+        UsageError: The true mask is empty, or masks and frame do not fit together.
+    """
+    shape = target.mask.shape
+    frames = [target.frame] + ([target.before[0]] if target.before else [])
+    masks = [target.mask, *target.others] + ([target.before[1]] if target.before else [])
+    fitting = all(frame.shape == (*shape, 3) and frame.dtype == np.uint8 for frame in frames)
+    if not fitting or any(mask.shape != shape or mask.dtype != np.bool_ for mask in masks):
+        raise UsageError(
+            f"frames of shapes {[frame.shape for frame in frames]}, masks of shapes {[mask.shape for mask in masks]}",
+            expected="uint8 (H, W, 3) and bool (H, W), all of one height and width",
+        )
+    if not target.mask.any():
+        raise UsageError("the true mask is empty", expected="an object to make candidates of")
+    return Work(target.frame, target.mask, target.others, before=target.before)
+
+
+def _one(work: Work, rng: np.random.Generator, kind: str, *, complete: bool) -> Candidate:
+    groups = [name for name in MAKERS if complete or name != "arbitrary"]
+    group = next(group for group, makers in MAKERS.items() if kind in makers)
+    for attempt in range(2 * _TRIES):
+        if attempt == _TRIES:
+            group = groups[int(rng.integers(len(groups)))]
+        made = of_kind(work, kind, rng)
+        if made is not None and (group not in _TYPES or made.defect == group):
+            return made
+        kind = _drawn(group, rng)
+    return _candidate(work, "perfect", paper.perfect(work, rng))
+
+
+def _drawn(group: str, rng: np.random.Generator) -> str:
+    names = list(MAKERS[group])
+    weights = np.array([MAKERS[group][name][1] for name in names])
+    return names[int(rng.choice(len(names), p=weights / weights.sum()))]
+
+
+def _maker(kind: str) -> Maker:
+    return next(makers[kind][0] for makers in MAKERS.values() if kind in makers)
+
+
+def _finished(work: Work, kind: str, draft: Draft) -> Candidate | None:
+    """The candidate; None for a mask that is empty or, unless meant, the truth."""
+    made = _candidate(work, kind, draft) if draft.mask.any() else None
+    return None if made is not None and made.iou == 1.0 and made.defect != "perfect" else made
+
+
+def _candidate(work: Work, kind: str, draft: Draft) -> Candidate:
+    iou = work.iou(draft.mask)
+    difficulty = base.difficulty_of(draft.defect, iou)
+    return Candidate(mask=work.whole(draft.mask), kind=kind, defect=draft.defect, iou=iou, difficulty=difficulty)

@@ -1,4 +1,11 @@
-"""Masks in the wrong place: from another frame, carried by optical flow, shifted, turned, scaled, mirrored, bent."""
+"""Masks in the wrong place: shifted, turned, from another frame, merged with another object, or on no object at all.
+
+Called ``merge`` where the candidate holds all of the object and at least ``LEAST_PART`` of another one; a smaller part,
+or a merge that has lost some of the object, has no type.
+
+Called ``arbitrary`` where they hold nearly nothing of the object (IoU below .05); a mask that holds a good part of it
+has no type. None is like another object of the picture: that would be a good mask of the wrong thing.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +15,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays import boxes
-from auscult.train.candidates.base import Draft
-from auscult.train.candidates.working import Work
+from auscult.arrays import boxes, regions
+from auscult.arrays.overlap import iou
+from auscult.train.candidates.base import Draft, Work
 from auscult.types import Frame, Mask
 
 _LEAST: Final = 0.3
@@ -120,3 +127,180 @@ def _flow(work: Work, earlier: Frame) -> NDArray[np.float32]:
 def _grey(picture: Frame, size: tuple[int, int]) -> NDArray[np.uint8]:
     small = cv2.resize(np.ascontiguousarray(picture), size, interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY), dtype=np.uint8)
+
+
+LEAST_PART: Final = 0.5
+_LEAST_MERGED: Final = 0.02  # of the object's area; a smaller other object is a speck
+_LEAST_PX: Final = 32
+
+
+def any_other(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object and any other one, however small or large."""
+    other = _other(work, rng)
+    return None if other is None else Draft(work.truth | other, "merge")
+
+
+def rough_other(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object and another one whose outline is off."""
+    other = _other(work, rng)
+    if other is None:
+        return None
+    size = float(np.sqrt(np.count_nonzero(other)))
+    soft = cv2.GaussianBlur(other.astype(np.float32), (0, 0), max(0.8, float(rng.uniform(0.02, 0.12)) * size))
+    rough = np.asarray(np.asarray(soft) > float(rng.uniform(0.25, 0.7)))
+    return _joined(work, work.truth, rough, other=other)
+
+
+def part_of_other(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object and what of another one lies on one side of a line."""
+    other = _other(work, rng)
+    if other is None:
+        return None
+    rows, columns = np.nonzero(other)
+    turn = float(rng.uniform(0, 2 * np.pi))
+    along = np.cos(turn) * columns + np.sin(turn) * rows
+    taken = along <= np.quantile(along, float(rng.uniform(0.15, 0.95)))
+    part = np.zeros(other.shape, np.bool_)
+    part[rows[taken], columns[taken]] = True
+    return _joined(work, work.truth, part, other=other)
+
+
+def grown_merge(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object and another one, both a little too large, the gap between them filled."""
+    other = _other(work, rng)
+    if other is None:
+        return None
+    width = max(1.0, float(rng.uniform(0.01, 0.06)) * work.size_px)
+    both = work.truth | other
+    return _joined(work, np.asarray(regions.reach(both) <= width), other, other=other)
+
+
+def eroded_merge(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object, a little too small, and another one."""
+    other = _other(work, rng)
+    if other is None:
+        return None
+    mask = work.own & (work.depth > max(1.0, float(rng.uniform(0.01, 0.06)) * work.size_px))
+    return _joined(work, work.whole(np.asarray(mask)), other, other=other)
+
+
+def both_sides(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object and all other objects that it touches or that lie nearest."""
+    found = _usable(work)
+    if len(found) < 2:
+        return None
+    some = rng.permutation(len(found))[: int(rng.integers(2, min(4, len(found)) + 1))]
+    return Draft(work.truth | np.logical_or.reduce([found[int(index)] for index in some]), "merge")
+
+
+def _usable(work: Work) -> list[Mask]:
+    """What other objects have outside the object, the specks left out."""
+    if "others" not in work.kept:
+        least = max(_LEAST_PX, _LEAST_MERGED * work.area_px)
+        outside = [other & ~work.truth for other in work.others]
+        work.kept["others"] = [one for one in outside if np.count_nonzero(one) >= least]
+    found: list[Mask] = work.kept["others"]
+    return found
+
+
+def _other(work: Work, rng: np.random.Generator) -> Mask | None:
+    found = _usable(work)
+    return found[int(rng.integers(len(found)))] if found else None
+
+
+def _joined(work: Work, first: Mask, second: Mask, *, other: Mask) -> Draft:
+    mask = first | second
+    held = np.count_nonzero(mask & other) / np.count_nonzero(other)
+    whole = not (work.truth & ~mask).any()
+    return Draft(mask, "merge" if whole and held >= LEAST_PART else None)
+
+
+_TRIES: Final = 4
+_LEAST_SHARE: Final = 0.08  # of the object's area
+_TOUCHES_MOST: Final = 0.05
+_LIKE_ANOTHER: Final = 0.35
+
+
+def shape(work: Work, rng: np.random.Generator) -> Draft | None:
+    """A box, an ellipse, a polygon or a blob, anywhere."""
+    for _ in range(_TRIES):
+        height, width = work.truth.shape
+        size = work.size_px * float(np.exp(rng.uniform(np.log(0.35), np.log(1.3))))
+        corners = _outline(rng, size)
+        centre = rng.uniform((0, 0), (width, height))
+        drawn = np.zeros(work.truth.shape, np.uint8)
+        cv2.fillPoly(drawn, [np.rint(corners + centre).astype(np.int32)], (1,))
+        draft = _judged(work, drawn.view(np.bool_))
+        if draft is not None and draft.defect == "arbitrary":
+            return draft
+    return None
+
+
+def moved_away(work: Work, rng: np.random.Generator) -> Draft | None:
+    """The object's own shape, mirrored, turned and moved to where it is not."""
+    height, width = work.truth.shape
+    left, top, right, bottom = work.piece.box
+    for _ in range(_TRIES):
+        angle = float(rng.choice([0, 0, 90, 180, 270])) + float(rng.normal(0, 8))
+        scale = float(rng.uniform(0.6, 1.15))
+        centre = (left + right) / 2, (top + bottom) / 2
+        matrix = np.asarray(cv2.getRotationMatrix2D(centre, angle, scale), dtype=np.float64)
+        matrix[:, 2] += rng.uniform((0, 0), (width, height)) - np.array(centre)
+        if rng.random() < 0.5:
+            matrix[:, 2] += matrix[:, 0] * (left + right - 1)
+            matrix[:, 0] *= -1
+        drawn = cv2.warpAffine(work.truth.view(np.uint8), matrix, (width, height), flags=cv2.INTER_NEAREST)
+        draft = _judged(work, np.asarray(drawn, dtype=np.uint8).view(np.bool_))
+        if draft is not None and draft.defect == "arbitrary":
+            return draft
+    return None
+
+
+def background(work: Work, rng: np.random.Generator) -> Draft | None:
+    """All that is not the object, or what of it lies near."""
+    near = np.asarray(work.reach <= rng.uniform(0.1, 0.6) * work.size_px)
+    return _judged(work, ~work.truth if rng.random() < 0.4 else work.whole(near))
+
+
+def half_and_half(work: Work, rng: np.random.Generator) -> Draft | None:
+    """A shape over the outline: a part of the object and about as much of what is beside it."""
+    rows, columns = np.nonzero(work.depth == np.float32(0.5))
+    if not rows.size:
+        return None
+    at = int(rng.integers(rows.size))
+    drawn = np.zeros(work.own.shape, np.uint8)
+    corners = _outline(rng, work.size_px * float(rng.uniform(0.4, 1.1)))
+    cv2.fillPoly(drawn, [np.rint(corners + np.array([columns[at], rows[at]])).astype(np.int32)], (1,))
+    mask = drawn.view(np.bool_)
+    return _judged(work, mask)
+
+
+def _judged(work: Work, mask: Mask) -> Draft | None:
+    if np.count_nonzero(mask) < max(64.0, _LEAST_SHARE * work.area_px):
+        return None
+    full = work.whole(mask)
+    if any(iou(full, other) > _LIKE_ANOTHER for other in work.others):
+        return None
+    return Draft(mask, "arbitrary" if work.iou(mask) < _TOUCHES_MOST else None)
+
+
+def _outline(rng: np.random.Generator, size_px: float) -> NDArray[np.float64]:
+    """Corners (n, 2) of a random shape about 0 with sides of about ``size_px``."""
+    kind = rng.random()
+    stretch = float(np.exp(rng.uniform(-0.6, 0.6)))
+    turn = 0.0 if kind < 0.25 else float(rng.uniform(0, np.pi))
+    if kind < 0.35:
+        points = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    elif kind < 0.5:
+        angles = np.sort(rng.uniform(0, 2 * np.pi, int(rng.integers(3, 8))))
+        points = 1.3 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    else:
+        angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+        radius = np.full(angles.shape, 1.1)
+        for waves in range(2, int(rng.integers(2, 8))):  # none: an ellipse
+            radius += rng.uniform(0, 0.9 / waves) * np.cos(waves * angles + rng.uniform(0, 2 * np.pi))
+        points = np.maximum(radius, 0.2)[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    points = points * (0.5 * size_px * stretch, 0.5 * size_px / stretch)
+    spin = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    turned: NDArray[np.float64] = points @ spin
+    return turned

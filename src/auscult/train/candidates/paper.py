@@ -9,9 +9,8 @@ import numpy as np
 from auscult.outcome import Undefined
 from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
-from auscult.train.arbitrary import arbitrary
-from auscult.train.candidates.base import Draft, Named
-from auscult.train.candidates.working import Work
+from auscult.train.candidates.base import Draft, Named, Work
+from auscult.train.material import arbitrary
 from auscult.types import Difficulty
 
 

@@ -13,8 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.train.candidates.base import Draft, Maker
-from auscult.train.candidates.working import Work
+from auscult.train.candidates.base import Draft, Maker, Work
 from auscult.types import Mask
 
 _LEAST_SEEDS: Final = 3

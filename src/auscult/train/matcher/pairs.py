@@ -16,7 +16,7 @@ from auscult.scenes.facts import TARGET_SHARE, Wish, facts_of, say, targets_of
 from auscult.scenes.plan import SceneOptions, ScenePlan, choose
 from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
-from auscult.train.matcher.assets import Source
+from auscult.train.matcher.frames import Source
 from auscult.types import Difficulty, Frame, Mask, MaskTarget
 
 Kind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]

@@ -24,14 +24,13 @@ from auscult.judge.masks.prompted.view import picture, strip_values
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.nets.prompted import Design, PromptedNet
-from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, summary
+from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, refit, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
 from auscult.train.prompted.feed import Feed
 from auscult.train.prompted.folds import FOLDS, drawn_by, fold_of, save_drawn, with_drawn
 from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
 from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import Judgeable, Outputs, judged, made_of, real_and_flawless
-from auscult.train.prompted.refit import refit
 from auscult.types import Item
 
 MINUTES: Final = 140.0

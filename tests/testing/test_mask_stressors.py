@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from auscult import registry
-from auscult.contracts.stressors import CHECKS, EXAMPLES
 from auscult.errors import InputError
 from auscult.outcome import Scored
 from auscult.stress import masks
+from auscult.testing.stressors import CHECKS, EXAMPLES
 from auscult.types import DEFECTS
 
 STRESSORS = [entry.name for entry in registry.entries("stressor") if entry.name.startswith("masks.")]

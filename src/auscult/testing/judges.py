@@ -17,12 +17,12 @@ from dataclasses import replace
 import numpy as np
 
 from auscult import registry
-from auscult.contracts import require
 from auscult.judge.cards import Card, Result, require_card
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.stats import rmse
 from auscult.stress import masks
+from auscult.testing import require
 from auscult.types import (
     DEFECTS,
     Case,

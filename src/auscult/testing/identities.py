@@ -19,8 +19,8 @@ from typing import Final
 import numpy as np
 
 from auscult import registry
-from auscult.contracts import require
-from auscult.contracts.judges import EXAMPLES as MASKS
+from auscult.testing import require
+from auscult.testing.judges import EXAMPLES as MASKS
 from auscult.types import Case, Identity, IdentityCheck, Metadata, Prediction, Query
 
 LONGEST: Final = 120

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from auscult import registry
-from auscult.contracts.models import CHECKS, EXAMPLES, LAWS
 from auscult.models.base import TASKS, ReferringModel, WeightedModel
+from auscult.testing.models import CHECKS, EXAMPLES, LAWS
 
 LOADED = {entry.name: entry.load() for entry in registry.entries("model")}
 MODELS = [name for name, model in LOADED.items() if isinstance(model, ReferringModel | WeightedModel)]

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from auscult import registry
-from auscult.contracts import ContractBroken
-from auscult.contracts.identities import CHECKS, EXAMPLES, gives_a_probability, is_silent_without_words
 from auscult.judge.identity import NeedsWeights
+from auscult.testing import ContractBroken
+from auscult.testing.identities import CHECKS, EXAMPLES, gives_a_probability, is_silent_without_words
 from auscult.types import Identity, IdentityCheck, Metadata
 
 NAMES = [entry.name for entry in registry.entries("identity") if not isinstance(entry.load(), NeedsWeights)]

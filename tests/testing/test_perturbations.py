@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from auscult import registry
-from auscult.contracts import ContractBroken
-from auscult.contracts.perturbations import CHECKS, EXAMPLES, room_of
 from auscult.registry import Entry
 from auscult.stress.params import Params, seed_from
 from auscult.stress.sentences.base import Edit
@@ -22,6 +20,8 @@ from auscult.stress.timing.offset import Offset
 from auscult.stress.vision.brightness import Brightness
 from auscult.stress.vision.elastic_transform import ElasticTransform
 from auscult.stress.vision.gaussian_noise import GaussianNoise
+from auscult.testing import ContractBroken
+from auscult.testing.perturbations import CHECKS, EXAMPLES, room_of
 
 CODED = {"sound.mp3_compression.v1"}
 CASES = [

@@ -19,11 +19,11 @@ import numpy as np
 
 from auscult import registry
 from auscult import rng as randomness
-from auscult.contracts import ContractBroken, require
 from auscult.errors import InputError
 from auscult.outcome import Scored, Undefined
 from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWED, WINDOWS, MaskStressor
+from auscult.testing import ContractBroken, require
 from auscult.types import ACTIONS, DEFECTS, Difficulty, Mask, MaskTarget, Metadata, StressedMask
 
 

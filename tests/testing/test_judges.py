@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from auscult import registry
-from auscult.contracts.judges import CHECKS, EXAMPLES
+from auscult.testing.judges import CHECKS, EXAMPLES
 
 JUDGES = [entry.name for entry in registry.entries("judge") if entry.load().meta.modality == "mask"]
 

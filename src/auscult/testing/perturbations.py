@@ -1,0 +1,312 @@
+"""The laws of perturbations: purity, replay from JSON, nothing at strength 0, and the truth of what was done.
+
+Example::
+
+    @pytest.mark.parametrize("check", CHECKS)
+    @pytest.mark.parametrize("example", EXAMPLES["vision"])
+    def test_contract(check, example):
+        check("vision.fog.v1", EXAMPLES["vision"][example])
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from auscult import registry
+from auscult.rng import generator
+from auscult.stress import sentences, sound, timing, vision
+from auscult.stress.sound.base import keeps_silence
+from auscult.stress.strength import STRONGEST, monotone
+from auscult.stress.timing.making import Footage
+from auscult.stress.vision.base import MovingStressor
+from auscult.testing import require
+from auscult.types import Mask, Metadata, Stressed
+
+RATE_HZ: Final = 16_000
+RATE_FPS: Final = 25.0
+
+
+def _picture(height: int, width: int) -> Any:
+    rows, columns = np.mgrid[:height, :width]
+    picture = np.stack([rows * 255 // height, columns * 255 // width, (rows + columns) % 256], axis=-1).astype(np.uint8)
+    picture[height // 4 : height // 2, width // 4 : width // 2] = (200, 40, 60)
+    picture.setflags(write=False)
+    return picture
+
+
+def _tone(channels: int, samples: int) -> Any:
+    times = np.arange(samples) / RATE_HZ
+    tone = 0.4 * np.sin(2 * np.pi * 440 * times) + 0.1 * generator(0, "contract", "tone").standard_normal(samples)
+    found = np.stack([tone * (1 - 0.2 * at) for at in range(channels)]).astype(np.float32)
+    found.setflags(write=False)
+    return found
+
+
+def _film(frames: int, *, channels: int) -> Footage:
+    """Frames that differ, with as much sound as they last; none where there are no channels."""
+    clip = np.stack([np.roll(_picture(24, 32), 3 * at, axis=1) for at in range(frames)])
+    clip.setflags(write=False)
+    return Footage(clip=clip, sound=_tone(channels, round(frames * RATE_HZ / RATE_FPS)) if channels else None)
+
+
+EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "vision": {
+        "picture": _picture(96, 128),
+        "odd size": _picture(37, 53),
+        "clip": np.stack([_picture(48, 64)] * 3),
+        "one pixel": _picture(1, 1),
+    },
+    "sound": {"mono": _tone(1, 12_000)[0], "stereo": _tone(2, 9_001), "one sample": _tone(1, 1)[0]},
+    "sentences": {
+        "plain": "the small dog that barks after the horn",
+        "marked": "Which of the two men, on the left, is singing?",
+        "other script": "собака, которая лает 🐕",
+        "one letter": "a",
+    },
+    "timing": {
+        "film": _film(30, channels=2),
+        "silent film": _film(30, channels=0),
+        "one frame": _film(1, channels=1),
+    },
+}
+
+
+def room_of(name: str) -> str:
+    """The room of a registered perturbation: ``vision``, ``sound``, ``sentences`` or ``timing``."""
+    return name.split(".", 1)[0]
+
+
+def perturbed(
+    name: str,
+    example: Any,
+    *,
+    severity: float = 3,
+    seed: int = 0,
+    key: str = "",
+    masks: Sequence[Mask] | None = None,
+) -> Stressed[Any, Any]:
+    """Perturb an example by a stressor of whichever room; masks are for pictures and clips."""
+    room = room_of(name)
+    if room == "vision":
+        return vision.perturb(name, example, severity=severity, seed=seed, key=key, masks=masks)
+    if room == "sound":
+        return sound.perturb(name, example, rate_hz=RATE_HZ, severity=severity, seed=seed, key=key)
+    if room == "timing":
+        rates: dict[str, Any] = {"rate_fps": RATE_FPS, "rate_hz": RATE_HZ}
+        return timing.perturb(
+            name, example.clip, example.sound, severity=severity, seed=seed, key=key, masks=masks, **rates
+        )
+    return sentences.perturb(name, example, severity=severity, seed=seed, key=key)
+
+
+def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
+    """Render an example from parameters, by a stressor of whichever room."""
+    room = room_of(name)
+    if room == "vision":
+        return vision.render(name, example, params)
+    if room == "sound":
+        return sound.render(name, example, params, rate_hz=RATE_HZ)
+    if room == "timing":
+        rates: dict[str, Any] = {"rate_fps": RATE_FPS, "rate_hz": RATE_HZ}
+        return timing.render(name, example.clip, example.sound, params_json=params, **rates)
+    return sentences.render(name, example, params)
+
+
+def arrays_of(value: Any) -> tuple[Any, ...]:
+    """The arrays that a picture, a sound or a film is; none for a sentence."""
+    if isinstance(value, Footage):
+        return (value.clip,) if value.sound is None else (value.clip, value.sound)
+    return () if isinstance(value, str) else (value,)
+
+
+def bytes_of(value: Any) -> tuple[bytes, ...]:
+    """What makes two examples the same."""
+    return (value.encode("utf-8", "surrogatepass"),) if isinstance(value, str) else tuple(
+        one.tobytes() for one in arrays_of(value)
+    )  # fmt: skip
+
+
+def tells_the_truth(name: str, example: Any) -> None:
+    """Masks stay bool and of their shape, told silence is silent, told frames are shown, told words make the text."""
+    checks = {"vision": _of_a_picture, "sound": _of_a_sound, "sentences": _of_a_sentence, "timing": _of_a_film}
+    checks[room_of(name)](name, example)
+
+
+def _of_a_picture(name: str, example: Any) -> None:
+    shape = example.shape[:3] if example.ndim == 4 else example.shape[:2]
+    stressor, masks = registry.load("stressor", name), _masks(shape)
+    for severity in (1, 5):
+        params = stressor.params.from_json(perturbed(name, example, severity=severity).params)
+        for mask in masks if isinstance(stressor, MovingStressor) else ():
+            frame = mask.reshape(-1, *shape[-2:])[0]
+            before = frame.tobytes()
+            moved: object = stressor.move(frame, params)
+            fits = isinstance(moved, np.ndarray) and moved.dtype == np.bool_ and moved.shape == frame.shape
+            require(fits, f"a moved mask is bool {frame.shape}")
+            require(frame.tobytes() == before, "move leaves the mask that it is given alone")
+        told = perturbed(name, example, severity=severity, masks=masks).truth.masks
+        if not isinstance(stressor, MovingStressor):
+            require(all(np.array_equal(*pair) for pair in zip(told, masks, strict=True)), "masks stay where they were")
+
+
+def _of_a_sound(name: str, example: Any) -> None:
+    stressor = registry.load("stressor", name)
+    made = perturbed(name, example)
+    _is_silent(made.output, made.truth.silent_s)
+    if keeps_silence(stressor):
+        nothing = np.zeros_like(example)
+        require(not perturbed(name, nothing).output.any(), "silence stays silence, as keeps_silence says")
+
+
+def _of_a_sentence(name: str, example: Any) -> None:
+    made = perturbed(name, example)
+    text, at = "", 0
+    for word in made.truth.words:
+        require(example[word.start :].startswith(word.before), f"{word.before!r} stands where it is told")
+        text += example[at : word.start] + word.after
+        at = word.start + len(word.before)
+    require(text + example[at:] == made.output, "the changes that are told make the sentence")
+
+
+def _of_a_film(name: str, example: Any) -> None:
+    masks = _masks(example.clip.shape[:3])
+    made = perturbed(name, example, masks=masks)
+    shown = list(made.truth.frames)
+    require(np.array_equal(made.output.clip, example.clip[shown]), "the frames that are told are shown")
+    pairs = zip(made.truth.masks, masks, strict=True)
+    require(all(np.array_equal(after, before[shown]) for after, before in pairs), "masks follow their frames")
+    require(len(made.truth.offset_s) == len(shown) and np.isfinite(made.truth.offset_s).all(), "a lag for each frame")
+    if example.sound is not None:
+        _is_silent(made.output.sound, made.truth.silent_s)
+
+
+def _masks(shape: tuple[int, ...]) -> list[Mask]:
+    """An object, everything, and nothing."""
+    found = [np.zeros(shape, dtype=np.bool_), np.ones(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)]
+    height, width = shape[-2:]
+    found[0][..., height // 4 : height // 2 + 1, width // 4 : width // 2 + 1] = True
+    return found
+
+
+def _is_silent(sound: Any, spans: Iterable[tuple[float, float]]) -> None:
+    samples = sound.shape[-1]
+    for start, end in spans:
+        require(0.0 <= start <= end <= samples / RATE_HZ, f"silence from {start} to {end} s lies in the sound")
+        within = sound[..., math.ceil(start * RATE_HZ) + 1 : math.floor(end * RATE_HZ)]
+        require(not within.any(), f"it is silent from {start} to {end} s")
+
+
+ORIGINS: Final = ("source", "environment", "sensor", "transmission")
+_MODALITY: Final = {"vision": "image", "sound": "sound", "sentences": "text", "timing": "video"}
+_KEYS: Final = tuple(f"item {number}" for number in range(16))
+_LARGE: Final = 5000  # values of an example that shows what was drawn
+_LONG: Final = 5  # words of a sentence that does
+
+
+def describes_itself(name: str, example: Any) -> None:
+    """It has its registry name, complete metadata of one line each, an origin, and constants for every level."""
+    del example
+    stressor = registry.load("stressor", name)
+    require(stressor.name == name, f"its name is {stressor.name!r}, the registry's {name!r}")
+    require(isinstance(stressor.meta, Metadata), "meta is a Metadata")
+    for key in ("summary", "goal", "source", "truth"):
+        text = getattr(stressor.meta, key)
+        require(text and "\n" not in text, f"meta.{key} is one line of text")
+    require(stressor.meta.modality == _MODALITY[room_of(name)], f"it works on {_MODALITY[room_of(name)]}")
+    require(stressor.meta.origin in ORIGINS, f"its origin is one of {ORIGINS}")
+    require(len(stressor.levels) == STRONGEST + 1, "constants for strength 0 and five levels")
+    require(len({len(row) for row in stressor.levels}) == 1, "as many constants for each level")
+    for column in range(len(stressor.levels[0])):
+        told = column in stressor.declared
+        require(told or monotone(stressor.levels, column), f"column {column} goes one way, or declared says why not")
+    for column, reason in stressor.declared.items():
+        require(column in range(len(stressor.levels[0])), f"declared names column {column}, which levels have")
+        require(reason.strip() and "\n" not in reason, f"declared says in one line why column {column} is so")
+
+
+def changes_nothing_at_strength_0(name: str, example: Any) -> None:
+    """At strength 0 the output is the input, in a new array."""
+    made = perturbed(name, example, severity=0)
+    require(bytes_of(made.output) == bytes_of(example), "nothing changed")
+    pairs = zip(arrays_of(made.output), arrays_of(example), strict=True)
+    require(not any(np.shares_memory(*pair) for pair in pairs), "the output is a new array")
+
+
+def leaves_its_input_alone(name: str, example: Any) -> None:
+    """The input is unchanged; the output has its shape and type, and may be written to."""
+    before = bytes_of(example)
+    made = perturbed(name, example)
+    require(type(made.output) is type(example), f"what was given, {type(example).__name__}")
+    require(bytes_of(example) == before, "the input is unchanged")
+    for after, given in zip(arrays_of(made.output), arrays_of(example), strict=True):
+        require(after.shape == given.shape and after.dtype == given.dtype, "the input's shape and type")
+        require(after.flags.writeable, "the output may be written to")
+
+
+def is_decided_by_seed_and_key(name: str, example: Any) -> None:
+    """The same seed and key make the same output, whatever was drawn in between."""
+    first = perturbed(name, example, seed=5, key="a")
+    perturbed(name, example, seed=99)
+    again = perturbed(name, example, seed=5, key="a")
+    alike = bytes_of(first.output) == bytes_of(again.output) and first.params == again.params
+    require(alike, "same seed and key, same output")
+
+
+def draws_anew_for_another_key(name: str, example: Any) -> None:
+    """What draws at all draws something else for some of 16 keys, and shows it where there is enough to show it on."""
+    if room_of(name) == "sentences":
+        _rewords(name, example)
+        return
+    params = {key: perturbed(name, example, severity=0, key=key).params for key in _KEYS}
+    if set(params[_KEYS[0]]) == {"strength"}:
+        return
+    kinds = {json.dumps(drawn): key for key, drawn in params.items()}
+    require(len(kinds) > 1, "another key draws anew")
+    heard = room_of(name) != "timing" or example.sound is not None
+    if heard and sum(one.size for one in arrays_of(example)) > _LARGE:
+        shown = {bytes_of(perturbed(name, example, severity=5, key=key).output) for key in list(kinds.values())[:4]}
+        require(len(shown) > 1, "what is drawn makes a difference")
+
+
+def _rewords(name: str, example: str) -> None:
+    """A sentence is another one for another key, unless the perturbation draws nothing."""
+    rng = generator(0, "contract")
+    before = rng.bit_generator.state
+    chosen = registry.load("stressor", name).choose(rng, example, strength=3.0)
+    if not chosen or rng.bit_generator.state == before or len(example.split()) < _LONG:
+        return
+    require(len({perturbed(name, example, key=key).output for key in _KEYS}) > 1, "another key draws anew")
+
+
+def replays_from_json(name: str, example: Any) -> None:
+    """Parameters are JSON, and render the same output again at every level and between levels."""
+    for severity in (0.4, 1, 2, 2.5, 3, 4, 5):
+        made = perturbed(name, example, severity=severity)
+        text = json.dumps(made.params, allow_nan=False)
+        again = replayed(name, example, json.loads(text))
+        require(bytes_of(again) == bytes_of(made.output), f"strength {severity} replays")
+
+
+def draws_do_not_depend_on_strength(name: str, example: Any) -> None:
+    """The same seed draws the same at every strength, so that strength may vary within a clip."""
+    if room_of(name) == "sentences":
+        return
+    drawn = [{**perturbed(name, example, severity=severity).params, "strength": 0} for severity in (1, 3, 5)]
+    require(drawn[0] == drawn[1] == drawn[2], "the same draws at strengths 1, 3 and 5")
+
+
+CHECKS: Final[tuple[Callable[[str, Any], None], ...]] = (
+    describes_itself,
+    changes_nothing_at_strength_0,
+    leaves_its_input_alone,
+    is_decided_by_seed_and_key,
+    draws_anew_for_another_key,
+    replays_from_json,
+    draws_do_not_depend_on_strength,
+    tells_the_truth,
+)
