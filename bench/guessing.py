@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.language import proof
-from auscult.language.facts import Thing
+from auscult.language.facts import SceneObject
 from auscult.language.grammar import BOTH
 from auscult.language.morphology import base, ing
 from auscult.rng import generator
@@ -36,7 +36,7 @@ BAR = 0.05
 CONTROL = "position"
 
 Numbers = NDArray[np.float64]
-Features = Callable[[Question, Thing], list[float]]
+Features = Callable[[Question, SceneObject], list[float]]
 
 WORDS = ("striped", "spotted", "checked", "speckled", "plain")
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "white", "grey", "black")
@@ -192,7 +192,7 @@ def _things(question: Question, features: Features) -> Numbers:
     return np.array(rows + [[0.0] * len(rows[0])] * (MOST_THINGS - len(rows)))
 
 
-def _order(question: Question, thing: Thing) -> list[float]:
+def _order(question: Question, thing: SceneObject) -> list[float]:
     """Place among the things, in the file, from the left and from the right."""
     names = list(question.choices)
     across = sorted((one for one in question.facts.things if one.id in names), key=lambda one: sum(one.x))
@@ -201,7 +201,7 @@ def _order(question: Question, thing: Thing) -> list[float]:
     return [float(place == each) for place in places for each in range(MOST_THINGS)]
 
 
-def _picture(question: Question, thing: Thing) -> list[float]:
+def _picture(question: Question, thing: SceneObject) -> list[float]:
     facts = question.facts
     every = facts.things
     numbers = [_rank([key(one) for one in every], key(thing)) for key in _SEEN]
@@ -221,13 +221,13 @@ def _picture(question: Question, thing: Thing) -> list[float]:
     return [*smooth, *hot, *(np.tanh(np.array(smooth) @ _MIXTURES[: len(smooth)])).tolist()]
 
 
-def _deaf(question: Question, thing: Thing) -> list[float]:
+def _deaf(question: Question, thing: SceneObject) -> list[float]:
     words = f" {question.text} "
     named = [float(f" {word} " in words) for word in (thing.category, thing.colour, thing.texture)]
     return [*_picture(question, thing)[: -_MIXTURES.shape[1]], *named]
 
 
-def _blind(question: Question, thing: Thing) -> list[float]:
+def _blind(question: Question, thing: SceneObject) -> list[float]:
     order, voice = _order(question, thing), thing.voice
     if voice is None:
         return [0.0] * 13 + order
@@ -243,7 +243,7 @@ def _rank(values: list[float], value: float) -> float:
     return float(np.mean([value > other for other in values]) - np.mean([value < other for other in values]))
 
 
-_SEEN: tuple[Callable[[Thing], float], ...] = (
+_SEEN: tuple[Callable[[SceneObject], float], ...] = (
     lambda one: sum(one.x),
     lambda one: sum(one.y),
     lambda one: sum(one.area),

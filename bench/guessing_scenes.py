@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from auscult.language import grammar
-from auscult.language.facts import Facts, Thing, Voice
+from auscult.language.facts import Facts, SceneObject, Voice
 from auscult.language.forms import Expression
 from auscult.rng import generator
 from auscult.scenes.facts import facts_from_json
@@ -119,7 +119,7 @@ def _facts(rng: np.random.Generator) -> Facts:
         category, colour = first if number in {0, twin} else (_one(rng, CATEGORIES), _one(rng, COLOURS))
         x, y, area = _extent(layout.paths[number])
         things.append(
-            Thing(
+            SceneObject(
                 id=str(number),
                 category=str(category),
                 colour=colour,

@@ -14,7 +14,7 @@ from auscult import rng as randomness
 from auscult.jobs.make import MakeOptions, make_scenes
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
-from auscult.scenes.facts import Wish, facts_of, say, targets_of
+from auscult.scenes.facts import ExpressionSpec, facts_of, say, targets_of
 from auscult.scenes.plan import SceneOptions, choose
 from auscult.scenes.refavs_layout import files_of
 from auscult.scenes.splits import divide
@@ -91,7 +91,7 @@ def _parts() -> dict[str, float]:
         timed("sound", start)
         start = now()
         facts = facts_of(plan, shots, gain_db=heard.gain_db)
-        wish = Wish(targets=targets_of(plan, shots), most=6, nulls=2)
+        wish = ExpressionSpec(targets=targets_of(plan, shots), most=6, nulls=2)
         timed("facts", start)
         start = now()
         say(randomness.generator(SEED, "bench", index), facts, wish)

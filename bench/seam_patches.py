@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from auscult import rng as randomness
 from auscult.media.frames import encode_jpeg
-from auscult.scenes.appearance.compose import Picture
+from auscult.scenes.appearance.compose import ComposedPicture
 from auscult.scenes.appearance.light import Light, choose_light
 from auscult.scenes.appearance.sprite import AssetSet, Placed
 from auscult.types import Frame, Mask
@@ -27,7 +27,7 @@ PER_THING: Final = 6
 QUALITY: Final = 92
 _TEST_SHARE: Final = 0.4
 
-Composer = Callable[..., Picture]
+Composer = Callable[..., ComposedPicture]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +138,7 @@ def instances_of(assets: AssetSet, *, test: bool) -> list[tuple[str, str]]:
     ]
 
 
-def plain(background: Frame, placed: Sequence[Placed], *, light: Light) -> Picture:  # noqa: ARG001 - the same call as compose
+def plain(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:  # noqa: ARG001 - the same call as compose
     """What a composer must beat: pixels laid over pixels, nothing matched."""
     frame = background.astype(np.float32)
     whole: list[Mask] = []
@@ -154,4 +154,4 @@ def plain(background: Frame, placed: Sequence[Placed], *, light: Light) -> Pictu
         frame += (colours - frame) * alpha[..., None]
         whole = [mask & (alpha < 0.5) for mask in whole]
         whole.append(alpha >= 0.5)
-    return Picture(np.rint(frame).astype(np.uint8), tuple(whole), tuple(whole))
+    return ComposedPicture(np.rint(frame).astype(np.uint8), tuple(whole), tuple(whole))

@@ -23,8 +23,8 @@ from auscult.judge.masks.prompted.network import Member, load_member
 from auscult.rng import generator
 from auscult.train.prompted import measure
 from auscult.train.prompted.calibrate import estimates, fit
-from auscult.train.prompted.material import FAMILIES, Material, Part, read_material
-from auscult.train.prompted.measure import Row
+from auscult.train.prompted.material import FAMILIES, Material, SplitPart, read_material
+from auscult.train.prompted.measure import JudgeColumns
 from auscult.train.prompted.outputs import FLAWLESS, Outputs, judged, load_outputs, real_and_flawless
 from auscult.train.prompted.calibrate import refit
 
@@ -49,7 +49,7 @@ def main() -> None:
     print(own_masks(outputs(material, members, "unseen", options.out / "unseen.npz", every=1), calibration))
 
 
-def outputs(material: Material, members: Sequence[Member], part: Part, path: Path, *, every: int) -> Outputs:
+def outputs(material: Material, members: Sequence[Member], part: SplitPart, path: Path, *, every: int) -> Outputs:
     """What the networks say of a part's real masks, kept in a file."""
     if path.exists():
         return load_outputs(path)
@@ -62,10 +62,10 @@ def outputs(material: Material, members: Sequence[Member], part: Part, path: Pat
     return found
 
 
-def row(found: Outputs, calibration: Calibration) -> Row:
+def row(found: Outputs, calibration: Calibration) -> JudgeColumns:
     """Estimates as a row of the card."""
     said = estimates(found, calibration)
-    return Row(iou=said.iou, rank=said.good + 1e-3 * said.iou, low=said.low, high=said.high)
+    return JudgeColumns(iou=said.iou, rank=said.good + 1e-3 * said.iou, low=said.low, high=said.high)
 
 
 def alone(dev: Outputs, known: Outputs) -> str:
@@ -145,7 +145,7 @@ def _only(found: Outputs, at: Sequence[int]) -> Outputs:
     return Outputs(**columns)
 
 
-def _line(name: str, found: Outputs, said: Row) -> str:
+def _line(name: str, found: Outputs, said: JudgeColumns) -> str:
     cells = []
     for metric in ("auc_80", "spearman", "rmse"):
         value = next(

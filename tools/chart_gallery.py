@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from auscult.media.frames import write_frame
-from auscult.report.charts.bars import BarGroup, Pair, Rank, TypeBars, apc_bars, paired, ranks, seen_unseen
+from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_bars, paired, ranks, seen_unseen
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
-from auscult.report.charts.marks import UNDEFINED, Estimate, Words
+from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words
 from auscult.report.drawing import Drawing, to_markup, to_png, to_svg
 from auscult.report.strip import StripCell, StripRow, strip
 from auscult.rng import generator
@@ -25,8 +25,8 @@ from auscult.types import Frame
 LONG = "facebook/a-very-long-model-name-that-nobody-would-type-by-hand (revision 0123456789abcdef, text prompt)"
 
 
-def _score(value: float, half: float = 0.03, n: int = 312) -> Estimate:
-    return Estimate(value=value, low=value - half, high=value + half, n=n)
+def _score(value: float, half: float = 0.03, n: int = 312) -> ChartEstimate:
+    return ChartEstimate(value=value, low=value - half, high=value + half, n=n)
 
 
 def _line(name: str, number: int, *, factor: float = 1.0) -> StrengthLine:
@@ -37,7 +37,7 @@ def _line(name: str, number: int, *, factor: float = 1.0) -> StrengthLine:
         for strength in (0.0, 1.0, 3.0, 5.0)
     )
     half = start / 2 / fall
-    broken = Estimate(value=half, low=half - 0.4, high=half + 0.5) if half < 5 else UNDEFINED
+    broken = ChartEstimate(value=half, low=half - 0.4, high=half + 0.5) if half < 5 else UNDEFINED
     return StrengthLine(
         name=name, at=at, dynamic=_score(factor * (start - 4 * fall), 0.03 * abs(factor)), breaks_at=broken
     )
@@ -124,20 +124,20 @@ def _pairs() -> Iterator[tuple[str, Drawing]]:
         static = draw.normal(-0.1, 0.05)
         change = draw.normal(-0.03, 0.03)
         rows.append(
-            Pair(name=name, first=_score(static), second=_score(static + change), difference=_score(change, 0.015))
+            PairedBar(name=name, first=_score(static), second=_score(static + change), difference=_score(change, 0.015))
         )
-    rows.append(Pair(name="homoglyphs", first=_score(-0.05), second=UNDEFINED))
+    rows.append(PairedBar(name="homoglyphs", first=_score(-0.05), second=UNDEFINED))
     yield "paired", paired(rows, ("static", "dynamic"), Words(axis="APC of J&F, all models"))
     yield (
         "seen_unseen",
         seen_unseen(
-            [Pair(name=f"model {i}", first=_score(0.7 - i / 20), second=_score(0.6 - i / 15)) for i in range(3)],
+            [PairedBar(name=f"model {i}", first=_score(0.7 - i / 20), second=_score(0.6 - i / 15)) for i in range(3)],
             Words(axis="G, higher is better", heading="Categories seen and unseen in training"),
         ),
     )
     yield (
         "paired_none",
-        paired([Pair(name="a", first=UNDEFINED, second=UNDEFINED)], ("static", "dynamic"), Words(axis="APC")),
+        paired([PairedBar(name="a", first=UNDEFINED, second=UNDEFINED)], ("static", "dynamic"), Words(axis="APC")),
     )
 
 
@@ -146,7 +146,7 @@ def _ranks() -> Iterator[tuple[str, Drawing]]:
         rows = [
             Rank(
                 name=LONG if i == 1 else f"model {i}",
-                rank=Estimate(value=i + 1, low=max(1, i - 0.5), high=min(count, i + 2.5), n=312),
+                rank=ChartEstimate(value=i + 1, low=max(1, i - 0.5), high=min(count, i + 2.5), n=312),
                 first=0.62 / 2**i if count > 1 else 1.0,
             )
             for i in range(count)

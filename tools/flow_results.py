@@ -23,7 +23,7 @@ from auscult import rng
 from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import Clip, Masks, frames_of
+from auscult.models.base import Frames, Masks, frames_of
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical import flow
 from auscult.score.masks.video import JAndF, j_and_f
@@ -85,7 +85,7 @@ def _results(folder: Path) -> Iterator[Result]:
         yield _scored(instance, truth, answers, spent=spent)
 
 
-def _opened(instance: Instance) -> tuple[Clip, Masks]:
+def _opened(instance: Instance) -> tuple[Frames, Masks]:
     frames = frames_of(*(read_frame(moment.frame) for moment in instance.moments))
     size = frames.shape[1:3]
     masks: list[Mask] = []

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from auscult import registry
-from auscult.act.gate import Known, search
+from auscult.act.gate import KnownMask, search
 from auscult.jobs.gate import GateOptions, bound_of
 from auscult.jobs.gate_calibration import read_calibration
 from auscult.rng import generator
@@ -79,10 +79,10 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def samples(options: argparse.Namespace) -> Iterator[list[material.Sample]]:
+def samples(options: argparse.Namespace) -> Iterator[list[material.CandidateSample]]:
     """The candidates of each object: those of one object together."""
     if options.material == "drawn":
-        made: Iterable[material.Sample] = (
+        made: Iterable[material.CandidateSample] = (
             one
             for number in range(FIRST_DRAWN, FIRST_DRAWN + options.photographs)
             for one in material.pictures([number], seed=SEED, alone=False)
@@ -91,7 +91,7 @@ def samples(options: argparse.Namespace) -> Iterator[list[material.Sample]]:
         parts = committed()["coco"]
         names = [name for part in parts if not (options.unseen and part == "train") for name in parts[part]]
         made = (one for name in names for one in material.coco(options.data, [name], seed=SEED, alone=False))
-    group: list[material.Sample] = []
+    group: list[material.CandidateSample] = []
     for one in made:
         if one.defect == "perfect" and group:  # an object's candidates begin with its true mask
             yield group
@@ -101,7 +101,7 @@ def samples(options: argparse.Namespace) -> Iterator[list[material.Sample]]:
         yield group
 
 
-def judged(objects: Iterable[list[material.Sample]], name: str, *, wrong: float) -> Iterator[list[object]]:
+def judged(objects: Iterable[list[material.CandidateSample]], name: str, *, wrong: float) -> Iterator[list[object]]:
     """Rows of the table: one candidate of each object, judged without truth."""
     judge = registry.find("judge", name).load()
     for number, group in enumerate(objects):
@@ -121,7 +121,7 @@ def write(path: Path, rows: Iterable[list[object]]) -> None:
         writer.writerows(rows)
 
 
-def split(masks: Sequence[Known], asked: GateOptions, number: int, *, share: float) -> Split | None:
+def split(masks: Sequence[KnownMask], asked: GateOptions, number: int, *, share: float) -> Split | None:
     """Divide the pictures, calibrate on one side, count on the other."""
     names = sorted({mask.cluster for mask in masks})
     order = generator(SEED, "division", number).permutation(len(names))

@@ -31,9 +31,9 @@ from auscult.scenes.plan import SceneOptions
 from auscult.score.stats import bootstrap_interval, f2_confusion
 from auscult.stress import masks
 from auscult.train.matcher.frames import AssetPart as Kind
-from auscult.train.matcher.frames import Source, lay_out, stamps_on
+from auscult.train.matcher.frames import AssetSource, lay_out, stamps_on
 from auscult.train.matcher.measure import DECIDABLE
-from auscult.train.matcher.pairs import Asked, asked_of
+from auscult.train.matcher.pairs import KeyFrameSentence, asked_of
 from auscult.types import DEFECTS, Case, MaskTarget, Prediction, Query
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,9 +96,9 @@ def main() -> None:
         PAGE.write_text(placed(PAGE.read_text(encoding="utf-8"), "six", made), encoding="utf-8")
 
 
-def even(source: Source, scenes: int) -> list[tuple[int, Asked]]:
+def even(source: AssetSource, scenes: int) -> list[tuple[int, KeyFrameSentence]]:
     """Decidable expressions, a little over half of them with a thing alike."""
-    found: dict[bool, list[tuple[int, Asked]]] = {True: [], False: []}
+    found: dict[bool, list[tuple[int, KeyFrameSentence]]] = {True: [], False: []}
     for scene in range(scenes):
         rng = generator(SEED, "six", scene)
         for asked in asked_of(source, scene, seed=SEED, options=OPTIONS, nulls=0, rng=rng):
@@ -108,7 +108,7 @@ def even(source: Source, scenes: int) -> list[tuple[int, Asked]]:
     return [one for pair in zip_longest(alike, found[False][: len(alike) * 4 // 5]) for one in pair if one]
 
 
-def judged(expressions: Sequence[tuple[int, Asked]], check: ScenesIdentity) -> Iterator[Row]:
+def judged(expressions: Sequence[tuple[int, KeyFrameSentence]], check: ScenesIdentity) -> Iterator[Row]:
     """Make the masks of each expression and judge them, with it and without."""
     judge = load("judge", DEFAULT_JUDGE)
     for number, (scene, asked) in enumerate(expressions):

@@ -22,7 +22,7 @@ from auscult.cases.instances import list_instances
 from auscult.cases.listing import ListOptions
 from auscult.suites.mqa.build import read_parts, with_parts
 from auscult.suites.mqa.options import FREEHAND, GENERATORS
-from auscult.train.split import FILE, PARTS, Part, committed
+from auscult.train.split import FILE, PARTS, SplitName, committed
 
 LEAST_PX = 32 * 32
 SOURCES = {"coco": ("images/coco/instances.json", "images/coco/images"), "davis": ("video/davis2016", None)}
@@ -59,7 +59,7 @@ def command(options: argparse.Namespace, source: str) -> list[str]:
     return [*words, "--out", str(options.out / source)]
 
 
-def check(data: Path, source: str, part: Part) -> int:
+def check(data: Path, source: str, part: SplitName) -> int:
     """Say what the part holds; 1 where the data lacks a photograph or sequence of it.
 
     Args:

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from auscult.cases.instances import list_instances
-from auscult.language.facts import Facts, Thing
+from auscult.language.facts import Facts, SceneObject
 from auscult.language.forms import ANYTHING, SIGHT_QUALITIES, Form, both, colours, most, places
 from auscult.language.phrases import phrase
 from auscult.language.proof import Proof
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import Clip, Masks
+from auscult.models.base import Frames, Masks
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import word_of
 from auscult.types import Frame, Instance, Mask, MaskRef
@@ -41,7 +41,7 @@ class Asked:
     cluster: str
     family: str
     text: str
-    frames: Clip
+    frames: Frames
     truth: Masks
 
 
@@ -104,11 +104,11 @@ def _annotated(row: dict[str, Any], frame: Frame) -> Mask:
     return read_mask(MaskRef(segmentation=row.get("rle") or row["segmentation"], size=frame.shape[:2])).mask
 
 
-def _thing(name: str, mask: Mask, frame: Frame) -> Thing:
+def _thing(name: str, mask: Mask, frame: Frame) -> SceneObject:
     rows, columns = np.nonzero(mask)
     x, y = float(columns.mean() / mask.shape[1]), float(rows.mean() / mask.shape[0])
     area = float(mask.mean())
-    return Thing(id=name, category="thing", colour=word_of(frame[mask]), x=(x, x), y=(y, y), area=(area, area))
+    return SceneObject(id=name, category="thing", colour=word_of(frame[mask]), x=(x, x), y=(y, y), area=(area, area))
 
 
 def _naming(facts: Facts) -> dict[str, dict[str, list[Form]]]:

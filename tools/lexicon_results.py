@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from lexicon_asked import Asked, davis, photographs, scenes
 
-from auscult.models.base import Clip, Masks
+from auscult.models.base import Frames, Masks
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.lexicon import MODEL as LEXICON
 from auscult.rng import generator
@@ -33,7 +33,7 @@ from auscult.types import Query
 
 REPLICATES = 2000
 SEED = 6
-PREDICTORS: dict[str, Callable[[Clip, Query], Masks]] = {
+PREDICTORS: dict[str, Callable[[Frames, Query], Masks]] = {
     "lexicon": LEXICON.predict,
     "lexicon, no sentence": lambda frames, query: LEXICON.predict(frames, Query(None)),  # noqa: ARG005 - the point
     "full frame": FULL_FRAME.predict,

@@ -23,7 +23,7 @@ import numpy as np
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.media.sound import read_sound
-from auscult.models.base import Clip, Masks
+from auscult.models.base import Frames, Masks
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.onsets import MODEL
 from auscult.models.classical.regions import Regions
@@ -38,10 +38,10 @@ REPLICATES = 2000
 PROPOSE = Regions()
 
 Scores: TypeAlias = dict[AvsMetric, float]
-Blind: TypeAlias = Callable[[Clip, str], Masks]
+Blind: TypeAlias = Callable[[Frames, str], Masks]
 
 
-def proposal(frames: Clip, clip: str) -> Masks:
+def proposal(frames: Frames, clip: str) -> Masks:
     """A thing-like region of the first frame, drawn by the clip's name, in all frames."""
     found = PROPOSE(frames[0])
     masks = np.zeros(frames.shape[:3], np.bool_)

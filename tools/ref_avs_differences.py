@@ -24,7 +24,7 @@ from auscult.cases.listing import ListOptions
 from auscult.media.frames import frame_size
 from auscult.media.masks import read_mask
 from auscult.outcome import Undefined
-from auscult.score.masks.ref_avs import ClipMean, Variant, ref_avs_f, ref_avs_j, ref_avs_s
+from auscult.score.masks.ref_avs import ClipMean, RefAvsVariant, ref_avs_f, ref_avs_j, ref_avs_s
 from auscult.types import Instance, Mask, MaskRef
 
 SIDE = 256  # both releases score small masks
@@ -65,7 +65,7 @@ def table(named: list[Clip], null: list[Clip], *, shuffled: list[Clip]) -> list[
         "| rules | J ↑ | F ↑ | F, clips in another order | J, null expressions in the mean | S ↓ |",
         "|---|---|---|---|---|---|",
     ]
-    for variant in get_args(Variant):
+    for variant in get_args(RefAvsVariant):
         cells = [
             score(ref_avs_j, named, variant),
             score(ref_avs_f, named, variant),
@@ -77,7 +77,7 @@ def table(named: list[Clip], null: list[Clip], *, shuffled: list[Clip]) -> list[
     return lines
 
 
-def score(function: Any, clips: list[Clip], variant: Variant) -> str:
+def score(function: Any, clips: list[Clip], variant: RefAvsVariant) -> str:
     """One cell."""
     return percent(function([clip.prediction for clip in clips], [clip.truth for clip in clips], variant=variant))
 

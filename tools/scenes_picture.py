@@ -12,7 +12,7 @@ import numpy as np
 
 from auscult.media.frames import write_frame
 from auscult.scenes.assets import GENERATED
-from auscult.scenes.draw import Shot, Stage
+from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.plan import SceneOptions, choose
 from auscult.scenes.splits import divide
 from auscult.types import Frame
@@ -36,7 +36,7 @@ def main() -> None:
     write_frame(OUT, np.vstack(rows).astype(np.uint8))
 
 
-def outlined(shot: Shot) -> Frame:
+def outlined(shot: RenderedScene) -> Frame:
     """A frame with what is seen of each thing drawn round."""
     frame = shot.frame.copy()
     for mask, colour in zip(shot.visible, COLOURS, strict=False):

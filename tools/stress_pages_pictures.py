@@ -17,7 +17,7 @@ from stress_pages_shown import LEVELS, seed_of, side_of
 
 from auscult.rng import generator
 from auscult.stress import sound, vision
-from auscult.stress.timing.base import Reel
+from auscult.stress.timing.base import TimingInfo
 from auscult.stress.timing.making import heard_by, numbers_of
 from auscult.stress.timing.making import load as load_timing
 
@@ -25,7 +25,7 @@ MOST_BYTES: Final = 60_000
 SEED: Final = 5
 RATE_HZ: Final = 32_000
 SECONDS: Final = 3.0
-REEL: Final = Reel(frames=250, rate_fps=25.0)
+REEL: Final = TimingInfo(frames=250, rate_fps=25.0)
 
 _CHIRPS: Final = ((0.45, 3000.0, 6500.0), (0.7, 6500.0, 3500.0), (1.55, 2500.0, 9000.0), (2.3, 8000.0, 4000.0))
 _SHOWN_PX: Final = 150

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.act.export import COLUMNS, Candidate, coco, read_verdicts_csv, verdicts_csv
+from auscult.act.export import COLUMNS, ExportedMask, coco, read_verdicts_csv, verdicts_csv
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import InputError
 from auscult.media.frames import write_frame
@@ -90,7 +90,7 @@ def handed(tmp_path: Path) -> tuple[list[np.ndarray], Path]:
     frames = ["a.jpg", "a.jpg", "a.jpg", "v/b.jpg"]
     for name in set(frames):
         write_frame(tmp_path / "images" / name, np.zeros((*SIZE, 3), np.uint8))
-    content = coco(map(Candidate, rows, masks, frames))
+    content = coco(map(ExportedMask, rows, masks, frames))
     path = tmp_path / "accepted.json"
     path.write_text(json.dumps(content))
     return masks, path
@@ -131,7 +131,7 @@ def test_our_own_listing_reads_the_same_masks(handed: tuple[list[np.ndarray], Pa
 def test_masks_of_two_sizes_on_one_frame_are_refused() -> None:
     wide = np.zeros((20, 31), dtype=bool)
     with pytest.raises(InputError, match="20 x 31"):
-        coco([Candidate(verdict("a"), mask(2), "a.jpg"), Candidate(verdict("b"), wide, "a.jpg")])
+        coco([ExportedMask(verdict("a"), mask(2), "a.jpg"), ExportedMask(verdict("b"), wide, "a.jpg")])
 
 
 def test_nothing_to_hand_over_is_still_coco() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.act.gate import Bound, Clusters, Counts, Known, Search, score_of, search
+from auscult.act.gate import Bound, Clusters, Counts, KnownMask, Search, score_of, search
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
@@ -21,7 +21,7 @@ def _binomial(accepted: Counts, bad: Counts) -> float:
     return upper_bound(int(bad.sum()), int(accepted.sum()))
 
 
-def _search(known: list[Known], *, accept_error: float = 0.05, clusters: Clusters = "one") -> Search:
+def _search(known: list[KnownMask], *, accept_error: float = 0.05, clusters: Clusters = "one") -> Search:
     bound = Bound(upper=_binomial, fewest=lambda _: fewest_trials(accept_error))
     if clusters == "bound":
         bound = Bound(
@@ -30,15 +30,15 @@ def _search(known: list[Known], *, accept_error: float = 0.05, clusters: Cluster
     return search(known, accept_error=accept_error, clusters=clusters, bound=bound)
 
 
-def _known(scores: list[float | None], bad: list[bool], clusters: list[int] | None = None) -> list[Known]:
+def _known(scores: list[float | None], bad: list[bool], clusters: list[int] | None = None) -> list[KnownMask]:
     names = clusters or list(range(len(scores)))
     return [
-        Known(id=f"m{at}", score=score, bad=wrong, cluster=f"p{name}")
+        KnownMask(id=f"m{at}", score=score, bad=wrong, cluster=f"p{name}")
         for at, (score, wrong, name) in enumerate(zip(scores, bad, names, strict=True))
     ]
 
 
-def _clear(good: int, wrong: int) -> list[Known]:
+def _clear(good: int, wrong: int) -> list[KnownMask]:
     """So many good masks with scores above 0.8, so many bad ones below 0.6."""
     high = [0.8 + 0.2 * at / good for at in range(good)]
     return _known([*high, *(0.6 * at / wrong for at in range(wrong))], [False] * good + [True] * wrong)
@@ -113,7 +113,7 @@ def test_one_mask_a_photograph_speaks_and_its_bad_ones_are_not_hidden() -> None:
 def test_where_crowded_photographs_are_worse_one_mask_each_does_not_hide_it() -> None:
     """2 % of the photographs hold most masks, half of them bad."""
     single = _known([0.9] * 490, [False] * 490)
-    crowd = [Known(id=f"c{at}", score=0.9, bad=at % 2 == 0, cluster=f"c{at // 60}") for at in range(600)]
+    crowd = [KnownMask(id=f"c{at}", score=0.9, bad=at % 2 == 0, cluster=f"c{at // 60}") for at in range(600)]
     found = _search([*single, *crowd])
     assert found.chosen is None
     assert found.steps[-1].bound <= 0.05  # one a photograph
@@ -121,7 +121,7 @@ def test_where_crowded_photographs_are_worse_one_mask_each_does_not_hide_it() ->
 
 
 def test_one_long_name_does_not_cost_its_length_for_every_mask() -> None:
-    known = [*_clear(300, 100), Known(id="long", score=0.9, bad=False, cluster="x" * 60_000)]
+    known = [*_clear(300, 100), KnownMask(id="long", score=0.9, bad=False, cluster="x" * 60_000)]
     tracemalloc.start()
     try:
         found = _search(known)
@@ -133,9 +133,9 @@ def test_one_long_name_does_not_cost_its_length_for_every_mask() -> None:
 
 
 def test_masks_without_a_score_are_never_accepted_and_never_counted() -> None:
-    known = [*_clear(80, 40), *(Known(id=f"n{at}", score=None, bad=True, cluster=f"n{at}") for at in range(500))]
+    known = [*_clear(80, 40), *(KnownMask(id=f"n{at}", score=None, bad=True, cluster=f"n{at}") for at in range(500))]
     assert _search(known) == _search(_clear(80, 40))
-    assert not _search([Known(id="n", score=None, bad=False, cluster="n")]).enough
+    assert not _search([KnownMask(id="n", score=None, bad=False, cluster="n")]).enough
     assert not _search([]).enough
 
 
@@ -178,7 +178,7 @@ def test_what_is_chosen_passed_and_everything_before_it_did(
     assert search_again(known, accept_error, clusters) == found
 
 
-def search_again(known: list[Known], accept_error: float, clusters: Clusters) -> Search:
+def search_again(known: list[KnownMask], accept_error: float, clusters: Clusters) -> Search:
     """The same masks in another order."""
     return _search(known[::-1], accept_error=accept_error, clusters=clusters)
 
@@ -191,16 +191,16 @@ def test_an_error_that_is_no_share_is_refused(accept_error: float) -> None:
         )
 
 
-def _random(seed: int) -> list[Known]:
+def _random(seed: int) -> list[KnownMask]:
     rng = generator(seed, "gate test")
     return [
-        Known(id=f"{p}/{m}", score=float(rng.random()), bad=bool(rng.random() < 0.3), cluster=f"{p}")
+        KnownMask(id=f"{p}/{m}", score=float(rng.random()), bad=bool(rng.random() < 0.3), cluster=f"{p}")
         for p in range(150)
         for m in range(int(rng.integers(1, 6)))
     ]
 
 
-def _population(kind: str) -> dict[str, list[Known]]:
+def _population(kind: str) -> dict[str, list[KnownMask]]:
     """4,000 photographs, most of 1 to 9 masks. Where a photograph is hard, all its masks above a score of 0.6 are bad.
 
     ``level``: 5.2 % are bad at every score above 0.6, so that accepting anything there is one error too many.
@@ -209,7 +209,7 @@ def _population(kind: str) -> dict[str, list[Known]]:
     photographs are counted out, not drawn: a share drawn just above 5 % may come out below.
     """
     rng = generator(3, "population", kind)
-    photographs: dict[str, list[Known]] = {}
+    photographs: dict[str, list[KnownMask]] = {}
     for number in range(4_000):
         luck = number % 1000 / 1000
         size = int(rng.integers(5, 10)) if kind == "crowded" and luck < 0.026 else int(rng.integers(1, 6))
@@ -218,7 +218,7 @@ def _population(kind: str) -> dict[str, list[Known]]:
         share = {"level": 0.052, "many": 0.052, "crowded": 0.026}.get(kind, 0.0)
         limits = np.where(scores > 0.8, 0.03, 0.3) if kind == "slope" else np.full(size, share)
         photographs[f"p{number}"] = [
-            Known(id=f"p{number}/{at}", score=float(score), bad=bool(luck < limit), cluster=f"p{number}")
+            KnownMask(id=f"p{number}/{at}", score=float(score), bad=bool(luck < limit), cluster=f"p{number}")
             for at, (score, limit) in enumerate(zip(scores, limits, strict=True))
         ]
     return photographs

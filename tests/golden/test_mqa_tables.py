@@ -9,7 +9,7 @@ from auscult.outcome import Scored, Signature
 from auscult.suites.mqa.evaluate import TABLE_2, ablation_mean, plain_mean
 from auscult.suites.mqa.evaluate import mean_by_group as group_means
 from auscult.suites.mqa.results import results_of
-from auscult.suites.mqa.rows import Answer, Candidate
+from auscult.suites.mqa.rows import Candidate, JudgeAnswer
 
 PAPER = Path(__file__).with_name("mqa_paper_tables.csv")
 # part, defect, difficulty, right types, right actions, masks: Table 2, MQ-Auditor
@@ -61,7 +61,7 @@ def _counted():
                     rank=1, track=name, iou=0.5, action=action[defect],
                 )
             )  # fmt: skip
-            answers[name] = Answer(
+            answers[name] = JudgeAnswer(
                 iou=0.5,
                 defect=defect if number < types else "erode",
                 action=action[defect] if number < actions else "major_revision",

@@ -15,7 +15,7 @@ import pytest
 from auscult.arrays.boxes import box_of
 from auscult.errors import Mismatch, RecordError, UsageError
 from auscult.jobs import demo
-from auscult.record.folder import INPUT, open_run, refuse_strangers
+from auscult.record.folder import INPUT, open_run, require_own_folder
 from auscult.record.manifest import build
 
 installed = pytest.mark.skipif(importlib.util.find_spec("skimage") is None, reason="the extra `demo` is not installed")
@@ -90,13 +90,13 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 def test_an_input_is_a_runs_own_only_when_it_is_a_run(tmp_path: Path) -> None:
     (tmp_path / INPUT).mkdir()
     with pytest.raises(RecordError, match="input"):
-        refuse_strangers(tmp_path)
+        require_own_folder(tmp_path)
     with open_run(tmp_path / INPUT, build("demo", given={}, defaulted={}, seeds={}, inputs={}), overwrite=False):
         pass
-    refuse_strangers(tmp_path)
+    require_own_folder(tmp_path)
     (tmp_path / "letter.txt").write_text("dear diary")
     with pytest.raises(RecordError, match="letter"):
-        refuse_strangers(tmp_path)
+        require_own_folder(tmp_path)
 
 
 @pytest.mark.extra_demo

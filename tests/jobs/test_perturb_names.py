@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from perturb_inputs import run
 
 from auscult.errors import UsageError
-from auscult.jobs.perturb.inputs import Part, named_apart
+from auscult.jobs.perturb.inputs import PerturbedPart, named_apart
 from auscult.media.frames import read_frame
 from small_inputs import rows, save_frame, save_mask, write_lines
 
@@ -29,10 +29,13 @@ def _as_recorded(out: Path) -> set[str]:
 
 @given(st.lists(st.tuples(STEMS, STEMS), max_size=8))
 def test_no_two_parts_share_a_file_and_a_name_of_ones_own_stays(names: list[tuple[str, str]]) -> None:
-    parts = [Part(id=str(at), kind="frame", key="", name=f"f/{a}", carried=f"f/{b}") for at, (a, b) in enumerate(names)]
+    parts = [
+        PerturbedPart(id=str(at), kind="frame", key="", name=f"f/{a}", carried=f"f/{b}")
+        for at, (a, b) in enumerate(names)
+    ]
     files = [{part.name.casefold(), part.carried.casefold()} for part in named_apart(parts)]
     assert sum(map(len, files)) == len(set().union(*files))
-    alone = Part(id="a", kind="frame", key="", name="f/alone.png", carried="f/alone.jpg")
+    alone = PerturbedPart(id="a", kind="frame", key="", name="f/alone.png", carried="f/alone.jpg")
     assert alone in named_apart([*parts, alone])
 
 

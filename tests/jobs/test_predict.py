@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from auscult.errors import ErrorRecord, InputError, UsageError
-from auscult.jobs.predict import READ, PredictOptions, Reader, Request, predict
+from auscult.jobs.predict import READ, PredictOptions, QueuedRequest, Reader, predict
 from auscult.jobs.progress import Progress, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import decode
 from auscult.media.wav import encode_wav
-from auscult.models.base import Ask, Clip
+from auscult.models.base import Frames, Request
 from auscult.models.spec import model_spec
 from auscult.types import Query
 
@@ -63,8 +63,8 @@ class Asked:
     file: Path
     text: str | None = None
 
-    def ask(self, reader: Reader) -> Ask:
-        return Ask(
+    def ask(self, reader: Reader) -> Request:
+        return Request(
             id=self.file.stem,
             condition="clean",
             names=(self.file.stem,),
@@ -73,7 +73,7 @@ class Asked:
             frames=lambda: self._frames(reader),
         )
 
-    def _frames(self, reader: Reader) -> Clip:
+    def _frames(self, reader: Reader) -> Frames:
         return reader.frames((self.file,), SIZE).copy()
 
 
@@ -97,7 +97,7 @@ class Told:
 
 
 def asked(folder: Path, function: str, texts: Mapping[str, str | None], **options: Any) -> Told:
-    """Ask a function about one picture for each text, by key."""
+    """Request a function about one picture for each text, by key."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "model.py"
     file.write_text(MODEL)
@@ -107,7 +107,7 @@ def asked(folder: Path, function: str, texts: Mapping[str, str | None], **option
     for key, text in texts.items():
         path = folder / f"{key}.png"
         write_frame(path, frame)
-        requests.append(Request(key=key, id=key, condition="clean", source=path, asked=Asked(path, text)))
+        requests.append(QueuedRequest(key=key, id=key, condition="clean", source=path, asked=Asked(path, text)))
     told, counting = Told({}, {}, 0), Counting()
     listener: Progress = counting
     predict(
@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_read_is_no_fault_of_the_model(tmp_path: Path, wor
     write_frame(good, np.zeros((*SIZE, 3), np.uint8))
     bad.write_bytes(good.read_bytes()[:40])
     requests = [
-        Request(key=name, id=name, condition="clean", source=file, asked=Asked(file, text))
+        QueuedRequest(key=name, id=name, condition="clean", source=file, asked=Asked(file, text))
         for name, file, text in (("good", good, None), ("bad", bad, None), ("wrong", good, "type"), ("again", bad, ""))
     ]
     kept: list[str] = []

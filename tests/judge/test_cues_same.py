@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from auscult.judge.masks.cues.features import shape_of
-from auscult.judge.masks.cues.view import View, parts_of, view_of
+from auscult.judge.masks.cues.view import CueView, parts_of, view_of
 from auscult.rng import generator
 from auscult.types import Mask
 
@@ -29,7 +29,7 @@ def away_from(mask: Mask) -> NDArray[np.float32]:
     return np.asarray(cv2.distanceTransform((~mask).view(np.uint8), cv2.DIST_L2, 3), np.float32)
 
 
-def plainly_rounded(view: View, radius: float) -> tuple[float, float]:
+def plainly_rounded(view: CueView, radius: float) -> tuple[float, float]:
     """Area lost by opening and gained by closing, as roots of shares."""
     contours, _ = cv2.findContours(view.mask.view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     canvas = np.zeros(view.mask.shape, np.uint8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auscult.language.facts import MOTIONS, Facts, Thing, Voice
+from auscult.language.facts import MOTIONS, Facts, SceneObject, Voice
 from auscult.rng import generator
 
 GRID_S = 0.05
@@ -21,7 +21,7 @@ def random_facts(seed, *, things=None, duration_s=10.0, silent=False):
         others = [other for other in names if other != name]
         covered = bool(others) and rng.random() < 0.3
         made.append(
-            Thing(
+            SceneObject(
                 id=name,
                 category=pick(rng, CATEGORIES[: int(rng.integers(1, 7))]),
                 colour=pick(rng, COLOURS),

@@ -7,7 +7,7 @@ from random_facts import random_facts
 
 from auscult.errors import InputError
 from auscult.language import forms, proof
-from auscult.language.facts import Facts, Thing, Voice
+from auscult.language.facts import Facts, SceneObject, Voice
 from auscult.language.forms import heard, seen
 from auscult.language.grammar import FAMILIES
 from auscult.language.proof import Proof
@@ -20,7 +20,7 @@ SOUNDS = {"op": "sounds"}
 
 def thing(name, **changes):
     known = {"category": "ball", "colour": "red", "x": (0.1, 0.1), "y": (0.5, 0.5), "area": (0.01, 0.01)}
-    return Thing(id=name, **{**known, **changes})
+    return SceneObject(id=name, **{**known, **changes})
 
 
 def voice(*spans, noun="hum", verb="hums", level_db=-10.0):

@@ -8,7 +8,7 @@ import pytest
 from random_facts import COLOURS, TEXTURES, extent, pick, random_facts
 
 from auscult.language import grammar, proof
-from auscult.language.facts import Thing
+from auscult.language.facts import SceneObject
 from auscult.rng import generator
 
 SEEDS = range(60)
@@ -19,7 +19,7 @@ def stranger(seed, facts):
     rng = generator(seed, "tests", "stranger")
     covered = facts.things and rng.random() < 0.5
     area = float(pick(rng, (0.0005, 0.01, 0.4)))
-    return Thing(
+    return SceneObject(
         id="stranger",
         category="stop sign",
         colour=pick(rng, COLOURS),

@@ -11,7 +11,7 @@ import pytest
 
 from auscult.arrays import regions
 from auscult.models.answers import masks_of
-from auscult.models.base import TASKS, Clip, ReferringModel
+from auscult.models.base import TASKS, Frames, ReferringModel
 from auscult.models.baselines import CENTRE_BOX, EMPTY, FULL_FRAME, RANDOM_REGION, middle, some_region
 from auscult.types import Query
 
@@ -25,7 +25,7 @@ EACH = pytest.mark.parametrize("model", MODELS, ids=[model.name for model in MOD
 SIZES = [(1, 1), (1, 7), (2, 2), (3, 5), (16, 16), (61, 90), (480, 854), (5, 1200)]
 
 
-def clip(length: int = 3, size: tuple[int, int] = (60, 90), seed: int = 0) -> Clip:
+def clip(length: int = 3, size: tuple[int, int] = (60, 90), seed: int = 0) -> Frames:
     generator = np.random.default_rng(seed)
     coarse = generator.integers(0, 256, (length, -(-size[0] // 6), -(-size[1] // 6), 3), dtype=np.uint8)
     return coarse.repeat(6, axis=1).repeat(6, axis=2)[:, : size[0], : size[1]]

@@ -15,7 +15,7 @@ from auscult.arrays import overlap
 from auscult.errors import InputError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import Clip, Masks, ReferringModel, frames_of
+from auscult.models.base import Frames, Masks, ReferringModel, frames_of
 from auscult.models.classical.flow import MODEL
 from auscult.types import Mask, MaskRef, Query
 
@@ -31,7 +31,7 @@ def texture(seed: int, size: tuple[int, int], low: int, high: int) -> np.ndarray
     return low + (high - low) * smooth
 
 
-def moving(poses: list[tuple[float, float, float, float]], *, pan: float = 0.0) -> tuple[Clip, Masks]:
+def moving(poses: list[tuple[float, float, float, float]], *, pan: float = 0.0) -> tuple[Frames, Masks]:
     """A textured square of reddish colours over a textured ground, one pose (x, y, degrees, scale) a frame."""
     ground = texture(1, (SIZE[0], 2 * SIZE[1]), 20, 170)
     thing = texture(2, (SIDE, SIDE), 40, 220)
@@ -49,7 +49,7 @@ def moving(poses: list[tuple[float, float, float, float]], *, pan: float = 0.0) 
     return np.stack(frames), np.stack(masks)
 
 
-def ious(frames: Clip, truth: Masks) -> list[float]:
+def ious(frames: Frames, truth: Masks) -> list[float]:
     masks = MODEL.predict(frames, Query(), first_mask=truth[0])
     assert masks.dtype == np.bool_
     assert masks.shape == frames.shape[:3]
@@ -108,7 +108,7 @@ def test_what_leaves_the_frame_ends_all_but_empty() -> None:
     assert overlap.iou(masks[5], truth[5]) > 0.75
 
 
-def check(frames: Clip, mask: Mask) -> Masks:
+def check(frames: Frames, mask: Mask) -> Masks:
     masks = MODEL.predict(frames, Query(), first_mask=mask)
     assert masks.shape == frames.shape[:3]
     assert masks.dtype == np.bool_

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import overlap
 from auscult.errors import InputError
-from auscult.models.base import Clip, ReferringModel
+from auscult.models.base import Frames, ReferringModel
 from auscult.models.classical.lexicon import MODEL
 from auscult.types import Mask, Query
 
@@ -130,7 +130,7 @@ def test_the_answer_is_the_best_there_is_even_if_nothing_fits() -> None:
 
 
 @pytest.mark.parametrize("frames", [np.full((1, 40, 60, 3), 127, np.uint8), np.zeros((2, 16, 16, 3), np.uint8)])
-def test_a_frame_of_one_tone_gives_an_empty_mask(frames: Clip) -> None:
+def test_a_frame_of_one_tone_gives_an_empty_mask(frames: Frames) -> None:
     masks = MODEL.predict(frames, Query("the red thing"))
     assert masks.shape == frames.shape[:3]
     assert not masks.any()
@@ -165,7 +165,7 @@ def test_what_is_no_clip_is_refused(frames: NDArray[np.generic]) -> None:
         MODEL.predict(frames, Query("the red thing"))  # type: ignore[arg-type]
 
 
-def clip(steps: dict[str, tuple[int, int]], count: int) -> tuple[Clip, list[dict[str, Mask]]]:
+def clip(steps: dict[str, tuple[int, int]], count: int) -> tuple[Frames, list[dict[str, Mask]]]:
     shots = [drawn({name: (x + at * steps[name][0], y + at * steps[name][1]) for name, (x, y) in SPOTS.items()})
              for at in range(count)]  # fmt: skip
     return np.stack([frame for frame, _ in shots]), [masks for _, masks in shots]

@@ -11,7 +11,7 @@ from auscult.arrays import overlap
 from auscult.models.classical.lexicon_things import (
     GREATEST_SHARE,
     LEAST_SHARE,
-    Found,
+    FoundRegions,
     Things,
     found_in,
     small,
@@ -35,7 +35,7 @@ def drawn() -> tuple[Frame, dict[str, Mask]]:
 
 
 @pytest.fixture(scope="module")
-def found() -> Found:
+def found() -> FoundRegions:
     regions = found_in(drawn()[0])
     assert regions is not None
     return regions
@@ -59,7 +59,7 @@ def test_things_with_an_edge_all_round_are_found(things: Things) -> None:
     assert best(things.masks, truths["whole"])[1] > 0.85
 
 
-def test_regions_are_of_whole_pieces_and_of_a_fit_size(found: Found) -> None:
+def test_regions_are_of_whole_pieces_and_of_a_fit_size(found: FoundRegions) -> None:
     assert np.array_equal(np.bincount(found.labels.ravel()), found.areas)
     assert set(np.unique(found.members)) <= {0.0, 1.0}
     shares = found.members @ found.areas / found.labels.size
@@ -73,7 +73,7 @@ def test_no_two_regions_are_nearly_the_same(things: Things) -> None:
     assert others.max() <= 0.8
 
 
-def test_what_stands_out_is_apart_from_the_edge_of_the_frame(found: Found) -> None:
+def test_what_stands_out_is_apart_from_the_edge_of_the_frame(found: FoundRegions) -> None:
     of_disc = found.apart[found.labels[40, 34]]
     corners = [found.apart[found.labels[at]] for at in ((0, 0), (0, -1), (-1, 0), (-1, -1))]
     assert max(corners) == 0

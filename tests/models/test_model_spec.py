@@ -12,7 +12,7 @@ import pytest
 
 from auscult.errors import UnknownName, UsageError
 from auscult.models import spec
-from auscult.models.base import Ask
+from auscult.models.base import Request
 from auscult.models.spec import model_spec
 from auscult.types import Query
 
@@ -27,9 +27,9 @@ def file(tmp_path: Path) -> Path:
     return place
 
 
-def ask() -> Ask:
+def ask() -> Request:
     frames = np.zeros((1, 4, 5, 3), np.uint8)
-    return Ask(id="a", condition="clean", names=("0",), size=(4, 5), query=Query("a"), frames=frames.copy)
+    return Request(id="a", condition="clean", names=("0",), size=(4, 5), query=Query("a"), frames=frames.copy)
 
 
 def test_a_registered_model_is_named_in_full_and_asked() -> None:

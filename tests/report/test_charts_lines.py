@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from auscult.errors import InputError
 from auscult.report.charts.lines import StrengthLine, robustness_lines
-from auscult.report.charts.marks import UNDEFINED, Estimate, Words, counts, printed, style_of, ticks, told
+from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words, counts, printed, style_of, ticks, told
 from auscult.report.drawing import Drawing, Line, Polygon, Polyline, Text, points_of, to_png, to_svg
 
 WORDS = Words(axis="J&F, higher is better")
@@ -16,7 +16,7 @@ STRENGTHS = (0.0, 1.0, 3.0, 5.0)
 
 
 def line(name: str, *values: float | None, half: float = 0.05) -> StrengthLine:
-    found = [UNDEFINED if v is None else Estimate(value=v, low=v - half, high=v + half, n=40) for v in values]
+    found = [UNDEFINED if v is None else ChartEstimate(value=v, low=v - half, high=v + half, n=40) for v in values]
     return StrengthLine(name=name, at=tuple(zip(STRENGTHS, found, strict=False)))
 
 
@@ -81,7 +81,9 @@ def test_undefined_is_never_drawn_as_zero() -> None:
 
 
 def test_the_breaking_point_is_on_the_line() -> None:
-    one = StrengthLine(name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=Estimate(value=2.0, low=1.5, high=2.4))
+    one = StrengthLine(
+        name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=ChartEstimate(value=2.0, low=1.5, high=2.4)
+    )
     drawing = robustness_lines([one], WORDS)
     (points,) = path(drawing, "s0")
     middle = (points[1][0] + points[2][0]) / 2, (points[1][1] + points[2][1]) / 2
@@ -94,7 +96,9 @@ def test_the_breaking_point_is_on_the_line() -> None:
 
 
 def test_the_interval_of_a_breaking_point_is_drawn_between_its_ends() -> None:
-    one = StrengthLine(name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=Estimate(value=2.0, low=1.5, high=2.4))
+    one = StrengthLine(
+        name="a", at=line("a", 0.8, 0.6, 0.2, 0.1).at, breaks_at=ChartEstimate(value=2.0, low=1.5, high=2.4)
+    )
     drawing = robustness_lines([one], WORDS)
     (points,) = path(drawing, "s0")
     height = (points[1][1] + points[2][1]) / 2
@@ -109,14 +113,14 @@ def test_the_interval_of_a_breaking_point_is_drawn_between_its_ends() -> None:
 @pytest.mark.parametrize(
     ("values", "broken", "said"),
     [
-        ((0.8, 0.7, 0.3), Estimate(value=2.5, low=2.25, beyond=3.0), "half lost at 2.5 [2.2, above 3]"),
-        ((0.8, 0.7, 0.5), Estimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
-        ((0.8, 0.7, 0.75), Estimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
+        ((0.8, 0.7, 0.3), ChartEstimate(value=2.5, low=2.25, beyond=3.0), "half lost at 2.5 [2.2, above 3]"),
+        ((0.8, 0.7, 0.5), ChartEstimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
+        ((0.8, 0.7, 0.75), ChartEstimate(value=None, low=2.25, beyond=3.0), "half lost above 3 [2.2, above 3]"),
     ],
     ids=["broken", "hardly", "below the chart"],
 )
 def test_an_open_end_is_an_arrow_beyond_the_last_strength(
-    values: tuple[float, ...], broken: Estimate, said: str
+    values: tuple[float, ...], broken: ChartEstimate, said: str
 ) -> None:
     drawing = robustness_lines([StrengthLine(name="a", at=line("a", *values).at, breaks_at=broken)], WORDS)
     (points,) = path(drawing, "s0")
@@ -138,14 +142,14 @@ def test_a_score_that_never_halves_is_said_and_not_marked() -> None:
     drawing = robustness_lines([one], WORDS)
     assert not [p for p in drawing.parts if isinstance(p, Line) and "half of the clean score" in p.title]
     assert any("half lost above 5" in text for text in texts(drawing))
-    never = StrengthLine(name="a", at=one.at[:3], breaks_at=Estimate(value=None, beyond=3.0))
+    never = StrengthLine(name="a", at=one.at[:3], breaks_at=ChartEstimate(value=None, beyond=3.0))
     drawing = robustness_lines([never], WORDS)
     assert [p for p in drawing.parts if isinstance(p, Polygon) and len(p.points) == 3] == []
     assert any("half lost above 3" in text for text in texts(drawing))
 
 
 def test_the_dynamic_condition_stands_to_the_right_of_all_strengths() -> None:
-    one = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, dynamic=Estimate(value=0.5))
+    one = StrengthLine(name="a", at=line("a", 0.8, 0.7, 0.7, 0.6).at, dynamic=ChartEstimate(value=0.5))
     drawing = robustness_lines([one], WORDS)
     (points,) = path(drawing, "s0")
     (mark,) = [p for p in drawing.parts if not isinstance(p, Text) and p.title.startswith("a, dynamic: 0.50")]
@@ -180,7 +184,7 @@ def test_everything_is_inside_and_is_drawn(lines: list[StrengthLine]) -> None:
 def test_ten_thousand_models_or_strengths_are_refused() -> None:
     with pytest.raises(InputError, match="10,000 models"):
         robustness_lines([line("a", 0.5)] * 10_000, WORDS)
-    many = StrengthLine(name="a", at=tuple((i / 100, Estimate(value=0.5)) for i in range(10_000)))
+    many = StrengthLine(name="a", at=tuple((i / 100, ChartEstimate(value=0.5)) for i in range(10_000)))
     with pytest.raises(InputError, match="10,000 strengths"):
         robustness_lines([many], WORDS)
 
@@ -205,18 +209,18 @@ def test_ticks_span_the_numbers_evenly(numbers: list[float], zero: bool) -> None
 def test_estimates_that_make_no_sense_are_refused() -> None:
     for given_numbers in ({"value": float("nan")}, {"value": 1, "low": 0}, {"value": None, "low": 0, "high": 1}):
         with pytest.raises(ValueError, match="Estimate"):
-            Estimate(**given_numbers)
+            ChartEstimate(**given_numbers)
     for beyond in ({"value": 2, "high": 3}, {"value": 6}, {"value": None, "low": 6}):
         with pytest.raises(ValueError, match="above its open end"):
-            Estimate(**beyond, beyond=5)
+            ChartEstimate(**beyond, beyond=5)
     with pytest.raises(ValueError, match="low is above high"):
-        Estimate(value=0, low=1, high=0)
+        ChartEstimate(value=0, low=1, high=0)
 
 
 def test_numbers_in_words() -> None:
     assert (printed(None), printed(-0.0), printed(0.001), printed(-2e-9)) == ("n/a", "0.00", "0.001", "-2.0e-09")
-    assert told(Estimate(value=0.5, low=0.4, high=0.6)) == "0.50 [0.40, 0.60]"
-    assert told(Estimate(value=None, beyond=2.5), 1) == "above 2.5"
-    assert told(Estimate(value=4.9, beyond=5.0), 1) == "4.9 [above 5, above 5]"
-    assert counts([Estimate(value=1, n=1200), Estimate(value=1, n=30), UNDEFINED]) == "n 30 to 1,200"
+    assert told(ChartEstimate(value=0.5, low=0.4, high=0.6)) == "0.50 [0.40, 0.60]"
+    assert told(ChartEstimate(value=None, beyond=2.5), 1) == "above 2.5"
+    assert told(ChartEstimate(value=4.9, beyond=5.0), 1) == "4.9 [above 5, above 5]"
+    assert counts([ChartEstimate(value=1, n=1200), ChartEstimate(value=1, n=30), UNDEFINED]) == "n 30 to 1,200"
     assert counts([UNDEFINED]) == ""

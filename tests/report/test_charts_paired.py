@@ -5,22 +5,22 @@ from __future__ import annotations
 import pytest
 
 from auscult.errors import InputError
-from auscult.report.charts.bars import Pair, Rank, paired, ranks, seen_unseen
-from auscult.report.charts.marks import UNDEFINED, Estimate, Words
-from auscult.report.drawing import Circle, Drawing, Line, Part, Polygon, Rect, Text, points_of, to_png
+from auscult.report.charts.bars import PairedBar, Rank, paired, ranks, seen_unseen
+from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words
+from auscult.report.drawing import Circle, Drawing, Line, Polygon, Rect, Shape, Text, points_of, to_png
 
 WORDS = Words(axis="APC of J&F")
 
 
-def score(value: float) -> Estimate:
-    return Estimate(value=value, low=value - 0.02, high=value + 0.04, n=30)
+def score(value: float) -> ChartEstimate:
+    return ChartEstimate(value=value, low=value - 0.02, high=value + 0.04, n=30)
 
 
 def texts(drawing: Drawing) -> list[str]:
     return [part.words for part in drawing.parts if isinstance(part, Text)]
 
 
-def centre(part: Part) -> float:
+def centre(part: Shape) -> float:
     points = points_of(part)
     return (min(x for x, _ in points) + max(x for x, _ in points)) / 2
 
@@ -41,8 +41,10 @@ def lying(drawing: Drawing, colour: str) -> list[Line]:
 
 
 PAIRS = [
-    Pair(name="fog", first=score(-0.1), second=score(-0.3), difference=Estimate(value=-0.2, low=-0.25, high=-0.15)),
-    Pair(name="snow", first=score(-0.2), second=UNDEFINED),
+    PairedBar(
+        name="fog", first=score(-0.1), second=score(-0.3), difference=ChartEstimate(value=-0.2, low=-0.25, high=-0.15)
+    ),
+    PairedBar(name="snow", first=score(-0.2), second=UNDEFINED),
 ]
 
 
@@ -83,15 +85,15 @@ def test_seen_and_unseen_are_named() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 80])
 def test_rows_stay_inside(count: int) -> None:
-    pairs = [Pair(name=f"{i} " + "x" * 300, first=score(1e-9), second=UNDEFINED) for i in range(count)]
+    pairs = [PairedBar(name=f"{i} " + "x" * 300, first=score(1e-9), second=UNDEFINED) for i in range(count)]
     drawing = paired(pairs, ("a" * 200, "b" * 200), WORDS)
     for part in drawing.parts:
         assert all(0 <= x <= drawing.size[0] and 0 <= y <= drawing.size[1] for x, y in points_of(part))
 
 
 ROWS = [
-    Rank(name="a", rank=Estimate(value=1.2, low=1, high=2, n=30), first=0.8),
-    Rank(name="b", rank=Estimate(value=1.8, low=1, high=3, n=30), first=0.2),
+    Rank(name="a", rank=ChartEstimate(value=1.2, low=1, high=2, n=30), first=0.8),
+    Rank(name="b", rank=ChartEstimate(value=1.8, low=1, high=3, n=30), first=0.2),
     Rank(name="c", rank=UNDEFINED),
 ]
 
@@ -120,7 +122,7 @@ def test_a_probability_is_not_rounded_to_certainty() -> None:
 
 def test_ranks_of_none_and_of_many_are_drawn() -> None:
     for count in (0, 1, 24):
-        rows = [Rank(name=f"m{i}", rank=Estimate(value=i + 1), first=0.0) for i in range(count)]
+        rows = [Rank(name=f"m{i}", rank=ChartEstimate(value=i + 1), first=0.0) for i in range(count)]
         drawing = ranks(rows, Words(axis="J", heading="Who is first"))
         assert len(to_png(drawing, scale=1)) > 500
 
@@ -136,9 +138,9 @@ def test_sizes_are_checked() -> None:
 
 def test_names_are_wide_where_there_is_room_and_the_scale_stays() -> None:
     name = "classical.onsets.v1, jpeg_compression"
-    said = Estimate(value=-3.2, low=-11.5, high=-2.0, n=16)
-    drawing = paired([Pair(name=name, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
+    said = ChartEstimate(value=-3.2, low=-11.5, high=-2.0, n=16)
+    drawing = paired([PairedBar(name=name, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
     assert name in texts(drawing)
-    long = paired([Pair(name=name * 5, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
+    long = paired([PairedBar(name=name * 5, first=said, second=said, difference=said)], ("static", "dynamic"), WORDS)
     grid = [p for p in long.parts if isinstance(p, Line) and p.start[0] == p.end[0]]
     assert max(p.start[0] for p in grid) - min(p.start[0] for p in grid) >= 220

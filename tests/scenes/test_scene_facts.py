@@ -15,11 +15,11 @@ from auscult.language.facts import Facts
 from auscult.rng import generator
 from auscult.scenes.appearance.light import choose_light
 from auscult.scenes.appearance.sprite import Look
-from auscult.scenes.draw import Shot, Stage
+from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import facts_from_json, facts_of, facts_to_json, targets_of
-from auscult.scenes.geometry import Layout, Motion, Path, Pose
+from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
-from auscult.scenes.sound.source import Source, Track
+from auscult.scenes.sound.source import SoundSource, SoundTrack
 
 SIZE = (100, 200)
 ASSETS = bound({"cup": 2}, {})
@@ -41,8 +41,8 @@ def still(x: float, y: float, height: float = 0.2) -> Path:
 
 def scene(*paths: Path, voice: int | None = None) -> ScenePlan:
     """Squares of plain paint; the first is in front. ``voice`` is the number of the one that sounds."""
-    track = Track(
-        source=Source(label="hum", instance="hum/0", noun="hum", verb="hums"),
+    track = SoundTrack(
+        source=SoundSource(label="hum", instance="hum/0", noun="hum", verb="hums"),
         spans=((1.0, 2.0),),
         gain_db=(-6.0,),
         pan=(0.0,),
@@ -60,7 +60,7 @@ def scene(*paths: Path, voice: int | None = None) -> ScenePlan:
         objects=tuple(
             ObjectPlan(id=str(n + 1), look=look, track=track if n == voice else None) for n in range(len(paths))
         ),
-        layout=Layout(paths=paths, depth=tuple(range(len(paths)))),
+        layout=SceneLayout(paths=paths, depth=tuple(range(len(paths)))),
     )
 
 
@@ -68,7 +68,7 @@ def facts(plan: ScenePlan, **more: Any) -> Facts:
     return facts_of(plan, shots(plan), **more)
 
 
-def shots(plan: ScenePlan) -> tuple[Shot, ...]:
+def shots(plan: ScenePlan) -> tuple[RenderedScene, ...]:
     return Stage(plan, ASSETS.looks).key_shots()
 
 

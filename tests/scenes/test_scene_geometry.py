@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from auscult.errors import InputError
 from auscult.rng import generator
-from auscult.scenes.geometry import MOTIONS, Layout, Path, Pose, choose
+from auscult.scenes.geometry import MOTIONS, Path, Pose, SceneLayout, choose
 
 ASPECTS = st.lists(st.floats(0.2, 5.0), min_size=1, max_size=8)
 TIMES = [second / 2 for second in range(21)]
 
 
-def layout(seed: int, aspects: list[float], duration_s: float = 10.0) -> Layout:
+def layout(seed: int, aspects: list[float], duration_s: float = 10.0) -> SceneLayout:
     return choose(generator(seed, "test"), aspects, duration_s=duration_s)
 
 
@@ -27,7 +27,7 @@ def layout(seed: int, aspects: list[float], duration_s: float = 10.0) -> Layout:
 def test_a_layout_survives_json_and_depends_on_its_draw_alone(seed: int, aspects: list[float]) -> None:
     one = layout(seed, aspects)
     assert one == layout(seed, aspects)
-    back = Layout.from_json(json.loads(json.dumps(one.as_json())))
+    back = SceneLayout.from_json(json.loads(json.dumps(one.as_json())))
     assert back == one
     assert [back.poses(time) for time in TIMES] == [one.poses(time) for time in TIMES]
     assert sorted(one.depth) == list(range(len(aspects)))
@@ -74,7 +74,7 @@ def test_many_scenes_have_one_thing_half_behind_another_and_few_have_one_that_is
     assert np.mean(np.array(hidden) > 0.95) < 0.15
 
 
-def _most_hidden(one: Layout) -> float:
+def _most_hidden(one: SceneLayout) -> float:
     """The largest share of a box that a nearer box hides; for aspects near 1 on a wide picture."""
     most = 0.0
     for time in TIMES:
@@ -133,4 +133,4 @@ def broken(*keys: Any, value: Any) -> dict[str, Any]:
 )
 def test_a_layout_from_strangers_is_read_strictly(row: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        Layout.from_json(row)
+        SceneLayout.from_json(row)

@@ -13,7 +13,7 @@ from test_scene_splits import bound
 
 from auscult.errors import InputError
 from auscult.scenes.assets import GENERATED
-from auscult.scenes.draw import Shot, Stage, hear
+from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.plan import SceneOptions, ScenePlan, choose
 from auscult.scenes.sound.spans import clear
 from auscult.scenes.splits import SPLITS, divide
@@ -45,7 +45,7 @@ def test_a_plan_is_drawn_and_played_again_from_its_json_in_any_order() -> None:
         assert np.array_equal(hear(one, GENERATED.sounds).samples, hear(back, GENERATED.sounds).samples)
 
 
-def _same(one: Shot, two: Shot) -> bool:
+def _same(one: RenderedScene, two: RenderedScene) -> bool:
     masks = zip((*one.visible, *one.whole), (*two.visible, *two.whole), strict=True)
     return np.array_equal(one.frame, two.frame) and all(np.array_equal(a, b) for a, b in masks)
 

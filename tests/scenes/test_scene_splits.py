@@ -13,7 +13,7 @@ from auscult.errors import UsageError
 from auscult.scenes.appearance.sprite import Look, Sprite
 from auscult.scenes.assets import GENERATED, Assets
 from auscult.scenes.plan import SceneOptions, choose
-from auscult.scenes.sound.source import Source
+from auscult.scenes.sound.source import SoundSource
 from auscult.scenes.splits import COMPANY, Shelf, divide
 from auscult.types import Frame, Metadata, Samples
 
@@ -64,11 +64,11 @@ class Hums:
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         return {name: tuple(f"{name}/{n}.wav" for n in range(count)) for name, count in self._counts.items()}
 
-    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
         del rng
-        return Source(label=label, instance=instance, noun=label, verb="hums")
+        return SoundSource(label=label, instance=instance, noun=label, verb="hums")
 
-    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+    def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
         del source
         return np.full(round(seconds * rate_hz), 0.1, np.float32)
 

@@ -17,15 +17,15 @@ from auscult import registry
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.stress import sentences, sound, timing, vision
 from auscult.stress.perturbation import WordChange
-from auscult.stress.recipe import ORIGINS, PAPER, SCHEDULES, Plan, Recipe, Step, planned, sweep
-from auscult.stress.sound import Take
-from auscult.stress.timing import Reel
-from auscult.stress.vision import Shot
+from auscult.stress.recipe import ORIGINS, PAPER, SCHEDULES, Plan, Recipe, RecipeStep, planned, sweep
+from auscult.stress.sound import AudioInfo
+from auscult.stress.timing import TimingInfo
+from auscult.stress.vision import ClipInfo
 from auscult.stress.vision.making import at_strength
 
 RATE_HZ = 8_000
-SHOT = Shot(height=24, width=32, frames=30)
-TAKE = Take(samples=30 * RATE_HZ // 25, channels=2, rate_hz=RATE_HZ)
+SHOT = ClipInfo(height=24, width=32, frames=30)
+TAKE = AudioInfo(samples=30 * RATE_HZ // 25, channels=2, rate_hz=RATE_HZ)
 TEXT = "the small dog that barks after the car horn"
 
 FRAMES = np.random.Generator(np.random.PCG64(1)).integers(0, 256, size=(30, 24, 32, 3), dtype=np.uint8)
@@ -69,8 +69,8 @@ class TestSweep:
             "snow+jpeg_compression_5",
         ]
         assert made[3].steps == (
-            Step(name="vision.snow.v1", strength=5.0),
-            Step(name="vision.jpeg_compression.v1", strength=5.0),
+            RecipeStep(name="vision.snow.v1", strength=5.0),
+            RecipeStep(name="vision.jpeg_compression.v1", strength=5.0),
         )
         assert all(recipe.schedule.name == "static" for recipe in made)
 
@@ -283,7 +283,9 @@ class TestSchedules:
         assert (np.diff(damage) >= 0).all()
 
     def test_steps_go_up_and_down_by_themselves(self) -> None:
-        plan = plan_of(one("vision", "brightness+contrast", "4", "burst"), shot=Shot(height=24, width=32, frames=300))
+        plan = plan_of(
+            one("vision", "brightness+contrast", "4", "burst"), shot=ClipInfo(height=24, width=32, frames=300)
+        )
         clean = FRAMES[0]
         (first, _), (second, _) = plan.steps
         both = {plan.frame(clean, at).tobytes() for at in range(300)}
@@ -314,7 +316,7 @@ class TestTiming:
 
     def test_two_in_a_row_are_one_after_the_other(self) -> None:
         plan = plan_of(one("timing", "dropped_frames+repeated_frames", "5"))
-        reel = Reel(frames=30, rate_fps=25.0)
+        reel = TimingInfo(frames=30, rate_fps=25.0)
         first, second = (registry.load("stressor", name).frames(params, reel) for name, params in plan.steps)
         assert plan.frames == tuple(first[second].tolist())
         assert [plan.frame_number(at) for at in range(30)] == list(plan.frames)
@@ -323,7 +325,7 @@ class TestTiming:
     def test_the_lag_that_is_told_is_heard(self, key: str) -> None:
         clicks = np.zeros((1, 16_000), np.float32)
         clicks[0, 3200::3200] = 1.0  # one in ten frames of 40 ms at 8 kHz
-        take, shot = Take(samples=16_000, channels=1, rate_hz=RATE_HZ), Shot(height=24, width=32, frames=50)
+        take, shot = AudioInfo(samples=16_000, channels=1, rate_hz=RATE_HZ), ClipInfo(height=24, width=32, frames=50)
         plan = plan_of(one("timing", "offset+drift", "4"), key=key, take=take, shot=shot)
         heard = np.flatnonzero(plan.sound(clicks, RATE_HZ)[0] > 0.5)
         lag = np.interp(heard / RATE_HZ, np.arange(50) / 25.0, plan.offset_s)
@@ -447,16 +449,16 @@ class TestBadInput:
             plan_of(one(room, kind), **missing)
 
     def test_short_names_will_do_where_they_are_clear(self) -> None:
-        short = Recipe(name="x", steps=(Step(name="brightness", strength=3.0),))
+        short = Recipe(name="x", steps=(RecipeStep(name="brightness", strength=3.0),))
         assert plan_of(short).steps == plan_of(one("vision", "brightness")).steps
         with pytest.raises(UnknownName, match="several rooms"):
-            plan_of(Recipe(name="x", steps=(Step(name="gaussian_noise", strength=3.0),)))
+            plan_of(Recipe(name="x", steps=(RecipeStep(name="gaussian_noise", strength=3.0),)))
 
     def test_unknown_and_too_strong_steps(self) -> None:
         with pytest.raises(UnknownName):
-            plan_of(Recipe(name="x", steps=(Step(name="vision.smog.v1", strength=3.0),)))
+            plan_of(Recipe(name="x", steps=(RecipeStep(name="vision.smog.v1", strength=3.0),)))
         with pytest.raises(UsageError, match="severity"):
-            plan_of(Recipe(name="x", steps=(Step(name="vision.gaussian_noise.v1", strength=7.0),)))
+            plan_of(Recipe(name="x", steps=(RecipeStep(name="vision.gaussian_noise.v1", strength=7.0),)))
 
     def test_other_material_than_was_planned_for(self) -> None:
         plan = plan_of(one("recipe", ALL_ROOMS))
@@ -511,7 +513,7 @@ class TestBadInput:
 
     def test_a_clip_without_end(self) -> None:
         with pytest.raises(TooLarge):
-            plan_of(one("vision", "gaussian_noise"), shot=Shot(height=2, width=2, frames=10**9))
+            plan_of(one("vision", "gaussian_noise"), shot=ClipInfo(height=2, width=2, frames=10**9))
 
     @pytest.mark.parametrize(
         "change",

@@ -19,7 +19,7 @@ from auscult.outcome import Outcome, Scored, Undefined
 from auscult.stress import masks
 from auscult.stress.masks import tracks
 from auscult.stress.masks.base import WINDOWED, WINDOWS
-from auscult.stress.masks.tracks import Track, kept
+from auscult.stress.masks.tracks import DefectTrack, kept
 from auscult.types import DEFECTS, Mask, MaskTarget, StressedMask
 
 HOLE_BOUND = 0.06
@@ -41,11 +41,11 @@ def alone(targets: Sequence[Mask | None]) -> list[list[Mask | None]]:
     return [[] for _ in targets]
 
 
-def made(track: Track) -> list[StressedMask]:
+def made(track: DefectTrack) -> list[StressedMask]:
     return [frame.value for frame in track.frames if isinstance(frame, Scored)]
 
 
-def named(found: Sequence[Track]) -> dict[str, Track]:
+def named(found: Sequence[DefectTrack]) -> dict[str, DefectTrack]:
     return {track.name: track for track in found}
 
 

@@ -80,7 +80,7 @@ def test_a_fit_with_masks_on_no_object_lowers_their_iou(table: Table) -> None:
     from auscult.train.cues import fitted
 
     nonsense = tabled(
-        material.Sample(
+        material.CandidateSample(
             source="coco", cluster=f"drawn-{number}", frame=frame, mask=mask, others=(), defect="arbitrary",
             difficulty=None, iou=0.0,
         )

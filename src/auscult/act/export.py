@@ -14,7 +14,7 @@ from auscult.media.rle import encode
 from auscult.types import Mask
 from auscult.version import VERSION
 
-Row: TypeAlias = Mapping[str, Any]
+JsonRow: TypeAlias = Mapping[str, Any]
 
 COLUMNS = (
     "id",
@@ -40,7 +40,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 _KEPT = ("defect", "action", "rationale", "text")
 
 
-def verdicts_csv(rows: Iterable[Row]) -> str:
+def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     r"""Write rows of a record as CSV, one line each, safe to open in a spreadsheet.
 
     A text cell that begins with ``= + - @``, a tab, a carriage return or an apostrophe gets an apostrophe in front, so
@@ -79,7 +79,7 @@ def read_verdicts_csv(text: str) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class ExportedMask:
     """One mask to hand over.
 
     Attributes:
@@ -88,12 +88,12 @@ class Candidate:
         frame: The picture's file name, as it is to stand in ``file_name``.
     """
 
-    row: Row
+    row: JsonRow
     mask: Mask
     frame: str
 
 
-def coco(candidates: Iterable[Candidate]) -> dict[str, Any]:
+def coco(candidates: Iterable[ExportedMask]) -> dict[str, Any]:
     """Make COCO instances of masks.
 
     An annotation's ``score`` is the estimated IoU (absent where there is none); ``item`` is the id it was judged under,
@@ -148,7 +148,7 @@ def _read(cell: str, *, number: bool) -> str | float | None:
     return float(cell) if number else cell.removeprefix("'")
 
 
-def _image(images: dict[str, dict[str, Any]], candidate: Candidate) -> dict[str, Any]:
+def _image(images: dict[str, dict[str, Any]], candidate: ExportedMask) -> dict[str, Any]:
     height, width = candidate.mask.shape
     fresh = {"id": len(images) + 1, "file_name": candidate.frame, "height": height, "width": width}
     image = images.setdefault(candidate.frame, fresh)
@@ -162,7 +162,7 @@ def _image(images: dict[str, dict[str, Any]], candidate: Candidate) -> dict[str,
     return image
 
 
-def _annotation(candidate: Candidate, *, number: int, image: int) -> dict[str, Any]:
+def _annotation(candidate: ExportedMask, *, number: int, image: int) -> dict[str, Any]:
     box = box_of(candidate.mask)
     left, top, right, bottom = box or (0, 0, 0, 0)
     annotation: dict[str, Any] = {

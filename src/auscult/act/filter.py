@@ -12,8 +12,8 @@ from auscult.act.policy import Policy, action_of, with_note
 from auscult.errors import UsageError
 from auscult.types import ACTIONS, DEFECTS, Defect, Existence, Verdict
 
-Row: TypeAlias = Mapping[str, Any]
-R = TypeVar("R", Verdict, Row)
+JsonRow: TypeAlias = Mapping[str, Any]
+R = TypeVar("R", Verdict, JsonRow)
 
 _DEFECTS = (*DEFECTS, "empty")
 
@@ -49,7 +49,7 @@ def select(
     ]
 
 
-def redecide(rows: Iterable[Row], policy: Policy) -> list[dict[str, Any]]:
+def redecide(rows: Iterable[JsonRow], policy: Policy) -> list[dict[str, Any]]:
     """Decide again on rows of a record; every other key stays as it is.
 
     Raises:
@@ -58,7 +58,7 @@ def redecide(rows: Iterable[Row], policy: Policy) -> list[dict[str, Any]]:
     return [_redecided(row, policy) for row in rows]
 
 
-def _redecided(row: Row, policy: Policy) -> dict[str, Any]:
+def _redecided(row: JsonRow, policy: Policy) -> dict[str, Any]:
     defect, iou, exists = row.get("defect"), row.get("iou"), row.get("target_exists", "unchecked")
     probability = row.get("prob_iou_80")
     if defect not in _DEFECTS or exists not in get_args(Existence) or not (_number(iou) and _number(probability)):
@@ -83,7 +83,7 @@ def _number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _value(verdict: Verdict | Row, key: str) -> Any:
+def _value(verdict: Verdict | JsonRow, key: str) -> Any:
     return getattr(verdict, key) if isinstance(verdict, Verdict) else verdict.get(key)
 
 

@@ -34,7 +34,7 @@ _NEVER: Final = frozenset({"full_neg", "empty"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownMask:
     """A mask whose truth is known.
 
     Attributes:
@@ -64,7 +64,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class GateStep:
     """One threshold.
 
     Attributes:
@@ -105,8 +105,8 @@ class Search:
         needed: How many are needed where no mask is bad; 0 where no mask has a score.
     """
 
-    steps: tuple[Step, ...]
-    chosen: Step | None
+    steps: tuple[GateStep, ...]
+    chosen: GateStep | None
     usable: int
     needed: int
 
@@ -127,7 +127,7 @@ def score_of(row: Any, by: str) -> float | None:
     return None if never or value is None else float(value)
 
 
-def search(known: Sequence[Known], *, accept_error: float, clusters: Clusters, bound: Bound) -> Search:
+def search(known: Sequence[KnownMask], *, accept_error: float, clusters: Clusters, bound: Bound) -> Search:
     """Try the thresholds of ``GRID``.
 
     Args:
@@ -172,7 +172,7 @@ class _Counted:
 class _Table:
     """The masks with a score, cluster by cluster, within a cluster in an order that was drawn by name."""
 
-    def __init__(self, known: Sequence[Known]) -> None:
+    def __init__(self, known: Sequence[KnownMask]) -> None:
         kept = sorted((one for one in known if one.score is not None), key=lambda one: (one.cluster, one.id))
         numbers: dict[str, int] = {}
         cluster = np.array([numbers.setdefault(one.cluster, len(numbers)) for one in kept], dtype=np.int64)
@@ -200,7 +200,7 @@ class _Table:
         )
 
 
-def _counted(known: Sequence[Known], *, one: bool) -> list[_Counted]:
+def _counted(known: Sequence[KnownMask], *, one: bool) -> list[_Counted]:
     """Counts at each threshold that reaches further masks: below the lowest score seen, nothing is known."""
     table = _Table(known)
     found: list[_Counted] = []
@@ -220,8 +220,8 @@ def _ends(sizes: Counts) -> list[tuple[int, int]]:
     return list(zip(sizes.tolist(), np.cumsum(sizes).tolist(), strict=True))
 
 
-def _step(counted: _Counted, bound: Bound) -> Step:
-    return Step(
+def _step(counted: _Counted, bound: Bound) -> GateStep:
+    return GateStep(
         threshold=counted.threshold,
         clusters=counted.accepted.size,
         tested=int(counted.accepted.sum()),
@@ -241,17 +241,17 @@ def _begin(counted: Sequence[_Counted], accept_error: float, bound: Bound) -> in
     return len(counted)
 
 
-def _walked(steps: Sequence[Step], begin: int, accept_error: float) -> list[Step]:
+def _walked(steps: Sequence[GateStep], begin: int, accept_error: float) -> list[GateStep]:
     """The steps that were tried, the first failure last.
 
     A step must also hold over all its masks as they were counted. That promises nothing by itself, but where crowded
     photographs are the worse ones it keeps one mask a photograph from telling too good a story.
     """
-    tried: list[Step] = []
+    tried: list[GateStep] = []
     for step in steps[begin:]:
         passed = step.bound <= accept_error and step.masks_bad <= accept_error * step.masks
         values = {**step.as_json(), "passed": passed, "tried": True}
-        tried.append(Step(**values))
+        tried.append(GateStep(**values))
         if not passed:
             break
     return tried

@@ -28,13 +28,13 @@ ASTRAY = 0.1
 CHANGED = 0.1
 BINS = 4
 
-Soft: TypeAlias = NDArray[np.float32]
+SoftMask: TypeAlias = NDArray[np.float32]
 Flow: TypeAlias = NDArray[np.float32]
 Number = TypeVar("Number", np.uint8, np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Step:
+class FlowStep:
     """What lies between two small frames.
 
     Attributes:
@@ -43,7 +43,7 @@ class Step:
     """
 
     flow: Flow
-    followed: Soft
+    followed: SoftMask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +84,14 @@ def small_frame(frame: Frame, size: tuple[int, int] | None = None) -> Frame:
     return _shrunk(frame, small_size(size or (frame.shape[0], frame.shape[1])))
 
 
-def small_mask(mask: Mask) -> Soft:
+def small_mask(mask: Mask) -> SoftMask:
     """A mask shrunk like its frame: float32 0..1, the share of each cell that it covers.
 
     Args:
         mask: bool (H, W).
     """
     grey = mask.view(np.uint8) * np.uint8(255)
-    shares: Soft = _shrunk(grey, small_size((mask.shape[0], mask.shape[1]))).astype(np.float32)
+    shares: SoftMask = _shrunk(grey, small_size((mask.shape[0], mask.shape[1]))).astype(np.float32)
     return shares / np.float32(255)
 
 
@@ -103,7 +103,7 @@ def _shrunk(values: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint
     return np.asarray(cv2.resize(values, size[::-1], interpolation=cv2.INTER_AREA), dtype=np.uint8)
 
 
-def step_between(earlier: Frame, later: Frame) -> Step:
+def step_between(earlier: Frame, later: Frame) -> FlowStep:
     """How one small frame became the next, and where that can be trusted.
 
     Args:
@@ -126,10 +126,10 @@ def step_between(earlier: Frame, later: Frame) -> Step:
     brought = cv2.absdiff(moved(greys[0], back), greys[1])
     reach = 1 + ASTRAY * (_length(back) + _length(returned))
     followed = (_length(back + returned) < reach) & (brought < CHANGED * 255)
-    return Step(flow=back, followed=followed.astype(np.float32))
+    return FlowStep(flow=back, followed=followed.astype(np.float32))
 
 
-def _length(flow: Flow) -> Soft:
+def _length(flow: Flow) -> SoftMask:
     return np.asarray(cv2.magnitude(flow[..., 0], flow[..., 1]), dtype=np.float32)
 
 
@@ -142,7 +142,7 @@ def _flow(start: NDArray[np.uint8], end: NDArray[np.uint8]) -> Flow:
     return np.asarray(search.calc(start, end, nowhere), dtype=np.float32)
 
 
-def carried(mask: Soft, step: Step) -> Soft:
+def carried(mask: SoftMask, step: FlowStep) -> SoftMask:
     """A mask of the earlier frame, moved along with the picture to the later one.
 
     Args:
@@ -152,7 +152,7 @@ def carried(mask: Soft, step: Step) -> Soft:
     return moved(mask, step.flow)
 
 
-def overlap(before: Soft, after: Soft, step: Step) -> Overlap:
+def overlap(before: SoftMask, after: SoftMask, step: FlowStep) -> Overlap:
     """How much of two masks agrees where the motion of the picture could be followed.
 
     Args:
@@ -188,7 +188,7 @@ def moved(values: NDArray[Number], flow: Flow) -> NDArray[Number]:
     return np.asarray(found, dtype=values.dtype)
 
 
-def colours_of(frame: Frame, mask: Soft) -> NDArray[np.float32]:
+def colours_of(frame: Frame, mask: SoftMask) -> NDArray[np.float32]:
     """The colours under a mask: a joint histogram of ``BINS`` levels a channel, summing to 1.
 
     Args:

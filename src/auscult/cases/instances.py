@@ -31,7 +31,7 @@ _INDEX_IN_ID = re.compile(r"#([0-9]{1,5})$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _FrameMask:
     """A true mask on a frame, and the item that named it.
 
     Attributes:
@@ -59,12 +59,12 @@ class _Object:
 
 
 @dataclass(slots=True)
-class _Clip:
+class _ClipMasks:
     """The frames of a clip in order of time, and what is seen on them; on those of ``gaps`` it is not known."""
 
     name: str
     gaps: set[Path] = field(default_factory=set)
-    frames: dict[Path, list[_Seen]] = field(default_factory=dict)
+    frames: dict[Path, list[_FrameMask]] = field(default_factory=dict)
     objects: dict[object, _Object] = field(default_factory=dict)
     supposed: str = ""
 
@@ -97,7 +97,7 @@ def instances_of(
             unknown += 1
             continue
         target = _target(item)
-        seen.append(_Seen(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
+        seen.append(_FrameMask(item=item, ref=ref, number=_number(ref, target), name=target or item.id))
     made: list[Instance] = []
     followed = apart = 0
     for clip in _clips(seen, videos=videos, unmasked=unmasked):
@@ -145,7 +145,7 @@ def _number(ref: MaskRef, target: str | None) -> int | None:
     return int(ending[1]) if ending else None
 
 
-def _clips(seen: Iterable[_Seen], *, videos: bool, unmasked: Iterable[Unmasked]) -> list[_Clip]:
+def _clips(seen: Iterable[_FrameMask], *, videos: bool, unmasked: Iterable[Unmasked]) -> list[_ClipMasks]:
     seen = list(seen)
     joined = {
         one.item.clip
@@ -153,12 +153,12 @@ def _clips(seen: Iterable[_Seen], *, videos: bool, unmasked: Iterable[Unmasked])
         if one.item.clip is not None and (one.number is not None or not _only_a_folder(one.item))
     }
     names = _picture_names({one.item.frame for one in seen if one.item.clip not in joined})
-    clips: dict[str, _Clip] = {}
+    clips: dict[str, _ClipMasks] = {}
     known: set[object] = set()
     for one in seen:
         name = one.item.clip if one.item.clip is not None and one.item.clip in joined else names[one.item.frame]
         key = (name, one.item.frame, _key(one.ref))
-        here = clips.setdefault(name, _Clip(name)).frames.setdefault(one.item.frame, [])
+        here = clips.setdefault(name, _ClipMasks(name)).frames.setdefault(one.item.frame, [])
         if key not in known:  # several candidates of one target name the same true mask
             known.add(key)
             here.append(one)
@@ -199,7 +199,7 @@ def _key(ref: MaskRef) -> object:
     return hashlib.blake2b(repr(ref.segmentation).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _sort(clip: _Clip) -> None:
+def _sort(clip: _ClipMasks) -> None:
     """Frames by time where all have one, else by name; the masks of a frame by number where they have one."""
     times = {frame: _time_s(seen) for frame, seen in clip.frames.items()}
     timed = all(time is not None for time in times.values())
@@ -211,11 +211,11 @@ def _sort(clip: _Clip) -> None:
     }
 
 
-def _time_s(here: Sequence[_Seen]) -> float | None:
+def _time_s(here: Sequence[_FrameMask]) -> float | None:
     return here[0].item.time_s if here else None
 
 
-def _follow(clip: _Clip, *, videos: bool) -> None:
+def _follow(clip: _ClipMasks, *, videos: bool) -> None:
     """Join masks that are one object."""
     numbers = [[one.number for one in here if one.number is not None] for here in clip.frames.values()]
     told = any(numbers) and all(len(set(here)) == len(here) for here in numbers)
@@ -242,7 +242,7 @@ def _follow(clip: _Clip, *, videos: bool) -> None:
                 thing.masks.setdefault(frame, replace(ref, index=thing.number, absent_ok=True))
 
 
-def _supposed(clip: _Clip, *, videos: bool) -> str:
+def _supposed(clip: _ClipMasks, *, videos: bool) -> str:
     """What pictures with one mask each are: a video where the layout or a folder of the clip's name says so."""
     if len(clip.frames) < 2 or any(len(here) > 1 for here in clip.frames.values()):
         return ""
@@ -251,7 +251,7 @@ def _supposed(clip: _Clip, *, videos: bool) -> str:
     return "photographs" if sum(map(bool, clip.frames.values())) > 1 else ""
 
 
-def _instances(clip: _Clip) -> Iterator[Instance]:
+def _instances(clip: _ClipMasks) -> Iterator[Instance]:
     on_frame: dict[Path, list[_Object]] = {frame: [] for frame in clip.frames}
     for thing in clip.objects.values():
         for frame in thing.items:
@@ -281,7 +281,7 @@ def _instances(clip: _Clip) -> Iterator[Instance]:
             )
 
 
-def _texts(clip: _Clip, thing: _Object) -> list[tuple[str | None, list[Path]]]:
+def _texts(clip: _ClipMasks, thing: _Object) -> list[tuple[str | None, list[Path]]]:
     """The texts asked of an object, each with its frames; one text, or none, is for all frames of the object."""
     gaps = clip.gaps if thing.followed else ()
     frames = [frame for frame in clip.frames if frame in thing.masks or frame in gaps]
@@ -296,7 +296,7 @@ def _texts(clip: _Clip, thing: _Object) -> list[tuple[str | None, list[Path]]]:
     return list(by_text.items())
 
 
-def _moment(clip: _Clip, thing: _Object, *, frame: Path, others: Sequence[_Object]) -> Moment:
+def _moment(clip: _ClipMasks, thing: _Object, *, frame: Path, others: Sequence[_Object]) -> Moment:
     return Moment(
         frame=frame,
         target=thing.masks.get(frame),

@@ -48,7 +48,7 @@ class NamedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NameRow:
     """A row of a table.
 
     Attributes:
@@ -93,9 +93,9 @@ def named_files(tree: Tree, suffixes: frozenset[str], *, what: str) -> tuple[lis
     return found, errors
 
 
-def first_rows(rows: Iterable[Row], *, path: Path) -> tuple[dict[str, Row], list[ErrorRecord]]:
+def first_rows(rows: Iterable[NameRow], *, path: Path) -> tuple[dict[str, NameRow], list[ErrorRecord]]:
     """The first row of each first cell, and an error for each further one."""
-    found: dict[str, Row] = {}
+    found: dict[str, NameRow] = {}
     errors = []
     for row in rows:
         if found.setdefault(row.cells[0], row) is not row:
@@ -110,7 +110,7 @@ def first_rows(rows: Iterable[Row], *, path: Path) -> tuple[dict[str, Row], list
     return found, errors
 
 
-def listed_rows(tree: Tree) -> tuple[list[Row], list[ErrorRecord]]:
+def listed_rows(tree: Tree) -> tuple[list[NameRow], list[ErrorRecord]]:
     """The rows of ``names.csv`` whose file is there, and an error for each other one."""
     rows, errors = table(tree, NAMES, columns=COLUMNS)
     for row in rows:
@@ -126,7 +126,7 @@ def listed_rows(tree: Tree) -> tuple[list[Row], list[ErrorRecord]]:
     return [row for row in rows if row.cells[0] in tree.files], errors
 
 
-def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[Row], list[ErrorRecord]]:
+def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[NameRow], list[ErrorRecord]]:
     """Read a table that a folder may hold.
 
     Args:
@@ -142,7 +142,7 @@ def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[Row]
     if path is None:
         return [], []
     expected = f"a CSV file in UTF-8 with the columns {','.join(columns)}"
-    rows: list[Row] = []
+    rows: list[NameRow] = []
     errors: list[ErrorRecord] = []
     try:
         rows = list(_parsed(read_bytes(path, limits=_LIMITS).decode("utf-8-sig"), columns, path=path))
@@ -159,7 +159,7 @@ def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[Row]
     return [row for row in rows if row.cells[0]], errors
 
 
-def _parsed(text: str, columns: tuple[str, ...], *, path: Path) -> Iterator[Row]:
+def _parsed(text: str, columns: tuple[str, ...], *, path: Path) -> Iterator[NameRow]:
     reader = csv.DictReader(io.StringIO(text, newline=""))
     if not set(columns) <= set(reader.fieldnames or ()):
         raise InputError(
@@ -169,7 +169,7 @@ def _parsed(text: str, columns: tuple[str, ...], *, path: Path) -> Iterator[Row]
             line=1,
         )
     for row in reader:
-        yield Row(tuple((row[column] or "").strip() for column in columns), reader.line_num)
+        yield NameRow(tuple((row[column] or "").strip() for column in columns), reader.line_num)
 
 
 def _unread(path: Path, problem: str, expected: str) -> ErrorRecord:

@@ -34,7 +34,7 @@ _SCALARS = (str, bytes, int, float, bool, type(None))
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.?)", re.DOTALL)
 _ESCAPES = {b"\\": b"\\", b"'": b"'", b'"': b'"', b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
-Step: TypeAlias = Callable[["Machine", Any], None]
+Opcode: TypeAlias = Callable[["Machine", Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     return _ESCAPES[escape]
 
 
-_STEPS: dict[str, Step] = {
+_STEPS: dict[str, Opcode] = {
     "PROTO": _proto,
     "MARK": _mark,
     "POP": _pop,
@@ -299,7 +299,7 @@ _STEPS |= dict.fromkeys(("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"), _push)
 # The readers of pickletools for these two undo escapes, with a warning where one is broken.
 _READERS: dict[str, Callable[[BinaryIO], Any]] = {"STRING": _read_string, "GLOBAL": _read_name}
 
-TABLE: dict[bytes, tuple[str, Callable[[BinaryIO], Any] | None, Step | None]] = {
+TABLE: dict[bytes, tuple[str, Callable[[BinaryIO], Any] | None, Opcode | None]] = {
     opcode.code.encode("latin-1"): (
         opcode.name,
         _READERS.get(opcode.name) or (None if opcode.arg is None else opcode.arg.reader),

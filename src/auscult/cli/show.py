@@ -293,8 +293,6 @@ def tables(shown: Sequence[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from auscult.cli.show import blocks, pieces
-
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
     for table in shown:
         title = clean(table.title)

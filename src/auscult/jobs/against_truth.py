@@ -33,7 +33,7 @@ FILE = "truth.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownTruth:
     """What is known to be right about one item and the score that follows, or why that cannot be read."""
 
     row: Mapping[str, Any] | None = None
@@ -62,7 +62,7 @@ def collect_truth(run: RunFolder, listing: Listing, *, workers: int, errors: Err
     progress.stage("comparing with truth", len(known))
     clusters = clusters_of(listing.items, films=filmed(listing))
 
-    def keep(found: Sequence[Known]) -> None:
+    def keep(found: Sequence[KnownTruth]) -> None:
         rows = [{**entry.row, "cluster": clusters[entry.row["id"]]} for entry in found if entry.row is not None]
         if rows:
             run.append_many(FILE, rows)
@@ -105,35 +105,35 @@ def _opened(ref: MaskRef, truths: dict[MaskRef, LoadedMask]) -> LoadedMask:
 
 
 class _Comparer:
-    def __call__(self, group: FrameGroup) -> list[Known]:
+    def __call__(self, group: FrameGroup) -> list[KnownTruth]:
         truths: dict[MaskRef, LoadedMask] = {}
         return [self._one(item, truths) for item in group.items if item.id in group.wanted]
 
-    def _one(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> Known:
+    def _one(self, item: Item, truths: dict[MaskRef, LoadedMask]) -> KnownTruth:
         truth = item.truth
         if truth is None:
-            return Known()
+            return KnownTruth()
         value, signature = truth.iou, Signature.of(metric="iou", source="given by the input")
         if truth.mask is not None:
             try:
                 true = _opened(truth.mask, truths)
                 told = read_mask(item.mask, size=(true.mask.shape[0], true.mask.shape[1]))
             except AuscultError as error:
-                return Known(error=failed_row(item, error, "truth"))
+                return KnownTruth(error=failed_row(item, error, "truth"))
             value = iou(told.mask, true.mask)
             signature = Signature.of(metric="iou", empty="1", prediction=told.reading, truth=true.reading)
         row = {"defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
         score = None if value is None else score_to_json(item.id, "masks.iou.v1", Scored(value, signature))
-        return Known(row={"id": item.id, "iou": value, **row}, score=score)
+        return KnownTruth(row={"id": item.id, "iou": value, **row}, score=score)
 
 
 REPLICATES = 1000
-Statistic: TypeAlias = Callable[[Sequence["Pair"]], Scored[float] | Undefined]
+PairStatistic: TypeAlias = Callable[[Sequence["JudgedPair"]], Scored[float] | Undefined]
 Metrics: TypeAlias = dict[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class JudgedPair:
     """A verdict and what is known to be right about its item.
 
     Attributes:
@@ -158,14 +158,14 @@ class Pair:
         return self.verdict.iou, self.iou
 
 
-def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -> list[Pair]:
+def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -> list[JudgedPair]:
     """Match verdicts with rows of ``truth.jsonl``, in the order of their ids, whichever worker was done first.
 
     What was not segmented at all is left out, as in F2 and RMSE.
     """
     by_id = {row["id"]: row for row in truths}
     return [
-        Pair(
+        JudgedPair(
             verdict=verdict,
             iou=by_id[verdict.id].get("iou"),
             defect=by_id[verdict.id].get("defect"),
@@ -177,9 +177,9 @@ def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -
     ]
 
 
-def bootstrapped(statistic: Statistic, pairs: Sequence[Pair]) -> Scored[float] | Undefined:
+def bootstrapped(statistic: PairStatistic, pairs: Sequence[JudgedPair]) -> Scored[float] | Undefined:
     """A statistic with its interval over clusters; without interval where there is one cluster only."""
-    clusters: dict[Hashable, list[Pair]] = {}
+    clusters: dict[Hashable, list[JudgedPair]] = {}
     for pair in pairs:
         clusters.setdefault(pair.cluster, []).append(pair)
     if len(clusters) < 2:
@@ -191,7 +191,7 @@ def bootstrapped(statistic: Statistic, pairs: Sequence[Pair]) -> Scored[float] |
     return _signed(drawn, plain)
 
 
-def bootstrapped_rmse(pairs: Sequence[Pair], *, told: float | None = None) -> Scored[float] | Undefined:
+def bootstrapped_rmse(pairs: Sequence[JudgedPair], *, told: float | None = None) -> Scored[float] | Undefined:
     """RMSE with its interval, as ``bootstrapped`` gives it, from one sum a cluster: quick for many thousand pairs.
 
     Args:
@@ -257,7 +257,7 @@ _TOLD_DEFECT, _TRUE_DEFECT = attrgetter("verdict.defect"), attrgetter("defect")
 _TOLD_ACTION, _TRUE_ACTION = attrgetter("verdict.action"), attrgetter("action")
 
 
-def defect_table(pairs: Sequence[Pair], metrics: Metrics) -> Table:
+def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Defects, one row per true defect.
 
     Args:
@@ -293,7 +293,7 @@ def defect_table(pairs: Sequence[Pair], metrics: Metrics) -> Table:
     )
 
 
-def action_table(pairs: Sequence[Pair], metrics: Metrics) -> Table:
+def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Actions, one row per right action.
 
     Args:
@@ -317,7 +317,7 @@ def action_table(pairs: Sequence[Pair], metrics: Metrics) -> Table:
     )
 
 
-def confusion_table(pairs: Sequence[Pair]) -> Table:
+def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
     """How often each true defect was told as what."""
     rows = tuple(
         (true, *(str(sum(pair.defect == true and pair.verdict.defect == told for pair in pairs)) for told in DEFECTS))
@@ -328,23 +328,23 @@ def confusion_table(pairs: Sequence[Pair]) -> Table:
     )
 
 
-def f2_m(pairs: Sequence[Pair]) -> F2Tables | Undefined:
+def f2_m(pairs: Sequence[JudgedPair]) -> F2Tables | Undefined:
     """The paper's F2-M: defects, one true defect at a time."""
     return f2_tables(list(map(_TOLD_DEFECT, pairs)), list(map(_TRUE_DEFECT, pairs)), DEFECTS)
 
 
-def f2_a(pairs: Sequence[Pair]) -> F2Tables | Undefined:
+def f2_a(pairs: Sequence[JudgedPair]) -> F2Tables | Undefined:
     """The paper's F2-A: actions, one true defect at a time, macro over the actions that are right there."""
     known = [pair for pair in pairs if pair.action is not None]
     told, true = list(map(_TOLD_ACTION, known)), list(map(_TRUE_ACTION, known))
     return f2_tables(told, true, ACTIONS, columns=list(map(_TRUE_DEFECT, known)))
 
 
-def _f2_defects(pairs: Sequence[Pair]) -> F2Macro | Undefined:
+def _f2_defects(pairs: Sequence[JudgedPair]) -> F2Macro | Undefined:
     return f2_confusion(list(map(_TOLD_DEFECT, pairs)), list(map(_TRUE_DEFECT, pairs)), DEFECTS)
 
 
-def _f2_actions(pairs: Sequence[Pair]) -> F2Macro | Undefined:
+def _f2_actions(pairs: Sequence[JudgedPair]) -> F2Macro | Undefined:
     return f2_confusion(list(map(_TOLD_ACTION, pairs)), list(map(_TRUE_ACTION, pairs)), ACTIONS)
 
 
@@ -356,7 +356,7 @@ class AgainstTruth:
     metrics: Mapping[str, Mapping[str, Any]]
 
 
-def against_truth(pairs: Sequence[Pair], *, unreadable: int = 0) -> AgainstTruth:
+def against_truth(pairs: Sequence[JudgedPair], *, unreadable: int = 0) -> AgainstTruth:
     """Compare verdicts with the truth.
 
     Args:
@@ -383,7 +383,7 @@ def against_truth(pairs: Sequence[Pair], *, unreadable: int = 0) -> AgainstTruth
     return AgainstTruth(tables=dict(sorted(tables.items())), metrics=metrics)
 
 
-def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> Table:
+def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int) -> Table:
     groups = {"": list(pairs)}
     same_object = [pair for pair in pairs if pair.defect != "full_neg"]
     if 0 < len(same_object) < len(pairs):
@@ -409,7 +409,7 @@ def _iou_table(pairs: Sequence[Pair], metrics: Metrics, *, unreadable: int) -> T
     )
 
 
-def _iou_rows(pairs: Sequence[Pair], words: str, order: Scored[float] | Undefined) -> list[tuple[str, ...]]:
+def _iou_rows(pairs: Sequence[JudgedPair], words: str, order: Scored[float] | Undefined) -> list[tuple[str, ...]]:
     mean = fmean(pair.iou or 0.0 for pair in pairs)
     judge = pairs[0].verdict.judge
     rivals = {judge: None, "always perfect": 1.0, "constant (mean of this truth)": mean}
@@ -423,17 +423,17 @@ def _iou_rows(pairs: Sequence[Pair], words: str, order: Scored[float] | Undefine
     return rows
 
 
-def _spearman(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
+def _spearman(pairs: Sequence[JudgedPair]) -> Scored[float] | Undefined:
     return spearman(*_columns(pairs))
 
 
-def _columns(pairs: Sequence[Pair]) -> tuple[list[float], list[float]]:
+def _columns(pairs: Sequence[JudgedPair]) -> tuple[list[float], list[float]]:
     both = [(pair.verdict.iou, pair.iou) for pair in pairs]
     values = [(told, true) for told, true in both if told is not None and true is not None]
     return [told for told, _ in values], [true for _, true in values]
 
 
-def _coverage(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
+def _coverage(pairs: Sequence[JudgedPair]) -> Scored[float] | Undefined:
     told = [pair for pair in pairs if pair.verdict.iou_low is not None]
     return coverage(
         [pair.verdict.iou_low or 0.0 for pair in told],
@@ -442,7 +442,7 @@ def _coverage(pairs: Sequence[Pair]) -> Scored[float] | Undefined:
     )
 
 
-def _width(pairs: Sequence[Pair]) -> str:
+def _width(pairs: Sequence[JudgedPair]) -> str:
     widths = [
         pair.verdict.iou_high - pair.verdict.iou_low
         for pair in pairs

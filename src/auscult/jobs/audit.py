@@ -100,15 +100,14 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
                 weights=options.identity_weights,
                 evidence=options.evidence,
             ),
-            options.crew_size,
+            options.n_workers,
             options.timeout_s,
             "judge",
         )
         _judge_all(run, listing.items, crew, errors=errors, progress=listener)
-        from auscult.jobs.audit import conclude
 
-        workers = options.crew_size
-        return conclude(run, listing, policy=policy, workers=workers, errors=errors, progress=listener)
+        workers = options.n_workers
+        return finalize(run, listing, policy=policy, workers=workers, errors=errors, progress=listener)
 
 
 def _manifest(
@@ -159,7 +158,7 @@ def _tables(judged: Sequence[Judged]) -> Iterator[tuple[str, list[dict[str, Any]
     yield "verdicts.jsonl", [dict(entry.verdict) for entry in judged if entry.verdict is not None]
 
 
-def conclude(
+def finalize(
     run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
 ) -> Summary:
     """Write what follows from the verdicts.

@@ -86,7 +86,7 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Track:
+class ObjectTrack:
     """One object over the frames of a video.
 
     Attributes:
@@ -114,7 +114,7 @@ class ClipTracks:
     clip: str
     frames: tuple[Path, ...]
     times_s: tuple[float, ...]
-    tracks: tuple[Track, ...]
+    tracks: tuple[ObjectTrack, ...]
 
 
 def tracks_of(listing: Listing) -> list[ClipTracks]:
@@ -186,7 +186,7 @@ def _clip(name: str, items: Sequence[Item]) -> ClipTracks:
     for key in sorted(grouped, key=natural_key):
         places = {number[item.frame]: item for item in grouped[key]}
         if LEAST_FRAMES <= len(places) == len(grouped[key]):  # else several candidates of one moment
-            tracks.append(Track(clip=name, name=key, places=dict(sorted(places.items()))))
+            tracks.append(ObjectTrack(clip=name, name=key, places=dict(sorted(places.items()))))
     return ClipTracks(
         clip=name,
         frames=tuple(frames),

@@ -29,7 +29,7 @@ from auscult.act.policy import Policy
 from auscult.arrays import motion
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError, ErrorRecord
-from auscult.jobs.clip_tracks import ClipTracks, Track, tracks_of
+from auscult.jobs.clip_tracks import ClipTracks, ObjectTrack, tracks_of
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Progress
 from auscult.jobs.rows import column
@@ -81,11 +81,11 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Seen:
+class _SmallMask:
     """A mask on the small frame."""
 
     area: float
-    soft: motion.Soft
+    soft: motion.SoftMask
     colours: NDArray[np.float32] | None
 
 
@@ -102,7 +102,7 @@ class Follower:
         areas: dict[str, list[float | None]] = {name: [] for name in stretch.masks}
         steps: dict[str, list[MaskStep | None]] = {name: [] for name in stretch.masks}
         last: Frame | None = None
-        before: dict[str, _Seen | None] = {}
+        before: dict[str, _SmallMask | None] = {}
         shown: dict[str, Colours] = {}
         first: dict[str, tuple[int, Colours]] = {}
         for place, path in enumerate(stretch.frames):
@@ -182,13 +182,13 @@ def _small(path: Path) -> Frame | None:
     return motion.small_frame(frame, size)
 
 
-def _between(last: Frame | None, frame: Frame | None) -> motion.Step | None:
+def _between(last: Frame | None, frame: Frame | None) -> motion.FlowStep | None:
     if last is None or frame is None or last.shape != frame.shape:
         return None
     return motion.step_between(last, frame)
 
 
-def _seen(frame: Frame | None, segmentation: Mapping[str, Any] | None) -> _Seen | None:
+def _seen(frame: Frame | None, segmentation: Mapping[str, Any] | None) -> _SmallMask | None:
     if segmentation is None:
         return None
     try:
@@ -199,11 +199,11 @@ def _seen(frame: Frame | None, segmentation: Mapping[str, Any] | None) -> _Seen 
     colours = None
     if frame is not None and soft.shape == frame.shape[:2] and float(soft.sum()) >= LEAST_CELLS:
         colours = motion.colours_of(frame, soft)
-    return _Seen(area=float(np.count_nonzero(mask)) / mask.size, soft=soft, colours=colours)
+    return _SmallMask(area=float(np.count_nonzero(mask)) / mask.size, soft=soft, colours=colours)
 
 
 def _step(
-    before: _Seen | None, after: _Seen | None, between: motion.Step | None, *, last: Colours | None
+    before: _SmallMask | None, after: _SmallMask | None, between: motion.FlowStep | None, *, last: Colours | None
 ) -> MaskStep | None:
     """The step to a mask; ``last`` are the colours under the track's mask when it was last there."""
     if after is None or between is None or after.soft.shape != between.followed.shape:
@@ -224,14 +224,14 @@ def _step(
     )
 
 
-def _jump(before: motion.Soft, after: motion.Soft) -> float | None:
+def _jump(before: motion.SoftMask, after: motion.SoftMask) -> float | None:
     first, second = _centre(before), _centre(after)
     if first is None or second is None:
         return None
     return math.dist(first, second) / max(1.0, math.sqrt(float(before.sum())))
 
 
-def _centre(soft: motion.Soft) -> tuple[float, float] | None:
+def _centre(soft: motion.SoftMask) -> tuple[float, float] | None:
     total = float(soft.sum())
     if total == 0:
         return None
@@ -271,7 +271,7 @@ class _Frames:
 
 
 def clip_row(
-    clip: ClipTracks, track: Track, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
+    clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
 ) -> ClipRow | None:
     """Say what there is to say of a track.
 
@@ -329,7 +329,7 @@ def clip_row(
     )
 
 
-def _frames(clip: ClipTracks, track: Track, *, verdicts: Mapping[str, Verdict], seen: Followed) -> _Frames:
+def _frames(clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed) -> _Frames:
     own = sorted(track.places)
     span = range(own[0], own[-1] + 1)
     numbers = tuple(span) if 2 * len(own) >= len(span) else tuple(own)

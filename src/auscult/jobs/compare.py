@@ -34,7 +34,7 @@ _SAME_IOU = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class BenchmarkPlace:
     """Where an item stands in a benchmark.
 
     Attributes:
@@ -51,7 +51,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class JudgeRecord:
     """One judge's record.
 
     Attributes:
@@ -70,7 +70,7 @@ class Side:
     failed: frozenset[str]
     inputs: Mapping[str, str]
     truths: Mapping[str, Mapping[str, Any]]
-    places: Mapping[str, Place]
+    places: Mapping[str, BenchmarkPlace]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +84,8 @@ class Match:
         unmatched: Reason to how many items; every reason is there, with 0 where it did not occur.
     """
 
-    first: Side
-    second: Side
+    first: JudgeRecord
+    second: JudgeRecord
     items: tuple[str, ...]
     unmatched: Mapping[str, int]
 
@@ -126,7 +126,7 @@ class Paired:
     tests: Mapping[str, McNemar]
 
 
-def match(first: Side, second: Side) -> Match:
+def match(first: JudgeRecord, second: JudgeRecord) -> Match:
     """Find the items that two judges have in common: same id, same input, same truth."""
     unmatched = dict.fromkeys(REASONS, 0)
     items = []
@@ -139,7 +139,7 @@ def match(first: Side, second: Side) -> Match:
     return Match(first=first, second=second, items=tuple(items), unmatched=unmatched)
 
 
-def _why_not(first: Side, second: Side, name: str) -> str:
+def _why_not(first: JudgeRecord, second: JudgeRecord, name: str) -> str:
     lost = name in first.failed, name in second.failed
     if any(lost):
         return BOTH_FAILED if all(lost) else FIRST_FAILED if lost[0] else SECOND_FAILED
@@ -211,7 +211,7 @@ def _groups(found: Match, names: Sequence[str], protocol: str) -> list[list[str]
     return list(tracks.values())
 
 
-def _error(side: Side, group: Sequence[str], truths: Mapping[str, Mapping[str, Any]]) -> float:
+def _error(side: JudgeRecord, group: Sequence[str], truths: Mapping[str, Mapping[str, Any]]) -> float:
     """Mean estimated minus mean true IoU over the frames with an estimate; without any the estimate counts as 0.
 
     Source: MQA-RefAVS Eq. 12; of a single item it is the error of Eq. 10.
@@ -227,7 +227,7 @@ def _cluster(found: Match, name: str) -> Hashable:
     return cluster
 
 
-def _silent(side: Side, names: Sequence[str]) -> int:
+def _silent(side: JudgeRecord, names: Sequence[str]) -> int:
     return sum(side.verdicts[name].iou is None for name in names)
 
 
@@ -408,7 +408,7 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
         UsageError: There are fewer than two judges, or no item of any two can be matched.
     """
     found = [one for folder in folders for one in _sides(folder)]
-    sides = _named([one for one in found if isinstance(one, Side)])
+    sides = _named([one for one in found if isinstance(one, JudgeRecord)])
     broken = [one for one in found if isinstance(one, RecordError)]
     if len(sides) < 2:
         if broken:
@@ -423,7 +423,7 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
         )
     tested = [paired for one in matches for paired in paired_tests(one)]
     protocols = sorted({paired.protocol for paired in tested})
-    parts = [_Part.of([one for one in tested if one.protocol == protocol]) for protocol in protocols]
+    parts = [_ProtocolPairs.of([one for one in tested if one.protocol == protocol]) for protocol in protocols]
     tables = [table for part in parts for table in part_tables(part.paired, part.adjusted)]
     return Comparison(
         summary=_summary(matches, parts, broken), tables=(*tables, matched_table(matches, tested, _words(broken)))
@@ -431,14 +431,14 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ProtocolPairs:
     """The pairs of one protocol, with the adjusted p values of each label in their order."""
 
     paired: Sequence[Paired]
     adjusted: Mapping[str, Sequence[float | None]]
 
     @classmethod
-    def of(cls, paired: Sequence[Paired]) -> _Part:
+    def of(cls, paired: Sequence[Paired]) -> _ProtocolPairs:
         values = {
             label: [pair.tests[label].value if label in pair.tests else None for pair in paired] for label in LABELS
         }
@@ -449,7 +449,7 @@ def _words(broken: Sequence[RecordError]) -> list[str]:
     return [f"{Path(str(error.path)).name}: {error.message}" for error in broken]
 
 
-def _sides(folder: Path) -> list[Side | RecordError]:
+def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     """The judges of a folder, each by the judge that its verdicts name; of one that cannot be compared why not."""
     require_record(folder)
     if read_manifest(folder)["command"] in _AUDITS:
@@ -461,14 +461,14 @@ def _sides(folder: Path) -> list[Side | RecordError]:
     return [_side(path, folder) for path in found]
 
 
-def _side(folder: Path, home: Path) -> Side | RecordError:
+def _side(folder: Path, home: Path) -> JudgeRecord | RecordError:
     try:
         return _read_side(folder, home)
     except RecordError as error:
         return error
 
 
-def _read_side(folder: Path, home: Path) -> Side:
+def _read_side(folder: Path, home: Path) -> JudgeRecord:
     run = read_run(folder)
     judged = {verdict.id for verdict, _ in run.verdicts}
     failed = frozenset(row["id"] for row in failed_rows(run.errors, judged) if isinstance(row.get("id"), str))
@@ -487,7 +487,7 @@ def _read_side(folder: Path, home: Path) -> Side:
             expected="an INPUT whose items have `truth`",
             hint="without truth there is nothing to be nearer to; audit an INPUT that has some",
         )
-    return Side(
+    return JudgeRecord(
         name=", ".join(sorted({verdict.judge for verdict, _ in run.verdicts})),
         home=home,
         verdicts={verdict.id: verdict for verdict, _ in run.verdicts},
@@ -498,21 +498,21 @@ def _read_side(folder: Path, home: Path) -> Side:
     )
 
 
-def _place(row: Mapping[str, Any], truth: Mapping[str, Any]) -> Place:
+def _place(row: Mapping[str, Any], truth: Mapping[str, Any]) -> BenchmarkPlace:
     """Where a benchmark's line says that its item stands."""
     extra = row.get("extra")
     told = extra.get("mqa") if isinstance(extra, Mapping) else None
     if not isinstance(told, Mapping):
-        return Place()
+        return BenchmarkPlace()
     uid, clip, split, track = (
         value if isinstance(value := told.get(key), str) else "" for key in ("uid", "vid", "split", "track")
     )
     track = track or f"{truth.get('defect')}_{told.get('rank') or 0}"
     protocol = VIDEO if told.get("protocol") == VIDEO else "image"
-    return Place(protocol=protocol, clip=clip, track=f"{uid or row['id']}/{track}", split=split)
+    return BenchmarkPlace(protocol=protocol, clip=clip, track=f"{uid or row['id']}/{track}", split=split)
 
 
-def _named(sides: Sequence[Side]) -> list[Side]:
+def _named(sides: Sequence[JudgeRecord]) -> list[JudgeRecord]:
     """Give each side a name of its own: the judge's, with the folder given where one judge has several records."""
     counts = [side.name for side in sides]
     taken: set[str] = set()
@@ -540,7 +540,7 @@ def _adjusted(values: Sequence[float | None]) -> list[float | None]:
     return [None if value is None else next(there) for value in values]
 
 
-def _summary(matches: Sequence[Match], parts: Sequence[_Part], broken: Sequence[RecordError]) -> Summary:
+def _summary(matches: Sequence[Match], parts: Sequence[_ProtocolPairs], broken: Sequence[RecordError]) -> Summary:
     metrics: dict[str, Mapping[str, Any]] = {}
     for part in parts:
         for index, pair in enumerate(part.paired):

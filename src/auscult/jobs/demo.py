@@ -24,14 +24,14 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import Crew, FrameGroup, each_frame
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.stress import Keeper, Made, Stresser
+from auscult.jobs.stress import DefectWriter, Made, Stresser
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, rasterize
 from auscult.media.paths import safe_name
 from auscult.media.rle import encode
 from auscult.models.classical.grabcut import MODEL
 from auscult.record.digest import digest_json
-from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run, refuse_strangers
+from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run, require_own_folder
 from auscult.record.manifest import build
 from auscult.record.schema import Summary
 from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
@@ -239,7 +239,7 @@ def _make_candidates(run: RunFolder, items: Sequence[Item], *, seed: int, worker
     make = partial(make_candidate_maker, items[0].frame.parent, seed=seed)
     crew = Crew(make, workers, _TIMEOUT_S, "stress")
     progress.stage("making candidates", len(items))
-    each_frame(crew, items, done=done, keep=Keeper(run, errors), errors=errors, progress=progress)
+    each_frame(crew, items, done=done, keep=DefectWriter(run, errors), errors=errors, progress=progress)
     made = {row["id"] for row in run.lines("targets.jsonl")}
     for row in run.lines("errors.jsonl"):
         if row["id"] not in made:
@@ -255,7 +255,7 @@ def _check_free(out: Path, *, overwrite: bool) -> None:
     """Refuse a folder that is something else before anything is put into it."""
     if not out.is_dir():
         return
-    refuse_strangers(out)
+    require_own_folder(out)
     if not overwrite and (out / MANIFEST).exists() and not (out / INPUT / MANIFEST).exists():
         raise Mismatch(
             "the folder holds a run that is no demonstration",

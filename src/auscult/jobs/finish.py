@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from auscult.act.export import Candidate, coco, verdicts_csv
+from auscult.act.export import ExportedMask, coco, verdicts_csv
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_truth import against_truth, pairs_of
@@ -129,7 +129,7 @@ def crops(folder: Path, ids: Sequence[str]) -> dict[str, bytes]:
     return found
 
 
-def unlike_share(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
+def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     """Share of judged items with a novelty of ``UNLIKE`` or more, as a metric of ``summary.json``.
 
     Items without an estimate, such as empty masks, are left out: a rule judged them, not what the judge knows.
@@ -168,7 +168,7 @@ def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any])
                 expected="a line of masks.jsonl for each verdict",
                 hint="the record was damaged or edited; judge again into another --out",
             )
-    return coco(Candidate(row, decode(segmentations[row["id"]]), row["frame"]) for row in rows)
+    return coco(ExportedMask(row, decode(segmentations[row["id"]]), row["frame"]) for row in rows)
 
 
 HANDOVERS: Mapping[str, tuple[str, ...]] = {
@@ -230,7 +230,7 @@ def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any
         undefined=0,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
         by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
-        metrics={**_estimated(verdicts), **expected(read.verdicts), **unlike_share(verdicts), **metrics},
+        metrics={**_estimated(verdicts), **expected(read.verdicts), **out_of_distribution_rate(verdicts), **metrics},
     )
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from auscult.act.export import verdicts_csv
-from auscult.act.gate import Bound, Clusters, Counts, Search, Step, score_of, search
+from auscult.act.gate import Bound, Clusters, Counts, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
 from auscult.jobs.finish import coco_of
@@ -149,7 +149,7 @@ def curve(found: Search, scores: Sequence[float | None], *, accept_error: float)
 
 
 def _points(
-    steps: Sequence[Step], scores: Sequence[float | None], *, bound: bool
+    steps: Sequence[GateStep], scores: Sequence[float | None], *, bound: bool
 ) -> tuple[tuple[float, float, str], ...]:
     points = []
     for step in steps:
@@ -159,7 +159,7 @@ def _points(
     return tuple(points)
 
 
-def _thinned(found: Search) -> list[Step]:
+def _thinned(found: Search) -> list[GateStep]:
     """Some of the steps, evenly, and always the chosen one: marks on every one would hide the line."""
     every = max(1, -(-len(found.steps) // _POINTS))
     return [step for number, step in enumerate(found.steps) if number % every == 0 or step is found.chosen]
@@ -212,7 +212,7 @@ def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
     tried = [step for step in found.steps if step.tried]
     if not tried or tried[-1].passed:
         return ("Every threshold passed, down to the lowest score of the calibration set.",)
-    step: Step = tried[-1]
+    step: GateStep = tried[-1]
     why = f"a bound of {step.bound:.2%}, over {options.accept_error:.4g}"
     if step.bound <= options.accept_error:
         why = f"{step.masks_bad} of all {step.masks} bad, over {options.accept_error:.4g}, although the bound is not"

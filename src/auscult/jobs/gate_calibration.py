@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.act.gate import Known, score_of
+from auscult.act.gate import KnownMask, score_of
 from auscult.cases.fields import BOM, parse
 from auscult.cases.ids import check_id, shown
 from auscult.errors import InputError, RecordError, UsageError
@@ -47,7 +47,7 @@ class Calibration:
         version: The version of auscult that judged; empty where the file does not say.
     """
 
-    masks: tuple[Known, ...]
+    masks: tuple[KnownMask, ...]
     untold: int
     novelty: tuple[float, ...] = ()
     judges: frozenset[str] = frozenset()
@@ -117,7 +117,7 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> Calibration:
         )
     return Calibration(
         masks=tuple(
-            Known(
+            KnownMask(
                 id=name,
                 score=score_of(row, by),
                 bad=truths[name]["iou"] < bad_below,
@@ -135,7 +135,7 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> Calibration:
 
 
 def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str, bad_below: float) -> Calibration:
-    masks: list[Known] = []
+    masks: list[KnownMask] = []
     novelty: list[float | None] = []
     judges: set[str] = set()
     seen: dict[str, int] = {}
@@ -154,7 +154,7 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
         grouped = grouped and bool(row.get("cluster"))
         # a row without cluster is named after its line, so that it can never fall together with a named one
         cluster = f"cluster {row['cluster']}" if row.get("cluster") else f"line {line}"
-        masks.append(Known(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
+        masks.append(KnownMask(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
         novelty.append(row.get("novelty"))
     told = tuple(one for one in novelty if one is not None)
     return Calibration(

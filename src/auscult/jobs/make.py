@@ -36,8 +36,8 @@ from auscult.rng import generator
 from auscult.scenes import reading
 from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
-from auscult.scenes.draw import Shot, Stage, hear
-from auscult.scenes.facts import Wish, facts_from_json, facts_of, facts_to_json, say, targets_of
+from auscult.scenes.draw import RenderedScene, Stage, hear
+from auscult.scenes.facts import ExpressionSpec, facts_from_json, facts_of, facts_to_json, say, targets_of
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, SceneOptions, ScenePlan, choose
 from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
 from auscult.scenes.splits import SPLITS, Shelf, Split, divide
@@ -97,7 +97,7 @@ class SceneMaker:
         heard = hear(plan, self.assets.sounds)
         facts = facts_of(plan, shots, gain_db=heard.gain_db)
         targets = _allowed(plan, targets_of(plan, shots), self.shelves[plan.split])
-        wish = Wish(targets=targets, most=self.job.expressions, nulls=_nulls(plan, self.job.expressions))
+        wish = ExpressionSpec(targets=targets, most=self.job.expressions, nulls=_nulls(plan, self.job.expressions))
         said = rows_of(plan, say(generator(self.job.seed, "scene", index, "words"), facts, wish))
         nulls = any(one.row.absent for one in said)
         files = files_of(plan, shots, heard.samples, nulls=nulls)
@@ -166,7 +166,7 @@ def video_of(stage: Stage, plan: ScenePlan, samples: Samples, *, fps: float) -> 
 def _frames(stage: Stage, plan: ScenePlan, fps: float) -> Iterator[Frame]:
     rate = Fraction(fps).limit_denominator(100_000)
     for number in range(max(1, round(plan.seconds * rate))):
-        shot: Shot = stage.at(float(number / rate))
+        shot: RenderedScene = stage.at(float(number / rate))
         yield shot.frame
 
 
@@ -244,7 +244,7 @@ SCENES, ITEMS = "scenes.jsonl", "items.jsonl"
 _MOST_SAID = 100_000
 
 
-class Keeper:
+class ResultWriter:
     """Writes scenes as they come: files at once, lines in the order of the scenes' numbers.
 
     A scene counts as done when its line of ``scenes.jsonl`` is whole, which is written last.
@@ -416,7 +416,7 @@ class MakeOptions:
     given: frozenset[str] = frozenset()
 
     @property
-    def crew_size(self) -> int:
+    def n_workers(self) -> int:
         """Worker processes, decided."""
         return default_workers() if self.workers is None else self.workers
 
@@ -446,7 +446,7 @@ def make_scenes(options: MakeOptions, progress: Progress | None = None) -> tuple
         run.remove("errors.jsonl")  # whatever failed before is tried again now
         errors = ErrorLog(run)
         errors.keep(error_to_json(None, error) for error in left_out)
-        keeper = Keeper(run, count=options.count)
+        keeper = ResultWriter(run, count=options.count)
         listener.stage("making scenes", options.count)
         listener.step(len(keeper.done))
         for index, outcome in _made(options, keeper.done):
@@ -471,7 +471,7 @@ def _made(options: MakeOptions, done: frozenset[int]) -> Iterator[tuple[int, Mad
     )
     tasks = (Task(str(index), index) for index in range(options.count) if index not in done)
     make = partial(make_maker, job)
-    for result in run_tasks(make, tasks, workers=options.crew_size, timeout_s=options.timeout_s, stage="make"):
+    for result in run_tasks(make, tasks, workers=options.n_workers, timeout_s=options.timeout_s, stage="make"):
         yield int(result.key), result.outcome
 
 
@@ -528,7 +528,7 @@ def _manifest(options: MakeOptions, assets: Assets) -> dict[str, Any]:
         "split": options.split,
         "video": options.fps,
         "expressions": options.expressions,
-        "workers": options.crew_size,
+        "workers": options.n_workers,
         "timeout": options.timeout_s,
     }
     spelled = options.given | {"out", "count"}
@@ -587,7 +587,9 @@ def _finish(run: RunFolder, options: MakeOptions, left_out: Sequence[ErrorRecord
     return summary, list(tables.values())
 
 
-def _rows(scenes: Iterable[Mapping[str, Any]]) -> Iterator[refavs.Row]:
+def _rows(scenes: Iterable[Mapping[str, Any]]) -> Iterator[refavs.MetadataRow]:
     for scene in scenes:
         for one in scene["expressions"]:
-            yield refavs.Row(vid=scene["id"], uid=one["uid"], split=one["split"], fid=one["fid"], exp=one["text"])
+            yield refavs.MetadataRow(
+                vid=scene["id"], uid=one["uid"], split=one["split"], fid=one["fid"], exp=one["text"]
+            )

@@ -40,7 +40,7 @@ class InputOptions:
     given: frozenset[str] = frozenset()
 
     @property
-    def crew_size(self) -> int:
+    def n_workers(self) -> int:
         """Worker processes, decided."""
         return default_workers() if self.workers is None else self.workers
 
@@ -66,7 +66,7 @@ def input_manifest(
         "source": str(options.source.resolve()),
         "out": str(options.out),
         **arguments,
-        "workers": options.crew_size,
+        "workers": options.n_workers,
         "timeout": options.timeout_s,
         **{key: _plain(value) for key, value in asdict(options.listing).items()},
     }

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.jobs.against_truth import Metrics, Pair, cell, keep
+from auscult.jobs.against_truth import JudgedPair, Metrics, cell, keep
 from auscult.jobs.expected import clusters_in
 from auscult.outcome import Scored, Undefined
 from auscult.report.facts import AGREEMENT, number
@@ -78,7 +78,7 @@ class _Both:
         return [verdict.iou or 0.0 for verdict in self.verdicts]
 
 
-def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[Pair]) -> BesideScore:
+def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[JudgedPair]) -> BesideScore:
     """Compare the judge with the model's own score.
 
     Args:
@@ -167,7 +167,7 @@ def _far_table(both: _Both, far: Sequence[int]) -> Table:
 
 
 def _with_truth(
-    both: _Both, pairs: Sequence[Pair]
+    both: _Both, pairs: Sequence[JudgedPair]
 ) -> tuple[dict[str, tuple[Scored[float] | Undefined, int]], tuple[Mapping[str, Any], ...], str]:
     """What truth shows: the areas under the curve, the combined order, and a sentence where there is none."""
     truths = {pair.verdict.id: pair for pair in pairs if pair.iou is not None}

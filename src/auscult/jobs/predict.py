@@ -22,7 +22,7 @@ from auscult.media.frames import read_frame
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound
-from auscult.models.base import Ask, Clip
+from auscult.models.base import Frames, Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.work.pool import Task, run_tasks
@@ -35,12 +35,12 @@ class Reader:
 
     def __init__(self) -> None:
         self._files: tuple[Path, ...] = ()
-        self._clip: Clip | None = None
+        self._clip: Frames | None = None
         self._error: InputError | None = None
         self._path: Path | None = None
         self._sound: Sound | None = None
 
-    def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Clip:
+    def frames(self, files: tuple[Path, ...], size: tuple[int, int]) -> Frames:
         """The frames of a clip, uint8 RGB (T, H, W, 3); never to be written to.
 
         A clip that cannot be read is not read again until another was asked for.
@@ -74,7 +74,7 @@ class Reader:
         return self._sound
 
 
-def _read(files: tuple[Path, ...], size: tuple[int, int]) -> Clip:
+def _read(files: tuple[Path, ...], size: tuple[int, int]) -> Frames:
     if len(files) * size[0] * size[1] * 3 > _MOST_BYTES:
         raise InputError(
             f"{len(files)} frames of {size[0]} x {size[1]} are too much at once",
@@ -99,7 +99,7 @@ READ: Final = "read"
 """Stage of a file that cannot be read: no fault of the model."""
 
 
-class Asked:
+class ModelWorker:
     """A model in this process.
 
     Args:
@@ -112,7 +112,7 @@ class Asked:
         self._model = spec.load(timeout_s=timeout_s)
         self._reader = Reader()
 
-    def __call__(self, request: Request) -> dict[str, Any] | Failed:
+    def __call__(self, request: QueuedRequest) -> dict[str, Any] | Failed:
         """Ask, and give the row that is stored; or why the case cannot be read, whichever model is asked.
 
         Raises:
@@ -151,13 +151,13 @@ class Asked:
 class _Clock:
     """Tells the time of making the question from that of the adapter around the model, and its failures."""
 
-    def __init__(self, ask: Ask, *, begun: float) -> None:
+    def __init__(self, ask: Request, *, begun: float) -> None:
         self.unread: AuscultError | None = None
         self.preparing_s = time.perf_counter() - begun
         self._frames = ask.frames
         self.ask = replace(ask, frames=self.frames)
 
-    def frames(self) -> Clip:
+    def frames(self) -> Frames:
         """The frames, timed."""
         begun = time.perf_counter()
         try:
@@ -188,13 +188,13 @@ LEAST_SETUP_S: Final = 60.0
 class Askable(Protocol):
     """A case under a condition: makes the question in the worker that asks it."""
 
-    def ask(self, reader: Reader) -> Ask:
+    def ask(self, reader: Reader) -> Request:
         """The question."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class QueuedRequest:
     """A question that is to be asked.
 
     Attributes:
@@ -233,12 +233,12 @@ class PredictOptions:
 
 
 def predict(
-    requests: Iterable[Request],
+    requests: Iterable[QueuedRequest],
     model: ModelSpec,
     *,
     options: PredictOptions,
     keep: Callable[[Mapping[str, Any]], None],
-    fail: Callable[[Request, ErrorRecord], None],
+    fail: Callable[[QueuedRequest, ErrorRecord], None],
     progress: Progress,
 ) -> None:
     """Ask one model.
@@ -258,7 +258,7 @@ def predict(
     listed = {request.key: request for request in requests}
     tasks = (Task(key, request) for key, request in listed.items())
     for result in run_tasks(
-        partial(Asked, model, timeout_s=options.timeout_s),
+        partial(ModelWorker, model, timeout_s=options.timeout_s),
         tasks,
         workers=options.workers,
         timeout_s=options.timeout_s,

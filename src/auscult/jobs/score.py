@@ -28,10 +28,10 @@ from auscult.record.reader import read_run
 from auscult.record.schema import Summary, error_to_json, score_to_json
 from auscult.report.tables import Table
 from auscult.score.masks import aggregate, j_and_f
-from auscult.score.masks.video import JAndF, Protocol
+from auscult.score.masks.video import DavisProtocol, JAndF
 from auscult.work.pool import Task, default_workers, run_tasks
 
-PROTOCOLS: tuple[Protocol, ...] = ("davis2016", "davis2017")
+PROTOCOLS: tuple[DavisProtocol, ...] = ("davis2016", "davis2017")
 MAX_CLIP_PIXELS = 2_000_000_000
 
 
@@ -59,14 +59,14 @@ class ScoreOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
+class ClipPairs:
     """The frames of one clip: pairs of predicted and true mask files, in the order of time."""
 
     name: str
     pairs: tuple[tuple[Path, Path], ...]
 
 
-Results = dict[str, "JAndF | Undefined | Failed"]
+ScoresByName = dict[str, "JAndF | Undefined | Failed"]
 
 
 def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -83,7 +83,7 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
     clips = _clips(options.prediction, options.truth)
     listener = progress or Silent()
     listener.stage("scoring", len(clips))
-    results: Results = {}
+    results: ScoresByName = {}
     workers = default_workers() if options.workers is None else options.workers
     tasks = (Task(clip.name, clip) for clip in clips)
     for result in run_tasks(partial(_scorer, protocol, labels=options.labels), tasks, workers=workers, stage="score"):
@@ -120,13 +120,13 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     return summary, list(compared.tables.values())
 
 
-def _protocol(name: str) -> Protocol:
+def _protocol(name: str) -> DavisProtocol:
     if name not in PROTOCOLS:
         raise UsageError(f"there is no protocol {name!r}", expected=f"one of: {', '.join(PROTOCOLS)}")
     return name
 
 
-def _clips(prediction: Path, truth: Path) -> list[Clip]:
+def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
     for folder in (prediction, truth):
         if not folder.is_dir():
             raise UsageError(
@@ -143,7 +143,7 @@ def _clips(prediction: Path, truth: Path) -> list[Clip]:
         if files:
             place = prediction / folder.relative_to(truth)
             pairs = tuple((_partner(place, path), path) for path in files)
-            clips.append(Clip(name=folder.name if folder != truth else own, pairs=pairs))
+            clips.append(ClipPairs(name=folder.name if folder != truth else own, pairs=pairs))
     if not clips:
         raise NothingToDo(
             "the truth holds no mask", path=truth, expected=f"files of {', '.join(sorted(MASK_SUFFIXES))}"
@@ -159,16 +159,16 @@ def _partner(folder: Path, truth: Path) -> Path:
     return next((path for path in others if path.exists()), same)
 
 
-def _scorer(protocol: Protocol, *, labels: bool) -> _Scorer:
+def _scorer(protocol: DavisProtocol, *, labels: bool) -> _Scorer:
     return _Scorer(protocol, labels=labels)
 
 
 class _Scorer:
-    def __init__(self, protocol: Protocol, *, labels: bool) -> None:
+    def __init__(self, protocol: DavisProtocol, *, labels: bool) -> None:
         self._protocol = protocol
         self._labels = labels
 
-    def __call__(self, clip: Clip) -> JAndF | Undefined:
+    def __call__(self, clip: ClipPairs) -> JAndF | Undefined:
         (prediction, told), (truth, true) = (_stack(clip, which, labels=self._labels) for which in (0, 1))
         result = j_and_f(prediction, truth, protocol=self._protocol)
         if isinstance(result, Undefined):
@@ -177,7 +177,7 @@ class _Scorer:
         return replace(result, signature=Signature((*read, *result.signature.fields)))
 
 
-def _stack(clip: Clip, which: int, *, labels: bool) -> tuple[NDArray[np.uint8], str]:
+def _stack(clip: ClipPairs, which: int, *, labels: bool) -> tuple[NDArray[np.uint8], str]:
     """The label maps of a clip, (T, H, W), and how its files were read."""
     files = [pair[which] for pair in clip.pairs]
     first = read_labels(files[0], labels=labels).labels
@@ -204,7 +204,7 @@ def _stack(clip: Clip, which: int, *, labels: bool) -> tuple[NDArray[np.uint8], 
     return frames, "+".join(sorted(readings))
 
 
-def _signed_alike(results: Results) -> Results:
+def _signed_alike(results: ScoresByName) -> ScoresByName:
     """Clips whose files were read in several ways are told so in the signature of all: their mean is one number."""
     scored = [result for result in results.values() if isinstance(result, Scored)]
     ways = {
@@ -219,7 +219,7 @@ def _signed_alike(results: Results) -> Results:
     }
 
 
-def _told(results: Results, protocol: Protocol) -> tuple[Summary, list[Table]]:
+def _told(results: ScoresByName, protocol: DavisProtocol) -> tuple[Summary, list[Table]]:
     whole = aggregate(list(results.values()))
     counts = [sum(isinstance(result, kind) for result in results.values()) for kind in (Scored, Undefined, Failed)]
     metrics = {}
@@ -263,7 +263,7 @@ def _percent(*values: float) -> tuple[str, ...]:
     return tuple(f"{100 * value:.2f}" for value in values)
 
 
-def _write(options: ScoreOptions, results: Results, *, summary: Summary, tables: Sequence[Table]) -> None:
+def _write(options: ScoreOptions, results: ScoresByName, *, summary: Summary, tables: Sequence[Table]) -> None:
     arguments: dict[str, Any] = {
         "prediction": str(options.prediction.resolve()),
         "truth": str(options.truth.resolve()),
@@ -280,7 +280,7 @@ def _write(options: ScoreOptions, results: Results, *, summary: Summary, tables:
         run.finish()
 
 
-def _write_rows(run: RunFolder, results: Results) -> None:
+def _write_rows(run: RunFolder, results: ScoresByName) -> None:
     """Write the rows of all clips: they are computed in one go, so that those of an earlier run are replaced."""
     run.remove("scores.jsonl")
     run.append_many(

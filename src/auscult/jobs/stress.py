@@ -230,10 +230,10 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
         refuse_changed(done, listing.items)
         listener.stage("stressing", len(listing.items))
         each_frame(
-            Crew(make, options.crew_size, options.timeout_s, "stress"),
+            Crew(make, options.n_workers, options.timeout_s, "stress"),
             _loose(listing),
             done=done,
-            keep=Keeper(run, errors),
+            keep=DefectWriter(run, errors),
             errors=errors,
             progress=listener,
         )
@@ -246,7 +246,7 @@ def _loose(listing: Listing) -> list[Item]:
     return [item if item.id in films else replace(item, extra={**item.extra, LOOSE: True}) for item in listing.items]
 
 
-class Keeper:
+class DefectWriter:
     """Writes what was made of one frame: the items, then the line that says the target is done."""
 
     def __init__(self, run: RunFolder, errors: ErrorLog) -> None:

@@ -37,7 +37,7 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class SceneObject:
     """One object of a scene.
 
     Attributes:
@@ -83,7 +83,7 @@ class Facts:
             makes no sound, does not move, lies behind, and is of none of the categories that are listed.
     """
 
-    things: tuple[Thing, ...]
+    things: tuple[SceneObject, ...]
     duration_s: float
     elsewhere: tuple[Voice, ...] = ()
     silent: bool = False

@@ -47,7 +47,7 @@ from auscult.language.forms import (
 )
 from auscult.language.forms import most as most_of
 from auscult.language.phrases import phrase
-from auscult.language.proof import Proof, Values, needed
+from auscult.language.proof import Proof, TruthValues, needed
 
 Lister = Callable[[Proof], Iterator[Form]]
 
@@ -401,7 +401,7 @@ class _Scene:
                 return False
         return True
 
-    def _to_itself(self, part: Form, without: Values) -> bool:
+    def _to_itself(self, part: Form, without: TruthValues) -> bool:
         """Whether only the thing that a relation goes to could stand in it: "the drum left of the drum"."""
         inner = part["of"] if part["op"] == "not" else part
         if inner["op"] != "relation":

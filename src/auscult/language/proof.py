@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from auscult.language.facts import Facts, Thing, Voice
+from auscult.language.facts import Facts, SceneObject, Voice
 from auscult.language.forms import SIGHT_QUALITIES, SIGHT_RELATIONS, SOUND_QUALITIES, Form, Sense, read
 
 APART_S: Final = 0.25  # of an end and a start
@@ -192,7 +192,7 @@ def moves(value: str | None, word: str | None) -> bool | None:
     return value == word
 
 
-def at(thing: Thing, place: str) -> bool | None:
+def at(thing: SceneObject, place: str) -> bool | None:
     """Whether a thing is always in this part of the picture, or never."""
     if place == "centre":
         across, down = _central(thing.x), _central(thing.y)
@@ -209,20 +209,20 @@ def _central(extent: Range) -> bool | None:
     return False if extent[1] < _OFF_CENTRE[0] or extent[0] > _OFF_CENTRE[1] else None
 
 
-def hidden(thing: Thing) -> bool | None:
+def hidden(thing: SceneObject) -> bool | None:
     """Whether other things hide a part of it that one notices."""
     if thing.covered_by and thing.hidden >= _PARTLY:
         return True
     return None if thing.covered_by and thing.hidden > _PARTLY / 5 else False
 
 
-def hiding(thing: Thing, facts: Facts) -> bool | None:
+def hiding(thing: SceneObject, facts: Facts) -> bool | None:
     """Whether it hides such a part of another."""
     values = [in_front(thing, other) for other in facts.things if thing.id in other.covered_by]
     return True if True in values else None if values else False
 
 
-def in_front(one: Thing, two: Thing) -> bool | None:
+def in_front(one: SceneObject, two: SceneObject) -> bool | None:
     """Whether one hides a part of two; unclear where it is nearer and hides nothing, or hardly anything."""
     if one.id in two.covered_by:
         others = len(two.covered_by) > 1  # then it is not known how much each of them hides
@@ -241,13 +241,13 @@ def _beside(one: Range, two: Range) -> bool | None:
     return False if two[1] + APART <= one[0] else None
 
 
-def _larger(one: Thing, two: Thing) -> bool | None:
+def _larger(one: SceneObject, two: SceneObject) -> bool | None:
     if one.area[0] >= TIMES_AS_LARGE * two.area[1]:
         return True
     return False if two.area[0] >= TIMES_AS_LARGE * one.area[1] else None
 
 
-ORDERS_SEEN: Final[Mapping[str, Callable[[Thing, Thing], bool | None]]] = {
+ORDERS_SEEN: Final[Mapping[str, Callable[[SceneObject, SceneObject], bool | None]]] = {
     "large": _larger,
     "small": lambda one, two: _larger(two, one),
     "left": lambda one, two: _beside(one.x, two.x),
@@ -257,7 +257,7 @@ ORDERS_SEEN: Final[Mapping[str, Callable[[Thing, Thing], bool | None]]] = {
 }
 """Whether the first thing has more of a quality than the second."""
 
-RELATIONS_SEEN: Final[Mapping[str, Callable[[Thing, Thing], bool | None]]] = {
+RELATIONS_SEEN: Final[Mapping[str, Callable[[SceneObject, SceneObject], bool | None]]] = {
     "left_of": ORDERS_SEEN["left"],
     "right_of": ORDERS_SEEN["right"],
     "above": ORDERS_SEEN["high"],
@@ -272,7 +272,7 @@ RELATIONS_SEEN: Final[Mapping[str, Callable[[Thing, Thing], bool | None]]] = {
 }
 
 
-def nearest(one: Thing, two: Thing, facts: Facts, *, far: bool = False) -> bool | None:
+def nearest(one: SceneObject, two: SceneObject, facts: Facts, *, far: bool = False) -> bool | None:
     """Whether no other thing is as near to two as one is; with ``far``, as far from it.
 
     Distances are between centres; each is a range, from the nearest that the two can have been to the farthest.
@@ -285,7 +285,7 @@ def nearest(one: Thing, two: Thing, facts: Facts, *, far: bool = False) -> bool 
     return False if False in closer else True if closer and None not in closer else None
 
 
-def _distance(one: Thing, two: Thing) -> Range:
+def _distance(one: SceneObject, two: SceneObject) -> Range:
     (near_x, far_x), (near_y, far_y) = _gap(one.x, two.x), _gap(one.y, two.y)
     return math.hypot(_WIDTH * near_x, near_y), math.hypot(_WIDTH * far_x, far_y)
 
@@ -365,7 +365,7 @@ _OTHERS: Final[Mapping[str, Callable[[Form], bool | None]]] = {
 
 BOTH: Final[frozenset[Sense]] = frozenset({"sight", "sound"})
 
-Values = tuple[bool | None, ...]
+TruthValues = tuple[bool | None, ...]
 
 
 def named(form: object, facts: Facts) -> frozenset[str] | None:
@@ -396,8 +396,8 @@ class Proof:
 
     facts: Facts
     senses: frozenset[Sense] = BOTH
-    _kept: dict[int, tuple[Form, Values]] = field(default_factory=dict)
-    _tables: dict[str, tuple[Values, ...]] = field(default_factory=dict)
+    _kept: dict[int, tuple[Form, TruthValues]] = field(default_factory=dict)
+    _tables: dict[str, tuple[TruthValues, ...]] = field(default_factory=dict)
 
     def named(self, form: Form) -> frozenset[str] | None:
         """As ``named`` of this module, for a form that is known to be one."""
@@ -411,14 +411,14 @@ class Proof:
         values = self.values(form)
         return frozenset(thing.id for thing, value in zip(self.facts.things, values, strict=True) if value is not False)
 
-    def values(self, form: Form) -> Values:
+    def values(self, form: Form) -> TruthValues:
         """True, false or None for each thing, in the order of the facts."""
         kept = self._kept.get(id(form))
         if kept is None:
             kept = self._kept[id(form)] = (form, self._values(form))  # the form is held, so that its id stays its own
         return kept[1]
 
-    def _values(self, form: Form) -> Values:
+    def _values(self, form: Form) -> TruthValues:
         name = form["op"]
         if name == "anything":
             return (True,) * len(self.facts.things)
@@ -427,7 +427,7 @@ class Proof:
         joint = {"not": self._not, "most": self._most, "relation": self._relation, "heard": self._heard}
         return joint.get(name, self._plain)(form)
 
-    def _not(self, denial: Form) -> Values:
+    def _not(self, denial: Form) -> TruthValues:
         """Denied; but of what a relation goes to, neither the relation nor its denial is true."""
         form = denial["of"]
         itself: tuple[bool, ...] = (False,) * len(self.facts.things)
@@ -439,7 +439,7 @@ class Proof:
         values = zip(self.values(form), itself, strict=True)
         return tuple(None if value is None else not value and not same for value, same in values)
 
-    def _plain(self, form: Form) -> Values:
+    def _plain(self, form: Form) -> TruthValues:
         name = form["op"]
         if name in _SEEN:
             if "sight" not in self.senses:
@@ -449,7 +449,7 @@ class Proof:
             return self._unclear()
         return tuple(_HEARD[name](thing.voice, form, self.facts) for thing in self.facts.things)
 
-    def _most(self, form: Form) -> Values:
+    def _most(self, form: Form) -> TruthValues:
         """Best by a margin among all that may belong; out where one that surely belongs is better."""
         members, better = self.values(form["of"]), self._table(form["by"])
         rivals = [at for at, member in enumerate(members) if member is not False]
@@ -465,11 +465,11 @@ class Proof:
                 found.append(members[index] if wins else None)
         return tuple(found)
 
-    def _out(self, thing: Thing, quality: str) -> bool:
+    def _out(self, thing: SceneObject, quality: str) -> bool:
         """Whether a thing has nothing of a quality: what never sounds is neither loud nor early; it may be quiet."""
         return quality not in {*SIGHT_QUALITIES, "quiet"} and self._hears() and thing.voice is None
 
-    def _relation(self, form: Form) -> Values:
+    def _relation(self, form: Form) -> TruthValues:
         referents = self.values(form["to"])
         count = referents.count(True)
         if count > 1 or all(value is False for value in referents):
@@ -488,7 +488,7 @@ class Proof:
                 found.append(values[0] if sure else None)
         return tuple(found)
 
-    def _table(self, name: str) -> tuple[Values, ...]:
+    def _table(self, name: str) -> tuple[TruthValues, ...]:
         """How each thing stands to each in a quality or relation; a row is the first thing."""
         if name not in self._tables:
             stands, things = self._stands(name), self.facts.things
@@ -497,7 +497,7 @@ class Proof:
             )
         return self._tables[name]
 
-    def _stands(self, name: str) -> Callable[[Thing, Thing], bool | None]:
+    def _stands(self, name: str) -> Callable[[SceneObject, SceneObject], bool | None]:
         if name in {*SIGHT_QUALITIES, *SIGHT_RELATIONS}:
             if "sight" not in self.senses:
                 return _unknown
@@ -509,7 +509,7 @@ class Proof:
         order = ORDERS_HEARD[name] if name in ORDERS_HEARD else RELATIONS_HEARD[name]
         return lambda one, two: order(one.voice, two.voice)
 
-    def _heard(self, form: Form) -> Values:
+    def _heard(self, form: Form) -> TruthValues:
         if not self._hears():
             return self._unclear()
         voices = [thing.voice for thing in self.facts.things if thing.voice] + list(self.facts.elsewhere)
@@ -523,7 +523,7 @@ class Proof:
     def _hears(self) -> bool:
         return "sound" in self.senses and not self.facts.silent
 
-    def _unclear(self) -> Values:
+    def _unclear(self) -> TruthValues:
         return (None,) * len(self.facts.things)
 
 
@@ -545,11 +545,11 @@ def _all(values: tuple[bool | None, ...]) -> bool | None:
     return False if False in values else None if None in values else True
 
 
-def _unknown(one: Thing, two: Thing) -> None:
+def _unknown(one: SceneObject, two: SceneObject) -> None:
     del one, two
 
 
-_SEEN: Final[Mapping[str, Callable[[Thing, Form, Facts], bool | None]]] = {
+_SEEN: Final[Mapping[str, Callable[[SceneObject, Form, Facts], bool | None]]] = {
     "category": lambda thing, form, _: same(thing.category, form["word"]),
     "colour": lambda thing, form, _: same(thing.colour, form["word"]),
     "texture": lambda thing, form, _: same(thing.texture, form["word"]),

@@ -10,8 +10,8 @@ avs      the sound                     frames at the times of the sound
 ======== ============================= ==========================================
 
 A model takes arrays and gives masks (``ReferringModel``). What runs one knows more, such as where a case's
-predictions lie: an adapter takes an ``Ask`` and gives masks (``Answering``). ``models.spec`` turns what a person writes
-into either.
+predictions lie: an adapter takes a ``Request`` and gives masks (``Predictor``). ``models.spec`` turns what a person
+writes into either.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from auscult.types import Frame, Mask, Metadata, Query, Samples
 
-Task: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
+ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
 Guidance: TypeAlias = Literal["text", "mask", "sound"]
-Clip: TypeAlias = NDArray[np.uint8]
+Frames: TypeAlias = NDArray[np.uint8]
 Masks: TypeAlias = NDArray[np.bool_]
 
-TASKS: Final[tuple[Task, ...]] = ("ris", "vos", "rvos", "avs")
-GUIDANCE: Final[dict[Task, Guidance]] = {"ris": "text", "vos": "mask", "rvos": "text", "avs": "sound"}
+TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs")
+GUIDANCE: Final[dict[ModelTask, Guidance]] = {"ris": "text", "vos": "mask", "rvos": "text", "avs": "sound"}
 
 
 @runtime_checkable
@@ -53,13 +53,13 @@ class ReferringModel(Protocol):
         ...
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> tuple[ModelTask, ...]:
         """What it can be asked."""
         ...
 
     def predict(
         self,
-        frames: Clip,
+        frames: Frames,
         query: Query,
         *,
         sound: Samples | None = None,
@@ -96,7 +96,7 @@ class WeightedModel(Protocol):
         ...
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> tuple[ModelTask, ...]:
         """What it can be asked."""
         ...
 
@@ -110,7 +110,7 @@ class WeightedModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ask:
+class Request:
     """One question to a model: a case under one condition.
 
     Attributes:
@@ -131,7 +131,7 @@ class Ask:
     names: tuple[str, ...]
     size: tuple[int, int]
     query: Query
-    frames: Callable[[], Clip]
+    frames: Callable[[], Frames]
     sound: Samples | None = None
     rate_hz: int | None = None
     first_mask: Mask | None = None
@@ -157,10 +157,10 @@ class Answer:
     threshold: float | None = None
 
 
-class Answering(Protocol):
+class Predictor(Protocol):
     """A model ready to be asked, in one process."""
 
-    def __call__(self, ask: Ask) -> Answer:
+    def __call__(self, ask: Request) -> Answer:
         """Answer.
 
         Raises:
@@ -174,6 +174,6 @@ class Answering(Protocol):
         ...
 
 
-def frames_of(*frames: Frame) -> Clip:
+def frames_of(*frames: Frame) -> Frames:
     """Frames of one size as a clip."""
     return np.stack(frames)

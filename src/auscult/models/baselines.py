@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng
-from auscult.models.base import TASKS, Clip, Masks, Task
+from auscult.models.base import TASKS, Frames, Masks, ModelTask
 from auscult.record.digest import digest_bytes
 from auscult.types import Box, Frame, Mask, Metadata, Query, Samples
 
@@ -39,11 +39,11 @@ class Still:
     name: str
     meta: Metadata
     mask_of: Callable[[Frame], Mask]
-    tasks: tuple[Task, ...] = TASKS
+    tasks: tuple[ModelTask, ...] = TASKS
 
     def predict(
         self,
-        frames: Clip,
+        frames: Frames,
         query: Query,
         *,
         sound: Samples | None = None,

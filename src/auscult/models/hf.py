@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
-from auscult.models.base import Clip, Task
+from auscult.models.base import Frames, ModelTask
 from auscult.types import Mask, Metadata, Query, Samples
 
-ByText: TypeAlias = Callable[[Clip, str], NDArray[Any]]
-ByMask: TypeAlias = Callable[[Clip, Mask], NDArray[Any]]
+ByText: TypeAlias = Callable[[Frames, str], NDArray[Any]]
+ByMask: TypeAlias = Callable[[Frames, Mask], NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,13 +39,13 @@ class Ready:
 
     name: str
     meta: Metadata
-    tasks: tuple[Task, ...]
+    tasks: tuple[ModelTask, ...]
     by_text: ByText | None = None
     by_mask: ByMask | None = None
 
     def predict(
         self,
-        frames: Clip,
+        frames: Frames,
         query: Query,
         *,
         sound: Samples | None = None,  # noqa: ARG002 - none of these models listens
@@ -98,7 +98,7 @@ class Weighted:
 
     name: str
     meta: Metadata
-    tasks: tuple[Task, ...]
+    tasks: tuple[ModelTask, ...]
     by_text: Callable[[Path], ByText] | None = None
     by_mask: Callable[[Path], ByMask] | None = None
 
@@ -153,7 +153,7 @@ def _load_grounded_sam2(weights: Path) -> ByText:
             )
     grounding, sam2 = load_grounding(weights / BOXES), load_sam2(weights / MASKS)
 
-    def answer(frames: Clip, text: str) -> NDArray[np.bool_]:
+    def answer(frames: Frames, text: str) -> NDArray[np.bool_]:
         return sam2.masks(frames, grounding.boxes(frames, text))
 
     return answer

@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, TypeAlias
 from auscult import registry
 from auscult.errors import InputError, UsageError
 from auscult.media.paths import safe_name
-from auscult.models.base import TASKS, Answering, ReferringModel, Task, WeightedModel
+from auscult.models.base import TASKS, ModelTask, Predictor, ReferringModel, WeightedModel
 from auscult.record.digest import digest_file, digest_json
 
 PYTHON: Final = frozenset({".py"})
@@ -111,7 +111,7 @@ def _is_importable(name: str) -> bool:
 
 
 _DIGITS: Final = 12
-Kind = Literal["registered", "callable", "predictions", "command"]
+ModelKind = Literal["registered", "callable", "predictions", "command"]
 
 PREDICTIONS: Final = "predictions:"
 COMMAND: Final = "command:"
@@ -138,15 +138,15 @@ class ModelSpec:
     """
 
     given: str
-    kind: Kind
+    kind: ModelKind
     name: str
     target: str
     function: str = ""
     weights: Path | None = None
     revision: str = ""
-    tasks: tuple[Task, ...] = TASKS
+    tasks: tuple[ModelTask, ...] = TASKS
 
-    def load(self, *, timeout_s: float | None = None) -> Answering:
+    def load(self, *, timeout_s: float | None = None) -> Predictor:
         """Load it into this process.
 
         Args:

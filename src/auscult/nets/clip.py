@@ -62,7 +62,7 @@ class ClipFolder:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clip:
+class ClipModel:
     """A loaded model.
 
     Attributes:
@@ -165,7 +165,7 @@ def check_folder(path: Path) -> ClipFolder:
     return ClipFolder(path, settings, mean, std)
 
 
-def load_clip(folder: ClipFolder) -> Clip:
+def load_clip(folder: ClipFolder) -> ClipModel:
     """Load the model onto the CPU, in float32; takes seconds and the size of the weights in memory.
 
     Raises:
@@ -203,7 +203,7 @@ def load_clip(folder: ClipFolder) -> Clip:
     scale = float(model.logit_scale.detach().exp())
     if not math.isfinite(scale):
         raise UsageError(f"CLIP's 'logit_scale' is {scale}", path=folder.path / WEIGHTS, expected="whole weights")
-    return Clip(folder, of.vision["image_size"], scale, of.text["max_position_embeddings"], model, tokens)
+    return ClipModel(folder, of.vision["image_size"], scale, of.text["max_position_embeddings"], model, tokens)
 
 
 @contextmanager

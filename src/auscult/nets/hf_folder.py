@@ -3,8 +3,8 @@
 A folder is what ``save_pretrained`` writes: ``config.json``, ``model.safetensors`` and, for models that read, the
 tokenizer's files. Weights are read from ``model.safetensors`` only, since other formats can run code.
 
-A family of models says of which parts its settings are made (``Part``). Only what a part declares itself is taken, each
-number within bounds; ways of loading, code, other files and downloads are refused or left out.
+A family of models says which tables its settings are made of (``SettingsTable``). Only what a table declares itself is
+taken, each number within bounds; ways of loading, code, other files and downloads are refused or left out.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _ALSO: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SettingsTable:
     """A table of settings and what reads it.
 
     Attributes:
@@ -131,11 +131,11 @@ class Part:
 
     settings: str
     types: tuple[str, ...]
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, SettingsTable] = field(default_factory=dict)
     inside: Mapping[str, str] = field(default_factory=dict)
 
 
-def check_settings(table: Mapping[str, Any], part: Part) -> Mapping[str, Any]:
+def check_settings(table: Mapping[str, Any], part: SettingsTable) -> Mapping[str, Any]:
     """Look whether a ``config.json`` is of the expected model, without loading anything.
 
     Args:
@@ -165,7 +165,7 @@ def check_settings(table: Mapping[str, Any], part: Part) -> Mapping[str, Any]:
     return table
 
 
-def build_settings(table: Mapping[str, Any], part: Part) -> Any:
+def build_settings(table: Mapping[str, Any], part: SettingsTable) -> Any:
     """Make the library's settings of a checked table.
 
     Raises:
@@ -295,7 +295,7 @@ class Family:
 
     title: str
     model: str
-    part: Part
+    part: SettingsTable
     tokens: tuple[tuple[str, ...], ...] = ()
     reader: str = ""
 

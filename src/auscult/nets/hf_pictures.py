@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError, UsageError
 from auscult.nets.hf_folder import read_table
 
-Clip = NDArray[np.uint8]
+Frames = NDArray[np.uint8]
 
 PREPARED: Final = "preprocessor_config.json"
 _PROCESSOR: Final = "processor_config.json"
@@ -46,7 +46,7 @@ class Preparation:
     std: tuple[float, ...] = _IMAGENET[1]
     cubic: bool = False
 
-    def __call__(self, frames: Clip) -> Any:
+    def __call__(self, frames: Frames) -> Any:
         """Prepare frames of one size.
 
         Args:
@@ -112,7 +112,7 @@ def square(side: Any) -> int:
     return int(side[0]) if isinstance(side, list | tuple) else int(side)
 
 
-def batches(frames: Clip, most: int) -> Iterator[Clip]:
+def batches(frames: Frames, most: int) -> Iterator[Frames]:
     """Cut a clip into runs of at most ``most`` frames, so that memory does not grow with its length."""
     for start in range(0, len(frames), most):
         yield frames[start : start + most]

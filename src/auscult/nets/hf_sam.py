@@ -23,29 +23,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import AuscultError
-from auscult.nets.hf_folder import CLIP_TOKENS, CONFIG, Family, Loaded, Part, check_folder, finite, load, read_table
-from auscult.nets.hf_pictures import Clip, Preparation, read_preparation, square
+from auscult.nets.hf_folder import (
+    CLIP_TOKENS,
+    CONFIG,
+    Family,
+    Loaded,
+    SettingsTable,
+    check_folder,
+    finite,
+    load,
+    read_table,
+)
+from auscult.nets.hf_pictures import Frames, Preparation, read_preparation, square
 from auscult.nets.hf_text import FloatBox
 from auscult.types import Mask
 
 SAM3_TEXT: Final = Family(
     title="SAM 3",
     model="Sam3Model",
-    part=Part(
+    part=SettingsTable(
         settings="Sam3Config",
         types=("sam3",),
         inside={"sam3_video": "detector_config"},
         parts={
-            "vision_config": Part(
+            "vision_config": SettingsTable(
                 settings="Sam3VisionConfig",
                 types=("sam3_vision_model",),
-                parts={"backbone_config": Part(settings="Sam3ViTConfig", types=("sam3_vit_model",))},
+                parts={"backbone_config": SettingsTable(settings="Sam3ViTConfig", types=("sam3_vit_model",))},
             ),
-            "text_config": Part(settings="CLIPTextConfig", types=("clip_text_model",)),
-            "geometry_encoder_config": Part(settings="Sam3GeometryEncoderConfig", types=("sam3_geometry_encoder",)),
-            "detr_encoder_config": Part(settings="Sam3DETREncoderConfig", types=("sam3_detr_encoder",)),
-            "detr_decoder_config": Part(settings="Sam3DETRDecoderConfig", types=("sam3_detr_decoder",)),
-            "mask_decoder_config": Part(settings="Sam3MaskDecoderConfig", types=("sam3_mask_decoder",)),
+            "text_config": SettingsTable(settings="CLIPTextConfig", types=("clip_text_model",)),
+            "geometry_encoder_config": SettingsTable(
+                settings="Sam3GeometryEncoderConfig", types=("sam3_geometry_encoder",)
+            ),
+            "detr_encoder_config": SettingsTable(settings="Sam3DETREncoderConfig", types=("sam3_detr_encoder",)),
+            "detr_decoder_config": SettingsTable(settings="Sam3DETRDecoderConfig", types=("sam3_detr_decoder",)),
+            "mask_decoder_config": SettingsTable(settings="Sam3MaskDecoderConfig", types=("sam3_mask_decoder",)),
         },
     ),
     tokens=CLIP_TOKENS,
@@ -65,7 +77,7 @@ class Sam3:
     _net: Loaded
     _prepared: Preparation
 
-    def masks(self, frames: Clip, text: str) -> NDArray[np.bool_]:
+    def masks(self, frames: Frames, text: str) -> NDArray[np.bool_]:
         """The best instance of every frame, frame by frame; an empty mask where none scores over ``LEAST_SCORE``.
 
         Args:
@@ -119,36 +131,36 @@ def load_sam3(path: Path) -> Sam3:
     return Sam3(net, read_preparation(path, side=side, usual=Preparation(mean=_HALF, std=_HALF)))
 
 
-SEEING: Final = Part(
+SEEING: Final = SettingsTable(
     settings="Sam2VisionConfig",
     types=("sam2_vision_model",),
-    parts={"backbone_config": Part(settings="Sam2HieraDetConfig", types=("sam2_hiera_det_model",))},
+    parts={"backbone_config": SettingsTable(settings="Sam2HieraDetConfig", types=("sam2_hiera_det_model",))},
 )
 SAM: Final = Family(
     title="SAM",
     model="SamModel",
-    part=Part(
+    part=SettingsTable(
         settings="SamConfig",
         types=("sam",),
         parts={
-            "vision_config": Part(settings="SamVisionConfig", types=("sam_vision_model",)),
-            "prompt_encoder_config": Part(settings="SamPromptEncoderConfig", types=("sam_prompt_encoder",)),
-            "mask_decoder_config": Part(settings="SamMaskDecoderConfig", types=("sam_mask_decoder",)),
+            "vision_config": SettingsTable(settings="SamVisionConfig", types=("sam_vision_model",)),
+            "prompt_encoder_config": SettingsTable(settings="SamPromptEncoderConfig", types=("sam_prompt_encoder",)),
+            "mask_decoder_config": SettingsTable(settings="SamMaskDecoderConfig", types=("sam_mask_decoder",)),
         },
     ),
 )
 SAM2: Final = Family(
     title="SAM 2",
     model="Sam2Model",
-    part=Part(
+    part=SettingsTable(
         settings="Sam2Config",
         types=("sam2", "sam2_video"),
         parts={
             "vision_config": SEEING,
-            "prompt_encoder_config": Part(
+            "prompt_encoder_config": SettingsTable(
                 settings="Sam2PromptEncoderConfig", types=("sam2_prompt_encoder", "sam2_video_prompt_encoder")
             ),
-            "mask_decoder_config": Part(
+            "mask_decoder_config": SettingsTable(
                 settings="Sam2MaskDecoderConfig", types=("sam2_mask_decoder", "sam2_video_mask_decoder")
             ),
         },
@@ -157,17 +169,17 @@ SAM2: Final = Family(
 SAM3: Final = Family(
     title="SAM 3",
     model="Sam3TrackerModel",
-    part=Part(
+    part=SettingsTable(
         settings="Sam3TrackerConfig",
         types=("sam3_tracker", "sam3_tracker_video"),
         inside={"sam3_video": "tracker_config"},
         parts={
             "vision_config": SAM3_TEXT.part.parts["vision_config"],
-            "prompt_encoder_config": Part(
+            "prompt_encoder_config": SettingsTable(
                 settings="Sam3TrackerPromptEncoderConfig",
                 types=("sam3_tracker_prompt_encoder", "sam3_tracker_video_prompt_encoder"),
             ),
-            "mask_decoder_config": Part(
+            "mask_decoder_config": SettingsTable(
                 settings="Sam3TrackerMaskDecoderConfig",
                 types=("sam3_tracker_mask_decoder", "sam3_tracker_video_mask_decoder"),
             ),
@@ -187,7 +199,7 @@ class BoxSegmenter:
     _side: int
     _padded: bool
 
-    def masks(self, frames: Clip, boxes: Sequence[FloatBox | None]) -> NDArray[np.bool_]:
+    def masks(self, frames: Frames, boxes: Sequence[FloatBox | None]) -> NDArray[np.bool_]:
         """One mask for the box of every frame, frame by frame; an empty mask where there is no box.
 
         Args:
@@ -209,7 +221,7 @@ class BoxSegmenter:
                     found[place] = self._mask(frames[place : place + 1], box)
         return found
 
-    def _mask(self, frame: Clip, box: FloatBox) -> NDArray[np.bool_]:
+    def _mask(self, frame: Frames, box: FloatBox) -> NDArray[np.bool_]:
         import torch
         from torch.nn.functional import interpolate, pad
 
@@ -281,15 +293,15 @@ def to_frame(logits: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
 SAM2_VIDEO: Final = Family(
     title="SAM 2 video",
     model="Sam2VideoModel",
-    part=Part(
+    part=SettingsTable(
         settings="Sam2VideoConfig",
         types=("sam2_video",),
         parts={
             "vision_config": SEEING,
-            "prompt_encoder_config": Part(
+            "prompt_encoder_config": SettingsTable(
                 settings="Sam2VideoPromptEncoderConfig", types=("sam2_video_prompt_encoder", "sam2_prompt_encoder")
             ),
-            "mask_decoder_config": Part(
+            "mask_decoder_config": SettingsTable(
                 settings="Sam2VideoMaskDecoderConfig", types=("sam2_video_mask_decoder", "sam2_mask_decoder")
             ),
         },
@@ -305,7 +317,7 @@ class Sam2Video:
     _net: Loaded
     _prepared: Preparation
 
-    def follow(self, frames: Clip, first: Mask) -> NDArray[np.bool_]:
+    def follow(self, frames: Frames, first: Mask) -> NDArray[np.bool_]:
         """Follow an object.
 
         Args:
@@ -333,7 +345,7 @@ class Sam2Video:
                 self._forget(session, place)
         return found
 
-    def _session(self, frames: Clip, first: Mask) -> Any:
+    def _session(self, frames: Frames, first: Mask) -> Any:
         import torch
         from transformers.models.sam2_video.modeling_sam2_video import Sam2VideoInferenceSession
 
@@ -371,7 +383,7 @@ class Sam2Video:
 class _Frames:
     """A clip's frames, prepared when they are asked for; stands where a session keeps a dictionary of them."""
 
-    def __init__(self, frames: Clip, prepared: Preparation) -> None:
+    def __init__(self, frames: Frames, prepared: Preparation) -> None:
         self._frames = frames
         self._prepared = prepared
 

@@ -21,22 +21,22 @@ from auscult.nets.hf_folder import (
     MOST_PATCHES,
     Family,
     Loaded,
-    Part,
+    SettingsTable,
     check_folder,
     finite,
     load,
 )
-from auscult.nets.hf_pictures import PREPARED, Clip, Preparation, batches, read_preparation
+from auscult.nets.hf_pictures import PREPARED, Frames, Preparation, batches, read_preparation
 
 CLIPSEG: Final = Family(
     title="CLIPSeg",
     model="CLIPSegForImageSegmentation",
-    part=Part(
+    part=SettingsTable(
         settings="CLIPSegConfig",
         types=("clipseg",),
         parts={
-            "text_config": Part(settings="CLIPSegTextConfig", types=("clipseg_text_model",)),
-            "vision_config": Part(settings="CLIPSegVisionConfig", types=("clipseg_vision_model",)),
+            "text_config": SettingsTable(settings="CLIPSegTextConfig", types=("clipseg_text_model",)),
+            "vision_config": SettingsTable(settings="CLIPSegVisionConfig", types=("clipseg_vision_model",)),
         },
     ),
     tokens=CLIP_TOKENS,
@@ -53,7 +53,7 @@ class ClipSeg:
     _net: Loaded
     _prepared: Preparation
 
-    def heat(self, frames: Clip, text: str) -> NDArray[np.float32]:
+    def heat(self, frames: Frames, text: str) -> NDArray[np.float32]:
         """How likely each pixel is meant: the sigmoid of the model's map, enlarged linearly to the frame.
 
         Args:
@@ -121,12 +121,12 @@ FloatBox = tuple[float, float, float, float]
 GROUNDING_DINO: Final = Family(
     title="Grounding DINO",
     model="GroundingDinoForObjectDetection",
-    part=Part(
+    part=SettingsTable(
         settings="GroundingDinoConfig",
         types=("grounding-dino",),
         parts={
-            "backbone_config": Part(settings="SwinConfig", types=("swin",)),
-            "text_config": Part(settings="BertConfig", types=("bert",)),
+            "backbone_config": SettingsTable(settings="SwinConfig", types=("swin",)),
+            "text_config": SettingsTable(settings="BertConfig", types=("bert",)),
         },
     ),
     tokens=BERT_TOKENS,
@@ -145,7 +145,7 @@ class Grounding:
     _net: Loaded
     _prepared: Preparation
 
-    def boxes(self, frames: Clip, text: str) -> list[FloatBox | None]:
+    def boxes(self, frames: Frames, text: str) -> list[FloatBox | None]:
         """The best box of every frame.
 
         Args:

@@ -159,11 +159,11 @@ def open_run(
         OutputError: It cannot be made or written.
     """
     _make(folder)
-    refuse_strangers(folder)
+    require_own_folder(folder)
     held = FolderLock(folder)
     with ExitStack() as undo:
         undo.callback(held.release)
-        refuse_strangers(folder)
+        require_own_folder(folder)
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         new: dict[str, Any] = load(dump(run))
         files = Files(folder)
@@ -369,7 +369,7 @@ def _make(folder: Path) -> None:
         raise OutputError(f"{str(folder)!r} is no path: {error}", hint="choose another --out") from error
 
 
-def refuse_strangers(folder: Path) -> None:
+def require_own_folder(folder: Path) -> None:
     """Insist that a folder is empty or a run's; the INPUT that a run made for itself counts as its own.
 
     Raises:

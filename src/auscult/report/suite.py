@@ -45,16 +45,16 @@ from auscult.media.paths import inside, read_bytes
 from auscult.record.folder import RunFolder
 from auscult.record.lines import load
 from auscult.report.drawing import (
-    Anchor,
     Circle,
     Drawing,
     Line,
-    Part,
     Point,
     Polygon,
     Polyline,
     Rect,
+    Shape,
     Text,
+    TextAnchor,
     plain,
     to_markup,
     to_png,
@@ -279,7 +279,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-_PARTS: Final[Mapping[str, type[Part]]] = {
+_PARTS: Final[Mapping[str, type[Shape]]] = {
     "line": Line,
     "polyline": Polyline,
     "polygon": Polygon,
@@ -329,7 +329,7 @@ def read_drawing(name: str, content: object) -> Drawing:
         ) from error
 
 
-def _part_json(part: Part) -> dict[str, Any]:
+def _part_json(part: Shape) -> dict[str, Any]:
     row: dict[str, Any] = {"part": _NAMES[type(part)]}
     for one in fields(part):
         value = getattr(part, one.name)
@@ -338,7 +338,7 @@ def _part_json(part: Part) -> dict[str, Any]:
     return row
 
 
-def _part(told: Mapping[str, Any]) -> Part:
+def _part(told: Mapping[str, Any]) -> Shape:
     kind = _PARTS[_words(told["part"])]
     return kind(**{name: _READERS[name](value) for name, value in told.items() if name != "part"})
 
@@ -393,7 +393,7 @@ def _numbers(value: object) -> tuple[float, ...]:
 
 
 def _anchor(value: object) -> str:
-    if value not in get_args(Anchor):
+    if value not in get_args(TextAnchor):
         raise ValueError(f"{value!r:.40} is no anchor of text")
     return str(value)
 

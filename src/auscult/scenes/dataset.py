@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.cases.datasets.refavs import FILE, MAX_LINE_BYTES, Clip, Clips
+from auscult.cases.datasets.refavs import FILE, MAX_LINE_BYTES, ClipFiles, Clips
 from auscult.cases.fields import parse
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing
@@ -154,14 +154,14 @@ def _sounding(things: Sequence[ObjectPlan], time_s: float) -> list[int]:
     ]
 
 
-def _union_or_error(clip: Clip, plan: ScenePlan, *, frame: int) -> MaskRef | InputError:
+def _union_or_error(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef | InputError:
     try:
         return _union(clip, plan, frame=frame)
     except InputError as error:
         return error
 
 
-def _union(clip: Clip, plan: ScenePlan, *, frame: int) -> MaskRef:
+def _union(clip: ClipFiles, plan: ScenePlan, *, frame: int) -> MaskRef:
     mask = np.zeros(plan.size, np.bool_)
     for fid in _sounding(plan.objects, float(frame)):
         ref = clip.ref(fid, frame)

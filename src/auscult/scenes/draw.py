@@ -20,7 +20,7 @@ SHUTTER_S = 1 / 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shot:
+class RenderedScene:
     """A scene at one time.
 
     Attributes:
@@ -52,7 +52,7 @@ class Stage:
         self._sprites: dict[int, tuple[tuple[float, float], Sprite]] = {}
         self._layers: dict[int, Layer] = {}
 
-    def at(self, time_s: float) -> Shot:
+    def at(self, time_s: float) -> RenderedScene:
         """Draw the scene at a time.
 
         Raises:
@@ -62,14 +62,14 @@ class Stage:
         picture = put_together(self._backdrop, [self._layer(thing, time_s) for thing in order])
         place = {thing: number for number, thing in enumerate(order)}
         things = range(len(order))
-        return Shot(
+        return RenderedScene(
             time_s=time_s,
             frame=picture.frame,
             visible=tuple(picture.visible[place[thing]] for thing in things),
             whole=tuple(picture.whole[place[thing]] for thing in things),
         )
 
-    def key_shots(self) -> tuple[Shot, ...]:
+    def key_shots(self) -> tuple[RenderedScene, ...]:
         """The scene at its key frames' times."""
         return tuple(self.at(time_s) for time_s in self._plan.key_times_s)
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from auscult.cases import fields
 from auscult.errors import AuscultError, InputError
 from auscult.language import grammar, proof
-from auscult.language.facts import Facts, Motion, Span, Thing, Voice
+from auscult.language.facts import Facts, Motion, SceneObject, Span, Voice
 from auscult.language.forms import Expression
 from auscult.scenes import reading
-from auscult.scenes.draw import Shot
+from auscult.scenes.draw import RenderedScene
 from auscult.scenes.plan import ScenePlan
 from auscult.scenes.sound.mix import arrival_db
-from auscult.scenes.sound.source import Track
+from auscult.scenes.sound.source import SoundTrack
 from auscult.types import Mask
 
 SHOWS = 0.0005
@@ -45,7 +45,7 @@ _MOST = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Seen:
+class _ThingTrack:
     """One thing over the key frames; arrays have one value a frame, NaN where there is none.
 
     Attributes:
@@ -67,7 +67,7 @@ class _Seen:
         return self.visible >= SHOWS
 
 
-def facts_of(plan: ScenePlan, shots: Sequence[Shot], *, gain_db: float = 0.0) -> Facts:
+def facts_of(plan: ScenePlan, shots: Sequence[RenderedScene], *, gain_db: float = 0.0) -> Facts:
     """State the facts of a scene.
 
     Args:
@@ -89,7 +89,7 @@ def facts_of(plan: ScenePlan, shots: Sequence[Shot], *, gain_db: float = 0.0) ->
         covers = _coverings(shots, number, there)
         look, one = planned.look, seen[number]
         things.append(
-            Thing(
+            SceneObject(
                 id=planned.id,
                 category=look.category,
                 colour=look.colour,
@@ -107,7 +107,7 @@ def facts_of(plan: ScenePlan, shots: Sequence[Shot], *, gain_db: float = 0.0) ->
     return Facts(things=tuple(things), duration_s=plan.seconds, elsewhere=tuple(elsewhere), unlisted=plan.unlisted)
 
 
-def targets_of(plan: ScenePlan, shots: Sequence[Shot]) -> frozenset[str]:
+def targets_of(plan: ScenePlan, shots: Sequence[RenderedScene]) -> frozenset[str]:
     """Ids of the things that are seen well enough to be referred to."""
     pixels = plan.size[0] * plan.size[1]
     enough = [
@@ -121,14 +121,14 @@ def _numbers(plan: ScenePlan) -> range:
     return range(len(plan.objects))
 
 
-def _over_time(visible: Sequence[Mask], whole: Sequence[Mask]) -> _Seen:
+def _over_time(visible: Sequence[Mask], whole: Sequence[Mask]) -> _ThingTrack:
     wholes = np.array([_moments(mask) for mask in whole], np.float64)
     parts = wholes.copy()
     for frame, mask in enumerate(visible):
         if np.count_nonzero(mask) != round(wholes[frame, 0] * mask.size):
             parts[frame] = _moments(mask)
     shown = parts[:, 0] >= SHOWS
-    return _Seen(
+    return _ThingTrack(
         visible=parts[:, 0],
         whole=wholes[:, 0],
         x=np.where(shown, parts[:, 1], np.nan),
@@ -157,12 +157,12 @@ def _range(values: NDArray[np.float64], *, digits: int = 4) -> tuple[float, floa
     return round(float(np.nanmin(values)), digits), round(float(np.nanmax(values)), digits)
 
 
-def _hidden(one: _Seen) -> float:
+def _hidden(one: _ThingTrack) -> float:
     there = one.whole > 0
     return round(float(np.max(1 - one.visible[there] / one.whole[there])), 4)
 
 
-def _coverings(shots: Sequence[Shot], number: int, there: Sequence[int]) -> dict[int, float]:
+def _coverings(shots: Sequence[RenderedScene], number: int, there: Sequence[int]) -> dict[int, float]:
     """The largest share of a thing that each other one hides in a key frame."""
     shares: dict[int, float] = {}
     for shot in shots:
@@ -194,7 +194,7 @@ def _clear_depth(plan: ScenePlan, there: Sequence[int]) -> dict[int, int | None]
     return ranks
 
 
-def _motion(planned: Motion, one: _Seen) -> Motion | None:
+def _motion(planned: Motion, one: _ThingTrack) -> Motion | None:
     """The planned motion, where the masks of the key frames show it; else None."""
     if planned == "still":
         return planned
@@ -215,7 +215,7 @@ def _motion(planned: Motion, one: _Seen) -> Motion | None:
     return planned if clear else None
 
 
-def _voice(track: Track, gain_db: float) -> Voice:
+def _voice(track: SoundTrack, gain_db: float) -> Voice:
     return Voice(
         noun=track.source.noun,
         verb=track.source.verb,
@@ -252,12 +252,12 @@ def facts_from_json(row: Mapping[str, Any]) -> Facts:
     )
 
 
-def _thing(row: Mapping[str, Any], duration_s: float) -> Thing:
+def _thing(row: Mapping[str, Any], duration_s: float) -> SceneObject:
     voice = fields.mapping(row, "voice")
     covered = row.get("covered_by")
     if not isinstance(covered, list | tuple) or not all(isinstance(name, str) for name in covered):
         raise fields.wrong("covered_by", None, "a list of ids")
-    return Thing(
+    return SceneObject(
         id=fields.required(row, "id"),
         category=fields.required(row, "category"),
         colour=fields.text(row, "colour"),
@@ -298,7 +298,7 @@ def _pair(row: Mapping[str, Any], key: str) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ExpressionSpec:
     """What shall be said.
 
     Attributes:
@@ -312,7 +312,7 @@ class Wish:
     nulls: int = 0
 
 
-def say(rng: np.random.Generator, facts: Facts, wish: Wish) -> tuple[Expression, ...]:
+def say(rng: np.random.Generator, facts: Facts, wish: ExpressionSpec) -> tuple[Expression, ...]:
     """Draw expressions that name one thing each, then null expressions that name none.
 
     Args:

@@ -16,10 +16,10 @@ from auscult.scenes import reading
 from auscult.scenes.appearance.light import Light, choose_light
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.assets import Assets
-from auscult.scenes.geometry import MOST_THINGS, Layout, Path
+from auscult.scenes.geometry import MOST_THINGS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.sound.mix import gain_by_height, pan_by_x
-from auscult.scenes.sound.source import Source, Span, Track
+from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
 from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
 from auscult.scenes.splits import MIXTURE, SPLITS, Shelf, Split
 
@@ -43,7 +43,7 @@ class ObjectPlan:
 
     id: str
     look: Look
-    track: Track | None = None
+    track: SoundTrack | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +73,8 @@ class ScenePlan:
     unlisted: bool = False
     light: Light
     objects: tuple[ObjectPlan, ...]
-    layout: Layout
-    elsewhere: tuple[Track, ...] = ()
+    layout: SceneLayout
+    elsewhere: tuple[SoundTrack, ...] = ()
 
     @property
     def key_times_s(self) -> tuple[float, ...]:
@@ -82,7 +82,7 @@ class ScenePlan:
         return tuple(float(second) for second in range(int(self.seconds)))
 
     @property
-    def tracks(self) -> tuple[Track, ...]:
+    def tracks(self) -> tuple[SoundTrack, ...]:
         """Everything that sounds."""
         return (*(thing.track for thing in self.objects if thing.track is not None), *self.elsewhere)
 
@@ -117,7 +117,7 @@ class ScenePlan:
             _object(entry, str(number), until_s=seconds)
             for number, entry in enumerate(reading.entries(row, "objects", most=MOST_THINGS), 1)
         )
-        layout = Layout.from_json(reading.mapping(row, "layout"))
+        layout = SceneLayout.from_json(reading.mapping(row, "layout"))
         if not objects or len(objects) != len(layout.paths):
             raise InputError(
                 f"the scene has {len(objects)} objects and {len(layout.paths)} paths", expected="one path an object"
@@ -139,7 +139,7 @@ class ScenePlan:
         )
 
 
-def track_to_json(track: Track | None) -> dict[str, Any] | None:
+def track_to_json(track: SoundTrack | None) -> dict[str, Any] | None:
     """A track as JSON values."""
     if track is None:
         return None
@@ -187,7 +187,7 @@ def _object(row: Mapping[str, Any], expected: str, *, until_s: float) -> ObjectP
     )
 
 
-def _track_of(row: Mapping[str, Any], *, until_s: float) -> Track:
+def _track_of(row: Mapping[str, Any], *, until_s: float) -> SoundTrack:
     source = reading.mapping(row, "source")
     times = reading.numbers(row, "times_s", low=0.0, high=until_s)
     gains = reading.numbers(row, "gain_db", low=_SOFTEST_DB, high=_LOUDEST_DB)
@@ -202,8 +202,8 @@ def _track_of(row: Mapping[str, Any], *, until_s: float) -> Track:
     spans = reading.spans(row, "spans", until_s=until_s)
     if not spans:
         raise fields.wrong("spans", None, "at least one [start, end]")
-    return Track(
-        source=Source(
+    return SoundTrack(
+        source=SoundSource(
             label=fields.required(source, "label"),
             instance=fields.required(source, "instance"),
             noun=fields.required(source, "noun"),
@@ -379,7 +379,7 @@ def _like(rng: np.random.Generator, stock: _Stock, look: Look) -> Look:
 
 def _voices(
     rng: np.random.Generator, stock: _Stock, looks: Sequence[Look]
-) -> tuple[dict[int, Source], tuple[Source, ...]]:
+) -> tuple[dict[int, SoundSource], tuple[SoundSource, ...]]:
     """Draw who sounds and how: number of the thing to its source, and sources from outside the picture."""
     assets, shelf = stock.assets, stock.shelf
     own = assets.own_voices
@@ -406,16 +406,16 @@ def _fitting(seconds: float) -> int:
     return int((seconds - MARGIN_S) / (MARGIN_S + GAP_S))
 
 
-def _first(voices: Mapping[int, Source], most: int) -> dict[int, Source]:
+def _first(voices: Mapping[int, SoundSource], most: int) -> dict[int, SoundSource]:
     return dict(list(voices.items())[:most])
 
 
-def _track(rng: np.random.Generator, source: Source, *, spans: tuple[Span, ...], path: Path) -> Track:
+def _track(rng: np.random.Generator, source: SoundSource, *, spans: tuple[Span, ...], path: Path) -> SoundTrack:
     """A thing's track: level by distance, place by x, sampled along its way."""
     own_db = float(rng.uniform(-_OWN_LOUDNESS_DB, 0.0))
     steps = 1 if path.motion == "still" else int(path.duration_s / _STEP_S) + 1
     times = tuple(step * _STEP_S for step in range(steps))
-    return Track(
+    return SoundTrack(
         source=source,
         spans=spans,
         gain_db=tuple(round(own_db + gain_by_height(1 / path.distance(time), near=1.0), 2) for time in times),
@@ -424,9 +424,9 @@ def _track(rng: np.random.Generator, source: Source, *, spans: tuple[Span, ...],
     )
 
 
-def _far_track(rng: np.random.Generator, source: Source, spans: tuple[Span, ...]) -> Track:
+def _far_track(rng: np.random.Generator, source: SoundSource, spans: tuple[Span, ...]) -> SoundTrack:
     """A track from outside the picture: it stays where it is."""
-    return Track(
+    return SoundTrack(
         source=source,
         spans=spans,
         gain_db=(round(float(rng.uniform(-_OWN_LOUDNESS_DB - 4.0, -3.0)), 2),),

@@ -18,7 +18,7 @@ from auscult.language.forms import Expression
 from auscult.media.frames import encode_jpeg
 from auscult.media.masks import encode_mask
 from auscult.media.wav import encode_wav
-from auscult.scenes.draw import Shot
+from auscult.scenes.draw import RenderedScene
 from auscult.scenes.plan import ScenePlan
 from auscult.types import Samples
 
@@ -38,7 +38,7 @@ class Said:
         expression: What is said.
     """
 
-    row: refavs.Row
+    row: refavs.MetadataRow
     expression: Expression
 
 
@@ -56,7 +56,7 @@ def rows_of(plan: ScenePlan, expressions: Sequence[Expression]) -> tuple[Said, .
     for one in expressions:
         word = refavs.NULL if one.target is None else words[one.target]
         counts[word] = counts.get(word, 0) + 1
-        row = refavs.Row(
+        row = refavs.MetadataRow(
             vid=plan.vid,
             uid=refavs.uid_of(plan.vid, word, counts[word]),
             split=NULL_SPLIT if one.target is None else plan.split,
@@ -67,7 +67,7 @@ def rows_of(plan: ScenePlan, expressions: Sequence[Expression]) -> tuple[Said, .
     return tuple(said)
 
 
-def files_of(plan: ScenePlan, shots: Sequence[Shot], samples: Samples, *, nulls: bool) -> dict[str, bytes]:
+def files_of(plan: ScenePlan, shots: Sequence[RenderedScene], samples: Samples, *, nulls: bool) -> dict[str, bytes]:
     """The files of a scene: key frames, sound, and the visible mask of every thing at every key frame.
 
     Args:
@@ -90,7 +90,7 @@ def files_of(plan: ScenePlan, shots: Sequence[Shot], samples: Samples, *, nulls:
     return files
 
 
-def items_of(plan: ScenePlan, shots: Sequence[Shot], said: Sequence[Said]) -> list[dict[str, Any]]:
+def items_of(plan: ScenePlan, shots: Sequence[RenderedScene], said: Sequence[Said]) -> list[dict[str, Any]]:
     """Lines of ``items.jsonl``: every thing at every key frame that shows it, its true mask as the candidate."""
     first: dict[str, Said] = {}
     for one in said:

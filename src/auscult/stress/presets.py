@@ -26,9 +26,9 @@ from auscult.stress.recipe_parts import (
     ROOMS,
     Recipe,
     base_of,
-    crew_of,
     full_name,
     full_names,
+    load_stressors,
     recipe_of,
     room_of,
 )
@@ -88,7 +88,7 @@ def barred(full: str, tags: frozenset[str]) -> str:
     never = _rules().never.get(_kind(full))
     if never is not None:
         return next((why for tag, why in never.items() if tag in tags), "")
-    occurs = crew_of([full])[full].meta.occurs
+    occurs = load_stressors([full])[full].meta.occurs
     if occurs and tags & _SIDES and not tags & set(occurs):
         return f"it occurs {' or '.join(occurs)} only"
     return ""

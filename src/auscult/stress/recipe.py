@@ -12,7 +12,7 @@ Example::
 """
 
 from auscult.stress.presets import Preset, drawn, preset
-from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, Recipe, Step, full_name, sweep
+from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, Recipe, RecipeStep, full_name, sweep
 from auscult.stress.recipe_plan import Plan, planned
 from auscult.stress.schedule import SCHEDULES, STATIC, Schedule, schedule_of
 
@@ -25,8 +25,8 @@ __all__ = [
     "Plan",
     "Preset",
     "Recipe",
+    "RecipeStep",
     "Schedule",
-    "Step",
     "drawn",
     "full_name",
     "planned",

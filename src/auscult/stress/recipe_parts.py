@@ -66,7 +66,7 @@ MORE: Final = ("gaussian_noise", "zoom_blur", "elastic_transform")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RecipeStep:
     """One perturbation of a recipe.
 
     Attributes:
@@ -95,7 +95,7 @@ class Recipe:
     """
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[RecipeStep, ...]
     schedule: Schedule = STATIC
 
     @property
@@ -173,7 +173,7 @@ def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
     )
 
 
-def crew_of(names: Iterable[str]) -> dict[str, Any]:
+def load_stressors(names: Iterable[str]) -> dict[str, Any]:
     """What carries out each of several steps, by full name, for the price of one look into the registry.
 
     Raises:
@@ -256,7 +256,7 @@ def recipe_of(names: Sequence[str], strength: float, *, schedule: Schedule, room
         parts.append(repr(float(strength) + 0.0).removesuffix(".0"))  # every digit, so that no two severities share one
     if schedule.moves:
         parts.append(f"dyn_{schedule.name}")
-    steps = tuple(Step(name=name, strength=strength) for name in names)
+    steps = tuple(RecipeStep(name=name, strength=strength) for name in names)
     return Recipe(name="_".join(parts), steps=steps, schedule=schedule)
 
 

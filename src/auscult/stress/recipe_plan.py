@@ -18,18 +18,18 @@ from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.rng import generator
 from auscult.stress.params import MOST_SEED, Params, seed_from
 from auscult.stress.perturbation import WordChange
-from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, Step, crew_of, room_of
+from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
 from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, Span, edited, followed
 from auscult.stress.sentences.making import checked, sound_edits, spans_of
-from auscult.stress.sound.base import MixingStressor, Take, keeps_silence, silences
+from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, silences
 from auscult.stress.sound.making import MOST_HZ, opened
 from auscult.stress.sound.making import rendered as sound_rendered
 from auscult.stress.strength import strength_of
-from auscult.stress.timing.base import Numbers, Reel, Times
+from auscult.stress.timing.base import Numbers, Times, TimingInfo
 from auscult.stress.timing.hearing import Spans, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.making import heard_by, numbers_of
-from auscult.stress.vision.base import MovingStressor, Shot
+from auscult.stress.vision.base import ClipInfo, MovingStressor
 from auscult.stress.vision.making import at_strength, frame_of
 from auscult.types import Frame, Mask, Samples
 
@@ -71,7 +71,7 @@ def _crew(steps: Sequence[object]) -> dict[str, Any]:
     """What carries out the steps, whose names must be full and registered."""
     names = [_text(_mapping(step, ("name", "params"), what="a step")["name"], "name", 200) for step in steps]
     try:
-        crew = crew_of(names)
+        crew = load_stressors(names)
     except UnknownName as error:
         raise InputError(error.message, expected=error.expected, hint=error.hint) from error
     for name, stressor in crew.items():
@@ -92,9 +92,9 @@ def _schedule(value: object) -> Schedule:
         raise InputError(error.message, expected=error.expected, hint=error.hint) from error
 
 
-def _shot(value: object) -> Shot:
+def _shot(value: object) -> ClipInfo:
     held = _mapping(value, ("height", "width", "frames", "rate_fps"), what="a shot")
-    return Shot(
+    return ClipInfo(
         height=_whole(held["height"], "height", (1, _MOST_PIXELS)),
         width=_whole(held["width"], "width", (1, _MOST_PIXELS)),
         frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)),
@@ -102,18 +102,18 @@ def _shot(value: object) -> Shot:
     )
 
 
-def _take(value: object) -> Take:
+def _take(value: object) -> AudioInfo:
     held = _mapping(value, ("samples", "channels", "rate_hz"), what="a take")
-    return Take(
+    return AudioInfo(
         samples=_whole(held["samples"], "samples", (1, _MOST_SAMPLES)),
         channels=_whole(held["channels"], "channels", (1, 1_000)),
         rate_hz=_whole(held["rate_hz"], "rate_hz", (1, MOST_HZ)),
     )
 
 
-def _reel(value: object) -> Reel:
+def _reel(value: object) -> TimingInfo:
     held = _mapping(value, ("frames", "rate_fps"), what="a reel")
-    return Reel(frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)), rate_fps=_rate(held["rate_fps"]))
+    return TimingInfo(frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)), rate_fps=_rate(held["rate_fps"]))
 
 
 def _mapping(value: object, keys: tuple[str, ...], *, what: str) -> Mapping[str, Any]:
@@ -186,7 +186,7 @@ Drawn: TypeAlias = Params | Edits
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlannedStep:
     """One step, ready to render.
 
     Attributes:
@@ -210,7 +210,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PlanLayout:
     """All steps, in the order in which they are applied.
 
     Attributes:
@@ -218,7 +218,7 @@ class Layout:
         shown: The number of the input frame that each output frame shows; None where timing is not perturbed.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlannedStep, ...]
     shown: Numbers | None
 
     @classmethod
@@ -228,8 +228,8 @@ class Layout:
         crew: Mapping[str, Any],
         *,
         strengths: Mapping[int, Strengths],
-        reel: Reel | None,
-    ) -> Layout:
+        reel: TimingInfo | None,
+    ) -> PlanLayout:
         """Lay out steps.
 
         Args:
@@ -238,17 +238,17 @@ class Layout:
             strengths: Of every frame, for those steps of which they change.
             reel: The video's timing, for steps of timing.
         """
-        parts: list[Part] = []
+        parts: list[PlannedStep] = []
         shown: Numbers | None = None
         for at, (name, params) in reversed(list(enumerate(steps))):
             stressor, room = crew[name], room_of(name)
-            parts.append(Part(room, stressor, params, strengths.get(at), shown if room == "vision" else None))
+            parts.append(PlannedStep(room, stressor, params, strengths.get(at), shown if room == "vision" else None))
             if room == "timing" and reel is not None and isinstance(params, Params):
                 numbers = numbers_of(stressor, params, reel)
                 shown = numbers if shown is None else numbers[shown]
         return cls(tuple(reversed(parts)), shown)
 
-    def of(self, room: str) -> list[Part]:
+    def of(self, room: str) -> list[PlannedStep]:
         """The steps of one room."""
         return [part for part in self.parts if part.room == room]
 
@@ -273,7 +273,7 @@ class Layout:
             raise UsageError(f"times of {times.size} frames", expected=wanted)
         return tuple((times[self.shown] - self.heard(times)).tolist())
 
-    def silent(self, take: Take) -> Spans:
+    def silent(self, take: AudioInfo) -> Spans:
         """Spans of the output's sound in which there is none, (start, end) in seconds.
 
         A span that a later step fills, with noise, an echo or the traces of a codec, is silent no more and left out.
@@ -295,7 +295,7 @@ class Layout:
 
 
 def strengths_of(
-    steps: Sequence[tuple[str, Drawn]], schedule: Schedule, *, seed: int, shot: Shot | None
+    steps: Sequence[tuple[str, Drawn]], schedule: Schedule, *, seed: int, shot: ClipInfo | None
 ) -> dict[int, Strengths]:
     """The strength of every frame, for each step of the picture under a schedule that moves, by the step's place."""
     frames = 1 if shot is None else shot.frames
@@ -328,13 +328,13 @@ class Plan:
     recipe: str
     schedule: Schedule
     seed: int
-    shot: Shot | None
-    take: Take | None
-    reel: Reel | None
+    shot: ClipInfo | None
+    take: AudioInfo | None
+    reel: TimingInfo | None
     text: str | None
     steps: tuple[tuple[str, Drawn], ...]
     crew: InitVar[Mapping[str, Any] | None] = None
-    _layout: Layout = field(init=False, repr=False, compare=False)
+    _layout: PlanLayout = field(init=False, repr=False, compare=False)
     _types: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, crew: Mapping[str, Any] | None) -> None:
@@ -345,9 +345,9 @@ class Plan:
             UsageError: A stressor cannot be loaded.
         """
         self._whole()
-        crew = crew or crew_of(name for name, _ in self.steps)
+        crew = crew or load_stressors(name for name, _ in self.steps)
         strengths = strengths_of(self.steps, self.schedule, seed=self.seed, shot=self.shot)
-        layout = Layout.over(self.steps, crew, strengths=strengths, reel=self.reel)
+        layout = PlanLayout.over(self.steps, crew, strengths=strengths, reel=self.reel)
         object.__setattr__(self, "_layout", layout)
         object.__setattr__(self, "_types", self._drawn_types(len(layout.of("vision"))))
 
@@ -481,7 +481,7 @@ class Plan:
             UsageError: The sound is of another length, rate or number of channels than was planned for.
         """
         made = opened(sound)
-        found = Take(samples=made.shape[1], channels=made.shape[0], rate_hz=rate_hz)
+        found = AudioInfo(samples=made.shape[1], channels=made.shape[0], rate_hz=rate_hz)
         if self.take is not None and found != self.take:
             raise UsageError(f"the sound is {_told(found)}", expected=f"{_told(self.take)}, as was planned for")
         for part in self._layout.parts:
@@ -505,7 +505,7 @@ class Plan:
     def _rounds(self) -> list[Any]:
         return [part.params.edits for part in self._layout.of("sentences")]
 
-    def _at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[Part, Params, int]]:
+    def _at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[PlannedStep, Params, int]]:
         """The steps of the picture that act on a frame, each with its strength there and the frame's number for it."""
         parts = self._layout.of("vision")
         if self.shot is not None and tuple(size) != (self.shot.height, self.shot.width):
@@ -564,7 +564,7 @@ def _within(index: int, frames: int) -> int:
     return index
 
 
-def _told(take: Take) -> str:
+def _told(take: AudioInfo) -> str:
     return f"{take.channels} x {take.samples} samples at {take.rate_hz} Hz"
 
 
@@ -576,9 +576,9 @@ def planned(
     *,
     seed: int,
     key: str,
-    shot: Shot | None = None,
-    take: Take | None = None,
-    reel: Reel | None = None,
+    shot: ClipInfo | None = None,
+    take: AudioInfo | None = None,
+    reel: TimingInfo | None = None,
     sentence: str | None = None,
     keep: Sequence[str] = (),
     keep_head: bool = False,
@@ -607,8 +607,8 @@ def planned(
         UsageError: A step needs what was not given, or cannot be loaded.
     """
     if reel is None and shot is not None:
-        reel = Reel(frames=shot.frames, rate_fps=shot.rate_fps)
-    crew = crew_of(step.name for step in recipe.steps)
+        reel = TimingInfo(frames=shot.frames, rate_fps=shot.rate_fps)
+    crew = load_stressors(step.name for step in recipe.steps)
     recipe = replace(recipe, steps=tuple(replace(step, name=crew[step.name].name) for step in recipe.steps))
     crew = {stressor.name: stressor for stressor in crew.values()}
     given = {"vision": shot, "sound": take, "sentences": sentence, "timing": reel}
@@ -651,9 +651,9 @@ class _Cast:
 
     seed: int
     key: str
-    shot: Shot | None
-    take: Take | None
-    reel: Reel | None
+    shot: ClipInfo | None
+    take: AudioInfo | None
+    reel: TimingInfo | None
 
     def _rng(self, name: str, times: int) -> np.random.Generator:
         """As ``perturb`` has it; the same perturbation a second time draws anew."""
@@ -667,14 +667,14 @@ class _Cast:
         rng = self._rng(stressor.name, times)
         return sound_edits(stressor, stressor.choose(rng, text, strength=strength, kept=kept), kept=kept)
 
-    def drawn(self, step: Step, stressor: Any, *, strength: float, times: int) -> Params:
+    def drawn(self, step: RecipeStep, stressor: Any, *, strength: float, times: int) -> Params:
         """Choose for a picture, a sound or timing."""
         about = {"vision": self.shot, "sound": self.take, "timing": self.reel}[step.room]
         params: Params = stressor.choose(self._rng(step.name, times), about, strength=strength_of(strength))
         return params
 
 
-def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator) -> list[Step]:
+def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:
     """The steps that act, in order: all of them, or one of each room but of pictures where types are drawn."""
     steps = list(recipe.steps)
     if recipe.schedule.draws_types:
@@ -682,7 +682,7 @@ def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator)
         for room in ROOMS:
             mine = [step for step in recipe.steps if step.room == room]
             steps += mine if room == "vision" or not mine else [mine[int(rng.integers(len(mine)))]]
-    found: list[Step] = []
+    found: list[RecipeStep] = []
     for origin in ORIGINS:
         members = sorted((one for one in steps if crew[one.name].meta.origin == origin), key=lambda one: one.name)
         found += [members[at] for at in rng.permutation(len(members))]

@@ -153,7 +153,7 @@ class SuiteOptions:
         return usual if self.timeout_s is None else self.timeout_s
 
     @property
-    def crew_size(self) -> int:
+    def n_workers(self) -> int:
         """Worker processes, decided."""
         return default_workers() if self.workers is None else self.workers
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.models.answers import masks_of
-from auscult.models.base import GUIDANCE, TASKS, Clip, Guidance, ReferringModel, Task, WeightedModel
+from auscult.models.base import GUIDANCE, TASKS, Frames, Guidance, ModelTask, ReferringModel, WeightedModel
 from auscult.outcome import Failed
 from auscult.record.digest import digest_bytes
 from auscult.rng import generator
@@ -54,7 +54,7 @@ class Example:
         of: The references it bears on: models that get another are not asked.
     """
 
-    frames: Clip
+    frames: Frames
     text: str
     sound: Samples
     first_mask: Mask
@@ -187,14 +187,14 @@ def _digest(name: str, key: str) -> str:
     return digest_bytes(b"".join(_asked(name, example, task).tobytes() for task in _tasks(name, example)))
 
 
-def _tasks(name: str, example: Example) -> tuple[Task, ...]:
+def _tasks(name: str, example: Example) -> tuple[ModelTask, ...]:
     """What a registered model is asked about an example: nothing, where its weights are not there."""
     model = registry.load("model", name)
     tasks = tuple(model.tasks) if isinstance(model, ReferringModel) else ()
     return tuple(task for task in tasks if GUIDANCE[task] in example.of)
 
 
-def _asked(name: str, example: Example, task: Task) -> NDArray[Any]:
+def _asked(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
     """Ask as a suite does: the guidance of the task, and of a photograph one frame."""
     model: ReferringModel = registry.load("model", name)
     guidance: Guidance = GUIDANCE[task]
@@ -208,10 +208,10 @@ def _asked(name: str, example: Example, task: Task) -> NDArray[Any]:
     )
 
 
-def _frames(example: Example, task: Task) -> Clip:
+def _frames(example: Example, task: ModelTask) -> Frames:
     return example.frames[:1] if task == "ris" else example.frames
 
 
-def _shape(example: Example, task: Task) -> tuple[int, int, int]:
+def _shape(example: Example, task: ModelTask) -> tuple[int, int, int]:
     count, height, width, _ = _frames(example, task).shape
     return count, height, width

@@ -44,7 +44,7 @@ from auscult.judge.masks.cues.model import (
     to_json,
 )
 from auscult.train import material, numbers
-from auscult.train.split import PARTS, Part, committed
+from auscult.train.split import PARTS, SplitName, committed
 from auscult.train.table import Table, fitting_table, joined, tabled
 from auscult.types import DEFECTS
 
@@ -440,7 +440,7 @@ def constant_ious(train: Table) -> dict[str, dict[str, float]]:
     return found
 
 
-def _part(data: Path, part: Part, *, seed: int, rounds: int, progress: Progress) -> Table:
+def _part(data: Path, part: SplitName, *, seed: int, rounds: int, progress: Progress) -> Table:
     names: dict[str, Sequence[str]] = {source: committed()[source][part] for source in ("coco", "davis")}
     return fitting_table(data, names, seed=seed, rounds=rounds, progress=progress)
 

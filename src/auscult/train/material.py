@@ -159,7 +159,7 @@ MODELS: Final[tuple[str, ...]] = ("osvos", "rvos")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sample:
+class CandidateSample:
     """One candidate mask with its truth.
 
     Attributes:
@@ -190,7 +190,7 @@ class Sample:
 
 def coco(
     data: Path, names: Sequence[str], *, seed: int, alone: bool, key: str = "", kinds: Sequence[str] = DEFECTS
-) -> Iterator[Sample]:
+) -> Iterator[CandidateSample]:
     """Defects of every object of at least 32 x 32 pixels, crowds left out.
 
     Args:
@@ -218,7 +218,7 @@ def coco(
             yield from made(target, frame, shown, name=named, seed=seed, kinds=kinds)
 
 
-def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[Sample]:
+def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[CandidateSample]:
     """Defects of every object of drawn pictures.
 
     Args:
@@ -237,7 +237,7 @@ def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[Samp
 
 def davis(
     data: Path, names: Sequence[str], *, seed: int, every: int = 1, kinds: Sequence[str] = DEFECTS
-) -> Iterator[Sample]:
+) -> Iterator[CandidateSample]:
     """Defects of the one object of each frame.
 
     Args:
@@ -256,7 +256,7 @@ def davis(
             yield from made(target, frame, (), name=("davis", name, f"{name}/{stem}"), seed=seed, kinds=kinds)
 
 
-def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[Sample]:
+def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[CandidateSample]:
     """Masks on no object, up to five for each object of at least 32 x 32 pixels; the judge sees the candidate alone.
 
     Args:
@@ -279,7 +279,7 @@ def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "")
                 yield from _nonsense(target, frame, name=("coco", name, f"{name}/{index}{key}"), seed=seed)
 
 
-def coco_small(data: Path, names: Sequence[str]) -> Iterator[Sample]:
+def coco_small(data: Path, names: Sequence[str]) -> Iterator[CandidateSample]:
     """The true masks of objects under 32 x 32 pixels, crowds left out.
 
     Args:
@@ -294,7 +294,7 @@ def coco_small(data: Path, names: Sequence[str]) -> Iterator[Sample]:
         frame = read_frame(data / "images/coco/images" / name)
         for mask in (decode(rle) for rle in objects.get(name, ())):
             if 0 < np.count_nonzero(mask) < LEAST_PX:
-                yield Sample(
+                yield CandidateSample(
                     source="coco",
                     cluster=name,
                     frame=frame,
@@ -308,7 +308,7 @@ def coco_small(data: Path, names: Sequence[str]) -> Iterator[Sample]:
                 )
 
 
-def davis_nonsense(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Iterator[Sample]:
+def davis_nonsense(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Iterator[CandidateSample]:
     """Masks on no object, up to five for each frame.
 
     Args:
@@ -325,7 +325,7 @@ def davis_nonsense(data: Path, names: Sequence[str], *, seed: int, every: int = 
             yield from _nonsense(MaskTarget(mask=truth), frame, name=("davis", name, f"{name}/{stem}"), seed=seed)
 
 
-def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Sample]:
+def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[CandidateSample]:
     """Two models' masks: OSVOS, the union of its objects; RVOS, of its proposals the one nearest the truth.
 
     Args:
@@ -341,7 +341,7 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Sample
         for model in MODELS:
             mask = _predicted(folder / name / f"pred_{model}" / f"{stem}.png", truth, best=model == "rvos")
             if mask.any() and truth.any():
-                yield Sample(
+                yield CandidateSample(
                     source="real",
                     cluster=name,
                     frame=frame,
@@ -355,10 +355,10 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Sample
                 )
 
 
-def _nonsense(target: MaskTarget, frame: Frame, *, name: tuple[Any, str, str], seed: int) -> Iterator[Sample]:
+def _nonsense(target: MaskTarget, frame: Frame, *, name: tuple[Any, str, str], seed: int) -> Iterator[CandidateSample]:
     source, cluster, key = name
     for mask in arbitrary(target.mask, target.others, rng=generator(seed, "arbitrary", key)):
-        yield Sample(
+        yield CandidateSample(
             source=source,
             cluster=cluster,
             frame=frame,
@@ -380,7 +380,7 @@ def made(
     name: tuple[Any, str, str],
     seed: int,
     kinds: Sequence[str] = DEFECTS,
-) -> Iterator[Sample]:
+) -> Iterator[CandidateSample]:
     """The defects of one object.
 
     Args:
@@ -394,7 +394,7 @@ def made(
     source, cluster, key = name
     for defect, difficulty, _, outcome in variants(target, seed=seed, key=key, kinds=kinds):
         if isinstance(outcome, Scored) and outcome.value.truth.iou is not None:
-            yield Sample(
+            yield CandidateSample(
                 source=source,
                 cluster=cluster,
                 frame=frame,

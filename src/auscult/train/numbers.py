@@ -34,8 +34,8 @@ class Guess:
     difficulty: str
 
 
-Outcome: TypeAlias = "Scored[float] | Undefined | Failed | float"
-Statistic: TypeAlias = Callable[[Sequence[Guess]], Outcome]
+NumberOutcome: TypeAlias = "Scored[float] | Undefined | Failed | float"
+GuessStatistic: TypeAlias = Callable[[Sequence[Guess]], NumberOutcome]
 _Said: TypeAlias = "tuple[float, float | None, float | None, str | None]"
 Keep: TypeAlias = Callable[[Guess], bool]
 
@@ -89,7 +89,7 @@ def results_of(name: str, table: Table, rows: dict[str, list[Guess]], *, seed: i
 
 
 def _result(
-    statistic: Statistic, keep: Keep, *, guesses: list[Guess], table: Table, key: tuple[str, str, str], seed: int
+    statistic: GuessStatistic, keep: Keep, *, guesses: list[Guess], table: Table, key: tuple[str, str, str], seed: int
 ) -> Result:
     kept = np.array([keep(guess) for guess in guesses], dtype=bool)
     names = np.unique(table.cluster[kept])
@@ -115,7 +115,7 @@ def _result(
     )
 
 
-def _value(outcome: Outcome) -> float | None:
+def _value(outcome: NumberOutcome) -> float | None:
     if isinstance(outcome, Undefined | Failed):
         return None
     return float(outcome.value if isinstance(outcome, Scored) else outcome)
@@ -125,7 +125,7 @@ def _short(number: float) -> float:
     return round(float(number), 4)
 
 
-def _metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
+def _metrics(table: Table) -> Iterator[tuple[str, GuessStatistic, Keep]]:
     if (table.source == "real").all():
         return _real_metrics()
     if (table.defect == ARBITRARY).all():
@@ -135,7 +135,7 @@ def _metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
     return _made_metrics(table)
 
 
-def _nonsense_metrics() -> Iterator[tuple[str, Statistic, Keep]]:
+def _nonsense_metrics() -> Iterator[tuple[str, GuessStatistic, Keep]]:
     yield "called_perfect", _called("perfect"), _any
     yield "accepted", _accepted, _any
     yield "called_full_neg", _called("full_neg"), _any
@@ -143,14 +143,14 @@ def _nonsense_metrics() -> Iterator[tuple[str, Statistic, Keep]]:
     yield "rmse", _rmse, _any
 
 
-def _perfect_metrics() -> Iterator[tuple[str, Statistic, Keep]]:
+def _perfect_metrics() -> Iterator[tuple[str, GuessStatistic, Keep]]:
     keep = _of("perfect")
     yield "called_perfect.perfect", _called("perfect"), keep
     yield "accepted.perfect", _accepted, keep
     yield "called_full_neg.perfect", _called("full_neg"), keep
 
 
-def _made_metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
+def _made_metrics(table: Table) -> Iterator[tuple[str, GuessStatistic, Keep]]:
     yield "rmse", _rmse, _is_judged
     yield "rmse_all_six", _rmse, _any
     yield "f2_tables", _f2_tables, _any
@@ -174,7 +174,7 @@ def _made_metrics(table: Table) -> Iterator[tuple[str, Statistic, Keep]]:
     yield "spearman", _spearman, _is_judged
 
 
-def _real_metrics() -> Iterator[tuple[str, Statistic, Keep]]:
+def _real_metrics() -> Iterator[tuple[str, GuessStatistic, Keep]]:
     for suffix, keep in (("", _any), (".osvos", _of("osvos")), (".rvos", _of("rvos"))):
         yield f"rmse{suffix}", _rmse, keep
         yield f"spearman{suffix}", _spearman, keep
@@ -198,15 +198,15 @@ def _of(defect: str, grade: str = "") -> Keep:
     return keep
 
 
-def _rmse(guesses: Sequence[Guess]) -> Outcome:
+def _rmse(guesses: Sequence[Guess]) -> NumberOutcome:
     return rmse([guess.iou for guess in guesses], [guess.true_iou for guess in guesses])
 
 
-def _spearman(guesses: Sequence[Guess]) -> Outcome:
+def _spearman(guesses: Sequence[Guess]) -> NumberOutcome:
     return spearman([guess.iou for guess in guesses], [guess.true_iou for guess in guesses])
 
 
-def _coverage(guesses: Sequence[Guess]) -> Outcome:
+def _coverage(guesses: Sequence[Guess]) -> NumberOutcome:
     low = [guess.low for guess in guesses if guess.low is not None]
     high = [guess.high for guess in guesses if guess.high is not None]
     if len(low) < len(guesses):
@@ -214,13 +214,13 @@ def _coverage(guesses: Sequence[Guess]) -> Outcome:
     return coverage(low, high, [guess.true_iou for guess in guesses])
 
 
-def _width(guesses: Sequence[Guess]) -> Outcome:
+def _width(guesses: Sequence[Guess]) -> NumberOutcome:
     widths = [guess.high - guess.low for guess in guesses if guess.low is not None and guess.high is not None]
     return float(np.mean(widths)) if widths else Undefined("gives no interval")
 
 
-def _called(defect: str) -> Statistic:
-    def statistic(guesses: Sequence[Guess]) -> Outcome:
+def _called(defect: str) -> GuessStatistic:
+    def statistic(guesses: Sequence[Guess]) -> NumberOutcome:
         if any(guess.defect is None for guess in guesses):
             return Undefined("names no defect")
         return float(np.mean([guess.defect == defect for guess in guesses]))
@@ -228,7 +228,7 @@ def _called(defect: str) -> Statistic:
     return statistic
 
 
-def _accepted(guesses: Sequence[Guess]) -> Outcome:
+def _accepted(guesses: Sequence[Guess]) -> NumberOutcome:
     """Share that the default policy accepts as it is."""
     actions = []
     for guess in guesses:
@@ -239,24 +239,24 @@ def _accepted(guesses: Sequence[Guess]) -> Outcome:
     return float(np.mean(actions))
 
 
-def _f2_of_nonsense(guesses: Sequence[Guess]) -> Outcome:
+def _f2_of_nonsense(guesses: Sequence[Guess]) -> NumberOutcome:
     if any(guess.defect is None for guess in guesses):
         return Undefined("names no defect")
     return f2_tables([guess.defect for guess in guesses], ["full_neg"] * len(guesses), DEFECTS)
 
 
-def _f2_tables(guesses: Sequence[Guess]) -> Outcome:
+def _f2_tables(guesses: Sequence[Guess]) -> NumberOutcome:
     if any(guess.defect is None for guess in guesses):
         return Undefined("names no defect")
     return f2_tables([guess.defect for guess in guesses], [guess.true_defect for guess in guesses], DEFECTS)
 
 
-def _f2_confusion(guesses: Sequence[Guess]) -> Outcome:
+def _f2_confusion(guesses: Sequence[Guess]) -> NumberOutcome:
     return _confused(guesses)
 
 
-def _f2_of(defect: str) -> Statistic:
-    def statistic(guesses: Sequence[Guess]) -> Outcome:
+def _f2_of(defect: str) -> GuessStatistic:
+    def statistic(guesses: Sequence[Guess]) -> NumberOutcome:
         whole = _confused(guesses)
         return whole if isinstance(whole, Undefined) else whole.parts.get(defect, Undefined("no items"))
 

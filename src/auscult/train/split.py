@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-Part: TypeAlias = Literal["train", "calibration", "test"]
-PARTS: Final[tuple[Part, ...]] = ("train", "calibration", "test")
+SplitName: TypeAlias = Literal["train", "calibration", "test"]
+PARTS: Final[tuple[SplitName, ...]] = ("train", "calibration", "test")
 FILE: Final = Path(__file__).with_name("split.json")
 
 
-def divide(names: Iterable[str]) -> dict[Part, tuple[str, ...]]:
+def divide(names: Iterable[str]) -> dict[SplitName, tuple[str, ...]]:
     """Divide names by the order of their hashes: 50 % train, 20 % calibration, 30 % test.
 
     Args:
@@ -31,7 +31,7 @@ def divide(names: Iterable[str]) -> dict[Part, tuple[str, ...]]:
 
 
 @cache
-def committed() -> Mapping[str, Mapping[Part, tuple[str, ...]]]:
+def committed() -> Mapping[str, Mapping[SplitName, tuple[str, ...]]]:
     """The division that coefficients and card were made with: ``coco`` and ``davis``."""
     value = json.loads(FILE.read_text(encoding="utf-8"))
     return {source: {part: tuple(value[source][part]) for part in PARTS} for source in ("coco", "davis")}

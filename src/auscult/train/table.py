@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auscult.jobs.progress import Progress
 from auscult.judge.masks.cues.measure import Findings, measure
-from auscult.train.material import Sample, coco, coco_nonsense, davis, davis_nonsense, real
+from auscult.train.material import CandidateSample, coco, coco_nonsense, davis, davis_nonsense, real
 
 _NONSENSE_ROUNDS = 2
 
@@ -63,7 +63,7 @@ def joined(tables: Sequence[Table]) -> Table:
     )
 
 
-def tabled(samples: Iterable[Sample]) -> Table:
+def tabled(samples: Iterable[CandidateSample]) -> Table:
     """Measure the cues of every sample."""
     rows = [(found.vector(), sample) for sample, found in _measured(samples)]
     kept = [sample for _, sample in rows]
@@ -104,7 +104,7 @@ def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rou
     return joined([table for table in tables if len(table)])
 
 
-def _measured(samples: Iterable[Sample]) -> Iterator[tuple[Sample, Findings]]:
+def _measured(samples: Iterable[CandidateSample]) -> Iterator[tuple[CandidateSample, Findings]]:
     for sample in samples:
         found = measure(sample.frame, sample.mask, others=sample.others)
         if found is not None:

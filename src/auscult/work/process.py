@@ -41,7 +41,7 @@ _ROUNDS = 20
 _PAUSE_S = 0.01
 
 
-def is_told() -> bool:
+def has_procfs() -> bool:
     """Whether this system tells of other processes."""
     return _PROC.joinpath("self", "statm").exists()
 
@@ -102,7 +102,7 @@ class Kin:
 
 
 def _processes() -> list[int]:
-    if not is_told():
+    if not has_procfs():
         return []
     return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - names alone, in half the time
 

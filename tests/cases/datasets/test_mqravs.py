@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from auscult.cases.datasets.mqravs import read_document
 from auscult.cases.layouts.mqravs import ACTION_WORDS, document_json, file_name, files_of, response
-from auscult.cases.layouts.refavs import Row
+from auscult.cases.layouts.refavs import MetadataRow
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import NothingToDo, UsageError
 from auscult.media.frames import write_frame
@@ -264,7 +264,7 @@ def benchmark_rows() -> list[dict[str, Any]]:
 
 def test_what_we_write_is_read_as_what_it_was(root: Path) -> None:
     rows = benchmark_rows()
-    files = files_of(rows, [Row(vid="trainv", uid="trainv_dog_1", split="train", fid=3, exp="x")])
+    files = files_of(rows, [MetadataRow(vid="trainv", uid="trainv_dog_1", split="train", fid=3, exp="x")])
     assert set(files) == {
         "train_test_meta_files/metadata.csv",
         "train_test_meta_files/train_audit_only_filtered.json",

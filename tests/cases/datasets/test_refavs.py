@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets.refavs import Named, read_table, template_of
+from auscult.cases.datasets.refavs import NamedRow, read_table, template_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts import refavs
-from auscult.cases.layouts.refavs import Row, frame_name, mask_name, metadata_csv, sound_name, uid_of
+from auscult.cases.layouts.refavs import MetadataRow, frame_name, mask_name, metadata_csv, sound_name, uid_of
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import NothingToDo, UsageError
 from auscult.media.frames import write_frame
@@ -39,7 +39,7 @@ class Tree:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.rows: list[Row] = []
+        self.rows: list[MetadataRow] = []
 
     def clip(self, folder: str, *fids: int, frames: int = 10) -> Tree:
         """Frames, sound, and a mask for each object; the object of fid f stands at column 2 f, fid 9 is empty."""
@@ -56,7 +56,7 @@ class Tree:
         path.write_bytes(b"RIFF")
 
     def row(self, uid: str, fid: int, exp: str = "The sounding dog.", *, split: str = "train", vid: str = "") -> Tree:
-        row = Row(vid=vid or uid.rsplit("_", 2)[0], uid=uid, split=split, fid=fid, exp=exp)
+        row = MetadataRow(vid=vid or uid.rsplit("_", 2)[0], uid=uid, split=split, fid=fid, exp=exp)
         self.rows.append(row)
         (self.root / refavs.TABLE).parent.mkdir(parents=True, exist_ok=True)
         (self.root / refavs.TABLE).write_bytes(metadata_csv(self.rows))
@@ -95,7 +95,7 @@ def test_the_real_table(data: Path, tmp_path: Path) -> None:
     assert sum(one.row.absent for one in rows.rows) == 1176
 
 
-def twice(rows: Sequence[Named]) -> set[str]:
+def twice(rows: Sequence[NamedRow]) -> set[str]:
     counts = Counter(one.row.uid for one in rows)
     return {uid for uid, count in counts.items() if count > 1}
 
@@ -313,7 +313,7 @@ def test_what_is_written_reads_back_and_is_written_the_same(
 ) -> None:
     root = tmp_path_factory.mktemp("tree")
     rows = [
-        Row(vid=f"v{folder}", uid=uid_of(f"v{folder}", word, place), split=split, fid=fid, exp=exp)
+        MetadataRow(vid=f"v{folder}", uid=uid_of(f"v{folder}", word, place), split=split, fid=fid, exp=exp)
         for place, (folder, word, fid, split, exp) in enumerate(drawn)
     ]
     written = {refavs.TABLE: metadata_csv(rows)}

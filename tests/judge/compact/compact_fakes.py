@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from auscult.judge.masks.compact import CompactJudge
-from auscult.judge.masks.compact.calibration import Calibration, Known
+from auscult.judge.masks.compact.calibration import Calibration, KnownFeatures
 from auscult.judge.masks.compact.network import KINDS, soft_labels
 from auscult.judge.masks.compact.view import coverage, crop_box
 from auscult.rng import generator
@@ -45,7 +45,7 @@ def calibration(**changed: object) -> Calibration:
         "counts": {"all": (20, 400)},
         "widening": 1.0,
         "prior": (0.8, 0.4, 1.0),
-        "known": Known(centre=np.zeros(64), precision=np.eye(64), distances=(8.0, 12.0, 16.0)),
+        "known": KnownFeatures(centre=np.zeros(64), precision=np.eye(64), distances=(8.0, 12.0, 16.0)),
     }
     return Calibration(**{**given, **changed})  # type: ignore[arg-type]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.judge.identity.scenes_text import MOST_TOKENS, UNHEARD, Reader, Vocabulary, is_seen, is_whole
-from auscult.language.facts import Facts, Thing, Voice
+from auscult.language.facts import Facts, SceneObject, Voice
 from auscult.language.forms import SIGHT_QUALITIES, Form, read
 from auscult.language.grammar import describe
 from auscult.language.proof import Proof
@@ -64,7 +64,7 @@ def scene(seed: int) -> Facts:
             level_db=-6.0 * number,
         )
         things.append(
-            Thing(
+            SceneObject(
                 id=str(number),
                 category=name,
                 colour=WORDS.colours[int(rng.integers(3))],

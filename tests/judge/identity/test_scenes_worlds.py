@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.identity.scenes import Found, Peak, named, others, parts, peaks, place
+from auscult.judge.identity.scenes import FoundThing, Peak, named, others, parts, peaks, place
 from auscult.judge.identity.scenes_text import Reader, Reading, Vocabulary
 
 WORDS = Vocabulary(categories=("bell", "dog", "drum"), colours=("blue", "red"), textures=("plain", "striped"))
 READER = Reader(WORDS)
 
 
-def thing(x: float, y: float = 0.5, *, share: float = 0.03, dog: float = 1.0, red: float = 0.5) -> Found:
+def thing(x: float, y: float = 0.5, *, share: float = 0.03, dog: float = 1.0, red: float = 0.5) -> FoundThing:
     """A dog, or a bell or drum with what is left, somewhere."""
     rest = (1 - dog) / 2
-    return Found(
+    return FoundThing(
         x=x,
         y=y,
         share=share,
@@ -61,7 +61,7 @@ def test_of_two_dogs_each_may_be_meant() -> None:
 def test_place_and_size_tell_dogs_apart(text: str, winner: int) -> None:
     things = [thing(0.1), thing(0.45, 0.6, share=0.1), thing(0.9, 0.2), thing(0.7, 0.8, share=0.01, dog=0.0)]
     bell = np.array([1.0, 0.0, 0.0], np.float32)
-    things[3] = Found(**{**{name: getattr(things[3], name) for name in things[3].__slots__}, "categories": bell})
+    things[3] = FoundThing(**{**{name: getattr(things[3], name) for name in things[3].__slots__}, "categories": bell})
     found = named(said(text), things, WORDS)
     assert int(np.argmax(found.shares)) == winner
     assert found.shares[winner] > 0.9

@@ -21,7 +21,7 @@ from tiny_judge import FRAME, LENSES, SIZE, TRUE, calibration, disc, judged, mem
 
 from auscult.arrays.error_map import values_of
 from auscult.errors import InputError, UsageError
-from auscult.judge.masks.compact.calibration import Known
+from auscult.judge.masks.compact.calibration import KnownFeatures
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import save_calibration
@@ -139,7 +139,7 @@ def test_what_cannot_be_looked_at_has_the_priors_estimate_and_says_so(
 
 
 def test_what_is_unlike_the_calibration_masks_is_novel(nets: list[Member], verdicts: dict[str, Verdict]) -> None:
-    near = Known(centre=np.zeros(64), precision=np.eye(64), distances=(1e-3, 2e-3, 3e-3))
+    near = KnownFeatures(centre=np.zeros(64), precision=np.eye(64), distances=(1e-3, 2e-3, 3e-3))
     (far,) = judged(PromptedJudge(members=nets, calibration=calibration(known=near, mixing=1.0)), TRUE)
     assert far.novelty == 1
     assert far.iou == pytest.approx(0.5)  # the prior's

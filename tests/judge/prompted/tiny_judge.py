@@ -8,7 +8,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from auscult.judge.masks.compact.calibration import Known
+from auscult.judge.masks.compact.calibration import KnownFeatures
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import BINS, Bent, Calibration
 from auscult.judge.masks.prompted.network import FEATURES, Member, load_member
@@ -31,7 +31,9 @@ def calibration(**changed: object) -> Calibration:
         "offsets": (0.0,) * 6,
         "prior": np.full(BINS, 1 / BINS),
         "spread": (0.5, 0.8, 1.0),
-        "known": Known(centre=np.zeros(FEATURES), precision=np.eye(FEATURES) / 1e4, distances=(8.0, 12.0, 16.0)),
+        "known": KnownFeatures(
+            centre=np.zeros(FEATURES), precision=np.eye(FEATURES) / 1e4, distances=(8.0, 12.0, 16.0)
+        ),
         "mixing": 0.0,
         "counts": {"deeplab": (40, 20), "flawless": (20, 20)},
         "shift": 0.4,

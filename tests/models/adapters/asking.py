@@ -12,7 +12,7 @@ import numpy as np
 
 from auscult.models.adapters.calling import Calling, function_of
 from auscult.models.adapters.command import Program
-from auscult.models.base import Answer, Ask
+from auscult.models.base import Answer, Request
 from auscult.rng import generator
 from auscult.types import Query
 
@@ -21,7 +21,7 @@ STRANGE = Path(__file__).with_name("strange_models.py")
 RATE_HZ = 8000
 
 
-def question(shape: tuple[int, int, int] = SHAPE, **fields: Any) -> Ask:
+def question(shape: tuple[int, int, int] = SHAPE, **fields: Any) -> Request:
     """A question about frames of noise, with sound and a first mask."""
     frames, height, width = shape
     rng = generator(0, "question", *shape)
@@ -35,7 +35,7 @@ def question(shape: tuple[int, int, int] = SHAPE, **fields: Any) -> Ask:
     fields.setdefault("sound", rng.uniform(-1, 1, (2, 800)).astype(np.float32))
     fields.setdefault("rate_hz", RATE_HZ)
     fields.setdefault("first_mask", mask)
-    return Ask(size=(height, width), frames=clip.copy, **fields)
+    return Request(size=(height, width), frames=clip.copy, **fields)
 
 
 @dataclass(frozen=True)

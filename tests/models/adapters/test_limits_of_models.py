@@ -15,7 +15,7 @@ from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.predict import Reader
 from auscult.jobs.progress import Silent
-from auscult.models.base import Ask
+from auscult.models.base import Request
 from auscult.models.spec import model_spec
 
 TALKS = "import sys\nfor line in sys.stdin:\n    print('the one on the left', flush=True)\n"
@@ -25,7 +25,7 @@ TALKS = "import sys\nfor line in sys.stdin:\n    print('the one on the left', fl
 class Asked:
     """A question about noise."""
 
-    def ask(self, _reader: Reader) -> Ask:
+    def ask(self, _reader: Reader) -> Request:
         return question()
 
 

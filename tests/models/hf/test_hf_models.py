@@ -11,7 +11,7 @@ import pytest
 import tiny_hf
 from auscult.errors import InputError, UsageError
 from auscult.models import hf
-from auscult.models.base import Ask, ReferringModel, WeightedModel
+from auscult.models.base import ReferringModel, Request, WeightedModel
 from auscult.models.spec import model_spec
 from auscult.types import Query
 from tiny_clip import needs_clip
@@ -41,12 +41,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-def _ask(name: str, *, frames: int = 3) -> Ask:
+def _ask(name: str, *, frames: int = 3) -> Request:
     clip = tiny_hf.clip_of(frames)
     first = np.zeros(clip.shape[1:3], np.bool_)
     first[10:30, 10:40] = True
     follows = "vos" in MODELS[name].tasks
-    return Ask(
+    return Request(
         id="a",
         condition="clean",
         names=tuple(f"{place:05d}" for place in range(frames)),

@@ -15,14 +15,14 @@ from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.scenes.sound.generated import GENERATED
 from auscult.scenes.sound.mix import REFERENCE_DB, finished, loudness_db
-from auscult.scenes.sound.source import Source
+from auscult.scenes.sound.source import SoundSource
 
 RATE = 16_000
 LABELS = tuple(GENERATED.instances())
 ALL = [(label, instance) for label, instances in GENERATED.instances().items() for instance in instances]
 
 
-def source(label: str, index: int, *, seed: int = 0) -> Source:
+def source(label: str, index: int, *, seed: int = 0) -> SoundSource:
     instance = GENERATED.instances()[label][index]
     return GENERATED.source(generator(seed, instance), label, instance=instance)
 
@@ -115,7 +115,7 @@ def test_an_instance_keeps_its_numbers_and_the_draw_its_grain() -> None:
 def test_a_source_lives_through_json() -> None:
     for label in LABELS:
         given_source = source(label, 9)
-        again = Source(**json.loads(json.dumps(asdict(given_source))))
+        again = SoundSource(**json.loads(json.dumps(asdict(given_source))))
         assert again == given_source
         first = GENERATED.samples(given_source, seconds=0.3, rate_hz=RATE)
         assert np.array_equal(GENERATED.samples(again, seconds=0.3, rate_hz=RATE), first)

@@ -26,7 +26,7 @@ from auscult.scenes.sound.mix import (
     mix_down,
     pan_by_x,
 )
-from auscult.scenes.sound.source import Source, Span, Track
+from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
 from auscult.types import Metadata, Samples
 
 RATE = 16_000
@@ -42,11 +42,11 @@ class Constant:
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         return {"one": ("one",)}
 
-    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
         del rng
-        return Source(label=label, instance=instance, noun="hum", verb="hums", params={"size": 0.5})
+        return SoundSource(label=label, instance=instance, noun="hum", verb="hums", params={"size": 0.5})
 
-    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+    def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
         return np.full(round(seconds * rate_hz), source.params["size"], dtype=np.float32)
 
 
@@ -55,11 +55,11 @@ SET = Constant()
 
 def track(
     *spans: Span, gain_db: float | Sequence[float] = 0.0, pan: float | Sequence[float] = 0.0, size: float = 0.5
-) -> Track:
+) -> SoundTrack:
     gains = tuple(gain_db) if isinstance(gain_db, Sequence) else (gain_db, gain_db)
     pans = tuple(pan) if isinstance(pan, Sequence) else (pan, pan)
-    source = Source(label="one", instance="one", noun="hum", verb="hums", params={"size": size})
-    return Track(source=source, spans=spans, gain_db=gains, pan=pans, times_s=(0.0, 10.0))
+    source = SoundSource(label="one", instance="one", noun="hum", verb="hums", params={"size": size})
+    return SoundTrack(source=source, spans=spans, gain_db=gains, pan=pans, times_s=(0.0, 10.0))
 
 
 @given(st.lists(st.integers(0, 199), min_size=2, max_size=8, unique=True), st.sampled_from([8_000, 16_000, 44_100]))
@@ -120,7 +120,7 @@ def test_a_mix_over_the_ceiling_is_turned_down_as_a_whole() -> None:
     assert mix_down([track((0.0, 1.0))], SET, seconds=1.0, rate_hz=RATE).gain_db == 0.0
 
 
-def scene(seed: int) -> list[Track]:
+def scene(seed: int) -> list[SoundTrack]:
     rng = generator(seed, "scene")
     tracks = []
     for label in rng.choice(list(GENERATED.instances()), 6, replace=False):

@@ -17,7 +17,7 @@ from auscult.media.wav import Sound, encode_wav
 from auscult.rng import generator
 from auscult.scenes.sound.folder import LIMITS, default_words, fitted, open_sounds, read_clip, resampled
 from auscult.scenes.sound.mix import REFERENCE_DB, loudness_db
-from auscult.scenes.sound.source import SoundSet, Source
+from auscult.scenes.sound.source import SoundSet, SoundSource
 
 RATE = 16_000
 
@@ -32,7 +32,7 @@ def save(path: Path, samples: np.ndarray, *, rate_hz: int = RATE) -> Path:
     return path
 
 
-def source(sounds: SoundSet, label: str, index: int = 0) -> Source:
+def source(sounds: SoundSet, label: str, index: int = 0) -> SoundSource:
     return sounds.source(generator(0), label, instance=sounds.instances()[label][index])
 
 
@@ -200,7 +200,7 @@ def test_a_foreign_or_missing_source(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no sound"):
         sounds.source(generator(0), "dog", instance="../../etc/passwd")
     with pytest.raises(InputError, match="no sound"):
-        sounds.samples(Source(label="cat", instance="a.wav", noun="", verb=""), seconds=1.0, rate_hz=RATE)
+        sounds.samples(SoundSource(label="cat", instance="a.wav", noun="", verb=""), seconds=1.0, rate_hz=RATE)
     given = source(sounds, "dog")
     path.unlink()
     with pytest.raises(InputError, match="does not exist"):

@@ -13,9 +13,9 @@ from hypothesis.extra.numpy import arrays
 from auscult.errors import InputError
 from auscult.outcome import Undefined
 from auscult.score.masks import ref_avs_f, ref_avs_j, ref_avs_s
-from auscult.score.masks.ref_avs import Variant
+from auscult.score.masks.ref_avs import RefAvsVariant
 
-VARIANTS = get_args(Variant)
+VARIANTS = get_args(RefAvsVariant)
 
 
 def _clips(seed: int, count: int, *, empty: float = 0.3):

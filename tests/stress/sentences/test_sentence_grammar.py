@@ -8,7 +8,7 @@ import pytest
 from sentence_cases import GRAMMAR_ERROR, LONG, edits, made
 
 from auscult.stress.sentences.base import edited
-from auscult.stress.sentences.grammar_error import View, possible_faults
+from auscult.stress.sentences.grammar_error import SentenceWords, possible_faults
 from auscult.stress.sentences.grammar_lexicon import lexicon, regular_past, third
 from auscult.stress.sentences.tokens import Guard, words
 
@@ -16,7 +16,7 @@ from auscult.stress.sentences.tokens import Guard, words
 def faults(sentence: str, kind: str) -> set[str]:
     """The sentence with each single fault of a kind."""
     found = words(sentence)
-    view = View(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
+    view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
     return {edited(sentence, [fault.edit]) for fault in possible_faults(view, Guard.over(())) if fault.kind == kind}
 
 

@@ -17,7 +17,7 @@ from auscult.rng import generator
 from auscult.stress import sound as stress
 from auscult.stress.sound.air_absorption import STRESSOR as AIR
 from auscult.stress.sound.air_absorption import AirParams, absorption
-from auscult.stress.sound.base import Take
+from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.convolution import convolve, resampled
 from auscult.stress.sound.impulse_response import ImpulseResponse, ResponseParams
 from auscult.stress.sound.room_reverberation import LEAD, Room, RoomParams, RoomReverberation, absorption_for, response
@@ -25,7 +25,7 @@ from auscult.types import Samples
 
 FILTERS = ("air_absorption", "room_reverberation", "impulse_response")
 ROOMS, RESPONSES = RoomReverberation(), ImpulseResponse()
-TAKE = Take(samples=1000, channels=1, rate_hz=44_100)
+TAKE = AudioInfo(samples=1000, channels=1, rate_hz=44_100)
 LEVELS = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from auscult.rng import generator
 from auscult.stress import sound
-from auscult.stress.sound.base import Take
+from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.tanh_distortion import STRESSOR as TANH
 from auscult.stress.sound.tanh_distortion import TanhParams, quantile
 from auscult.stress.sound.time_mask import STRESSOR as MASK
@@ -115,7 +115,7 @@ def test_what_is_silent_is_what_is_reported(
     given_sound = np.full((2, samples), 0.5, np.float32)
     params = TimeMaskParams(strength=level, length_share=length_share, place=place)
     made = MASK.render(given_sound, params, rate_hz=rate_hz)
-    spans = MASK.silent(params, Take(samples=samples, channels=2, rate_hz=rate_hz))  # type: ignore[attr-defined]
+    spans = MASK.silent(params, AudioInfo(samples=samples, channels=2, rate_hz=rate_hz))  # type: ignore[attr-defined]
     silent = np.zeros(samples, bool)
     for start_s, end_s in spans:
         assert 0.0 <= start_s < end_s <= samples / rate_hz + 1e-9

@@ -11,7 +11,7 @@ import pytest
 from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound
-from auscult.stress.sound.base import Take
+from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.making import load, opened
 from auscult.types import Samples
 
@@ -53,7 +53,7 @@ def medians(name: str, sounds: list[tuple[Samples, int]]) -> list[float]:
     for level in range(1, 6):
         worse = []
         for at, (clean, rate_hz) in enumerate(sounds):
-            take = Take(samples=len(clean), channels=1, rate_hz=rate_hz)
+            take = AudioInfo(samples=len(clean), channels=1, rate_hz=rate_hz)
             params = stressor.choose(generator(at, name), take, strength=float(level))
             worse.append(damage(name, clean, stressor.render(opened(clean), params, rate_hz=rate_hz)[0]))
         found.append(float(np.median(worse)))

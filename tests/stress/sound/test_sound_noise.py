@@ -11,7 +11,7 @@ import pytest
 
 from auscult.rng import generator
 from auscult.stress import sound
-from auscult.stress.sound.base import SeedParams, Take
+from auscult.stress.sound.base import AudioInfo, SeedParams
 from auscult.stress.sound.gaussian_noise import STRESSOR as HISS
 from auscult.stress.sound.gaussian_noise import GaussianNoiseParams
 from auscult.stress.sound.impulse_noise import STRESSOR as CLICKS
@@ -107,7 +107,7 @@ def test_the_number_of_clicks_grows_without_jumps() -> None:
 
 def test_clicks_do_not_depend_on_the_length_before_them_being_drawn() -> None:
     """Every click of the strongest level is drawn from the seed alone, so that any strength replays."""
-    take = Take(samples=RATE_HZ, channels=1, rate_hz=RATE_HZ)
+    take = AudioInfo(samples=RATE_HZ, channels=1, rate_hz=RATE_HZ)
     params = ImpulseNoise().choose(generator(0, "clicks"), take, strength=5.0)
     again = sound.render("sound.impulse_noise.v1", silence(1)[0], params.as_json(), rate_hz=RATE_HZ)
     assert np.array_equal(again, CLICKS.render(silence(1), params, rate_hz=RATE_HZ)[0])

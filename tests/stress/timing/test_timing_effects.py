@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.media.frames import read_frame
 from auscult.stress import timing
-from auscult.stress.timing.base import Reel
+from auscult.stress.timing.base import TimingInfo
 from auscult.stress.timing.drift import STRESSOR as DRIFT
 from auscult.stress.timing.drift import DriftParams
 from auscult.stress.timing.hearing import joined, retimed, spans_heard, unheard
@@ -89,7 +89,7 @@ def test_a_sound_in_its_own_time_is_the_same_sample_for_sample() -> None:
 
 
 def test_frames_are_the_last_that_arrived() -> None:
-    reel, params = Reel(frames=40, rate_fps=25.0), StallParams(strength=4.0, seed=3)
+    reel, params = TimingInfo(frames=40, rate_fps=25.0), StallParams(strength=4.0, seed=3)
     lost = held_back(3, reel, share=0.35)
     shown, last = [], 0
     for number in range(40):
@@ -100,7 +100,7 @@ def test_frames_are_the_last_that_arrived() -> None:
 
 
 def test_repeated_frames_push_back_all_that_follow() -> None:
-    reel, params = Reel(frames=40, rate_fps=25.0), StallParams(strength=5.0, seed=3)
+    reel, params = TimingInfo(frames=40, rate_fps=25.0), StallParams(strength=5.0, seed=3)
     again = held_back(3, reel, share=0.3)
     shown, at = [0], 0
     for number in range(1, 40):
@@ -128,7 +128,7 @@ def test_a_lost_frame_keeps_step_and_a_repeated_one_falls_behind() -> None:
 def test_as_many_frames_as_the_share_says_and_more_of_the_same(
     seed: int, frames: int, shares: tuple[float, float]
 ) -> None:
-    reel = Reel(frames=frames, rate_fps=25.0)
+    reel = TimingInfo(frames=frames, rate_fps=25.0)
     few, many = (held_back(seed, reel, share=share) for share in sorted(shares))
     assert few.sum() == math.ceil(min(shares) * (frames - 1))
     assert many.sum() == math.ceil(max(shares) * (frames - 1))
@@ -139,7 +139,7 @@ def test_as_many_frames_as_the_share_says_and_more_of_the_same(
 def test_some_frames_go_alone_and_some_in_bursts() -> None:
     runs: list[int] = []
     for seed in range(40):
-        held = held_back(seed, Reel(frames=250, rate_fps=25.0), share=0.05).astype(int)
+        held = held_back(seed, TimingInfo(frames=250, rate_fps=25.0), share=0.05).astype(int)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], held, [0]])))
         runs += (edges[1::2] - edges[::2]).tolist()
     assert 0.4 < np.mean(np.array(runs) == 1) < 0.85

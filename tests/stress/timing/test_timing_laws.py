@@ -16,7 +16,7 @@ from auscult.errors import InputError, UnknownName, UsageError
 from auscult.stress import timing
 from auscult.stress.strength import STRONGEST, monotone
 from auscult.stress.timing import making
-from auscult.stress.timing.base import Reel
+from auscult.stress.timing.base import TimingInfo
 from auscult.types import Metadata
 
 NAMES = [entry.name for entry in registry.entries("stressor") if entry.name.startswith("timing.")]
@@ -169,7 +169,7 @@ class TestLaws:
     seed=some.integers(0, 2**63 - 1),
 )
 def test_frames_and_times_never_fall(name: str, frames: int, rate_fps: float, strength: float, seed: int) -> None:
-    stressor, reel = making.load(name), Reel(frames=frames, rate_fps=rate_fps)
+    stressor, reel = making.load(name), TimingInfo(frames=frames, rate_fps=rate_fps)
     params = stressor.choose(np.random.Generator(np.random.PCG64(seed)), reel, strength=strength)
     numbers = making.numbers_of(stressor, params, reel)
     assert numbers[0] == 0
@@ -252,7 +252,7 @@ WRONG = (
 def test_a_plug_in_with_wrong_frames_is_at_fault(frames: Any) -> None:
     params = making.load("offset").params(strength=3.0, late=True)
     with pytest.raises(UsageError, match="plug-in is at fault"):
-        making.numbers_of(Broken(frames, None), params, Reel(frames=3, rate_fps=25.0))  # type: ignore[arg-type]
+        making.numbers_of(Broken(frames, None), params, TimingInfo(frames=3, rate_fps=25.0))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("heard", [None, np.zeros(2), np.array([0.0, 1.0, np.nan]), np.array([0.0, 2.0, 1.0])])

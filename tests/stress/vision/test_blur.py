@@ -17,7 +17,7 @@ from auscult.rng import generator
 from auscult.stress.noise import words
 from auscult.stress.params import Params
 from auscult.stress.strength import between
-from auscult.stress.vision.base import NoDraws, SeedParams, Shot, VisionStressor
+from auscult.stress.vision.base import ClipInfo, NoDraws, SeedParams, VisionStressor
 from auscult.stress.vision.defocus_blur import STRESSOR as DEFOCUS
 from auscult.stress.vision.gaussian_blur import STRESSOR as GAUSSIAN
 from auscult.stress.vision.glass_blur import STRESSOR as GLASS
@@ -47,7 +47,7 @@ def photograph(height: int = 144, width: int = 176) -> Frame:
 
 
 def params_of(stressor: VisionStressor[Any], strength: float, seed: int = 1) -> Params:
-    chosen: Params = stressor.choose(generator(seed, "test"), Shot(height=144, width=176), strength=strength)
+    chosen: Params = stressor.choose(generator(seed, "test"), ClipInfo(height=144, width=176), strength=strength)
     return chosen
 
 

@@ -18,7 +18,7 @@ from auscult.rng import generator
 from auscult.stress import vision
 from auscult.stress.schedule import SCHEDULES
 from auscult.stress.vision import snow, spatter, weather_fractal
-from auscult.stress.vision.base import Shot
+from auscult.stress.vision.base import ClipInfo
 from auscult.stress.vision.fog import Fog, FogParams, FogR2Bench, veiled
 from auscult.stress.vision.frost import COUNT, Frost, FrostParams, FrostR2Bench, texture
 from auscult.stress.vision.making import at_strength, load
@@ -51,7 +51,7 @@ def psnr(first: Any, second: Any) -> float:
 
 
 def chosen(kind: str, seed: int, strength: float, shape: tuple[int, int] = (160, 240)) -> Any:
-    return load(kind).choose(generator(seed, "test"), Shot(height=shape[0], width=shape[1]), strength=strength)
+    return load(kind).choose(generator(seed, "test"), ClipInfo(height=shape[0], width=shape[1]), strength=strength)
 
 
 def layer(kind: str, seed: int, index: int) -> Any:

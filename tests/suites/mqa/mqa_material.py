@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from auscult.suites.mqa.rows import Answer, Candidate
+from auscult.suites.mqa.rows import Candidate, JudgeAnswer
 
 KINDS: tuple[tuple[str, str | None, int], ...] = (
     ("perfect", None, 1),
@@ -20,9 +20,9 @@ def candidate(name: str, **fields: Any) -> Candidate:
     return Candidate(id=name, **given)
 
 
-def right(one: Candidate) -> Answer:
+def right(one: Candidate) -> JudgeAnswer:
     """The answer that is right."""
-    return Answer(iou=one.iou, low=one.iou, high=one.iou, defect=one.defect, action=one.action)
+    return JudgeAnswer(iou=one.iou, low=one.iou, high=one.iou, defect=one.defect, action=one.action)
 
 
 def benchmark(clips: int = 4, *, protocols: tuple[str, ...] = ("image", "video"), seed: int = 0) -> list[Candidate]:
@@ -50,7 +50,7 @@ def benchmark(clips: int = 4, *, protocols: tuple[str, ...] = ("image", "video")
     return found
 
 
-def answers(candidates: list[Candidate], *, seed: int = 1) -> dict[str, Answer]:
+def answers(candidates: list[Candidate], *, seed: int = 1) -> dict[str, JudgeAnswer]:
     """A judge that is often right."""
     import numpy as np
 
@@ -60,5 +60,7 @@ def answers(candidates: list[Candidate], *, seed: int = 1) -> dict[str, Answer]:
         iou = float(np.clip((one.iou or 0.0) + rng.normal(0, 0.1), 0, 1))
         defect = one.defect if rng.random() < 0.6 else "perfect"
         action = one.action if rng.random() < 0.6 else "reject"
-        found[one.id] = Answer(iou=iou, low=max(0.0, iou - 0.1), high=min(1.0, iou + 0.1), defect=defect, action=action)
+        found[one.id] = JudgeAnswer(
+            iou=iou, low=max(0.0, iou - 0.1), high=min(1.0, iou + 0.1), defect=defect, action=action
+        )
     return found

@@ -6,7 +6,7 @@ from mqa_material import benchmark, candidate, right
 from auscult.outcome import Scored, Undefined
 from auscult.suites.mqa.evaluate import blocks_of
 from auscult.suites.mqa.results import results_of
-from auscult.suites.mqa.rows import Answer
+from auscult.suites.mqa.rows import JudgeAnswer
 from auscult.suites.mqa.tables import METRICS, consistency_cells, track_consistency
 
 
@@ -15,7 +15,7 @@ def _track(true, told, defects, numbers=None):
     for place, (iou, said, defect) in enumerate(zip(true, told, defects, strict=True)):
         number = place if numbers is None else numbers[place]
         one = candidate(f"f{place}", protocol="video", track="t", frame=number, iou=iou, defect="erode")
-        frames.append((one, None if defect is None else Answer(iou=said, defect=defect)))
+        frames.append((one, None if defect is None else JudgeAnswer(iou=said, defect=defect)))
     return frames
 
 
@@ -61,8 +61,8 @@ def test_the_right_judge_is_perfectly_consistent_and_an_absent_one_undefined():
 def test_failed_frames_and_frames_without_an_answer_are_counted():
     block = blocks_of(benchmark(1, protocols=("video",)))[0]
     said = {one.id: right(one) for one in block.candidates[4:]}
-    said[block.candidates[4].id] = Answer(defect="erode")
-    said[block.candidates[5].id] = Answer(iou=0.5)
+    said[block.candidates[4].id] = JudgeAnswer(defect="erode")
+    said[block.candidates[5].id] = JudgeAnswer(iou=0.5)
     cells = {cell.metric: cell for cell in consistency_cells(block, "judge", said)}
     assert all(cell.failed == 4 for cell in cells.values())
     assert all(cell.unparsed == 1 for cell in cells.values())

@@ -33,7 +33,7 @@ from auscult.suites.mqa.evaluate import (
     training_of,
 )
 from auscult.suites.mqa.results import results_of, summary_metrics
-from auscult.suites.mqa.rows import Answer, candidates_of
+from auscult.suites.mqa.rows import JudgeAnswer, candidates_of
 from auscult.suites.mqa.tables import cells_csv, cells_json, interval_text, number_text
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
 
@@ -90,7 +90,7 @@ def test_what_is_over_all_masks_is_the_statistic_of_all_masks():
 def test_the_number_from_sums_is_the_number_of_the_items(measure, unparsed):
     block = blocks_of(CANDIDATES)[0]
     kept = [one for one in block.candidates if measure is not measure_f2_m or one.defect == "erode"]
-    silent = {kept[0].id: Answer(), kept[3].id: Answer(iou=0.4, defect="merge")}
+    silent = {kept[0].id: JudgeAnswer(), kept[3].id: JudgeAnswer(iou=0.4, defect="merge")}
     pairs = [(one, {**ANSWERS, **silent}[one.id]) for one in kept]
     measured = measure(pairs, "image", unparsed)
     assert measured.from_sums(measured.rows.sum(axis=0)[None])[0] == pytest.approx(measured.outcome.value)
@@ -124,7 +124,7 @@ def test_a_right_judge_is_perfect_everywhere():
 def test_a_failed_case_is_in_no_number_and_is_counted():
     block = blocks_of(CANDIDATES)[0]
     erode = [one for one in block.candidates if one.defect == "erode" and one.difficulty == "hard"]
-    said = {one.id: right(one) for one in block.candidates} | {erode[0].id: Answer(iou=0.0, defect="merge")}
+    said = {one.id: right(one) for one in block.candidates} | {erode[0].id: JudgeAnswer(iou=0.0, defect="merge")}
     with_miss = _cells(block, said)["f2_m", "erode_hard"]
     without = _cells(block, {name: answer for name, answer in said.items() if name != erode[0].id})[
         "f2_m", "erode_hard"
@@ -149,7 +149,7 @@ def test_an_empty_column_is_undefined_not_zero():
 
 def test_a_reply_without_an_answer_is_a_miss_or_left_out_and_always_counted():
     ones = [candidate(f"c{number}", defect="erode", iou=0.8, action="major_revision") for number in range(4)]
-    said = {one.id: right(one) for one in ones} | {"c0": Answer()}
+    said = {one.id: right(one) for one in ones} | {"c0": JudgeAnswer()}
     block = blocks_of(ones)[0]
     wrong, skipped = _cells(block, said), _cells(block, said, unparsed="skip")
     assert wrong["rmse", "all"].outcome.value == pytest.approx((0.8**2 / 4) ** 0.5)
@@ -167,11 +167,15 @@ def test_a_frame_without_an_answer_leaves_the_mean_of_its_track():
         candidate(f"f{number}", protocol="video", track="t", clip="c", frame=number, iou=0.5, defect="erode")
         for number in range(3)
     ]
-    said = {"f0": Answer(iou=0.5, defect="erode"), "f1": Answer(defect="erode"), "f2": Answer(iou=0.7, defect="erode")}
+    said = {
+        "f0": JudgeAnswer(iou=0.5, defect="erode"),
+        "f1": JudgeAnswer(defect="erode"),
+        "f2": JudgeAnswer(iou=0.7, defect="erode"),
+    }
     cells = _cells(blocks_of(ones)[0], said)
     assert cells["rmse", "all"].outcome.value == pytest.approx(0.1)
     assert cells["rmse", "all"].n == 1
-    silent = _cells(blocks_of(ones)[0], {one.id: Answer() for one in ones})
+    silent = _cells(blocks_of(ones)[0], {one.id: JudgeAnswer() for one in ones})
     assert silent["rmse", "all"].outcome.value == pytest.approx(0.5)
 
 
@@ -229,7 +233,7 @@ def test_spearman_and_reliability():
     curve = reliability(pairs)
     assert sum(one.n for one in curve) == len(pairs)
     assert calibration_error(reliability([(one, right(one)) for one, _ in pairs])).value == pytest.approx(0, abs=1e-9)
-    constant = [(candidate("a", iou=0.2), Answer(iou=1.0)), (candidate("b", iou=0.6), Answer(iou=1.0))]
+    constant = [(candidate("a", iou=0.2), JudgeAnswer(iou=1.0)), (candidate("b", iou=0.6), JudgeAnswer(iou=1.0))]
     assert calibration_error(reliability(constant)).value == pytest.approx(0.6)
     assert isinstance(calibration_error(reliability([])), Undefined)
 
@@ -275,7 +279,7 @@ def _erode(name, **fields):
 @pytest.mark.parametrize("protocol", ["image", "video"])
 def test_empty_masks_are_in_no_number_and_counted_as_undefined(protocol):
     ones = [_erode("a", protocol=protocol), _erode("b", protocol=protocol, defect="empty", iou=0.0, action="reject")]
-    said = {"a": right(ones[0]), "b": Answer(iou=1.0, defect="merge", action="accept")}
+    said = {"a": right(ones[0]), "b": JudgeAnswer(iou=1.0, defect="merge", action="accept")}
     block = blocks_of(ones)[0]
     cells = _cells(block, said)
     for metric, value in (("rmse", 0.0), ("f2_confusion_m", 1.0), ("f2_confusion_a", 1.0)):
@@ -287,11 +291,11 @@ def test_empty_masks_are_in_no_number_and_counted_as_undefined(protocol):
 
 def test_a_track_without_any_iou_counts_as_0_whatever_its_truth():
     ones = [_erode(f"f{frame}", protocol="video", track="t", clip="c", frame=frame, iou=0.9) for frame in range(2)]
-    cells = _cells(blocks_of(ones)[0], {one.id: Answer(defect="erode") for one in ones})
+    cells = _cells(blocks_of(ones)[0], {one.id: JudgeAnswer(defect="erode") for one in ones})
     assert cells["rmse", "all"].outcome.value == pytest.approx(0.9)
     assert (cells["rmse", "all"].n, cells["rmse", "all"].unparsed) == (1, 2)
     assert isinstance(
-        _cells(blocks_of(ones)[0], {one.id: Answer() for one in ones}, unparsed="skip")["rmse", "all"].outcome,
+        _cells(blocks_of(ones)[0], {one.id: JudgeAnswer() for one in ones}, unparsed="skip")["rmse", "all"].outcome,
         Undefined,
     )
 
@@ -313,11 +317,11 @@ def test_the_interval_of_the_ablation_mean_is_drawn_over_all_its_columns():
 
 def test_failed_masks_are_counted_in_every_cell_of_sizes():
     ones = [_erode("a"), _erode("b"), _erode("c", area=0.5), _erode("d", area=0.5, iou=None)]
-    cells = size_cells(blocks_of(ones)[0], "judge", {"a": right(ones[0]), "d": Answer(iou=0.5)})
+    cells = size_cells(blocks_of(ones)[0], "judge", {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)})
     assert [(cell.n, cell.failed, cell.undefined) for cell in cells] == [
         (0, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 0), (0, 1, 1),
     ]  # fmt: skip
-    results = results_of(ones, {"dead": {}, "judge": {"a": right(ones[0]), "d": Answer(iou=0.5)}})
+    results = results_of(ones, {"dead": {}, "judge": {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)}})
     table = results.all_tables["image_all_size"]
     assert table.rows[-1] == ("n", "0", "2", "0", "0", "2")  # the masks themselves, not the first judge's
     assert "2 of judge" in table.note
@@ -337,7 +341,7 @@ def test_a_track_whose_object_changes_size_is_in_several_columns():
 
 def test_the_headline_says_what_is_not_in_it():
     ones = [_erode("a"), _erode("b"), _erode("c", iou=None), _erode("d")]
-    said = {"a": right(ones[0]), "b": Answer(defect="erode"), "c": Answer(iou=0.5)}
+    said = {"a": right(ones[0]), "b": JudgeAnswer(defect="erode"), "c": JudgeAnswer(iou=0.5)}
     table = results_of(ones, {"judge": said}).all_tables["image_all_overall"]
     row = dict(zip(table.header, table.rows[0], strict=True))
     assert [row[name] for name in ("n", "left out")] == ["2", "1 failed, 1 undefined, 1/1/2 unparsed"]

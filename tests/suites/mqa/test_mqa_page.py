@@ -8,7 +8,7 @@ from auscult.report.suite import Section, SuitePage, render_suite
 from auscult.suites.mqa import finish_run
 from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.charts import figures_of
-from auscult.suites.mqa.finish_run import Outcome, write_results
+from auscult.suites.mqa.finish_run import RunOutcome, write_results
 from auscult.suites.mqa.results import results_of
 
 CANDIDATES = benchmark(2, protocols=("image",))
@@ -36,7 +36,7 @@ def _page_of(tmp_path, monkeypatch, judges):
         ]
 
     monkeypatch.setattr(finish_run, "draw_examples", drawn)
-    outcome = Outcome(
+    outcome = RunOutcome(
         command="run mqa", candidates=tuple(CANDIDATES), judges=judges, rows=judges,
         constant=Constant(iou=0.8, defect="cutout", trained=0), by_action={}, by_defect={},
     )  # fmt: skip

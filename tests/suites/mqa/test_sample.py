@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.sample import Sample, choose, split_remarks, splits_in, with_photographs
+from auscult.suites.mqa.sample import SampledInstances, choose, split_remarks, splits_in, with_photographs
 from auscult.types import Instance, MaskRef, Moment, Query
 
 
@@ -26,17 +26,17 @@ def everything() -> list[Instance]:
 
 
 @pytest.fixture(scope="module")
-def sample(everything: list[Instance]) -> Sample:
+def sample(everything: list[Instance]) -> SampledInstances:
     return choose(everything, options(), rejected={})
 
 
 @pytest.mark.slow
-def test_a_source_of_full_size_gives_the_counts_of_table_1(sample: Sample) -> None:
+def test_a_source_of_full_size_gives_the_counts_of_table_1(sample: SampledInstances) -> None:
     counts = {split: (len({one.clip for one in chosen}), len(chosen)) for split, chosen in sample.image.items()}
     assert counts == {"train": (1306, 1306), "test_s": (269, 437), "test_u": (265, 303)}
 
 
-def test_the_video_protocol_takes_sixty_and_forty_videos_with_one_expression_each(sample: Sample) -> None:
+def test_the_video_protocol_takes_sixty_and_forty_videos_with_one_expression_each(sample: SampledInstances) -> None:
     for split, wanted in {"test_s": 60, "test_u": 40}.items():
         chosen = sample.video[split]
         assert len(chosen) == len({one.clip for one in chosen}) == wanted
@@ -44,7 +44,7 @@ def test_the_video_protocol_takes_sixty_and_forty_videos_with_one_expression_eac
     assert "train" not in sample.video
 
 
-def test_what_is_left_out_is_counted(everything: list[Instance], sample: Sample) -> None:
+def test_what_is_left_out_is_counted(everything: list[Instance], sample: SampledInstances) -> None:
     assert sample.left_out == {"val": {"split_not_taken": 1349}, "test_n": {"null_expression": 1028}}
     asked = choose(everything, options(splits=("val", "test_n")), rejected={})
     assert list(asked.image) == ["test_n", "val"]
@@ -52,7 +52,7 @@ def test_what_is_left_out_is_counted(everything: list[Instance], sample: Sample)
     assert asked.left_out["test_n"] == {"null_expression": 1028}
 
 
-def test_a_second_expression_of_a_clip_is_of_another_object_where_it_has_one(sample: Sample) -> None:
+def test_a_second_expression_of_a_clip_is_of_another_object_where_it_has_one(sample: SampledInstances) -> None:
     for split in ("test_s", "test_u"):
         per_clip = Counter(one.clip for one in sample.image[split])
         assert set(per_clip.values()) == {1, 2}
@@ -61,7 +61,9 @@ def test_a_second_expression_of_a_clip_is_of_another_object_where_it_has_one(sam
         assert sum(len(found) == 2 for found in objects.values()) >= len(doubled) - 2
 
 
-def test_categories_and_templates_are_more_even_than_in_the_source(everything: list[Instance], sample: Sample) -> None:
+def test_categories_and_templates_are_more_even_than_in_the_source(
+    everything: list[Instance], sample: SampledInstances
+) -> None:
     for split in ("train", "test_s", "test_u"):
         pool = [one for one in everything if one.split == split]
         for key in ("category", "template"):
@@ -77,18 +79,18 @@ def _spread(names: list[str]) -> float:
     return float(counts.std() / counts.mean())
 
 
-def test_the_order_of_the_source_has_no_say(everything: list[Instance], sample: Sample) -> None:
+def test_the_order_of_the_source_has_no_say(everything: list[Instance], sample: SampledInstances) -> None:
     turned = choose(everything[::-1], options(splits=("test_u",)), rejected={})
     assert _ids(turned)["test_u"] == _ids(sample)["test_u"]
     other = choose(everything, options(splits=("test_u",), seed=1), rejected={})
     assert _ids(other)["test_u"] != _ids(sample)["test_u"]
 
 
-def _ids(sample: Sample) -> dict[str, set[str]]:
+def _ids(sample: SampledInstances) -> dict[str, set[str]]:
     return {split: {one.id for one in chosen} for split, chosen in sample.image.items()}
 
 
-def test_a_rejected_instance_is_replaced_and_counted(everything: list[Instance], sample: Sample) -> None:
+def test_a_rejected_instance_is_replaced_and_counted(everything: list[Instance], sample: SampledInstances) -> None:
     gone = [one.id for one in sample.image["test_u"][:20]]
     rejected = dict.fromkeys(gone, "target_empty")
     again = choose(everything, options(splits=("test_s", "test_u")), rejected=rejected)

@@ -18,14 +18,14 @@ from auscult.suites.r2 import strips
 from auscult.suites.r2.answering import Answers
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import Condition, conditions_of, words_of
+from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.grid import Grid, grid_of, joined_signature
-from auscult.suites.r2.measures import View
+from auscult.suites.r2.measures import GridColumns
 from auscult.suites.r2.relations import unranked
 from auscult.suites.r2.request_log import ASKED as FILE
-from auscult.suites.r2.request_log import earlier, with_earlier
-from auscult.suites.r2.results import Outcome, Results, results_of, summary_of
+from auscult.suites.r2.request_log import load_log, with_earlier
+from auscult.suites.r2.results import R2Results, RunOutcome, results_of, summary_of
 from auscult.suites.r2.tasks import task_rules
-from auscult.suites.r2.telling import waiting_notes
 from auscult.suites.scene_source import unshown
 from auscult.types import Query
 
@@ -60,8 +60,8 @@ def grid(told: Told, asked: Sequence[Condition], *, soft: Sequence[str] = (), wa
     )  # fmt: skip
 
 
-def shown(told: Told, asked: Sequence[Condition], **more: Any) -> Results:
-    return results_of(View(grid=grid(told, asked, **more), seed=1))
+def shown(told: Told, asked: Sequence[Condition], **more: Any) -> R2Results:
+    return results_of(GridColumns(grid=grid(told, asked, **more), seed=1))
 
 
 def test_static_and_dynamic_of_a_row_are_of_the_same_cases() -> None:
@@ -143,7 +143,7 @@ def test_a_question_without_a_defined_score_is_not_ok() -> None:
         threshold=None,
     )  # fmt: skip
     made = summary_of(
-        Outcome(
+        RunOutcome(
             command="run r2", grid=found, answers={"m": told}, cases=(), unlisted=0, absent=0, valid={}, seed=0,
             workers=0,
         ),
@@ -218,7 +218,7 @@ class TestStrengths:
         with open_run(tmp_path, build("run r2", given={}, defaulted={}, seeds={}, inputs={})) as run:
             twice = [*conditions("medium"), Condition(name="mix_3", group="mix", level="3")]
             run.write_json(FILE, {"models": {}, "conditions": [asdict(one) for one in twice]})
-            assert [one.name for one in earlier(run).conditions] == ["clean", "mix_medium"]
+            assert [one.name for one in load_log(run).conditions] == ["clean", "mix_medium"]
             run.write_json(FILE, {"models": {}, "conditions": [asdict(one) for one in (twice[0], twice[2])]})
             now = with_earlier(run, [], conditions("medium"))
             assert [one.name for one in now.conditions] == ["clean", "mix_medium"]
@@ -226,7 +226,7 @@ class TestStrengths:
 
 def test_a_strip_shows_no_answer_to_other_data(tmp_path: Path) -> None:
     asked = conditions("low")
-    view = View(grid=grid({"m": {"clean": [1.0] * 6, "mix_low": [0.5] * 6}}, asked), seed=1)
+    view = GridColumns(grid=grid({"m": {"clean": [1.0] * 6, "mix_low": [0.5] * 6}}, asked), seed=1)
     lines = [{"key": key, "model": "m", "condition": "clean", "id": "a"} for key in ("now", "of other data")]
     (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
     case = R2Case(

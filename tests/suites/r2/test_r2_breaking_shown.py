@@ -13,7 +13,7 @@ from auscult.report.drawing import Line, Polygon, Text
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.figures import charts_of
 from auscult.suites.r2.grid import grid_of
-from auscult.suites.r2.measures import Number, View, numbers_of
+from auscult.suites.r2.measures import GridColumns, Number, numbers_of
 from auscult.suites.r2.tables import Index, breaking_table, cells_csv, cells_json, kinds_table, summary_metrics
 from auscult.suites.r2.tasks import task_rules
 
@@ -40,7 +40,7 @@ def numbers(levels: Sequence[str], model: str = "open") -> tuple[Number, ...]:
         rows, task=RULES, valid=valid, cases={name: (name, "") for name in CASES}, models=(model,),
         conditions=conditions,
     )  # fmt: skip
-    return numbers_of(View(grid=grid, seed=0))
+    return numbers_of(GridColumns(grid=grid, seed=0))
 
 
 @pytest.mark.parametrize(("levels", "last"), [(("low", "medium"), 3.0), (("low", "high"), 5.0), (("2", "3.5"), 3.5)])

@@ -14,8 +14,8 @@ from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.suites.r2.compare_sets import read_record
+from auscult.suites.r2.error_report import questions_of
 from auscult.suites.r2.results import score_r2
-from auscult.suites.r2.telling import questions_of
 from auscult.suites.registered import run
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs

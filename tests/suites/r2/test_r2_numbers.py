@@ -18,9 +18,9 @@ from auscult.record.manifest import build as build_manifest
 from auscult.suites.r2.answering import answers_of
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.grid import Grid, grid_of
-from auscult.suites.r2.measures import Number, View, numbers_of
+from auscult.suites.r2.measures import GridColumns, Number, numbers_of
 from auscult.suites.r2.request_log import ASKED as FILE
-from auscult.suites.r2.request_log import note, told_apart, with_earlier
+from auscult.suites.r2.request_log import assign_unique_names, save_log, with_earlier
 from auscult.suites.r2.tasks import task_rules
 
 CASES = ("a", "b", "c", "d", "e")
@@ -92,7 +92,7 @@ def grid(rows: list[dict[str, Any]] = ROWS, **more: Any) -> Grid:
 
 @pytest.fixture(scope="module")
 def numbers() -> tuple[Number, ...]:
-    return numbers_of(View(grid=grid(), seed=0))
+    return numbers_of(GridColumns(grid=grid(), seed=0))
 
 
 def number(numbers: tuple[Number, ...], **fields: str) -> Number:
@@ -157,15 +157,15 @@ def test_differences(numbers: tuple[Number, ...]) -> None:
 
 
 def test_splits() -> None:
-    made = numbers_of(View(grid=grid(), seed=0, split="seen"))
+    made = numbers_of(GridColumns(grid=grid(), seed=0, split="seen"))
     one = number(made, measure="level", model="n", metric="J", group="clean")
     assert one.value == pytest.approx(mean("n", CONDITIONS[0], "J", "ab"))
     assert one.split == "seen"
 
 
 def test_every_number_is_the_same_again_and_any_order_of_rows_will_do() -> None:
-    first = numbers_of(View(grid=grid(), seed=3))
-    again = numbers_of(View(grid=grid(list(reversed(ROWS))), seed=3))
+    first = numbers_of(GridColumns(grid=grid(), seed=3))
+    again = numbers_of(GridColumns(grid=grid(list(reversed(ROWS))), seed=3))
     assert [(one.value, one.ends) for one in first] == [(one.value, one.ends) for one in again]
 
 
@@ -202,7 +202,7 @@ class TestGrid:
         assert not grid(rows).asked("m", "mix_high")
         found = grid(rows, failed=[("m", "mix_high", case) for case in CASES])
         assert found.asked("m", "mix_high")
-        apc = number(numbers_of(View(grid=found, seed=0)), measure="apc", model="m", metric="J", group="mix")
+        apc = number(numbers_of(GridColumns(grid=found, seed=0)), measure="apc", model="m", metric="J", group="mix")
         assert apc.value is None
         assert apc.counts is not None
         assert (apc.counts.n, apc.counts.failed) == (0, 5)
@@ -217,7 +217,7 @@ class TestGrid:
 
 
 def test_no_case_has_a_score() -> None:
-    made = numbers_of(View(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
+    made = numbers_of(GridColumns(grid=grid([row for row in ROWS if row["id"] == UNDEFINED]), seed=0))
     for one in made:
         assert isinstance(one.outcome, Undefined)
         assert one.value is None
@@ -261,7 +261,7 @@ def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition,
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
         asked = with_earlier(run, specs, conditions)
-        note(run, asked)
+        save_log(run, asked)
     return [f"{name} {revision}" for name, revision in asked.models.items()], [one.name for one in asked.conditions]
 
 
@@ -277,8 +277,8 @@ def named(folder: Path, *models: tuple[str, str]) -> list[str]:
     specs = [ModelSpec(given="m", kind="callable", name="m", target=target, revision=code) for target, code in models]
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
-        specs = list(told_apart(run, specs))
-        note(run, with_earlier(run, specs, CONDITIONS))
+        specs = list(assign_unique_names(run, specs))
+        save_log(run, with_earlier(run, specs, CONDITIONS))
     return [one.name for one in specs]
 
 

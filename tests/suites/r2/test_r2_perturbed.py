@@ -24,8 +24,8 @@ from auscult.stress.masks import stress
 from auscult.stress.presets import preset
 from auscult.stress.recipe import STATIC, planned, sweep
 from auscult.stress.recipe_parts import PAPER, base_of
-from auscult.stress.sound.base import Take
-from auscult.stress.vision.base import Shot
+from auscult.stress.sound.base import AudioInfo
+from auscult.stress.vision.base import ClipInfo
 from auscult.suites.r2.cases import R2Case, cases_of, target
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.perturbing import Prepared
@@ -60,8 +60,8 @@ def under(
     return Prepared(case=case, condition=condition, seed=seed, guidance=rules.guidance)
 
 
-def shot(case: R2Case) -> Shot:
-    return Shot(height=SIZE[0], width=SIZE[1], frames=len(case.frames), rate_fps=case.rate_fps)
+def shot(case: R2Case) -> ClipInfo:
+    return ClipInfo(height=SIZE[0], width=SIZE[1], frames=len(case.frames), rate_fps=case.rate_fps)
 
 
 def own(case: R2Case) -> NDArray[np.uint8]:
@@ -132,7 +132,7 @@ def test_a_sound_is_what_a_recipe_renders(heard: R2Case, kind: str) -> None:
     assert heard.sound is not None
     sound = Reader().sound(heard.sound)
     channels = 1 if sound.samples.ndim == 1 else len(sound.samples)
-    take = Take(samples=sound.samples.shape[-1], channels=channels, rate_hz=sound.rate_hz)
+    take = AudioInfo(samples=sound.samples.shape[-1], channels=channels, rate_hz=sound.rate_hz)
     assert prepared.recipe is not None
     plan = planned(prepared.recipe, seed=SEED, key=heard.id, shot=shot(heard), take=take)
     assert ask.sound is not None

@@ -10,7 +10,7 @@ import pytest
 from auscult.outcome import Undefined
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.grid import grid_of
-from auscult.suites.r2.measures import View, numbers_of
+from auscult.suites.r2.measures import GridColumns, numbers_of
 from auscult.suites.r2.relations import ranking_table, rankings_of
 from auscult.suites.r2.tables import (
     Index,
@@ -34,7 +34,7 @@ def view(
     *,
     without: Sequence[tuple[str, str, str]] = (),
     soft: Sequence[str] = (),
-) -> View:
+) -> GridColumns:
     """Models asked clean and under the mix and fog at some levels; ``without`` (model, level, case) failed."""
     conditions = conditions_of(RULES, mixes=["mix"], kinds=["fog"], levels=levels)
     rows: list[dict[str, Any]] = []
@@ -59,10 +59,10 @@ def view(
                 ]
     places = {case: (case, "") for case in CASES}
     grid = grid_of(rows, task=RULES, valid=valid, cases=places, models=tuple(asked), conditions=conditions)
-    return View(grid=grid, seed=0)
+    return GridColumns(grid=grid, seed=0)
 
 
-def general(shown: View) -> list[dict[str, str]]:
+def general(shown: GridColumns) -> list[dict[str, str]]:
     """The rows of J, by column."""
     table = general_table(Index(numbers_of(shown)), "mix", "all")
     return [dict(zip(table.header, row, strict=True)) for row in table.rows if row[1] == "J"]

@@ -12,8 +12,8 @@ from r2_material import asked, clips, line, listed, model_file, rows, scores, so
 
 from auscult.errors import ErrorRecord
 from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.request_log import Place, RequestLog
-from auscult.suites.r2.telling import failed_row, questions_of, still_true, told_once, unmade_rows
+from auscult.suites.r2.error_report import failed_row, merge_errors, questions_of, still_true, unmade_rows
+from auscult.suites.r2.request_log import RequestLog, ResultKey
 
 MODELS = ("flow", "lexicon")
 CONDITIONS = ("clean", "fog_low", "fog_high", "fog_5")
@@ -27,21 +27,21 @@ LISTED = RequestLog(
 )
 
 
-def every(*cases: str, models: tuple[str, ...] = MODELS) -> list[Place]:
+def every(*cases: str, models: tuple[str, ...] = MODELS) -> list[ResultKey]:
     return [(model, condition, case) for model in models for condition in CONDITIONS for case in cases]
 
 
-def unread(places: list[Place], stage: str = "predict") -> list[dict[str, Any]]:
+def unread(places: list[ResultKey], stage: str = "predict") -> list[dict[str, Any]]:
     broken = ErrorRecord(stage="read", error="it is truncated", path="/clip/00002.jpg", hint="restore it")
     return [failed_row(place, broken, stage=stage) for place in places]
 
 
-def crashed(places: list[Place], text: str = "it crashed") -> list[dict[str, Any]]:
+def crashed(places: list[ResultKey], text: str = "it crashed") -> list[dict[str, Any]]:
     return [failed_row(one, ErrorRecord(stage="predict", error=text, path="/0.jpg"), stage="predict") for one in places]
 
 
-def once(given: list[dict[str, Any]], failed: list[Place]) -> list[dict[str, Any]]:
-    return told_once(given, asked=LISTED, failed=failed)
+def once(given: list[dict[str, Any]], failed: list[ResultKey]) -> list[dict[str, Any]]:
+    return merge_errors(given, asked=LISTED, failed=failed)
 
 
 def test_a_broken_frame_is_one_row_with_all_that_it_cost() -> None:
@@ -58,7 +58,7 @@ def test_a_broken_frame_is_one_row_with_all_that_it_cost() -> None:
 
 
 def test_few_conditions_are_named() -> None:
-    places: list[Place] = [("flow", "clean", "a"), ("flow", "fog_low", "a")]
+    places: list[ResultKey] = [("flow", "clean", "a"), ("flow", "fog_low", "a")]
     (row,) = once(unread(places), places)
     assert row["error"] == "it is truncated; it costs 2 questions about a: flow (clean, fog_low)"
 
@@ -119,7 +119,9 @@ def test_what_is_asked_again_is_told_again_and_the_rest_stays() -> None:
 
 def test_one_more_condition_that_is_answered_parts_a_joined_row() -> None:
     places = every("a", models=("flow",))
-    short = told_once(crashed(places[:3]), asked=replace(LISTED, asked_of={"flow": CONDITIONS[:3]}), failed=places[:3])
+    short = merge_errors(
+        crashed(places[:3]), asked=replace(LISTED, asked_of={"flow": CONDITIONS[:3]}), failed=places[:3]
+    )
     assert len(short) == 1
     kept = still_true(short, LISTED, {"flow": CONDITIONS[3:]})
     assert [row["error"] for row in once(kept, places[:3])] == [f"flow, {name}: it crashed" for name in CONDITIONS[:3]]

@@ -8,8 +8,8 @@ import pytest
 from auscult.rng import generator
 from auscult.scenes.plan import SceneOptions
 from auscult.train.matcher.frames import painted, vocabulary
-from auscult.train.matcher.measure import Answer, answers, auc, calibrated_words, fit_curve, numbers, tables
-from auscult.train.matcher.pairs import Pair, pairs_of
+from auscult.train.matcher.measure import CheckAnswer, answers, auc, calibrated_words, fit_curve, numbers, tables
+from auscult.train.matcher.pairs import SentencePair, pairs_of
 from auscult.types import Case, Identity, Metadata, Prediction
 
 Told = dict[tuple[str, bytes], float | None]
@@ -17,7 +17,7 @@ OPTIONS = SceneOptions(size=(96, 170), seconds=4.0)
 
 
 @pytest.fixture(scope="module")
-def pairs() -> list[Pair]:
+def pairs() -> list[SentencePair]:
     source = painted("train")
     return [pair for scene in range(3) for pair in pairs_of(source, scene, seed=4, options=OPTIONS)]
 
@@ -36,7 +36,7 @@ class Knows:
         return None if match is None else Identity(match=match)
 
 
-def test_a_pair_says_what_is_true_of_it(pairs: list[Pair]) -> None:
+def test_a_pair_says_what_is_true_of_it(pairs: list[SentencePair]) -> None:
     assert {pair.kind for pair in pairs} >= {"perfect", "other"}
     for pair in pairs:
         assert pair.mask.any()
@@ -51,21 +51,21 @@ def test_a_pair_says_what_is_true_of_it(pairs: list[Pair]) -> None:
         assert not (pair.null and pair.matches)
 
 
-def test_pairs_follow_from_the_seed(pairs: list[Pair]) -> None:
+def test_pairs_follow_from_the_seed(pairs: list[SentencePair]) -> None:
     again = list(pairs_of(painted("train"), 0, seed=4, options=OPTIONS))
     first = [pair for pair in pairs if pair.scene == 0]
     assert [pair.text for pair in again] == [pair.text for pair in first]
     assert all(np.array_equal(one.mask, two.mask) for one, two in zip(again, first, strict=True))
 
 
-def test_a_check_that_knows_is_right_everywhere(pairs: list[Pair]) -> None:
+def test_a_check_that_knows_is_right_everywhere(pairs: list[SentencePair]) -> None:
     told: Told = {(pair.text, pair.mask.tobytes()): 0.9 if pair.matches else 0.1 for pair in pairs}
     found = numbers(answers(Knows(told), pairs))
     assert found["answered"] == found["auc"] == found["right"] == found["f2_wrong"] == 1.0
     assert 0 < found["f2_blind"] < 1
 
 
-def test_what_was_not_answered_is_counted_and_enters_nothing_else(pairs: list[Pair]) -> None:
+def test_what_was_not_answered_is_counted_and_enters_nothing_else(pairs: list[SentencePair]) -> None:
     told: Told = {(pair.text, pair.mask.tobytes()): None if pair.matches else 0.1 for pair in pairs}
     found = numbers(answers(Knows(told), pairs))
     assert 0 < found["answered"] < 1
@@ -75,9 +75,9 @@ def test_what_was_not_answered_is_counted_and_enters_nothing_else(pairs: list[Pa
 
 
 def test_tables_part_what_one_frame_decides_from_the_rest() -> None:
-    def one(family: str, *, alike: bool, match: float, truth: bool) -> Answer:
+    def one(family: str, *, alike: bool, match: float, truth: bool) -> CheckAnswer:
         kind = "perfect" if truth else "other"
-        return Answer(scene=0, family=family, kind=kind, alike=alike, null=False, truth=truth, match=match)
+        return CheckAnswer(scene=0, family=family, kind=kind, alike=alike, null=False, truth=truth, match=match)
 
     rows = [
         one("position", alike=True, match=0.8, truth=True),
@@ -108,7 +108,7 @@ def test_the_fitted_curve_finds_the_one_that_made_the_answers() -> None:
     assert loss < 0.69
 
 
-def test_calibration_turns_a_check_that_always_says_the_contrary_down(pairs: list[Pair]) -> None:
+def test_calibration_turns_a_check_that_always_says_the_contrary_down(pairs: list[SentencePair]) -> None:
     words = vocabulary([painted("train")])
     wrong: Told = {(pair.text, pair.mask.tobytes()): 0.1 if pair.matches else 0.9 for pair in pairs}
     found = calibrated_words(words, pairs, lambda _: Knows(wrong))

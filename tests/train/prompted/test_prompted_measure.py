@@ -18,14 +18,14 @@ from auscult.train.prompted.measure import (
     MADE,
     PAIRED,
     REAL,
-    Row,
+    JudgeColumns,
     area,
     constant,
     map_f1,
     results_of,
     row_of,
 )
-from auscult.train.prompted.outputs import Columns
+from auscult.train.prompted.outputs import CandidateColumns
 from auscult.types import DEFECTS, Evidence, Verdict
 
 pytestmark = pytest.mark.extra_train
@@ -33,11 +33,11 @@ IOUS = (0.9, 0.85, 0.7, 0.4, 0.95, 0.3)
 NAN = float("nan")
 
 
-def columns(ious: tuple[float, ...] = IOUS, *, clusters: int = 3) -> Columns:
+def columns(ious: tuple[float, ...] = IOUS, *, clusters: int = 3) -> CandidateColumns:
     n = len(ious)
     text = np.full(n, "")
     share = np.linspace(0.1, 0.01, n)
-    return Columns(
+    return CandidateColumns(
         iou=np.array(ious),
         family=np.full(n, "deeplab"),
         cluster=np.array([f"photo-{at % clusters}" for at in range(n)]),
@@ -51,7 +51,7 @@ def columns(ious: tuple[float, ...] = IOUS, *, clusters: int = 3) -> Columns:
     )
 
 
-ROW = Row(
+ROW = JudgeColumns(
     iou=np.array([0.8, 0.85, 0.8, 0.4, 0.95, 0.5]),
     rank=np.array([0.9, 0.5, 0.6, 0.2, 0.5, 0.1]),
     low=np.array([0.7, 0.8, 0.6, 0.5, 0.9, 0.1]),
@@ -97,7 +97,7 @@ ALWAYS = {"auc_80", "spearman", "rmse", "bias", "bias_small"}
 
 @pytest.mark.parametrize("name", sorted({*REAL, *FLAWLESS, *MADE} - ALWAYS))
 def test_what_a_row_does_not_say_is_no_number(name: str) -> None:
-    bare = Row(iou=ROW.iou, rank=ROW.rank)
+    bare = JudgeColumns(iou=ROW.iou, rank=ROW.rank)
     assert np.isnan({**MADE, **FLAWLESS, **REAL}[name](bare, columns(), np.arange(6)))
 
 
@@ -115,7 +115,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auscult.train.prompted.measure.REPLICATES", 80)
 
 
-def results(rows: dict[str, Row], *, clusters: int = 3, seed: int = 0) -> dict[tuple[str, str], Result]:
+def results(rows: dict[str, JudgeColumns], *, clusters: int = 3, seed: int = 0) -> dict[tuple[str, str], Result]:
     found = list(results_of("set", columns(clusters=clusters), rows, metrics=REAL, seed=seed))
     assert len({(one.row, one.metric) for one in found}) == len(found)
     return {(one.row, one.metric): one for one in found}
@@ -130,7 +130,7 @@ def test_equal_rows_differ_by_exactly_nothing() -> None:
 
 
 def test_better_is_positive_whichever_way_a_metric_points() -> None:
-    right = Row(iou=np.array(IOUS), rank=np.array(IOUS))
+    right = JudgeColumns(iou=np.array(IOUS), rank=np.array(IOUS))
     found = results({"judge": right, "other": ROW})
     for metric in set(PAIRED) & set(REAL):
         one = found["other", f"{metric}.better"]
@@ -142,7 +142,7 @@ def test_better_is_positive_whichever_way_a_metric_points() -> None:
 
 
 def test_results_say_what_they_rest_on_and_follow_from_the_seed() -> None:
-    found = results({"judge": ROW, "other": Row(iou=ROW.iou, rank=ROW.rank)})
+    found = results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
     assert {(one.n, one.clusters) for one in found.values()} == {(6, 3)}
     assert {metric for row, metric in found if row == "judge"} == set(REAL)
     known = found["judge", "rmse"]
@@ -153,8 +153,8 @@ def test_results_say_what_they_rest_on_and_follow_from_the_seed() -> None:
     unsaid = found["other", "coverage_90"]
     assert (unsaid.value, unsaid.low, unsaid.high) == (None, None, None)
     assert unsaid.reason
-    assert found == results({"judge": ROW, "other": Row(iou=ROW.iou, rank=ROW.rank)})
-    assert found != results({"judge": ROW, "other": Row(iou=ROW.iou, rank=ROW.rank)}, seed=1)
+    assert found == results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)})
+    assert found != results({"judge": ROW, "other": JudgeColumns(iou=ROW.iou, rank=ROW.rank)}, seed=1)
 
 
 def test_of_one_photograph_there_is_no_interval() -> None:
@@ -240,7 +240,7 @@ def test_the_shares_an_audit_estimates_stand_beside_what_is_true() -> None:
     good = np.linspace(0.02, 0.98, n)
     true = np.where(np.arange(n) % 10 < 10 * good, 0.9, 0.6)
     made = columns(tuple(true), clusters=40)
-    row = Row(iou=good, rank=good, good=good, fair=np.minimum(good + 0.3, 1.0))
+    row = JudgeColumns(iou=good, rank=good, good=good, fair=np.minimum(good + 0.3, 1.0))
     (one,) = [one for one in audit_shares(made, row, shift=0.3) if one.set == "known_families"]
     assert one.n == n
     assert one.true == (pytest.approx(np.mean(true < 0.8)), 0.0)

@@ -52,7 +52,7 @@ _CATEGORY_AT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ClipRow:
     """A clip.
 
     Attributes:
@@ -77,7 +77,7 @@ class _Columns:
     category: int | None
 
 
-def read_rows(path: Path, *, categories: bool) -> tuple[tuple[Row, ...], tuple[ErrorRecord, ...]]:
+def read_rows(path: Path, *, categories: bool) -> tuple[tuple[ClipRow, ...], tuple[ErrorRecord, ...]]:
     """Read a table.
 
     The first column is the name and, of s4, the third the category, unless the heading says otherwise; the split is
@@ -96,7 +96,7 @@ def read_rows(path: Path, *, categories: bool) -> tuple[tuple[Row, ...], tuple[E
     lines = _lines(path)
     head = [cell.strip().casefold() for cell in lines[0][1]] if lines else []
     columns = _columns(head, path, categories=categories)
-    rows: dict[str, Row] = {}
+    rows: dict[str, ClipRow] = {}
     errors: list[ErrorRecord] = []
     for line, cells in lines[1:]:
         try:
@@ -136,14 +136,14 @@ def _columns(head: Sequence[str], path: Path, *, categories: bool) -> _Columns:
     return _Columns(name=name, split=head.index(_SPLIT), category=category if categories else None)
 
 
-def _row(cells: Sequence[str], columns: _Columns, *, line: int, width: int) -> Row:
+def _row(cells: Sequence[str], columns: _Columns, *, line: int, width: int) -> ClipRow:
     if len(cells) != width:
         raise InputError(
             f"the row has {counted(len(cells), 'cell')}", expected=f"{width}, as the heading", hint="correct the row"
         )
     name, split = check_name(cells[columns.name].strip()), check_name(cells[columns.split].strip())
     category = "" if columns.category is None else check_name(cells[columns.category].strip())
-    return Row(
+    return ClipRow(
         id=check_id("/".join(filter(None, (split, category, name)))),
         name=name,
         split=split,
@@ -152,7 +152,7 @@ def _row(cells: Sequence[str], columns: _Columns, *, line: int, width: int) -> R
     )
 
 
-def _twice(row: Row, first: Row) -> InputError:
+def _twice(row: ClipRow, first: ClipRow) -> InputError:
     return InputError(
         f"the clip {shown(row.id)} is there twice; the first, in line {first.line}, is kept",
         expected="one row a clip",
@@ -198,13 +198,13 @@ _SETS = (
 
 
 @dataclass(slots=True, kw_only=True)
-class _Bench:
+class _AvsBench:
     """A subset on disk, and what was found out about it."""
 
     kind: _Set
     home: Path
     base: Path
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ClipRow, ...] = ()
     errors: list[ErrorRecord] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -227,10 +227,10 @@ class _Bench:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Clip:
+class _ClipFiles:
     """The files of a clip by frame number, from 1."""
 
-    row: Row
+    row: ClipRow
     frames: Mapping[int, Path]
     masks: Mapping[int, MaskRef]
     sound: Path | None
@@ -287,7 +287,7 @@ def _homes(source: Path) -> list[tuple[_Set, Path]]:
     return [(kind, home) for kind, home in places if is_file(home / kind.table)]
 
 
-def _opened(source: Path, options: ListOptions) -> list[_Bench]:
+def _opened(source: Path, options: ListOptions) -> list[_AvsBench]:
     refuse_options(options, "frames", "masks", "images", "instances", layout="AVSBench")
     base_folder(source, options.root)  # which refuses a root that does not contain it
     benches = []
@@ -298,14 +298,14 @@ def _opened(source: Path, options: ListOptions) -> list[_Bench]:
                 boundary(top, source=top.parent, root=options.root or source)
         check_inside(home / kind.table, options.root or source)
         rows, errors = read_rows(home / kind.table, categories=kind.categories)
-        benches.append(_Bench(kind=kind, home=home, base=options.root or source, rows=rows, errors=list(errors)))
+        benches.append(_AvsBench(kind=kind, home=home, base=options.root or source, rows=rows, errors=list(errors)))
     return benches
 
 
-def _clips(bench: _Bench) -> Iterator[_Clip]:
+def _clips(bench: _AvsBench) -> Iterator[_ClipFiles]:
     for row in bench.rows:
         try:
-            clip = _Clip(
+            clip = _ClipFiles(
                 row=row,
                 frames=_numbered(_tree(bench, _FRAMES, row), FRAME_SUFFIXES, bench),
                 masks={
@@ -326,7 +326,7 @@ def _clips(bench: _Bench) -> Iterator[_Clip]:
         yield clip
 
 
-def _found(bench: _Bench, top: str, row: Row, *, ending: str = "") -> Path | None:
+def _found(bench: _AvsBench, top: str, row: ClipRow, *, ending: str = "") -> Path | None:
     """A clip's folder, or its file: under split and category, under the split, or at once.
 
     Raises:
@@ -341,12 +341,12 @@ def _found(bench: _Bench, top: str, row: Row, *, ending: str = "") -> Path | Non
     return None
 
 
-def _tree(bench: _Bench, top: str, row: Row) -> Tree | None:
+def _tree(bench: _AvsBench, top: str, row: ClipRow) -> Tree | None:
     path = _found(bench, top, row)
     return None if path is None else walk(path, root=bench.base)
 
 
-def _numbered(tree: Tree | None, suffixes: frozenset[str], bench: _Bench) -> dict[int, Path]:
+def _numbered(tree: Tree | None, suffixes: frozenset[str], bench: _AvsBench) -> dict[int, Path]:
     """The files of a clip that end in a number, by that number."""
     found: dict[int, Path] = {}
     for name, path in {} if tree is None else tree.files.items():
@@ -358,7 +358,7 @@ def _numbered(tree: Tree | None, suffixes: frozenset[str], bench: _Bench) -> dic
     return dict(sorted(found.items()))
 
 
-def _missing(bench: _Bench, clip: _Clip) -> Iterator[ErrorRecord]:
+def _missing(bench: _AvsBench, clip: _ClipFiles) -> Iterator[ErrorRecord]:
     """What is missing of a clip: one record for its frames, one for its masks."""
     row = clip.row
     first_only = bench.kind.categories and row.split == "train"
@@ -373,7 +373,7 @@ def _missing(bench: _Bench, clip: _Clip) -> Iterator[ErrorRecord]:
             yield lost(path, bare, noun=noun, stage=remark if there else "read", of=len(numbers))
 
 
-def _instance(bench: _Bench, clip: _Clip) -> Instance:
+def _instance(bench: _AvsBench, clip: _ClipFiles) -> Instance:
     return Instance(
         id=clip.row.id,
         clip=clip.row.name,
@@ -390,7 +390,7 @@ def _instance(bench: _Bench, clip: _Clip) -> Instance:
     )
 
 
-def _items(bench: _Bench, clip: _Clip) -> Iterator[Item]:
+def _items(bench: _AvsBench, clip: _ClipFiles) -> Iterator[Item]:
     for number, frame in clip.frames.items():
         if number in clip.masks:
             yield Item(

@@ -28,10 +28,10 @@ from auscult.cases.layouts.mqravs import (
     NULL,
     PART,
     TABLE,
-    Candidate,
     Document,
     Entry,
-    Protocol,
+    LayoutMask,
+    MqaProtocol,
     Shown,
 )
 from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
@@ -55,7 +55,7 @@ class Read:
     errors: tuple[tuple[str | None, ErrorRecord], ...]
 
 
-def read_document(path: Path, *, protocol: Protocol | None = None) -> Read:
+def read_document(path: Path, *, protocol: MqaProtocol | None = None) -> Read:
     """Read one file.
 
     Args:
@@ -90,7 +90,7 @@ def _uid_or_place(row: object, place: int) -> str:
     return shown(uid) if isinstance(uid, str) else str(place)
 
 
-def _entry(key: str | None, row: object, protocol: Protocol) -> Entry:
+def _entry(key: str | None, row: object, protocol: MqaProtocol) -> Entry:
     if not isinstance(row, dict):
         raise InputError(f"it is {fields.kind(row)}", expected="an object with masks")
     inside = fields.text(row, "uid")
@@ -136,18 +136,18 @@ def _shown(row: object, *, numbered: bool) -> Shown:
     )
 
 
-def _true(row: Mapping[str, Any]) -> Iterator[Candidate]:
+def _true(row: Mapping[str, Any]) -> Iterator[LayoutMask]:
     value = row.get(GT)
     if isinstance(value, str) and value:
-        yield Candidate(kind="perfect", mask=value, bare=True)
+        yield LayoutMask(kind="perfect", mask=value, bare=True)
     elif value is not None and value != {}:
         yield _candidate("perfect", value)
 
 
-def _candidate(kind: str, row: object) -> Candidate:
+def _candidate(kind: str, row: object) -> LayoutMask:
     if not isinstance(row, dict):
         raise InputError(f"a mask of {shown(kind)} is {fields.kind(row)}", expected="an object with mask_path")
-    return Candidate(
+    return LayoutMask(
         kind=kind,
         mask=fields.required(row, "mask_path"),
         iou=fields.number(row, "iou_to_gt", low=0.0, high=1.0),
@@ -198,8 +198,8 @@ class _Place:
     root: Path
     base: Path
     split: str
-    protocol: Protocol
-    rows: Mapping[str, refavs.Row] = field(default_factory=dict)
+    protocol: MqaProtocol
+    rows: Mapping[str, refavs.MetadataRow] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         return within(self.base, home=self.root, name=name)
@@ -239,7 +239,7 @@ class MqRavsDataset:
         base = base_folder(root, options.root)
         table = root / TABLE if is_file(root / TABLE) else folder / refavs.TABLE
         items: list[Item] = []
-        rows: dict[str, refavs.Row] = {}
+        rows: dict[str, refavs.MetadataRow] = {}
         errors: list[ListError] = []
         notes: tuple[str, ...] = ()
         if has_heading(table, *refavs.COLUMNS, KEY_FRAME):
@@ -267,7 +267,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: (_told(path.name)[0] != mqravs.TRAIN, _told(path.name)[1], path.name))
 
 
-def _told(name: str) -> tuple[str, Protocol]:
+def _told(name: str) -> tuple[str, MqaProtocol]:
     """Split and protocol that a file's name says."""
     match = _FILE.match(name)
     if match is None or match[1]:
@@ -304,7 +304,7 @@ def _items(entry: Entry, place: _Place) -> Iterator[Item]:
             )
 
 
-def _frame_number(entry: Entry, here: Shown, row: refavs.Row | None, *, place: int | None) -> int:
+def _frame_number(entry: Entry, here: Shown, row: refavs.MetadataRow | None, *, place: int | None) -> int:
     told = here.frame if place is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
     number = place if told is None else told
     if number is None:
@@ -316,12 +316,12 @@ def _frame_number(entry: Entry, here: Shown, row: refavs.Row | None, *, place: i
     return number
 
 
-def _train_picture(entry: Entry, row: refavs.Row | None, frame: int) -> str:
+def _train_picture(entry: Entry, row: refavs.MetadataRow | None, frame: int) -> str:
     folder = (row.folder if row is not None else entry.uid.rsplit("_", 2)[0]) or entry.uid
     return refavs.frame_name(folder, frame)
 
 
-def _vid(entry: Entry, row: refavs.Row | None) -> str:
+def _vid(entry: Entry, row: refavs.MetadataRow | None) -> str:
     if row is not None and row.vid:
         return row.vid
     return entry.vid or entry.uid.rsplit("_", 2)[0]
@@ -346,7 +346,7 @@ def _defect(kind: str) -> Defect:
     )
 
 
-def _truth(one: Candidate, defect: Defect, true: Path | None) -> Truth:
+def _truth(one: LayoutMask, defect: Defect, true: Path | None) -> Truth:
     iou = one.iou
     if iou is None and defect in {"perfect", "full_neg", "empty"}:
         iou = 1.0 if defect == "perfect" else 0.0
@@ -369,14 +369,14 @@ def _action(told: str | None, defect: Defect) -> Action | None:
     return {"perfect": _ACTIONS[0], "full_neg": _ACTIONS[3], "empty": _ACTIONS[3]}.get(defect)
 
 
-def _track(one: Candidate, defect: Defect, count: int) -> str:
+def _track(one: LayoutMask, defect: Defect, count: int) -> str:
     if defect == "perfect":
         return defect
     graded = defect in {"cutout", "erode", "dilate"} and one.rank in _RANKS and count <= len(_RANKS)
     return f"{defect}_{_RANKS[one.rank]}" if graded else f"{defect}_{count}"
 
 
-def _extra(entry: Entry, here: Shown, one: Candidate, *, place: _Place, frame: int, track: str) -> dict[str, Any]:
+def _extra(entry: Entry, here: Shown, one: LayoutMask, *, place: _Place, frame: int, track: str) -> dict[str, Any]:
     row = place.rows.get(entry.uid)
     parts = entry.uid.rsplit("_", 2)
     mqa: dict[str, Any] = {

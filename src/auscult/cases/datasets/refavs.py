@@ -24,7 +24,7 @@ from typing import Any
 from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
-from auscult.cases.layouts.refavs import COLUMNS, CROSS, FRAMES, MASKS, MEDIA, TABLE, TODO, Row
+from auscult.cases.layouts.refavs import COLUMNS, CROSS, FRAMES, MASKS, MEDIA, TABLE, TODO, MetadataRow
 from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
 from auscult.cases.walk import Tree, base_folder, boundary, is_file, is_folder, walk, within
 from auscult.errors import ErrorRecord, InputError, NothingToDo
@@ -39,7 +39,7 @@ _LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
+class ClipFiles:
     """What is there of a clip.
 
     Attributes:
@@ -70,12 +70,12 @@ class Clips:
 
     source: Path
     root: Path | None = None
-    _known: dict[str, Clip] = field(default_factory=dict)
+    _known: dict[str, ClipFiles] = field(default_factory=dict)
     _limits: dict[str, Path] = field(default_factory=dict)
     _sounds: dict[str, Path | None] = field(default_factory=dict)
     _usual: int | None = None
 
-    def clip(self, folder: str) -> Clip:
+    def clip(self, folder: str) -> ClipFiles:
         """The files of a clip; a folder that leads out of the data root costs the clip."""
         if folder not in self._known:
             self._known[folder] = self._read(folder)
@@ -135,15 +135,15 @@ class Clips:
             return None
         return path if is_file(path) else None
 
-    def _read(self, folder: str) -> Clip:
+    def _read(self, folder: str) -> ClipFiles:
         try:
             media, masks = self._tree(f"{MEDIA}/{folder}", MEDIA), self._tree(f"{MASKS}/{folder}", MASKS)
         except InputError as error:
-            return Clip(folder=folder, frames={}, masks={}, errors=(ErrorRecord.of(error, "read"),))
+            return ClipFiles(folder=folder, frames={}, masks={}, errors=(ErrorRecord.of(error, "read"),))
         errors: list[ErrorRecord] = []
         for tree, stage in ((media, "frames"), (masks, "truth")):
             errors += [replace(error, stage=stage) for error in (() if tree is None else tree.errors)]
-        return Clip(
+        return ClipFiles(
             folder=folder,
             frames={} if media is None else _numbered_frames(media),
             masks={} if masks is None else _numbered_masks(masks),
@@ -201,15 +201,15 @@ _HINT = "correct or drop the row"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedRow:
     """A row and the id its instance has: the uid, or ``<uid>#2`` for the second row of one uid."""
 
     id: str
-    row: Row
+    row: MetadataRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class TableRows:
     """What a table holds.
 
     Attributes:
@@ -220,7 +220,7 @@ class Rows:
         copies: How many of those repeat the whole row.
     """
 
-    rows: tuple[Named, ...]
+    rows: tuple[NamedRow, ...]
     errors: tuple[ErrorRecord, ...]
     todo: int = 0
     repeats: int = 0
@@ -261,7 +261,7 @@ def file_names(folder: Path) -> list[str]:
         return []
 
 
-def read_table(path: Path, *, released: bool = True) -> Rows:
+def read_table(path: Path, *, released: bool = True) -> TableRows:
     """Read a table of expressions.
 
     Args:
@@ -273,7 +273,7 @@ def read_table(path: Path, *, released: bool = True) -> Rows:
         NothingToDo: It cannot be read, is not UTF-8, or has another heading.
     """
     errors: list[ErrorRecord] = []
-    rows: list[Row] = []
+    rows: list[MetadataRow] = []
     for line, cells in _cells(path):
         try:
             rows.append(_row(cells, line, released=released))
@@ -284,7 +284,7 @@ def read_table(path: Path, *, released: bool = True) -> Rows:
     named = _named(kept)
     repeats = [one for one in named if one.id != one.row.uid]
     whole = Counter(replace(row, line=0) for row in kept)
-    return Rows(
+    return TableRows(
         rows=tuple(named),
         errors=tuple(errors),
         todo=len(rows) - len(kept),
@@ -319,7 +319,7 @@ def _check_heading(head: Sequence[str], path: Path) -> None:
         raise InputError(f"the heading is {shown(','.join(head))}", expected=",".join(COLUMNS), path=path, line=1)
 
 
-def _row(cells: Sequence[str], line: int, *, released: bool) -> Row:
+def _row(cells: Sequence[str], line: int, *, released: bool) -> MetadataRow:
     if len(cells) not in {len(COLUMNS), len(COLUMNS) + 1}:
         raise InputError(
             f"the row has {counted(len(cells), 'cell')}",
@@ -332,7 +332,7 @@ def _row(cells: Sequence[str], line: int, *, released: bool) -> Row:
     if (released and not exp.strip()) or len(exp) > MAX_TEXT_CHARS or "\0" in exp:
         raise InputError(f"the expression is {shown(exp)}", expected="a sentence")
     key = cells[len(COLUMNS)] if len(cells) > len(COLUMNS) else ""
-    return Row(
+    return MetadataRow(
         vid=check_id(vid),
         uid=check_id(uid),
         split=split.strip(),
@@ -357,13 +357,13 @@ def _number(text: str, name: str) -> int:
     return int(digits)
 
 
-def _named(rows: Iterable[Row]) -> list[Named]:
+def _named(rows: Iterable[MetadataRow]) -> list[NamedRow]:
     seen: Counter[str] = Counter()
     named = []
     for row in rows:
         seen[row.uid] += 1
         count = seen[row.uid]
-        named.append(Named(id=row.uid if count == 1 else f"{row.uid}#{count}", row=row))
+        named.append(NamedRow(id=row.uid if count == 1 else f"{row.uid}#{count}", row=row))
     return named
 
 
@@ -506,7 +506,7 @@ def _lines(file: Path) -> Iterator[bytes | None]:
 
 
 @dataclass(slots=True)
-class _Bench:
+class _RefAvs:
     """What the table and the folders say together.
 
     Attributes:
@@ -518,9 +518,9 @@ class _Bench:
     """
 
     file: Path
-    rows: Rows
+    rows: TableRows
     clips: Clips
-    by_folder: Mapping[str, Sequence[Named]] = field(default_factory=dict)
+    by_folder: Mapping[str, Sequence[NamedRow]] = field(default_factory=dict)
     scenes: Scenes = field(default_factory=Scenes)
     _words: dict[str, Mapping[int, str]] = field(default_factory=dict)
 
@@ -605,7 +605,7 @@ class RefAvsDataset:
         return InstanceListing(instances=tuple(found), errors=bench.errors(), layout=self.name, notes=notes)
 
 
-def _open(source: Path, options: ListOptions) -> _Bench:
+def _open(source: Path, options: ListOptions) -> _RefAvs:
     refuse_options(options, "frames", "masks", "images", "instances", layout="a folder with metadata.csv")
     base_folder(source, options.root)  # which refuses a root that does not contain it
     for top in (MEDIA, CROSS, MASKS):
@@ -613,17 +613,17 @@ def _open(source: Path, options: ListOptions) -> _Bench:
             boundary(source / top, source=source, root=options.root)  # a link out is told once, not once a clip
     file = source / TABLE
     rows = read_table(file)
-    by_folder: dict[str, list[Named]] = {}
+    by_folder: dict[str, list[NamedRow]] = {}
     for one in rows.rows:
         by_folder.setdefault(one.row.folder, []).append(one)
-    return _Bench(
+    return _RefAvs(
         file=file, rows=rows, clips=Clips(source, options.root), by_folder=by_folder, scenes=read_scenes(source)
     )
 
 
-def _items(bench: _Bench, folder: str) -> Iterator[Item]:
+def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
     clip, words = bench.clips.clip(folder), bench.words(folder)
-    first: dict[int, Named] = {}
+    first: dict[int, NamedRow] = {}
     for one in bench.by_folder[folder]:
         first.setdefault(one.row.fid, one)
     objects = bench.objects(folder)
@@ -649,7 +649,7 @@ def _items(bench: _Bench, folder: str) -> Iterator[Item]:
             )
 
 
-def _instance(bench: _Bench, one: Named) -> Instance | None:
+def _instance(bench: _RefAvs, one: NamedRow) -> Instance | None:
     row = one.row
     clip = bench.clips.clip(row.folder)
     beside = row.folder

@@ -86,14 +86,14 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentences:
+class SentenceFile:
     """What a file holds, in its order, ids unique; and what of it cannot be used."""
 
     rows: tuple[Sentence, ...]
     errors: tuple[ErrorRecord, ...]
 
 
-def read_texts(path: Path) -> Sentences:
+def read_texts(path: Path) -> SentenceFile:
     """Read a released text file.
 
     Raises:
@@ -120,7 +120,7 @@ def read_texts(path: Path) -> Sentences:
             rows.append(Sentence(id=name, video=video, text=text, index=index, file=path, line=line))
         except InputError as error:
             errors.append(at(error, path, line=line))
-    return Sentences(rows=tuple(rows), errors=tuple(errors))
+    return SentenceFile(rows=tuple(rows), errors=tuple(errors))
 
 
 def _decoded(content: bytes) -> str:
@@ -149,7 +149,7 @@ def _parsed(line: str, *, whole: bool) -> tuple[str, int | None, str]:
     return video, None if whole else index_of(match[2]), text
 
 
-def read_expressions(path: Path) -> Sentences:
+def read_expressions(path: Path) -> SentenceFile:
     """Read an ``expressions.json``: ``{"expressions": [{"video", "exp", "object", "referent"}]}``.
 
     ``object`` is an index of the palette masks, ``"foreground"`` for all that is drawn, or null for a sentence that
@@ -172,7 +172,7 @@ def read_expressions(path: Path) -> Sentences:
             found.append(replace(one, id=check_id(f"{one.id}/{seen[one.id]}")))
         except InputError as error:
             errors.append(at(error, path, key=f"expression {place}"))
-    return Sentences(rows=tuple(found), errors=tuple(errors))
+    return SentenceFile(rows=tuple(found), errors=tuple(errors))
 
 
 def _expression(row: object, file: Path) -> Sentence:
@@ -224,7 +224,7 @@ _RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RefDavisFiles:
     """Where the sentences and the videos of an INPUT stand.
 
     Attributes:
@@ -237,7 +237,7 @@ class Place:
     files: tuple[Path, ...]
     left: tuple[Path, ...] = ()
 
-    def read(self) -> Sentences:
+    def read(self) -> SentenceFile:
         """All sentences, file by file.
 
         Raises:
@@ -245,7 +245,7 @@ class Place:
         """
         read = [read_expressions(path) if path.name == FILE else read_texts(path) for path in self.files]
         rows = tuple(row for one in read for row in one.rows)
-        return Sentences(rows=rows, errors=tuple(error for one in read for error in one.errors))
+        return SentenceFile(rows=rows, errors=tuple(error for one in read for error in one.errors))
 
     def notes(self) -> tuple[str, ...]:
         """Which files were left unread."""
@@ -255,25 +255,25 @@ class Place:
         return (f"the sentences of DAVIS 2017 were read; name a file to read {names} instead",)
 
 
-def place_of(source: Path) -> Place | None:
+def place_of(source: Path) -> RefDavisFiles | None:
     """Where sentences and videos stand; None where there are none."""
     if is_file(source):
         if source.name == FILE:
-            return Place(folder=source.parent, files=(source,)) if _has_videos(source.parent) else None
+            return RefDavisFiles(folder=source.parent, files=(source,)) if _has_videos(source.parent) else None
         tree = _tree(source.parent) if TEXTS.match(source.name) else None
-        return None if tree is None else Place(folder=tree, files=(source,))
+        return None if tree is None else RefDavisFiles(folder=tree, files=(source,))
     for folder in (source / FOLDER, source):
         found = [(match[1], folder / name) for name in file_names(folder) if (match := TEXTS.match(name))]
         tree = _tree(folder) if found else None
         if tree is not None:
             newest = max(year for year, _ in found)
-            return Place(
+            return RefDavisFiles(
                 folder=tree,
                 files=tuple(path for year, path in found if year == newest),
                 left=tuple(path for year, path in found if year != newest),
             )
     if is_file(source / FILE) and _has_videos(source):
-        return Place(folder=source, files=(source / FILE,))
+        return RefDavisFiles(folder=source, files=(source / FILE,))
     return None
 
 
@@ -309,7 +309,7 @@ _POSITIVE = "positive"
 
 
 @dataclass(slots=True, kw_only=True)
-class _Bench:
+class _RefDavis:
     """The videos, and what is wrong with them, told once a video.
 
     Attributes:
@@ -435,7 +435,7 @@ class RefDavisDataset:
         frames, masks = patterns(place.folder)
         videos = Videos(source=place.folder, frames=frames, masks=masks, root=options.root or place.folder)
         splits = dict(splits_in(place.folder / "ImageSets/2017"))
-        bench = _Bench(videos=videos, splits=splits, named=named, errors=list(read.errors))
+        bench = _RefDavis(videos=videos, splits=splits, named=named, errors=list(read.errors))
         rows = _of_one_video(read.rows, bench) if videos.frames == "frames" else read.rows
         found = tuple(one for row in rows if (one := _instance(row, bench)) is not None)
         notes = list(place.notes())
@@ -450,7 +450,7 @@ class RefDavisDataset:
         return InstanceListing(instances=found, errors=errors, layout=self.name, notes=tuple(notes), unopened=unopened)
 
 
-def _opened(source: Path, options: ListOptions) -> Place:
+def _opened(source: Path, options: ListOptions) -> RefDavisFiles:
     refuse_options(options, "frames", "masks", "images", "instances", layout="sentences on DAVIS videos")
     base_folder(source, options.root)  # which refuses a root that does not contain it
     place = place_of(source)
@@ -466,7 +466,7 @@ def _opened(source: Path, options: ListOptions) -> Place:
     return place
 
 
-def _of_one_video(rows: Sequence[Sentence], bench: _Bench) -> list[Sentence]:
+def _of_one_video(rows: Sequence[Sentence], bench: _RefDavis) -> list[Sentence]:
     """The sentences on the first video named: a single sequence is one video, whatever its folder is called."""
     kept = [row for row in rows if row.video == rows[0].video]
     for row in rows:
@@ -478,7 +478,7 @@ def _of_one_video(rows: Sequence[Sentence], bench: _Bench) -> list[Sentence]:
     return kept
 
 
-def _instance(row: Sentence, bench: _Bench) -> Instance | None:
+def _instance(row: Sentence, bench: _RefDavis) -> Instance | None:
     video = bench.video(row.video)
     if not video.frames or not (row.absent or video.masks):
         return None

@@ -38,11 +38,11 @@ from auscult.cases.datasets.ytvos_videos import (
     MASKS,
     Categories,
     Meta,
-    Part,
     Sentence,
-    Thing,
+    SplitFolder,
     Told,
     Video,
+    VideoObject,
     Videos,
     at,
     categories_of,
@@ -67,7 +67,7 @@ _TOLERATED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clip:
+class VideoObjects:
     """A video and its objects.
 
     Attributes:
@@ -81,7 +81,7 @@ class Clip:
     """
 
     video: Video
-    things: tuple[Thing, ...]
+    things: tuple[VideoObject, ...]
     complete: bool
     errors: tuple[ErrorRecord, ...]
     usable: bool
@@ -117,7 +117,7 @@ class Clip:
             self._refs[key] = MaskRef(path=path, index=index, absent_ok=True) if known else None
         return self._refs[key]
 
-    def first(self, thing: Thing) -> str | None:
+    def first(self, thing: VideoObject) -> str | None:
         """The frame an object appears in: the first it names of those that are there and annotated.
 
         Of a mask that cannot be opened nobody can tell: it stands for the first, so that no later one passes for it.
@@ -139,7 +139,7 @@ class Clip:
         return index in (self.videos.drawn(path) or ())
 
 
-def clip_of(videos: Videos, name: str, *, things: Sequence[Thing], frames: Sequence[str] = ()) -> Clip:
+def clip_of(videos: Videos, name: str, *, things: Sequence[VideoObject], frames: Sequence[str] = ()) -> VideoObjects:
     """Look up a video.
 
     Args:
@@ -153,7 +153,7 @@ def clip_of(videos: Videos, name: str, *, things: Sequence[Thing], frames: Seque
     complete = bool(video.masks) and len(missing(named, video.masks)) <= len(named) // _TOLERATED
     if not named:
         complete = video.frames.keys() <= video.masks.keys()
-    return Clip(
+    return VideoObjects(
         video=video,
         things=tuple(things),
         complete=complete,
@@ -181,7 +181,7 @@ def _errors(videos: Videos, video: Video, named: Sequence[str], *, complete: boo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundVideos:
     """What a split holds.
 
     Attributes:
@@ -198,7 +198,7 @@ class Found:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Bench:
+class _YtVosSplit:
     """A split, and what was found out about it.
 
     Attributes:
@@ -210,15 +210,15 @@ class _Bench:
         counts: How often something was left out, by what it is.
     """
 
-    part: Part
+    part: SplitFolder
     videos: Videos
-    things: Mapping[str, tuple[Thing, ...]] = field(default_factory=dict)
+    things: Mapping[str, tuple[VideoObject, ...]] = field(default_factory=dict)
     found: list[Instance] = field(default_factory=list)
     errors: list[ErrorRecord] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def objects(part: Part, *, source: Path, root: Path) -> Found:
+def objects(part: SplitFolder, *, source: Path, root: Path) -> FoundVideos:
     """List every object.
 
     Args:
@@ -234,7 +234,7 @@ def objects(part: Part, *, source: Path, root: Path) -> Found:
     return _found(bench, notes)
 
 
-def expressions(part: Part, *, root: Path) -> Found:
+def expressions(part: SplitFolder, *, root: Path) -> FoundVideos:
     """List every expression whose object is known.
 
     Args:
@@ -249,9 +249,9 @@ def expressions(part: Part, *, root: Path) -> Found:
     return _found(bench, notes)
 
 
-def _found(bench: _Bench, notes: Sequence[str]) -> Found:
+def _found(bench: _YtVosSplit, notes: Sequence[str]) -> FoundVideos:
     unopened = bench.videos.unopened()
-    return Found(
+    return FoundVideos(
         instances=tuple(bench.found),
         errors=(*bench.errors, *map(untrue, unopened.values())),
         notes=tuple(notes),
@@ -259,9 +259,9 @@ def _found(bench: _Bench, notes: Sequence[str]) -> Found:
     )
 
 
-def _bench(part: Part, root: Path) -> _Bench:
+def _bench(part: SplitFolder, root: Path) -> _YtVosSplit:
     videos = Videos(source=part.folder, frames=f"{FRAMES}/*", masks=f"{MASKS}/*", root=root)
-    bench = _Bench(part=part, videos=videos)
+    bench = _YtVosSplit(part=part, videos=videos)
     if part.things is not None:
         meta = read_things(part.things)
         bench.errors += meta.errors
@@ -269,7 +269,7 @@ def _bench(part: Part, root: Path) -> _Bench:
     return bench
 
 
-def _objects(bench: _Bench, source: Path) -> list[str]:
+def _objects(bench: _YtVosSplit, source: Path) -> list[str]:
     """Add an instance for every object; what was left out."""
     categories = categories_of(bench.part, source=source)
     bench.errors += categories.errors
@@ -293,7 +293,7 @@ def _objects(bench: _Bench, source: Path) -> list[str]:
     return told
 
 
-def _things(bench: _Bench, clip: Clip, categories: Categories) -> Iterator[Instance]:
+def _things(bench: _YtVosSplit, clip: VideoObjects, categories: Categories) -> Iterator[Instance]:
     without = []
     for thing in clip.things:
         first = clip.first(thing)
@@ -317,7 +317,7 @@ def _things(bench: _Bench, clip: Clip, categories: Categories) -> Iterator[Insta
         bench.errors.append(lost(path, without, noun="mask", stage="read"))
 
 
-def _expressions(bench: _Bench, file: Path) -> list[str]:
+def _expressions(bench: _YtVosSplit, file: Path) -> list[str]:
     """Add an instance for every expression whose object is known; what was left out."""
     meta = read_sentences(file)
     bench.errors += meta.errors
@@ -337,9 +337,11 @@ def _expressions(bench: _Bench, file: Path) -> list[str]:
     return notes
 
 
-def _asked(bench: _Bench, told: Told[Sentence], meta: Meta[Sentence]) -> Iterator[Instance]:
+def _asked(bench: _YtVosSplit, told: Told[Sentence], meta: Meta[Sentence]) -> Iterator[Instance]:
     things = bench.things.get(told.video, ())
-    named = tuple(Thing(index=index) for index in sorted({one.index for one in told.rows if one.index is not None}))
+    named = tuple(
+        VideoObject(index=index) for index in sorted({one.index for one in told.rows if one.index is not None})
+    )
     clip = clip_of(bench.videos, told.video, things=things or named, frames=told.frames)
     bench.errors += clip.errors
     if not clip.masks and clip.stems:
@@ -377,7 +379,7 @@ def _asked(bench: _Bench, told: Told[Sentence], meta: Meta[Sentence]) -> Iterato
         )
 
 
-def _moments(clip: Clip, index: int, stems: Sequence[str]) -> tuple[Moment, ...]:
+def _moments(clip: VideoObjects, index: int, stems: Sequence[str]) -> tuple[Moment, ...]:
     others = [thing.index for thing in clip.things if thing.index != index]
     return tuple(
         Moment(
@@ -450,7 +452,7 @@ class YtvosDataset:
         )
 
 
-def _opened(source: Path, options: ListOptions) -> tuple[Part, ...]:
+def _opened(source: Path, options: ListOptions) -> tuple[SplitFolder, ...]:
     refuse_options(options, "frames", "masks", "images", "instances", layout="a tree of YouTube-VOS")
     base_folder(source, options.root)  # which refuses a root that does not contain it
     parts = parts_of(source)
@@ -463,12 +465,12 @@ def _opened(source: Path, options: ListOptions) -> tuple[Part, ...]:
     return parts
 
 
-def _read(part: Part, *, source: Path, root: Path | None) -> Found:
+def _read(part: SplitFolder, *, source: Path, root: Path | None) -> FoundVideos:
     limit = root or source
     return objects(part, source=source, root=limit) if part.sentences is None else expressions(part, root=limit)
 
 
-def _left(source: Path, parts: tuple[Part, ...]) -> tuple[str, ...]:
+def _left(source: Path, parts: tuple[SplitFolder, ...]) -> tuple[str, ...]:
     """Which splits of objects were not read."""
     if not parts or parts[0].sentences is not None:
         return ()
@@ -476,7 +478,7 @@ def _left(source: Path, parts: tuple[Part, ...]) -> tuple[str, ...]:
     return (f"{parts[0].split} was read; name a folder to read {', '.join(others)} instead",) if others else ()
 
 
-def _texts(part: Part) -> tuple[dict[tuple[str, int], str], tuple[ErrorRecord, ...]]:
+def _texts(part: SplitFolder) -> tuple[dict[tuple[str, int], str], tuple[ErrorRecord, ...]]:
     """The first expression of every object."""
     if part.sentences is None:
         return {}, ()

@@ -208,7 +208,7 @@ RowT = TypeVar("RowT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thing:
+class VideoObject:
     """An object of a video.
 
     Attributes:
@@ -261,16 +261,16 @@ class Meta(Generic[RowT]):
     errors: tuple[ErrorRecord, ...] = ()
 
 
-def read_things(path: Path) -> Meta[Thing]:
+def read_things(path: Path) -> Meta[VideoObject]:
     """Read the objects of every video.
 
     Raises:
         NothingToDo: It cannot be read, is not JSON, is over 64 MB, or has no videos.
     """
     errors: list[ErrorRecord] = []
-    videos: list[Told[Thing]] = []
+    videos: list[Told[VideoObject]] = []
     for name, row in _videos(path, errors):
-        found: dict[int, Thing] = {}
+        found: dict[int, VideoObject] = {}
         for key, value in _entries(row, "objects", file=path, video=name, errors=errors):
             try:
                 thing = _thing(key, value, known=found)
@@ -358,11 +358,11 @@ def _entries(
         errors.append(at(error, file, key=f"video {shown(video)}, {key} {shown(name)}"))
 
 
-def _thing(key: str, row: Mapping[str, Any], *, known: Collection[int]) -> Thing:
+def _thing(key: str, row: Mapping[str, Any], *, known: Collection[int]) -> VideoObject:
     index = index_of(key)
     if index in known:
         raise InputError(f"the object {index} is there twice", expected="one entry an object", hint="drop one of them")
-    return Thing(index=index, category=(fields.text(row, "category") or "").strip(), frames=_frames(row))
+    return VideoObject(index=index, category=(fields.text(row, "category") or "").strip(), frames=_frames(row))
 
 
 def _sentence(video: str, key: str, row: Mapping[str, Any]) -> Sentence:
@@ -396,7 +396,7 @@ _MAX_LIST_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SplitFolder:
     """A split: a folder with ``JPEGImages/``, and what is told of it.
 
     Attributes:
@@ -412,7 +412,7 @@ class Part:
     sentences: Path | None = None
 
 
-def parts_of(source: Path) -> tuple[Part, ...]:
+def parts_of(source: Path) -> tuple[SplitFolder, ...]:
     """The splits of a tree; none where it is no YouTube-VOS.
 
     A folder with ``JPEGImages/`` is one split. Of a folder of splits, all with expressions, or the first with objects:
@@ -424,29 +424,31 @@ def parts_of(source: Path) -> tuple[Part, ...]:
     return asked or splits_of(source)[:1]
 
 
-def splits_of(source: Path) -> tuple[Part, ...]:
+def splits_of(source: Path) -> tuple[SplitFolder, ...]:
     """The folders of a tree that have frames and ``meta.json``, the one to test on first."""
     found = [one for one in subfolders(source) if is_folder(one / FRAMES) and is_file(one / META)]
     order = {name: place for place, name in enumerate(_SPLITS)}
     found.sort(key=lambda one: order.get(one.name, len(order)))
-    return tuple(Part(folder=one, split=one.name, things=one / META) for one in found)
+    return tuple(SplitFolder(folder=one, split=one.name, things=one / META) for one in found)
 
 
-def _here(source: Path) -> tuple[Part, ...]:
+def _here(source: Path) -> tuple[SplitFolder, ...]:
     things = source / META if is_file(source / META) else None
     own = source.resolve().name
     split = own if own in _SPLITS else ""
     folder = source / _EXPRESSIONS
     for file in (source / SENTENCES, folder / SENTENCES):
         if is_file(file):
-            return (Part(folder=source, split=split, things=things, sentences=file),)
+            return (SplitFolder(folder=source, split=split, things=things, sentences=file),)
     inner = [one for one in subfolders(folder) if is_file(one / SENTENCES)]
     if inner:
-        return tuple(Part(folder=source, split=one.name, things=things, sentences=one / SENTENCES) for one in inner)
-    return () if things is None else (Part(folder=source, split=split, things=things),)
+        return tuple(
+            SplitFolder(folder=source, split=one.name, things=things, sentences=one / SENTENCES) for one in inner
+        )
+    return () if things is None else (SplitFolder(folder=source, split=split, things=things),)
 
 
-def _asked(source: Path, folder: Path) -> Part | None:
+def _asked(source: Path, folder: Path) -> SplitFolder | None:
     """The split of a folder of expressions; ``val`` of one may be called ``valid`` in the other."""
     if not is_file(folder / SENTENCES):
         return None
@@ -454,7 +456,7 @@ def _asked(source: Path, folder: Path) -> Part | None:
         frames = source / name
         if is_folder(frames / FRAMES):
             things = frames / META if is_file(frames / META) else None
-            return Part(folder=frames, split=folder.name, things=things, sentences=folder / SENTENCES)
+            return SplitFolder(folder=frames, split=folder.name, things=things, sentences=folder / SENTENCES)
     return None
 
 
@@ -486,7 +488,7 @@ class Categories:
         return "seen" if name in self.seen else "unseen"
 
 
-def categories_of(part: Part, *, source: Path) -> Categories:
+def categories_of(part: SplitFolder, *, source: Path) -> Categories:
     """Read what tells seen from unseen: a list of the unseen, else the ``meta.json`` of the training videos beside it.
 
     Nothing is known of the training videos themselves.
@@ -505,7 +507,7 @@ def categories_of(part: Part, *, source: Path) -> Categories:
     return Categories(seen=names, source=f"{_TRAIN}/{META}") if names else Categories()
 
 
-def _beside(part: Part, source: Path) -> Iterable[Path]:
+def _beside(part: SplitFolder, source: Path) -> Iterable[Path]:
     return dict.fromkeys((source / _TRAIN, part.folder.absolute().parent / _TRAIN))
 
 

@@ -71,7 +71,7 @@ def response(defect: Defect, action: Action, *, iou: float, target: str = "", ot
     )
 
 
-Protocol: TypeAlias = Literal["image", "video"]
+MqaProtocol: TypeAlias = Literal["image", "video"]
 
 META = "train_test_meta_files"
 TABLE = f"{META}/{refavs.TABLE}"
@@ -85,7 +85,7 @@ _GROUPS = frozenset({GT, PART, FULL, NULL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class LayoutMask:
     """One mask of a frame.
 
     Attributes:
@@ -123,7 +123,7 @@ class Shown:
 
     frame: int | None = None
     image: str | None = None
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[LayoutMask, ...] = ()
     empty: tuple[str, ...] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
 
@@ -161,7 +161,7 @@ class Document:
         keyed: They stand in an object by uid, as in the training file, not in a list.
     """
 
-    protocol: Protocol
+    protocol: MqaProtocol
     entries: tuple[Entry, ...]
     keyed: bool = False
 
@@ -181,7 +181,7 @@ def document_json(document: Document) -> bytes:
     return json.dumps(keyed if document.keyed else rows, ensure_ascii=False, indent=1).encode("utf-8") + b"\n"
 
 
-def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.Row] = ()) -> dict[str, bytes]:
+def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataRow] = ()) -> dict[str, bytes]:
     """The files of a benchmark.
 
     Args:
@@ -193,8 +193,8 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.Row] = ()
         File name, relative to the data root, to bytes: the table, and a document for each split and protocol.
     """
     known = {row.uid: row for row in table}
-    uids: dict[str, refavs.Row] = {}
-    places: dict[tuple[str, Protocol], dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
+    uids: dict[str, refavs.MetadataRow] = {}
+    places: dict[tuple[str, MqaProtocol], dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in rows:
         mqa = row["mqa"]
         place = places.setdefault((mqa["split"], mqa["protocol"]), {}).setdefault(mqa["uid"], {})
@@ -211,10 +211,12 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.Row] = ()
     return made
 
 
-def _table_row(row: Mapping[str, Any], split: str, known: refavs.Row | None, *, key: bool) -> refavs.Row:
+def _table_row(
+    row: Mapping[str, Any], split: str, known: refavs.MetadataRow | None, *, key: bool
+) -> refavs.MetadataRow:
     mqa = row["mqa"]
     frame = mqa["frame"] if key else 0 if known is None or known.kfid is None else known.kfid
-    return refavs.Row(
+    return refavs.MetadataRow(
         vid=mqa["vid"],
         uid=mqa["uid"],
         split=split,
@@ -224,7 +226,7 @@ def _table_row(row: Mapping[str, Any], split: str, known: refavs.Row | None, *, 
     )
 
 
-def _entry(row: refavs.Row, frames: Mapping[int, Sequence[Mapping[str, Any]]], *, train: bool) -> Entry:
+def _entry(row: refavs.MetadataRow, frames: Mapping[int, Sequence[Mapping[str, Any]]], *, train: bool) -> Entry:
     shown = tuple(
         Shown(
             frame=number,
@@ -238,13 +240,13 @@ def _entry(row: refavs.Row, frames: Mapping[int, Sequence[Mapping[str, Any]]], *
     return Entry(uid=row.uid, vid=row.vid, exp=row.exp, kfid=row.kfid, shown=shown)
 
 
-def _candidate(line: Mapping[str, Any], *, train: bool) -> Candidate:
+def _candidate(line: Mapping[str, Any], *, train: bool) -> LayoutMask:
     truth, mqa = line["truth"], line["mqa"]
     defect: Defect = truth["defect"]
     action: Action = truth["action"]
     kind = "null" if defect == "empty" else defect
     words = {"target": mqa.get("category") or "", "other": mqa.get("negative") or "", "kind": kind}
-    return Candidate(
+    return LayoutMask(
         kind=kind,
         mask=line["mask"],
         iou=truth["iou"],
@@ -287,7 +289,7 @@ def _shown(shown: Shown) -> dict[str, Any]:
     return made | dict(shown.more)
 
 
-def _mask(one: Candidate) -> dict[str, Any]:
+def _mask(one: LayoutMask) -> dict[str, Any]:
     return _present(
         mask_path=one.mask, iou_to_gt=one.iou, rank=one.rank, action=one.action, response=one.response
     ) | dict(one.more)

@@ -31,7 +31,7 @@ NULL = "null"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class MetadataRow:
     """One row of ``metadata.csv``.
 
     Attributes:
@@ -95,7 +95,7 @@ def mask_name(folder: str, fid: int, frame: int) -> str:
     return f"{MASKS}/{folder}/fid_{fid}/{frame:05d}.png"
 
 
-def metadata_csv(rows: Iterable[Row], *, key_frames: bool = False) -> bytes:
+def metadata_csv(rows: Iterable[MetadataRow], *, key_frames: bool = False) -> bytes:
     """The table, in UTF-8 with a heading and LF line ends.
 
     Args:

@@ -10,8 +10,8 @@ from typing import Final
 
 from auscult.cases.ids import counted
 from auscult.errors import InputError, UsageError
-from auscult.jobs.perturb.inputs import ROOMS_OF, Part, Parts
-from auscult.jobs.perturb.work import Task, only
+from auscult.jobs.perturb.inputs import ROOMS_OF, PerturbedPart, PerturbedParts
+from auscult.jobs.perturb.work import PerturbTask, only
 from auscult.media.video import probe
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
 from auscult.stress.schedule import LEVELS
@@ -34,11 +34,11 @@ class Choice:
     recipe: Recipe | None = None
     drawn: Mapping[str, Recipe] = field(default_factory=dict)
 
-    def of(self, part: Part) -> Recipe:
+    def of(self, part: PerturbedPart) -> Recipe:
         """The recipe of a part."""
         return self.drawn[part.group] if self.recipe is None else self.recipe
 
-    def takes(self, part: Part) -> bool:
+    def takes(self, part: PerturbedPart) -> bool:
         """Whether something becomes of a part: it is perturbed, or carried along."""
         return bool(part.carried) or bool(only(self.of(part), part).steps)
 
@@ -109,7 +109,7 @@ class Wanted:
             return frozenset({"vision", "sound", "sentences"})
         return frozenset(room for recipe in recipes for room in recipe.rooms)
 
-    def choices(self, parts: Parts, recipes: Sequence[Recipe], *, seed: int) -> tuple[Choice, ...]:
+    def choices(self, parts: PerturbedParts, recipes: Sequence[Recipe], *, seed: int) -> tuple[Choice, ...]:
         """The folders to make.
 
         Raises:
@@ -139,7 +139,7 @@ class Wanted:
         return (Choice(name=found.name, drawn=named),)
 
 
-def _check_clips(recipes: Sequence[Recipe], parts: Sequence[Part]) -> None:
+def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:
     """Refuse a schedule from frame to frame where every picture stands alone; one that draws severities draws each its.
 
     Raises:
@@ -154,7 +154,7 @@ def _check_clips(recipes: Sequence[Recipe], parts: Sequence[Part]) -> None:
         )
 
 
-def untouched(parts: Sequence[Part], choices: Sequence[Choice]) -> list[str]:
+def untouched(parts: Sequence[PerturbedPart], choices: Sequence[Choice]) -> list[str]:
     """Notes of parts that nothing becomes of, and of recipes that have nothing to do."""
     left = Counter(part.kind for part in parts if not any(choice.takes(part) for choice in choices))
     del left["text"]  # an item keeps its expression as it is
@@ -164,13 +164,13 @@ def untouched(parts: Sequence[Part], choices: Sequence[Choice]) -> list[str]:
     return notes + ([f"perturbs nothing in this input: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else [])
 
 
-def _guided(parts: Sequence[Part]) -> dict[str, str]:
+def _guided(parts: Sequence[PerturbedPart]) -> dict[str, str]:
     """Which groups have a sound or a sentence; a sentence counts where there are both."""
     found = {part.group: "sound" for part in parts if part.kind == "audio" or _heard(part)}
     return found | {part.group: "sentences" for part in parts if part.kind == "text"}
 
 
-def _heard(part: Part) -> bool:
+def _heard(part: PerturbedPart) -> bool:
     return part.kind == "video" and part.path is not None and _has_sound(part.path)
 
 
@@ -181,11 +181,11 @@ def _has_sound(path: Path) -> bool:
         return False
 
 
-def tasks_of(choices: Sequence[Choice], parts: Sequence[Part], *, chunk: int) -> list[Task]:
+def tasks_of(choices: Sequence[Choice], parts: Sequence[PerturbedPart], *, chunk: int) -> list[PerturbTask]:
     """Parts with their recipes, up to ``chunk`` of one recipe together."""
-    found: list[Task] = []
+    found: list[PerturbTask] = []
     for choice in choices:
-        groups: dict[Recipe, list[Part]] = {}
+        groups: dict[Recipe, list[PerturbedPart]] = {}
         for part in parts:
             groups.setdefault(choice.of(part), []).append(part)
         for recipe, members in groups.items():

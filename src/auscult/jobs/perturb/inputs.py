@@ -36,7 +36,7 @@ _COLUMNS: Final = "columns id,text, in UTF-8 and separated by commas"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SentenceRow:
     """A sentence of a file.
 
     Attributes:
@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentences:
+class SentencesFile:
     """A file of sentences.
 
     Attributes:
@@ -63,11 +63,11 @@ class Sentences:
 
     name: str
     header: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[SentenceRow, ...]
     errors: tuple[tuple[str | None, ErrorRecord], ...] = ()
 
 
-def read_sentences(path: Path) -> Sentences:
+def read_sentences(path: Path) -> SentencesFile:
     """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and, if it likes, ``id``.
 
     Raises:
@@ -84,13 +84,13 @@ def read_sentences(path: Path) -> Sentences:
     if path.suffix.lower() == ".csv":
         return _table(content, path)
     lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-    found = [(number, Row(str(number), line)) for number, line in enumerate(lines, start=1)]
+    found = [(number, SentenceRow(str(number), line)) for number, line in enumerate(lines, start=1)]
     return _checked(found, path=path, header=())
 
 
-def _table(content: str, path: Path) -> Sentences:
+def _table(content: str, path: Path) -> SentencesFile:
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    found: list[tuple[int, Row]] = []
+    found: list[tuple[int, SentenceRow]] = []
     short: list[tuple[str | None, ErrorRecord]] = []
     try:
         header = next((cells for cells in reader if cells), [])
@@ -101,18 +101,18 @@ def _table(content: str, path: Path) -> Sentences:
         for cells in reader:
             if len(cells) == len(header):
                 name = str(len(found) + len(short) + 1) if key is None else cells[key]
-                found.append((reader.line_num, Row(name, cells[place], tuple(cells))))
+                found.append((reader.line_num, SentenceRow(name, cells[place], tuple(cells))))
             elif cells:
                 wrong = f"the row has {len(cells)} cells, the header {len(header)}"
                 short.append((None, _bad(wrong, path, reader.line_num)))
     except csv.Error as error:
         raise UsageError(f"broken CSV: {error}", expected=_COLUMNS, path=path, line=reader.line_num) from error
     checked = _checked(found, path=path, header=tuple(header))
-    return Sentences(name=checked.name, header=checked.header, rows=checked.rows, errors=(*short, *checked.errors))
+    return SentencesFile(name=checked.name, header=checked.header, rows=checked.rows, errors=(*short, *checked.errors))
 
 
-def _checked(found: list[tuple[int, Row]], *, path: Path, header: tuple[str, ...]) -> Sentences:
-    rows: dict[str, Row] = {}
+def _checked(found: list[tuple[int, SentenceRow]], *, path: Path, header: tuple[str, ...]) -> SentencesFile:
+    rows: dict[str, SentenceRow] = {}
     errors: list[tuple[str | None, ErrorRecord]] = []
     for line, row in found:
         problem = ""
@@ -125,7 +125,7 @@ def _checked(found: list[tuple[int, Row]], *, path: Path, header: tuple[str, ...
         else:
             rows[row.id] = row
     name = safe_name(path.stem)
-    return Sentences(name=name, header=header, rows=tuple(rows.values()), errors=tuple(errors))
+    return SentencesFile(name=name, header=header, rows=tuple(rows.values()), errors=tuple(errors))
 
 
 def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
@@ -139,7 +139,7 @@ def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
     return ErrorRecord.of(error, "read")
 
 
-def written(sentences: Sentences, made: Mapping[str, str]) -> dict[str, str]:
+def written(sentences: SentencesFile, made: Mapping[str, str]) -> dict[str, str]:
     """The files of one recipe: name to content.
 
     A table keeps its other columns and loses the rows that failed. Lines keep their places; where one failed, a table
@@ -165,9 +165,9 @@ def written(sentences: Sentences, made: Mapping[str, str]) -> dict[str, str]:
     return {f"{sentences.name}.csv": file.getvalue()}
 
 
-Kind: TypeAlias = Literal["picture", "video", "sound", "sentence", "frame", "audio", "text"]
+PartKind: TypeAlias = Literal["picture", "video", "sound", "sentence", "frame", "audio", "text"]
 
-ROOMS_OF: Final[dict[Kind, frozenset[str]]] = {
+ROOMS_OF: Final[dict[PartKind, frozenset[str]]] = {
     "picture": frozenset({"vision"}),
     "video": frozenset({"vision", "sound", "timing"}),
     "sound": frozenset({"sound"}),
@@ -178,9 +178,9 @@ ROOMS_OF: Final[dict[Kind, frozenset[str]]] = {
 }
 """What can be done to each kind of part. Frames and sounds of items that nothing is done to are carried along."""
 
-CARRIED: Final[frozenset[Kind]] = frozenset({"frame", "audio"})
+CARRIED: Final[frozenset[PartKind]] = frozenset({"frame", "audio"})
 
-OF_ITEMS: Final[frozenset[Kind]] = frozenset({"frame", "audio", "text"})
+OF_ITEMS: Final[frozenset[PartKind]] = frozenset({"frame", "audio", "text"})
 """Parts of items: what one of them cannot take, another does."""
 
 RATE_FPS: Final = 25.0
@@ -188,7 +188,7 @@ RATE_FPS: Final = 25.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class PerturbedPart:
     """The smallest thing that is perturbed and kept by itself.
 
     Attributes:
@@ -209,7 +209,7 @@ class Part:
     """
 
     id: str
-    kind: Kind
+    kind: PartKind
     key: str
     group: str = ""
     path: Path | None = None
@@ -225,7 +225,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class PerturbedParts:
     """What an INPUT holds.
 
     Attributes:
@@ -238,14 +238,14 @@ class Parts:
     """
 
     layout: str
-    parts: tuple[Part, ...]
+    parts: tuple[PerturbedPart, ...]
     errors: tuple[tuple[str | None, ErrorRecord], ...] = ()
     notes: tuple[str, ...] = ()
     listing: Listing | None = None
-    sentences: Sentences | None = None
+    sentences: SentencesFile | None = None
 
 
-def named_apart(parts: Iterable[Part]) -> list[Part]:
+def named_apart(parts: Iterable[PerturbedPart]) -> list[PerturbedPart]:
     """Give each part files of its own: names that several parts could be written to get a hash of the part's id.
 
     A part may be perturbed or carried along, so both of its names count. Parts that share neither keep theirs. Parts of
@@ -257,7 +257,7 @@ def named_apart(parts: Iterable[Part]) -> list[Part]:
         for name in (part.name, part.carried):
             owners[name.casefold()].add(part.path or part.id)
 
-    def own(name: str, part: Part) -> str:
+    def own(name: str, part: PerturbedPart) -> str:
         return tagged(name, part.id) if name and len(owners[name.casefold()]) > 1 else name
 
     return [replace(part, name=own(part.name, part), carried=own(part.carried, part)) for part in found]
@@ -270,7 +270,7 @@ def tagged(name: str, of: str) -> str:
     return str(path.with_name(f"{path.stem}-{tag}{path.suffix}"))
 
 
-def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) -> Parts:
+def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) -> PerturbedParts:
     """The frames, sounds and expressions of the items of an INPUT.
 
     Args:
@@ -297,10 +297,12 @@ def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) ->
             hint="rename one of them",
             path=source,
         )
-    return Parts(layout=listing.layout, parts=tuple(parts), errors=listing.errors, notes=listing.notes, listing=listing)
+    return PerturbedParts(
+        layout=listing.layout, parts=tuple(parts), errors=listing.errors, notes=listing.notes, listing=listing
+    )
 
 
-def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[Part]:
+def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[PerturbedPart]:
     """One part a frame; those of one film share what is drawn, and a loose picture has its own."""
     clips: dict[str, list[list[Item]]] = {}
     for group in group_by_frame(listing.items):
@@ -314,7 +316,7 @@ def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[Part]
     for key, members in clips.items():
         groups = _in_order(members)
         parts += [
-            Part(
+            PerturbedPart(
                 id=frame_id(group[0], source),
                 kind="frame",
                 key=key.partition(":")[2],
@@ -343,10 +345,10 @@ def text_id(item: Item) -> str:
     return f"text:{item.id}"
 
 
-def _texts(items: Iterable[Item], films: frozenset[str], groups: Mapping[str, str]) -> list[Part]:
+def _texts(items: Iterable[Item], films: frozenset[str], groups: Mapping[str, str]) -> list[PerturbedPart]:
     """One part an expression. What a film's items share as a text is one sentence, and is perturbed alike."""
     return [
-        Part(
+        PerturbedPart(
             id=text_id(item),
             kind="text",
             key=f"{item.clip}:{digest_json(item.query.text)}" if item.clip and item.id in films else item.id,
@@ -375,7 +377,7 @@ def audio_id(item: Item, source: Path, group: str = "") -> str:
 
 def _audios(
     items: Iterable[Item], source: Path, films: frozenset[str], *, groups: Mapping[str, str], by_group: bool
-) -> list[Part]:
+) -> list[PerturbedPart]:
     """One part a file; with a recipe for each group, one for each group that the file is heard in."""
     heard: dict[Path, dict[str, list[Item]]] = {}
     for item in items:
@@ -387,7 +389,7 @@ def _audios(
     for path, places in heard.items():
         plain = names[path].partition(":")[2]
         (group, members), *others = places.items()
-        one = Part(
+        one = PerturbedPart(
             id=names[path],
             kind="audio",
             key=group if members[0].id in films and not others else names[path],
@@ -401,7 +403,7 @@ def _audios(
     return parts
 
 
-def _of_group(sound: Part, group: str, items: Sequence[Item], *, films: frozenset[str]) -> Part:
+def _of_group(sound: PerturbedPart, group: str, items: Sequence[Item], *, films: frozenset[str]) -> PerturbedPart:
     """The part of a sound that is of one group alone: what is drawn for it does not depend on who else has the file."""
     own, costs = f"{sound.id}:{group}", tuple(item.id for item in items)
     found = replace(sound, group=group, key=group if items[0].id in films else own, costs=costs)
@@ -434,7 +436,7 @@ MEDIA = (
     "a picture, a video, a sound, a folder of them, sentences (.txt with one a line, or .csv with columns id,text), "
     f"or items: {INPUTS}"
 )
-_ENDINGS: Final[tuple[tuple[Kind, frozenset[str], str], ...]] = (
+_ENDINGS: Final[tuple[tuple[PartKind, frozenset[str], str], ...]] = (
     ("picture", FRAME_SUFFIXES, ".png"),
     ("video", VIDEO_SUFFIXES, ".mkv"),
     ("sound", SOUND_SUFFIXES, ".wav"),
@@ -442,7 +444,9 @@ _ENDINGS: Final[tuple[tuple[Kind, frozenset[str], str], ...]] = (
 _MOST_DEPTH: Final = 5
 
 
-def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool = False) -> Parts:
+def parts_of(
+    source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool = False
+) -> PerturbedParts:
     """List what there is to perturb.
 
     Args:
@@ -496,14 +500,14 @@ def _hint(rooms: frozenset[str], what: str, *, items: bool, nothing: str) -> str
     return f"it holds {what or nothing}"
 
 
-def _left_out(found: Sequence[Part], wanted: Sequence[Part]) -> list[str]:
+def _left_out(found: Sequence[PerturbedPart], wanted: Sequence[PerturbedPart]) -> list[str]:
     counts = Counter(part.kind for part in found)
     counts.subtract(part.kind for part in wanted)
     del counts["text"]  # an item keeps its expression as it is
     return [f"left out, since nothing is done to it: {counted(n, kind)}" for kind, n in counts.items() if n]
 
 
-def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> Parts:
+def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> PerturbedParts:
     if not (is_folder(source) or is_file(source)):
         raise UsageError("there is no such file or folder", path=source, expected=MEDIA)
     if options == ListOptions() and (alone := _alone(source)) is not None:
@@ -535,19 +539,21 @@ def _refuse_reading(source: Path, options: ListOptions) -> None:
         )
 
 
-def _alone(source: Path) -> Parts | None:
+def _alone(source: Path) -> PerturbedParts | None:
     """A file that is one picture, video or sound, or holds sentences."""
     if not source.is_file():
         return None
     if suffix(source.name) in TEXT_SUFFIXES:
         sentences = read_sentences(source)
-        rows = [Part(id=row.id, kind="sentence", key=row.id, group=row.id, text=row.text) for row in sentences.rows]
-        return Parts(layout="sentences", parts=tuple(rows), errors=sentences.errors, sentences=sentences)
+        rows = [
+            PerturbedPart(id=row.id, kind="sentence", key=row.id, group=row.id, text=row.text) for row in sentences.rows
+        ]
+        return PerturbedParts(layout="sentences", parts=tuple(rows), errors=sentences.errors, sentences=sentences)
     parts = tuple(_media({source.name: source}.items()))
-    return Parts(layout="file", parts=parts) if parts else None
+    return PerturbedParts(layout="file", parts=parts) if parts else None
 
 
-def _folder(source: Path, out: Path) -> Parts:
+def _folder(source: Path, out: Path) -> PerturbedParts:
     tree = walk(source, root=source)
     home = out.resolve()
     files = {name: path for name, path in tree.files.items() if not path.resolve().is_relative_to(home)}
@@ -557,7 +563,9 @@ def _folder(source: Path, out: Path) -> Parts:
     others, hidden = len(files) - len(parts), _hidden(source, home)
     notes = [f"left out, neither picture, video nor sound: {counted(others, 'file')}"] if others else []
     notes += [f"left out, hidden by a dot: {counted(hidden, 'name')}"] if hidden else []
-    return Parts(layout="folder", parts=parts, errors=tuple((None, error) for error in tree.errors), notes=tuple(notes))
+    return PerturbedParts(
+        layout="folder", parts=parts, errors=tuple((None, error) for error in tree.errors), notes=tuple(notes)
+    )
 
 
 def _hidden(source: Path, out: Path) -> int:
@@ -569,12 +577,12 @@ def _hidden(source: Path, out: Path) -> int:
     return count
 
 
-def _media(files: Iterable[tuple[str, Path]]) -> list[Part]:
+def _media(files: Iterable[tuple[str, Path]]) -> list[PerturbedPart]:
     found = []
     for name, path in files:
         for kind, endings, ending in _ENDINGS:
             if suffix(name) in endings:
-                found.append((Part(id=name, kind=kind, key=name, group=name, path=path), ending))
+                found.append((PerturbedPart(id=name, kind=kind, key=name, group=name, path=path), ending))
                 break
     plain = Counter((_plain(stem(part.id)) + ending).casefold() for part, ending in found)
     return named_apart(

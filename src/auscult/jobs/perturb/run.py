@@ -26,11 +26,20 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import asked
 from auscult.jobs.manifests import SAME_RESULT, InputOptions
 from auscult.jobs.perturb.choice import Choice, Wanted, tasks_of, untouched
-from auscult.jobs.perturb.inputs import Kind, Part, Parts, audio_id, frame_id, parts_of, text_id, written
+from auscult.jobs.perturb.inputs import (
+    PartKind,
+    PerturbedPart,
+    PerturbedParts,
+    audio_id,
+    frame_id,
+    parts_of,
+    text_id,
+    written,
+)
 from auscult.jobs.perturb.work import (
     STAGE,
     Done,
-    Task,
+    PerturbTask,
     done_id,
     failed_rows_of,
     make_perturber,
@@ -55,7 +64,7 @@ from auscult.work.pool import Task as PoolTask
 from auscult.work.pool import run_tasks
 
 MOST_SEED: Final = 2**63
-_NEEDS: Final[tuple[tuple[str, frozenset[Kind], str], ...]] = (
+_NEEDS: Final[tuple[tuple[str, frozenset[PartKind], str], ...]] = (
     ("quality", frozenset({"video"}), "video"),
     ("depth", frozenset({"video", "sound", "audio"}), "sound"),
     ("keep", frozenset({"sentence", "text"}), "sentence"),
@@ -102,7 +111,7 @@ def check_kept(options: PerturbOptions, rooms: frozenset[str]) -> None:
         )
 
 
-def idle_options(given: frozenset[str], parts: Sequence[Part]) -> list[str]:
+def idle_options(given: frozenset[str], parts: Sequence[PerturbedPart]) -> list[str]:
     """Notes of options that were spelled out, and that nothing in an input makes use of."""
     there = {part.kind for part in parts}
     return [
@@ -123,10 +132,12 @@ SPANS: Final = ("spans_s",)
 
 _ROOM_OF: Final[Mapping[str, str]] = {"picture": "vision", "sound": "sound", "sentence": "sentences"}
 
-Rows = Mapping[str, Mapping[str, Any]]
+RowsById = Mapping[str, Mapping[str, Any]]
 
 
-def item_lines(parts: Parts, choice: Choice, *, rows: Rows, options: PerturbOptions) -> list[dict[str, Any]]:
+def item_lines(
+    parts: PerturbedParts, choice: Choice, *, rows: RowsById, options: PerturbOptions
+) -> list[dict[str, Any]]:
     """The lines of one recipe, in the order of INPUT; an item that failed in any of its parts has none.
 
     Args:
@@ -147,7 +158,7 @@ def item_lines(parts: Parts, choice: Choice, *, rows: Rows, options: PerturbOpti
     return lines
 
 
-def part_names(item: Item, known: Mapping[str, Part], choice: Choice, *, source: Path) -> dict[str, str]:
+def part_names(item: Item, known: Mapping[str, PerturbedPart], choice: Choice, *, source: Path) -> dict[str, str]:
     """Which parts an item is put together from: ``picture``, ``sound``, ``sentence`` to a part's id."""
     names = {"picture": frame_id(item, source)}
     if item.audio is not None:
@@ -163,14 +174,14 @@ def part_names(item: Item, known: Mapping[str, Part], choice: Choice, *, source:
 class _Found:
     """An item with the rows of its frame, its sound and its expression."""
 
-    def __init__(self, item: Item, *, recipe: Recipe, seed: int, rows: Rows) -> None:
+    def __init__(self, item: Item, *, recipe: Recipe, seed: int, rows: RowsById) -> None:
         self._item = item
         self._recipe = recipe
         self._seed = seed
         self._rows = rows
 
     @classmethod
-    def of(cls, item: Item, names: Mapping[str, str], *, recipe: Recipe, seed: int, rows: Rows) -> _Found | None:
+    def of(cls, item: Item, names: Mapping[str, str], *, recipe: Recipe, seed: int, rows: RowsById) -> _Found | None:
         """Put an item together; None where one of its parts is missing."""
         if any(name not in rows for name in names.values()) or item.id not in rows[names["picture"]]["items"]:
             return None
@@ -226,7 +237,7 @@ class _Found:
 OUTPUTS: Final = "outputs.jsonl"
 
 
-class Keeper:
+class ResultWriter:
     """Keeps what workers give back.
 
     Attributes:
@@ -246,12 +257,12 @@ class Keeper:
         except OSError:
             return False
 
-    def has(self, recipe: str, part: Part) -> bool:
+    def has(self, recipe: str, part: PerturbedPart) -> bool:
         """Whether a part is done; a frame is not, as long as one of its items is missing."""
         row = self.rows.get(done_id(recipe, part.id))
         return row is not None and all(item.id in row.get("items", ()) for item in part.items)
 
-    def claimed(self, task: Task) -> Task:
+    def claimed(self, task: PerturbTask) -> PerturbTask:
         """Note the files that a worker is about to write, so that a later run can remove them."""
         recipe, parts = task
         for part in parts:
@@ -262,7 +273,7 @@ class Keeper:
                 self._run.claim(f"{name}.part")
         return task
 
-    def tidied(self, task: Task) -> None:
+    def tidied(self, task: PerturbTask) -> None:
         """Remove what a worker that was stopped left of a video."""
         recipe, parts = task
         for part in parts:
@@ -282,7 +293,7 @@ class Keeper:
         self._run.append_many(OUTPUTS, fresh)
 
 
-def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, Sequence[Part]]) -> None:
+def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, Sequence[PerturbedPart]]) -> None:
     """Insist that what was made before still comes from the same files.
 
     Raises:
@@ -334,7 +345,7 @@ _UNOPENED: Final = "; masks of pictures in which nothing moved were copied unope
 def perturbed_tables(
     run: RunFolder,
     *,
-    parts: Parts,
+    parts: PerturbedParts,
     choices: Sequence[Choice],
     rows: Mapping[str, Mapping[str, Any]],
     made: Mapping[str, int],
@@ -392,7 +403,7 @@ def _made(
     )
 
 
-_CHUNKS: Final[Mapping[Kind, int]] = {"picture": 4, "frame": 8, "sentence": 256, "text": 256}
+_CHUNKS: Final[Mapping[PartKind, int]] = {"picture": 4, "frame": 8, "sentence": 256, "text": 256}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -447,7 +458,7 @@ def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[
         run.remove("errors.jsonl")  # whatever failed before is tried again now
         errors = ErrorLog(run)
         errors.keep(error_to_json(name, error) for name, error in parts.errors)
-        keeper = Keeper(run, errors)
+        keeper = ResultWriter(run, errors)
         wanted = {choice.name: [part for part in parts.parts if choice.takes(part)] for choice in choices}
         refuse_changed(keeper.rows, wanted)
         listener.stage("perturbing", sum(map(len, wanted.values())))
@@ -471,14 +482,14 @@ def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
     }
 
 
-def _check_extras(parts: Iterable[Part]) -> None:
+def _check_extras(parts: Iterable[PerturbedPart]) -> None:
     if any(part.kind == "video" for part in parts):
         from auscult.media.containers import load_av
 
         load_av()
 
 
-def _manifest(options: PerturbOptions, parts: Parts, recipes: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(options: PerturbOptions, parts: PerturbedParts, recipes: Mapping[str, Any]) -> dict[str, Any]:
     plain = asdict(options.listing)
     listing = {key: str(value) if isinstance(value, Path) else value for key, value in plain.items()}
     wanted = options.wanted
@@ -495,7 +506,7 @@ def _manifest(options: PerturbOptions, parts: Parts, recipes: Mapping[str, Any])
         "keep_head": options.keep_head,
         "quality": options.quality,
         "depth": options.depth,
-        "workers": options.crew_size,
+        "workers": options.n_workers,
         "timeout": options.timeout_s,
         **listing,
     }
@@ -518,13 +529,13 @@ def _tasks(
     options: PerturbOptions,
     choices: Sequence[Choice],
     *,
-    wanted: Mapping[str, Sequence[Part]],
-    keeper: Keeper,
+    wanted: Mapping[str, Sequence[PerturbedPart]],
+    keeper: ResultWriter,
     listener: Progress,
-) -> Iterator[tuple[list[Task], float | None]]:
+) -> Iterator[tuple[list[PerturbTask], float | None]]:
     """What is still to be done, kind by kind, with the limit for each task."""
     for kind in dict.fromkeys(part.kind for parts in wanted.values() for part in parts):
-        tasks: list[Task] = []
+        tasks: list[PerturbTask] = []
         for choice in choices:
             mine = [part for part in wanted[choice.name] if part.kind == kind]
             left = [part for part in mine if not keeper.has(choice.name, part)]
@@ -535,10 +546,10 @@ def _tasks(
 
 def _work(
     options: PerturbOptions,
-    tasks: Sequence[Task],
+    tasks: Sequence[PerturbTask],
     *,
     timeout_s: float | None,
-    keeper: Keeper,
+    keeper: ResultWriter,
     listener: Progress,
 ) -> None:
     """Do tasks; parts whose task failed as a whole are tried one by one, so that one of them costs no other."""
@@ -551,11 +562,11 @@ def _work(
         quality=options.quality,
         depth=options.depth,
     )
-    again: list[Task] = []
+    again: list[PerturbTask] = []
     for attempt in (tasks, again):
         named = {done_id(recipe.name, members[0].id): (recipe, members) for recipe, members in attempt}
         pool = (PoolTask(name, keeper.claimed(task)) for name, task in named.items())
-        for result in run_tasks(make, pool, workers=options.crew_size, timeout_s=timeout_s, stage=STAGE):
+        for result in run_tasks(make, pool, workers=options.n_workers, timeout_s=timeout_s, stage=STAGE):
             recipe, members = named[result.key]
             if isinstance(result.outcome, Failed):
                 keeper.tidied((recipe, members))
@@ -575,7 +586,7 @@ def _finish(
     run: RunFolder,
     options: PerturbOptions,
     *,
-    parts: Parts,
+    parts: PerturbedParts,
     choices: Sequence[Choice],
     rows: Mapping[str, Mapping[str, Any]],
 ) -> tuple[Summary, list[Table]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
-from auscult.jobs.perturb.inputs import OF_ITEMS, ROOMS_OF, Part, tagged
+from auscult.jobs.perturb.inputs import OF_ITEMS, ROOMS_OF, PerturbedPart, tagged
 from auscult.media.containers import opened_video
 from auscult.media.frames import frame_size, read_frame, write_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
@@ -33,10 +33,10 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
 from auscult.stress.masks.base import truth_of
 from auscult.stress.recipe import Plan, Recipe, planned
-from auscult.stress.recipe_parts import base_of, crew_of, room_of
-from auscult.stress.sound import Take
-from auscult.stress.timing.base import Reel
-from auscult.stress.vision import Shot
+from auscult.stress.recipe_parts import base_of, load_stressors, room_of
+from auscult.stress.sound import AudioInfo
+from auscult.stress.timing.base import TimingInfo
+from auscult.stress.vision import ClipInfo
 from auscult.types import Defect, Frame, Item, Mask, MaskRef, Samples
 
 _MODES: Final = {"1": "grey", "L": "grey", "LA": "grey", "La": "grey", "I": "grey", "P": "palette", "PA": "palette"}
@@ -97,7 +97,7 @@ class Carried:
     errors: tuple[tuple[str, ErrorRecord], ...] = ()
 
 
-def carried(part: Part, plan: Plan | None) -> Carried:
+def carried(part: PerturbedPart, plan: Plan | None) -> Carried:
     """The masks and truths of the items of a frame.
 
     Args:
@@ -191,7 +191,7 @@ def _counted(defect: Defect | None, value: float) -> dict[str, Any]:
 _TIMES_S: Final = np.array([1.0, 2.0])
 
 
-def refuse_sound_steps(part: Part, recipe: Recipe) -> None:
+def refuse_sound_steps(part: PerturbedPart, recipe: Recipe) -> None:
     """Insist that a recipe for a video without sound perturbs none.
 
     Raises:
@@ -200,19 +200,19 @@ def refuse_sound_steps(part: Part, recipe: Recipe) -> None:
     _refuse(part, recipe, [step.name for step in recipe.steps if step.room == "sound"])
 
 
-def refuse_sound_moved(part: Part, recipe: Recipe, plan: Plan) -> None:
+def refuse_sound_moved(part: PerturbedPart, recipe: Recipe, plan: Plan) -> None:
     """Insist that no step of timing moves the sound alone, as an offset does, where there is none to move.
 
     Raises:
         InputError: One does.
     """
     timing = [(name, params) for name, params in plan.steps if room_of(name) == "timing" and params.strength > 0.0]
-    crew = crew_of(name for name, _ in timing)
+    crew = load_stressors(name for name, _ in timing)
     moving = [name for name, params in timing if not np.array_equal(crew[name].heard(params, _TIMES_S), _TIMES_S)]
     _refuse(part, recipe, moving)
 
 
-def _refuse(part: Part, recipe: Recipe, names: Iterable[str]) -> None:
+def _refuse(part: PerturbedPart, recipe: Recipe, names: Iterable[str]) -> None:
     needing = dict.fromkeys(names)
     if not needing:
         return
@@ -383,7 +383,7 @@ def _shown(frames: Iterable[Frame], plan: VideoPlan, count: int, *, path: Path) 
         raise InputError(f"the video ended after {place} of {count} frames", path=path)
 
 
-Task: TypeAlias = tuple[Recipe, tuple[Part, ...]]
+PerturbTask: TypeAlias = tuple[Recipe, tuple[PerturbedPart, ...]]
 
 STAGE: Final = "stress"
 
@@ -410,7 +410,7 @@ def done_id(recipe: str, part: str) -> str:
     return f"{recipe}/{part}"
 
 
-def only(recipe: Recipe, part: Part) -> Recipe:
+def only(recipe: Recipe, part: PerturbedPart) -> Recipe:
     """The steps of a recipe that can be done to a part."""
     return replace(recipe, steps=tuple(step for step in recipe.steps if step.room in ROOMS_OF[part.kind]))
 
@@ -420,13 +420,13 @@ def not_done(recipe: Recipe, rooms: Collection[str]) -> list[str]:
     return [step.name for step in recipe.steps if step.room not in rooms]
 
 
-def output_name(recipe: Recipe, part: Part) -> str:
+def output_name(recipe: Recipe, part: PerturbedPart) -> str:
     """Where the file of a part goes, relative to the output folder; empty for a sentence."""
     name = part.name if only(recipe, part).steps else part.carried
     return f"{recipe.name}/{name}" if name else ""
 
 
-def part_digest(part: Part, items: Collection[str]) -> str:
+def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
     """Hash of what a part is made from: its file, the masks and truths of its items, its sentence.
 
     Args:
@@ -468,14 +468,14 @@ class Perturber:
     quality: int
     depth: Depth
 
-    def __call__(self, task: Task) -> list[Done]:
+    def __call__(self, task: PerturbTask) -> list[Done]:
         """Perturb parts by one recipe, in their order; one that fails costs no other."""
         recipe, parts = task
         return [self._one(recipe, part) for part in parts]
 
-    def _one(self, recipe: Recipe, part: Part) -> Done:
+    def _one(self, recipe: Recipe, part: PerturbedPart) -> Done:
         name = done_id(recipe.name, part.id)
-        kinds: Mapping[str, Callable[[Recipe, Part], tuple[dict[str, Any], Carried]]] = {
+        kinds: Mapping[str, Callable[[Recipe, PerturbedPart], tuple[dict[str, Any], Carried]]] = {
             "picture": self._picture,
             "frame": self._frame,
             "sound": self._sound,
@@ -514,14 +514,14 @@ class Perturber:
         except AuscultError as error:
             return Done(id=name, errors=failed_rows_of(recipe, part, error))
 
-    def _plan(self, recipe: Recipe, part: Part, **known: Any) -> Plan:
+    def _plan(self, recipe: Recipe, part: PerturbedPart, **known: Any) -> Plan:
         return planned(only(recipe, part), seed=self.seed, key=part.key, **known)
 
-    def _picture(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
+    def _picture(self, recipe: Recipe, part: PerturbedPart) -> tuple[dict[str, Any], Carried]:
         frame = read_frame(_path(part))
         return self._rendered(recipe, part, frame=frame, plan=self._frame_plan(recipe, part, frame)), Carried()
 
-    def _frame(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
+    def _frame(self, recipe: Recipe, part: PerturbedPart) -> tuple[dict[str, Any], Carried]:
         """A frame with its masks; where none of them can be read, nothing is written."""
         steps = only(recipe, part).steps
         frame = read_frame(_path(part)) if steps else None
@@ -534,30 +534,30 @@ class Perturber:
             told = self._copied(recipe, part)
         return told | {"items": masks.items, "moved": plan is not None and plan.moves, "index": part.index}, masks
 
-    def _frame_plan(self, recipe: Recipe, part: Part, frame: Frame) -> Plan:
+    def _frame_plan(self, recipe: Recipe, part: PerturbedPart, frame: Frame) -> Plan:
         height, width = frame.shape[:2]
-        shot = Shot(height=height, width=width, frames=part.count, rate_fps=part.rate_fps)
+        shot = ClipInfo(height=height, width=width, frames=part.count, rate_fps=part.rate_fps)
         return self._plan(recipe, part, shot=shot)
 
-    def _rendered(self, recipe: Recipe, part: Part, *, frame: Frame, plan: Plan) -> dict[str, Any]:
+    def _rendered(self, recipe: Recipe, part: PerturbedPart, *, frame: Frame, plan: Plan) -> dict[str, Any]:
         made, changed = plan.frame(frame, part.index), conversions(_path(part))
         write_frame(self.out / output_name(recipe, part), made)
         digest, _ = frame_digest(iter([made]))
         told = {"sha256": digest, "size": list(frame.shape[:2]), "plan": plan.as_json()}
         return told | ({"converted": changed} if changed else {})
 
-    def _copied(self, recipe: Recipe, part: Part) -> dict[str, Any]:
+    def _copied(self, recipe: Recipe, part: PerturbedPart) -> dict[str, Any]:
         """Carry a file along as it is; its hash is of its bytes, since nothing was decoded."""
         data = read_bytes(_path(part))
         write_bytes(self.out / output_name(recipe, part), data)
         return {"file_sha256": hashlib.sha256(data).hexdigest(), "plan": None}
 
-    def _sound(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
+    def _sound(self, recipe: Recipe, part: PerturbedPart) -> tuple[dict[str, Any], Carried]:
         if not only(recipe, part).steps:
             return self._copied(recipe, part), Carried()
         sound = read_sound(_path(part))
         channels, count = sound.samples.shape
-        take = Take(samples=count, channels=channels, rate_hz=sound.rate_hz)
+        take = AudioInfo(samples=count, channels=channels, rate_hz=sound.rate_hz)
         plan = self._plan(recipe, part, take=take)
         samples, clipped = as_stored(plan.sound(sound.samples, sound.rate_hz), self.depth)
         data = wav_bytes(Sound(samples=samples, rate_hz=sound.rate_hz), self.depth)
@@ -574,7 +574,7 @@ class Perturber:
         }
         return told, Carried()
 
-    def _video(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
+    def _video(self, recipe: Recipe, part: PerturbedPart) -> tuple[dict[str, Any], Carried]:
         film = open_film(_path(part))
         plan = self._film_plan(recipe, part, film)
         target = self.out / output_name(recipe, part)
@@ -585,7 +585,7 @@ class Perturber:
         told["offset_s"] = [round(one, 6) for one in plan.lag(film.times_s)]
         return told | {"moved": plan.moves, "plan": plan.as_json()}, Carried()
 
-    def _film_plan(self, recipe: Recipe, part: Part, film: Film) -> Plan:
+    def _film_plan(self, recipe: Recipe, part: PerturbedPart, film: Film) -> Plan:
         """Plan for a video.
 
         Raises:
@@ -595,16 +595,16 @@ class Perturber:
         take = None
         if film.sound is not None:
             channels, count = film.sound.samples.shape
-            take = Take(samples=count, channels=channels, rate_hz=film.sound.rate_hz)
+            take = AudioInfo(samples=count, channels=channels, rate_hz=film.sound.rate_hz)
         else:
             refuse_sound_steps(part, recipe)
-        shot = Shot(height=film.info.height, width=film.info.width, frames=frames, rate_fps=fps)
-        plan = self._plan(recipe, part, shot=shot, take=take, reel=Reel(frames=frames, rate_fps=fps))
+        shot = ClipInfo(height=film.info.height, width=film.info.width, frames=frames, rate_fps=fps)
+        plan = self._plan(recipe, part, shot=shot, take=take, reel=TimingInfo(frames=frames, rate_fps=fps))
         if take is None:
             refuse_sound_moved(part, recipe, plan)
         return plan
 
-    def _sentence(self, recipe: Recipe, part: Part) -> tuple[dict[str, Any], Carried]:
+    def _sentence(self, recipe: Recipe, part: PerturbedPart) -> tuple[dict[str, Any], Carried]:
         if not only(recipe, part).steps:
             raise InputError("nothing is done to this sentence")
         plan = self._plan(recipe, part, sentence=part.text, keep=self.keep, keep_head=self.keep_head)
@@ -623,7 +623,7 @@ def make_perturber(
     return Perturber(out=out, seed=seed, keep=keep, keep_head=keep_head, quality=quality, depth=depth)
 
 
-def failed_rows_of(recipe: Recipe, part: Part, error: AuscultError | ErrorRecord) -> list[dict[str, Any]]:
+def failed_rows_of(recipe: Recipe, part: PerturbedPart, error: AuscultError | ErrorRecord) -> list[dict[str, Any]]:
     """The rows of ``errors.jsonl`` of a part that failed: one for each item that it costs, else its own."""
     record = error if isinstance(error, ErrorRecord) else ErrorRecord.of(error, STAGE)
     if record.path is None and part.path is not None:
@@ -636,7 +636,7 @@ def _error_rows(recipe: Recipe, files: Carried) -> list[dict[str, Any]]:
     return [error_to_json(done_id(recipe.name, item), error) for item, error in files.errors]
 
 
-def _path(part: Part) -> Path:
+def _path(part: PerturbedPart) -> Path:
     if part.path is None:
         raise InputError(f"{part.id} has no file")
     return part.path

@@ -171,12 +171,12 @@ _READING: Final = (
     "these it says little. n counts masks."
 )
 
-Layout: TypeAlias = Callable[[Sequence[Result]], Sequence[str]]
+SectionLayout: TypeAlias = Callable[[Sequence[Result]], Sequence[str]]
 """Lays out the results of one set as Markdown parts."""
 
 
 def page(
-    card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = (), layout: Layout | None = None
+    card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = (), layout: SectionLayout | None = None
 ) -> str:
     """Lay out a card; everything on the page is in the card.
 

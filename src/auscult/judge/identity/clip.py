@@ -38,7 +38,7 @@ from auscult.arrays.overlap import iou
 from auscult.arrays.segments import borders, edge_strength, pieces
 from auscult.errors import UsageError
 from auscult.language.morphology import article, indefinite, is_plural, plural
-from auscult.nets.clip import Clip, ClipFolder, Vectors, check_folder, load_clip
+from auscult.nets.clip import ClipFolder, ClipModel, Vectors, check_folder, load_clip
 from auscult.nets.clip_config import WEIGHTS
 from auscult.types import Case, Existence, Frame, Identity, Mask, Metadata, Prediction
 
@@ -112,7 +112,7 @@ _SINGULAR: Final = {plural(noun): noun for noun in NOUNS if plural(noun) != noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ParsedExpression:
     """What an expression asks for.
 
     Attributes:
@@ -128,7 +128,7 @@ class Asked:
     heard: bool = False
 
 
-def asked_for(text: str) -> Asked | None:
+def asked_for(text: str) -> ParsedExpression | None:
     """Read an expression.
 
     Args:
@@ -150,7 +150,7 @@ def asked_for(text: str) -> Asked | None:
     named = None if kept[-1] in _ANYTHING else _named(kept)
     places = tuple(dict.fromkeys(_PLACES[word] for word in words if word in _PLACES))
     heard = _SOUNDS.search(text[:_MOST_READ]) is not None
-    return Asked(phrase=_short(kept), noun=named, places=places, heard=heard)
+    return ParsedExpression(phrase=_short(kept), noun=named, places=places, heard=heard)
 
 
 def prompts(text: str) -> tuple[str, ...]:
@@ -483,7 +483,7 @@ class _Loaded:
     are replaced at once, so that a thread never sees the regions of another frame.
     """
 
-    clip: Clip
+    clip: ClipModel
     nothing: Vectors
     _nouns: Vectors | None = field(default=None, init=False)
     _last: tuple[bytes, tuple[Mask, ...]] = field(default=(b"", ()), init=False)

@@ -32,7 +32,7 @@ from auscult.judge.identity.scenes_text import (
     is_whole,
     read_vocabulary,
 )
-from auscult.language.facts import Facts, Thing
+from auscult.language.facts import Facts, SceneObject
 from auscult.language.proof import Proof
 from auscult.rng import generator
 from auscult.types import Box, Case, Existence, Frame, Identity, Mask, Metadata, Prediction
@@ -123,7 +123,7 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class FoundThing:
     """A thing of the frame.
 
     Attributes:
@@ -261,7 +261,7 @@ _ELSE: Final = "something else"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamingOdds:
     """How likely a sentence names each thing.
 
     Attributes:
@@ -277,7 +277,7 @@ class Named:
     possible: tuple[float, ...]
 
 
-def named(reading: Reading, things: Sequence[Found], words: Vocabulary, *, worlds: int = WORLDS) -> Named:
+def named(reading: Reading, things: Sequence[FoundThing], words: Vocabulary, *, worlds: int = WORLDS) -> NamingOdds:
     """Prove a sentence in many worlds.
 
     Args:
@@ -305,7 +305,7 @@ def named(reading: Reading, things: Sequence[Found], words: Vocabulary, *, world
         else:
             nothing += 1
     whole = worlds - nothing + _NOTHING * nothing
-    return Named(
+    return NamingOdds(
         shares=tuple(float(share) for share in shares / whole),
         nothing=nothing / worlds,
         settled=settled / worlds,
@@ -317,7 +317,7 @@ _Draw = tuple[str, str | None, str | None]
 
 
 def _draws(
-    rng: np.random.Generator, thing: Found, *, words: Vocabulary, asked: frozenset[str], worlds: int
+    rng: np.random.Generator, thing: FoundThing, *, words: Vocabulary, asked: frozenset[str], worlds: int
 ) -> list[_Draw]:
     """What one thing is called in each world: only what the sentence speaks of is told apart."""
     names = sorted(asked & set(words.categories))
@@ -342,7 +342,7 @@ def _picked(
     return [words[int(at)] for at in drawn]
 
 
-def _proven(reading: Reading, things: Sequence[Found], world: Sequence[object]) -> NDArray[np.float64]:
+def _proven(reading: Reading, things: Sequence[FoundThing], world: Sequence[object]) -> NDArray[np.float64]:
     """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
     kept = [at for at, one in enumerate(world) if one is not None]
     values = np.zeros(len(things))
@@ -355,9 +355,9 @@ def _proven(reading: Reading, things: Sequence[Found], world: Sequence[object]) 
     return values
 
 
-def _thing(name: str, found: Found, called: object) -> Thing:
+def _thing(name: str, found: FoundThing, called: object) -> SceneObject:
     category, colour, texture = called if isinstance(called, tuple) else (_ELSE, None, None)
-    return Thing(
+    return SceneObject(
         id=name,
         category=category,
         colour=colour,
@@ -555,18 +555,18 @@ def calibrated(raw: float, words: Vocabulary) -> float:
     return 1 / (1 + math.exp(-(words.slope * math.log(inside / (1 - inside)) + words.offset)))
 
 
-def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> Found:
+def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> FoundThing:
     """The thing under a mask: its place is the mask's, its words are those of crop and frame together."""
     x, y, share = place(mask)
     peak = nearest_peak(mask, centres)
     words = crop_words if peak is None else _FROM_CROP * crop_words + (1 - _FROM_CROP) * peak.words
     categories, colours, textures = probabilities(words, known)
-    return Found(x=x, y=y, share=share, sure=1.0, categories=categories, colours=colours, textures=textures)
+    return FoundThing(x=x, y=y, share=share, sure=1.0, categories=categories, colours=colours, textures=textures)
 
 
-def _other(known: Vocabulary, peak: Peak) -> Found:
+def _other(known: Vocabulary, peak: Peak) -> FoundThing:
     categories, colours, textures = probabilities(peak.words, known)
-    return Found(
+    return FoundThing(
         x=peak.x,
         y=peak.y,
         share=peak.share,
@@ -584,7 +584,7 @@ def _partly(reading: Reading) -> str:
     return "" if is_whole(reading.form) else "sound, motion and what hides a thing were not looked at"
 
 
-def _exists(found: Named) -> Existence:
+def _exists(found: NamingOdds) -> Existence:
     if found.nothing >= _ABSENT:
         return "no"
     return "yes" if found.settled >= _PRESENT else "unchecked"
@@ -598,18 +598,18 @@ def _target(reading: Reading) -> str | None:
     return next((str(part["word"]) for part in parts if part["op"] == "category"), None)
 
 
-def _called(words: Vocabulary, thing: Found) -> str | None:
+def _called(words: Vocabulary, thing: FoundThing) -> str | None:
     best = int(thing.categories.argmax())
     return words.categories[best] if thing.categories[best] >= _NAMED else None
 
 
-def _kept(masks: Sequence[Mask], found: Named) -> float:
+def _kept(masks: Sequence[Mask], found: NamingOdds) -> float:
     """Share of the mask that lies on the part which is most likely meant."""
     areas = np.array([np.count_nonzero(mask) for mask in masks], float)
     return float(areas[int(np.argmax(found.shares[: len(masks)]))] / areas.sum())
 
 
-def _note(match: float, found: Named, reading: Reading) -> str:
+def _note(match: float, found: NamingOdds, reading: Reading) -> str:
     partly = _partly(reading)
     if partly:
         return f"What was looked at rules this mask out, probability of a match {match:.2f}; {partly}."

@@ -17,7 +17,7 @@ import numpy as np
 
 from auscult.errors import InputError, UsageError
 from auscult.models.answers import masks_of
-from auscult.models.base import Answer, Ask
+from auscult.models.base import Answer, Request
 from auscult.record.digest import digest_bytes
 from auscult.types import Query
 
@@ -125,7 +125,7 @@ class Calling:
         self._second, self._takes = _taken_by(function)
         self._takes_all = _takes_all(function)
 
-    def __call__(self, ask: Ask) -> Answer:
+    def __call__(self, ask: Request) -> Answer:
         """Call the function, and check what it gives.
 
         The function gets copies, which it may spoil. A process that it forked and that comes back ends here: one

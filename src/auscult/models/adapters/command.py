@@ -40,7 +40,7 @@ from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
 from auscult.models.adapters.folder import stored_png
-from auscult.models.base import Answer, Ask, Masks
+from auscult.models.base import Answer, Masks, Request
 from auscult.models.spec import SCRIPTS
 from auscult.work.orphans import dying_with
 
@@ -436,7 +436,7 @@ class Program:
         self._talk: Conversation | None = Conversation(self._words)
         self._count = 0
 
-    def __call__(self, ask: Ask) -> Answer:
+    def __call__(self, ask: Request) -> Answer:
         """Write the files, ask, and read the answer.
 
         Raises:
@@ -484,7 +484,7 @@ class Program:
         return self._talk
 
 
-def _question(ask: Ask, key: str, folder: Path) -> dict[str, Any]:
+def _question(ask: Request, key: str, folder: Path) -> dict[str, Any]:
     """Write what the question names, and make its line."""
     paths = [folder / f"{number:05d}-{safe_name(name)[:80]}.png" for number, name in enumerate(ask.names)]
     for path, frame in zip(paths, ask.frames(), strict=True):

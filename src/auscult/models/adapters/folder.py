@@ -33,7 +33,7 @@ from auscult.media.paths import inside, read_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright
 from auscult.media.readings import VOID, one_channel
 from auscult.models.answers import THRESHOLD
-from auscult.models.base import Answer, Ask, Masks
+from auscult.models.base import Answer, Masks, Request
 from auscult.types import Frame
 
 _SOFT_LEAST: Final = 1 / 8  # a soft clip that nowhere reaches this share of white looks like object indices
@@ -277,7 +277,7 @@ class FolderOfPredictions:
         self._folder = folder
         self._is_soft: bool | None = None
 
-    def __call__(self, ask: Ask) -> Answer:
+    def __call__(self, ask: Request) -> Answer:
         """Read the masks of a case under its condition; no model runs here, so it takes no seconds.
 
         Raises:
@@ -290,7 +290,7 @@ class FolderOfPredictions:
     def close(self) -> None:
         """Do nothing: no file stays open."""
 
-    def unasked(self, asks: Iterable[Ask]) -> tuple[str, ...]:
+    def unasked(self, asks: Iterable[Request]) -> tuple[str, ...]:
         """Files of the folder that no question asks for: predictions of other cases, of other frames, misnamed.
 
         Hidden files are passed over.
@@ -318,13 +318,13 @@ class FolderOfPredictions:
         except InputError:  # a link that leads out of the folder
             return False
 
-    def _tried(self, ask: Ask) -> Iterator[tuple[Path, ...]]:
+    def _tried(self, ask: Request) -> Iterator[tuple[Path, ...]]:
         try:
             yield from self._places(ask)
         except InputError:  # its id names no place, so it asks for no file
             return
 
-    def _places(self, ask: Ask) -> Iterator[tuple[Path, ...]]:
+    def _places(self, ask: Request) -> Iterator[tuple[Path, ...]]:
         """Where each frame's mask may lie."""
         condition = inside(self._folder, ask.condition)
         whole = [inside(condition, ask.id + suffix) for suffix in SUFFIXES] if len(ask.names) == 1 else []
@@ -335,7 +335,7 @@ class FolderOfPredictions:
 _EXPECTED: Final = "<folder>/<condition>/<case id>/<frame>.png, or .npy"
 
 
-def _read(places: tuple[Path, ...], ask: Ask) -> StoredMask:
+def _read(places: tuple[Path, ...], ask: Request) -> StoredMask:
     there = [place for place in places if place.exists()]
     if not there:
         raise _missing(places[0], ask)
@@ -349,7 +349,7 @@ def _read(places: tuple[Path, ...], ask: Ask) -> StoredMask:
     return read_stored(there[0], size=ask.size)
 
 
-def _missing(place: Path, ask: Ask) -> InputError:
+def _missing(place: Path, ask: Request) -> InputError:
     """Say what is missing: the condition, the case, or one of its frames."""
     case = place.parent
     condition = case

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.models.base import Clip, Masks, Task
+from auscult.models.base import Frames, Masks, ModelTask
 from auscult.types import Frame, Mask, Metadata, Query, Samples
 
 Floats: TypeAlias = NDArray[np.float32]
@@ -61,7 +61,7 @@ _LEAST_AREA_PX: Final = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picture:
+class FlowPicture:
     """A small frame, or a window of one.
 
     Attributes:
@@ -73,24 +73,24 @@ class Picture:
     grey: NDArray[np.uint8]
 
     @classmethod
-    def of(cls, frame: Frame, size: tuple[int, int]) -> Picture:
+    def of(cls, frame: Frame, size: tuple[int, int]) -> FlowPicture:
         """A frame at a size, (width, height)."""
         small = cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
         lab = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
         return cls(lab, np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2GRAY), dtype=np.uint8))
 
-    def moved(self, shift: Shift) -> Picture:
+    def moved(self, shift: Shift) -> FlowPicture:
         """All of it moved by columns and rows; its edges stand for what comes from beyond."""
         at = places(np.zeros((*self.grey.shape, 2), np.float32)) - np.asarray(shift, dtype=np.float32)
-        return Picture(np.asarray(pulled(self.lab, at), np.uint8), np.asarray(pulled(self.grey, at), np.uint8))
+        return FlowPicture(np.asarray(pulled(self.lab, at), np.uint8), np.asarray(pulled(self.grey, at), np.uint8))
 
-    def part(self, window: tuple[slice, slice]) -> Picture:
+    def part(self, window: tuple[slice, slice]) -> FlowPicture:
         """The part in a window of rows and columns."""
-        return Picture(np.ascontiguousarray(self.lab[window]), np.ascontiguousarray(self.grey[window]))
+        return FlowPicture(np.ascontiguousarray(self.lab[window]), np.ascontiguousarray(self.grey[window]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Motion:
+class FlowMotion:
     """What lies between two pictures.
 
     Attributes:
@@ -116,7 +116,7 @@ class Fit:
     misfit: float
 
 
-def between(earlier: Picture, later: Picture, *, shift: Shift | None = None) -> Motion:
+def between(earlier: FlowPicture, later: FlowPicture, *, shift: Shift | None = None) -> FlowMotion:
     """How one picture became the next.
 
     Args:
@@ -130,10 +130,10 @@ def between(earlier: Picture, later: Picture, *, shift: Shift | None = None) -> 
     other = _searched(earlier, later, shift)
     better = other.trust > best.trust
     back = np.where(better[..., None], other.back, best.back)
-    return Motion(back=back, trust=np.maximum(best.trust, other.trust))
+    return FlowMotion(back=back, trust=np.maximum(best.trust, other.trust))
 
 
-def from_first(first: Picture, later: Picture, start: Floats) -> Motion:
+def from_first(first: FlowPicture, later: FlowPicture, start: Floats) -> FlowMotion:
     """How the clip's first picture became a later one, from a guess that summed flow gives and that has drifted.
 
     Args:
@@ -149,10 +149,12 @@ def from_first(first: Picture, later: Picture, start: Floats) -> Motion:
     rest = _flow(later.grey, guess, (0, 0))
     found = pulled(start, places(rest))
     unlike = cv2.blur(_difference(pulled(first.lab, found), later.lab), (5, 5)) / np.float32(_UNLIKE_FIRST)
-    return Motion(back=found, trust=np.exp(-unlike * unlike))
+    return FlowMotion(back=found, trust=np.exp(-unlike * unlike))
 
 
-def fit_of(earlier: Picture, later: Picture, mask: Floats, *, reach_px: int = NEAR_PX, shrink: int = 2) -> Fit | None:
+def fit_of(
+    earlier: FlowPicture, later: FlowPicture, mask: Floats, *, reach_px: int = NEAR_PX, shrink: int = 2
+) -> Fit | None:
     """By how much the object as a whole moved: where its pixels fit best.
 
     Args:
@@ -211,7 +213,7 @@ def pulled(values: NDArray[np.generic], at: Floats) -> Floats:
     return np.asarray(found)
 
 
-def _searched(earlier: Picture, later: Picture, shift: Shift) -> Motion:
+def _searched(earlier: FlowPicture, later: FlowPicture, shift: Shift) -> FlowMotion:
     back = _flow(later.grey, earlier.grey, (-shift[0], -shift[1]))
     forth = _flow(earlier.grey, later.grey, shift)
     at = places(back)
@@ -219,7 +221,7 @@ def _searched(earlier: Picture, later: Picture, shift: Shift) -> Motion:
     reach = _ASTRAY_PX + _ASTRAY_SHARE * _length(back)
     astray = _length(returned) / reach
     unlike = cv2.blur(_difference(pulled(earlier.lab, at), later.lab), (3, 3)) / np.float32(_UNLIKE)
-    return Motion(back=back, trust=np.exp(-0.5 * astray * astray - unlike * unlike))
+    return FlowMotion(back=back, trust=np.exp(-0.5 * astray * astray - unlike * unlike))
 
 
 def _difference(one: NDArray[np.generic], other: NDArray[np.uint8]) -> Floats:
@@ -383,11 +385,11 @@ class FlowPropagation:
         modality="video",
         source="flow of Kroeger et al., ECCV 2016; colours after Bai et al., SIGGRAPH 2009",
     )
-    tasks: tuple[Task, ...] = ("vos",)
+    tasks: tuple[ModelTask, ...] = ("vos",)
 
     def predict(
         self,
-        frames: Clip,
+        frames: Frames,
         query: Query,
         *,
         sound: Samples | None = None,
@@ -420,9 +422,9 @@ class FlowPropagation:
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
         soft = cv2.resize(masks[0].astype(np.float32), size, interpolation=cv2.INTER_AREA)
         with _one_thread():
-            track = _Track(Picture.of(frames[0], size), np.asarray(soft, dtype=np.float32))
+            track = _Track(FlowPicture.of(frames[0], size), np.asarray(soft, dtype=np.float32))
             for frame, mask in zip(frames[1:], masks[1:], strict=True):
-                soft = track.follow(Picture.of(frame, size))
+                soft = track.follow(FlowPicture.of(frame, size))
                 mask[:] = np.asarray(cv2.resize(soft, (width, height), interpolation=cv2.INTER_LINEAR)) > 0.5
         return masks
 
@@ -430,14 +432,14 @@ class FlowPropagation:
 class _Track:
     """One object on its way through a clip."""
 
-    def __init__(self, first: Picture, mask: Floats) -> None:
+    def __init__(self, first: FlowPicture, mask: Floats) -> None:
         self._first, self._first_mask = first, mask
         self._palette = Palette.of(first.lab, mask)
         self._last, self._mask = first, mask
         # where each pixel of the last picture was in the first
         self._origin = places(np.zeros((*mask.shape, 2), np.float32))
 
-    def follow(self, picture: Picture) -> Floats:
+    def follow(self, picture: FlowPicture) -> Floats:
         """The soft mask in the next picture, float32 (h, w)."""
         if float(self._mask.sum()) < _LOST * float(self._first_mask.sum()):
             self._look_again(picture)
@@ -448,7 +450,7 @@ class _Track:
         self._last, self._mask = picture, mask
         return mask
 
-    def _look_again(self, picture: Picture) -> None:
+    def _look_again(self, picture: FlowPicture) -> None:
         """Take the first picture, moved, for the last one where the object looks as it did there."""
         whole = max(self._mask.shape)
         fit = fit_of(self._first, picture, self._first_mask, reach_px=whole, shrink=4)
@@ -458,7 +460,7 @@ class _Track:
         self._origin = places(np.zeros((*self._mask.shape, 2), np.float32)) - np.asarray(fit.shift, dtype=np.float32)
         self._mask = pulled(self._first_mask, self._origin)
 
-    def _within(self, picture: Picture, window: tuple[slice, slice]) -> Floats:
+    def _within(self, picture: FlowPicture, window: tuple[slice, slice]) -> Floats:
         before, after, mask = self._last.part(window), picture.part(window), np.ascontiguousarray(self._mask[window])
         fit = fit_of(before, after, mask)
         shift = None if fit is None else fit.shift
@@ -495,7 +497,7 @@ def _one_thread() -> Iterator[None]:
         cv2.setNumThreads(before)
 
 
-def _check(frames: Clip, first_mask: Mask | None) -> None:
+def _check(frames: Frames, first_mask: Mask | None) -> None:
     if first_mask is None:
         raise InputError(
             "the model was given no first mask", expected="the object in the first frame", hint="its task is vos"
@@ -522,7 +524,7 @@ def _logit(share: Floats, least: float) -> Floats:
     return np.asarray(np.log(kept / (1 - kept)), dtype=np.float32)
 
 
-def _guided(soft: Floats, picture: Picture) -> Floats:
+def _guided(soft: Floats, picture: FlowPicture) -> Floats:
     """A soft mask drawn to the edges of its picture."""
     guide, side = picture.grey.astype(np.float32), (2 * _GUIDE_PX + 1, 2 * _GUIDE_PX + 1)
     mean_guide, mean_soft = cv2.blur(guide, side), cv2.blur(soft, side)

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from auscult.arrays import motion
 from auscult.errors import InputError
-from auscult.models.base import Clip, Masks, Task
-from auscult.models.classical.lexicon_reading import Cue, Wish, wish_of
+from auscult.models.base import Frames, Masks, ModelTask
+from auscult.models.classical.lexicon_reading import Cue, ReadWish, parse_query
 from auscult.models.classical.lexicon_things import COLOURS, Things, small, things_in
 from auscult.types import Frame, Mask, Metadata, Query, Samples
 
@@ -59,7 +59,7 @@ class Motions:
     speed: Values
 
 
-def chances(things: Things, wish: Wish, *, motions: Motions | None = None) -> Values:
+def chances(things: Things, wish: ReadWish, *, motions: Motions | None = None) -> Values:
     """How probable it is that each region is what is meant.
 
     Args:
@@ -295,7 +295,7 @@ class _Key:
     chances: Values
 
 
-def followed(frames: Clip, wish: Wish) -> list[Mask]:
+def followed(frames: Frames, wish: ReadWish) -> list[Mask]:
     """The thing through the clip.
 
     Args:
@@ -328,7 +328,7 @@ def _numbers(count: int) -> list[int]:
     return sorted({round(place) for place in np.linspace(0, count - 1, min(count, MOST_KEYS)).tolist()})
 
 
-def _key(frames: Clip, number: int, *, flows: Sequence[motion.Flow], wish: Wish) -> _Key | None:
+def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow], wish: ReadWish) -> _Key | None:
     things = things_in(small(frames[number]))
     if things is None:
         return None
@@ -403,7 +403,7 @@ def _shown(keys: Sequence[_Key], chosen: Sequence[int], at: int, *, flows: Seque
     return carried
 
 
-TASKS: Final[tuple[Task, ...]] = ("ris", "rvos")
+TASKS: Final[tuple[ModelTask, ...]] = ("ris", "rvos")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -423,11 +423,11 @@ class Lexicon:
         modality="image",
         source="regions after Uijlings et al., IJCV 2013, and Wei et al., ECCV 2012; colour words after Berlin and Kay",
     )
-    tasks: tuple[Task, ...] = TASKS
+    tasks: tuple[ModelTask, ...] = TASKS
 
     def predict(
         self,
-        frames: Clip,
+        frames: Frames,
         query: Query,
         *,
         sound: Samples | None = None,  # noqa: ARG002 - it does not listen
@@ -450,7 +450,7 @@ class Lexicon:
             InputError: The frames are not of the stated shape and type.
         """
         _check(frames)
-        wish = wish_of(query.text)
+        wish = parse_query(query.text)
         size = (frames.shape[1], frames.shape[2])
         if len(frames) > 1:
             return np.stack([_enlarged(mask, size) for mask in followed(frames, wish)])
@@ -460,7 +460,7 @@ class Lexicon:
         return _enlarged(things.masks[int(chances(things, wish).argmax())], size)[None]
 
 
-def _check(frames: Clip) -> None:
+def _check(frames: Frames) -> None:
     if frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != 3 or frames.size == 0:
         raise InputError(f"frames have shape {frames.shape} and dtype {frames.dtype}", expected="uint8 (T, H, W, 3)")
 

@@ -21,7 +21,7 @@ from auscult.language.forms import PLACES, SIGHT_RELATIONS, SOUND_RELATIONS, SOU
 from auscult.language.morphology import of_many
 from auscult.language.words import ways
 
-Kind: TypeAlias = Literal[
+WordKind: TypeAlias = Literal[
     "colour",
     "light",
     "place",
@@ -51,7 +51,7 @@ class Meaning:
         word: Which one of its kind.
     """
 
-    kind: Kind
+    kind: WordKind
     word: str = ""
 
 
@@ -193,13 +193,13 @@ def phrases() -> Mapping[Tokens, Meaning]:
 
 
 def _own() -> Iterator[tuple[str, Meaning]]:
-    split: tuple[tuple[Kind, Mapping[str, str]], ...] = (
+    split: tuple[tuple[WordKind, Mapping[str, str]], ...] = (
         *(("colour", _COLOURS), ("light", _LIGHTS), ("size", _SIZES), ("shape", _SHAPES), ("texture", _TEXTURES)),
     )
     for kind, table in split:
         for word, texts in table.items():
             yield from ((text, Meaning(kind, word)) for text in texts.split())
-    whole: tuple[tuple[Kind, Mapping[str, tuple[str, ...]]], ...] = (
+    whole: tuple[tuple[WordKind, Mapping[str, tuple[str, ...]]], ...] = (
         *(("place", _PLACES), ("motion", _MOTIONS), ("most", _MOST), ("from", _SIDES), ("relation", _RELATIONS)),
     )
     for kind, phrases_of in whole:
@@ -244,7 +244,9 @@ def _worded(form: Form, meaning: Meaning) -> Iterator[tuple[str, Meaning]]:
 MOST_THINGS: Final = 3
 """Things that one sentence may lead to, one after the other; what is said of more is not read."""
 
-_TOLD: Final[frozenset[Kind]] = frozenset({"colour", "light", "place", "size", "shape", "texture", "motion", "most"})
+_TOLD: Final[frozenset[WordKind]] = frozenset(
+    {"colour", "light", "place", "size", "shape", "texture", "motion", "most"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,14 +260,14 @@ class Cue:
         place: Of a ``most``: 1 for the one with most of it, 2 for the second, and so on.
     """
 
-    kind: Kind
+    kind: WordKind
     word: str
     denied: bool = False
     place: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReadWish:
     """What a sentence says of one thing.
 
     Attributes:
@@ -278,7 +280,7 @@ class Wish:
     cues: tuple[Cue, ...] = ()
     how: str = ""
     denied: bool = False
-    other: Wish | None = None
+    other: ReadWish | None = None
 
     @property
     def empty(self) -> bool:
@@ -292,7 +294,7 @@ class Wish:
         return own or self.how == "same_motion" or (self.other is not None and self.other.moving)
 
 
-def wish_of(text: str | None) -> Wish:
+def parse_query(text: str | None) -> ReadWish:
     """Read a sentence.
 
     Args:
@@ -319,7 +321,7 @@ def _meanings(tokens: Sequence[str]) -> Iterator[Meaning]:
 
 
 @dataclass(slots=True)
-class _Part:
+class _ReadThing:
     """What is said of one thing, while it is read; ``how`` and ``denied`` are how it leads to the next."""
 
     cues: dict[Cue, None]
@@ -327,8 +329,8 @@ class _Part:
     denied: bool = False
 
 
-def _parts(meanings: Sequence[Meaning]) -> list[_Part]:
-    parts, denied, number = [_Part({})], False, 0
+def _parts(meanings: Sequence[Meaning]) -> list[_ReadThing]:
+    parts, denied, number = [_ReadThing({})], False, 0
     for meaning in meanings:
         if meaning.kind == "not":
             denied = True
@@ -338,7 +340,7 @@ def _parts(meanings: Sequence[Meaning]) -> list[_Part]:
             number = int(meaning.word)
         elif meaning.kind == "relation":
             parts[-1].how, parts[-1].denied, denied = meaning.word, denied, False
-            parts.append(_Part({}))
+            parts.append(_ReadThing({}))
             if len(parts) > MOST_THINGS:
                 break
         else:
@@ -356,9 +358,9 @@ def _cue(meaning: Meaning, *, denied: bool, number: int) -> Cue | None:
     return Cue(meaning.kind, meaning.word, denied) if meaning.kind in _TOLD else None
 
 
-def _nested(parts: Sequence[_Part]) -> Wish:
-    wish: Wish | None = None
+def _nested(parts: Sequence[_ReadThing]) -> ReadWish:
+    wish: ReadWish | None = None
     for part in reversed(parts):
         how = part.how if wish is not None else ""
-        wish = Wish(tuple(part.cues), how, part.denied and bool(how), wish)
-    return wish or Wish()
+        wish = ReadWish(tuple(part.cues), how, part.denied and bool(how), wish)
+    return wish or ReadWish()

@@ -44,7 +44,7 @@ Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class FoundRegions:
     """Regions of a frame, n of them over p pieces, the most thing-like first.
 
     Attributes:
@@ -64,7 +64,7 @@ class Found:
     apart: Values
 
 
-def found_in(picture: Frame) -> Found | None:
+def found_in(picture: Frame) -> FoundRegions | None:
     """The regions of a small frame.
 
     Args:
@@ -89,7 +89,7 @@ def found_in(picture: Frame) -> Found | None:
     for row, one in zip(members, able, strict=True):
         row[one.pieces] = 1.0
     kept = _unlike(members, areas)
-    return Found(
+    return FoundRegions(
         labels=labels,
         areas=areas,
         members=members[kept],
@@ -459,7 +459,7 @@ class _Shares:
 class _Sums:
     """Sums over regions by way of their pieces."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: FoundRegions) -> None:
         self._labels = found.labels.ravel()
         self._members = found.members
         self._areas = found.areas

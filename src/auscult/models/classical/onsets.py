@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
-from auscult.models.base import Clip, Masks, Task
-from auscult.models.classical.onsets_sight import NEAR, Kind, Part, Sight, enlarged
+from auscult.models.base import Frames, Masks, ModelTask
+from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged
 from auscult.types import Frame, Mask, Metadata, Query, Samples
 
 _MARGIN_PX: Final = 12
@@ -265,7 +265,7 @@ def _smooth(counts: Floats) -> Floats:
     return spread
 
 
-WEIGHTS: Final[dict[Kind, tuple[tuple[float, ...], ...]]] = {
+WEIGHTS: Final[dict[CandidateKind, tuple[tuple[float, ...], ...]]] = {
     "moving": (
         (0.015, -0.010, 0.061, 0.115, -0.072, -0.057, 0.000, 0.127, 0.060),
         (-0.084, 0.079, 0.075, 0.033, -0.184, -0.074, 0.000, 0.123, -0.081),
@@ -303,7 +303,7 @@ class Heading:
     drift: float
 
 
-def sounding(heard: Heard, sight: Sight) -> Masks:
+def sounding(heard: Heard, sight: ClipSight) -> Masks:
     """What sounds, at the small size.
 
     Args:
@@ -327,7 +327,7 @@ def sounding(heard: Heard, sight: Sight) -> Masks:
     return masks
 
 
-def _chosen(heard: Heard, sight: Sight, frame: int) -> list[Part]:
+def _chosen(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     """What is most likely heard from each place."""
     if heard.places is None or heard.drift is None:
         return _along(heard, sight, frame)
@@ -345,8 +345,8 @@ def _chosen(heard: Heard, sight: Sight, frame: int) -> list[Part]:
     return [one for one, value in found if one is not None and value >= _LEAST]
 
 
-def _best(parts: Sequence[Part], heading: Heading, change: NDArray[np.uint8]) -> tuple[Part | None, float]:
-    best: Part | None = None
+def _best(parts: Sequence[SeenPart], heading: Heading, change: NDArray[np.uint8]) -> tuple[SeenPart | None, float]:
+    best: SeenPart | None = None
     most = -math.inf
     for one in parts:
         if abs(one.x - heading.x) < NEAR and (value := likeness(one, heading, change)) > most:
@@ -354,7 +354,7 @@ def _best(parts: Sequence[Part], heading: Heading, change: NDArray[np.uint8]) ->
     return best, most
 
 
-def likeness(one: Part, heading: Heading, change: NDArray[np.uint8]) -> float:
+def likeness(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> float:
     """How likely a candidate is what sounds: about its IoU with it.
 
     Args:
@@ -365,7 +365,7 @@ def likeness(one: Part, heading: Heading, change: NDArray[np.uint8]) -> float:
     return float(np.sum(np.array(WEIGHTS[one.kind]) * measures(one, heading, change)))
 
 
-def measures(one: Part, heading: Heading, change: NDArray[np.uint8]) -> Floats:
+def measures(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Floats:
     """What likeness is linear in, (3, 9): measures of the candidate, and each times two bells of its distance in x."""
     size = float(np.log10(one.share))
     own = np.array(
@@ -386,7 +386,7 @@ def measures(one: Part, heading: Heading, change: NDArray[np.uint8]) -> Floats:
     return np.stack([own, bells[0] * own, bells[1] * own])
 
 
-def _along(heard: Heard, sight: Sight, frame: int) -> list[Part]:
+def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     """Without stereo: what changes along with the level, else what looks most like a thing."""
     moving = sight.moving(frame)
     if not moving:
@@ -399,7 +399,7 @@ def _along(heard: Heard, sight: Sight, frame: int) -> list[Part]:
     ]
 
 
-def _energy(sight: Sight, one: Part, span: slice) -> Floats:
+def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Floats:
     """How much a part's place differs from the scene in each of some frames."""
     rows, columns = np.flatnonzero(one.mask.any(axis=1)), np.flatnonzero(one.mask.any(axis=0))
     here = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
@@ -429,7 +429,7 @@ def _correlation(one: Floats, other: Floats) -> float:
     return float(np.sum(apart[0] * apart[1])) / size if size > 1e-9 else 0.0
 
 
-_TASKS: Final[tuple[Task, ...]] = ("avs",)
+_TASKS: Final[tuple[ModelTask, ...]] = ("avs",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -449,11 +449,11 @@ class Onsets:
         modality="video",
         source="auscult; places by amplitude after Arberet et al., IEEE TSP 2010",
     )
-    tasks: tuple[Task, ...] = _TASKS
+    tasks: tuple[ModelTask, ...] = _TASKS
 
     def predict(
         self,
-        frames: Clip,
+        frames: Frames,
         query: Query,
         *,
         sound: Samples | None = None,
@@ -480,7 +480,7 @@ class Onsets:
         heard = listen(sound, rate_hz, frames=len(frames))
         if not heard.sounds.any():
             return empty
-        sight = Sight(frames)
+        sight = ClipSight(frames)
         return enlarged(sounding(heard, sight), size)
 
 

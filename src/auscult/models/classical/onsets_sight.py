@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, union_box
-from auscult.models.base import Clip, Masks
+from auscult.models.base import Frames, Masks
 from auscult.models.classical.regions import LEAST_SIDE_PX, Regions
 from auscult.types import Frame, Mask
 
@@ -35,11 +35,11 @@ _OPEN_PX: Final = 3
 _CLOSE_PX: Final = 7
 _PROPOSE: Final = Regions(nested=True, least_score=-9.0, most=48)
 
-Kind: TypeAlias = Literal["moving", "standing", "alone"]
+CandidateKind: TypeAlias = Literal["moving", "standing", "alone"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Part:
+class SeenPart:
     """Something in one frame, or in all of them.
 
     Attributes:
@@ -54,7 +54,7 @@ class Part:
     """
 
     mask: Mask
-    kind: Kind
+    kind: CandidateKind
     x: float
     share: float
     compact: float
@@ -63,14 +63,14 @@ class Part:
     rank: int = 0
 
 
-class Sight:
+class ClipSight:
     """What is seen of one clip; each kind of candidate is looked for when it is first asked for.
 
     Args:
         frames: uint8 RGB (T, H, W, 3).
     """
 
-    def __init__(self, frames: Clip) -> None:
+    def __init__(self, frames: Frames) -> None:
         height, width = small_size(frames.shape[1], frames.shape[2])
         self.frames = [
             np.asarray(cv2.resize(one, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8) for one in frames
@@ -79,7 +79,7 @@ class Sight:
         self.scene: Frame = np.median(np.stack(some), axis=0).astype(np.uint8)
         self.shape = (len(self.frames), height, width)
         self._plain = edges_of(self.scene)
-        self._standing: tuple[Part, ...] | None = None
+        self._standing: tuple[SeenPart, ...] | None = None
         self._change: dict[int, NDArray[np.uint8]] = {}
 
     def change(self, frame: int) -> NDArray[np.uint8]:
@@ -89,7 +89,7 @@ class Sight:
             self._change[frame] = np.asarray(apart.max(axis=2), dtype=np.uint8)
         return self._change[frame]
 
-    def moving(self, frame: int, *, near: Sequence[float] | None = None) -> tuple[Part, ...]:
+    def moving(self, frame: int, *, near: Sequence[float] | None = None) -> tuple[SeenPart, ...]:
         """What is there in a frame and differs from the scene; shapes overlap.
 
         Args:
@@ -100,14 +100,14 @@ class Sight:
         shapes = _moving(self.change(frame), sharp, self._plain)
         return tuple(part(shape, sharp, kind="moving") for shape in shapes if is_near(shape, near))
 
-    def standing(self) -> tuple[Part, ...]:
+    def standing(self) -> tuple[SeenPart, ...]:
         """What stands in the scene, the most thing-like first; shapes overlap."""
         if self._standing is None:
             found = enumerate(_things(self.scene))
             self._standing = tuple(part(shape, self._plain, kind="standing", rank=rank) for rank, shape in found)
         return self._standing
 
-    def alone(self, frame: int, *, near: Sequence[float]) -> tuple[Part, ...]:
+    def alone(self, frame: int, *, near: Sequence[float]) -> tuple[SeenPart, ...]:
         """What looks like a thing in a frame by itself: slow things differ from the scene at their rims only.
 
         Args:
@@ -135,7 +135,7 @@ def small_size(height: int, width: int) -> tuple[int, int]:
     return max(1, round(height * scale)), max(1, round(width * scale))
 
 
-def part(mask: Mask, edges: NDArray[np.float32], *, kind: Kind, rank: int = 0) -> Part:
+def part(mask: Mask, edges: NDArray[np.float32], *, kind: CandidateKind, rank: int = 0) -> SeenPart:
     """A part from its mask, bool (h, w), not empty, and the edges of the picture it is seen in."""
     columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
     area = int(np.count_nonzero(mask))
@@ -145,7 +145,7 @@ def part(mask: Mask, edges: NDArray[np.float32], *, kind: Kind, rank: int = 0) -
     rim = mask[here] & ~core
     length = int(np.count_nonzero(rim))
     cut = int(mask[0].sum() + mask[-1].sum() + mask[:, 0].sum() + mask[:, -1].sum())
-    return Part(
+    return SeenPart(
         mask=mask,
         kind=kind,
         x=_middle(mask),

@@ -12,8 +12,8 @@ from auscult.report.charts.marks import (
     NONE,
     UNDEFINED,
     WIDTH,
+    ChartEstimate,
     Columns,
-    Estimate,
     Scale,
     Words,
     check_size,
@@ -31,7 +31,7 @@ from auscult.report.charts.marks import (
     told,
     with_count,
 )
-from auscult.report.drawing import Drawing, Line, Part, Rect, Text, fitted, text_width
+from auscult.report.drawing import Drawing, Line, Rect, Shape, Text, fitted, text_width
 
 _BAR, _THIN_BAR, _PAD, _GROUP = 13.0, 9.0, 7.0, 25.0
 
@@ -46,7 +46,7 @@ class TypeBars:
     """
 
     name: str
-    values: tuple[Estimate, ...]
+    values: tuple[ChartEstimate, ...]
 
     @property
     def mean(self) -> float:
@@ -106,12 +106,12 @@ def _sorted(group: BarGroup) -> BarGroup:
 
 def _rows(
     groups: Sequence[BarGroup], models: Sequence[str], layout: tuple[Columns, float, int]
-) -> tuple[list[Part], float]:
+) -> tuple[list[Shape], float]:
     """All rows, and where they end."""
     place, y, digits = layout
     bar = _BAR if len(models) <= 2 else _THIN_BAR
     tall = max(16.0, len(models) * bar) + _PAD
-    parts: list[Part] = []
+    parts: list[Shape] = []
     for group in groups:
         if group.name:
             parts.append(Text(at=(8, y + 17), words=fitted(group.name, 13, 400), bold=True, title=group.name))
@@ -130,23 +130,23 @@ def _rows(
     return parts, y
 
 
-def _bars(one: TypeBars, models: Sequence[str], layout: tuple[Columns, float, float, int]) -> list[Part]:
+def _bars(one: TypeBars, models: Sequence[str], layout: tuple[Columns, float, float, int]) -> list[Shape]:
     place, top, bar, digits = layout
-    parts: list[Part] = []
+    parts: list[Shape] = []
     for number, (model, value) in enumerate(zip(models, one.values, strict=True)):
         title = f"{one.name}, {model}: {with_count(value, digits)}"
         parts += _bar(value, number, (place, top + (number + 0.5) * bar, bar, title))
     return parts
 
 
-def _bar(value: Estimate, number: int, layout: tuple[Columns, float, float, str]) -> list[Part]:
+def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float, str]) -> list[Shape]:
     place, y, bar, title = layout
     style, zero = style_of(number), place.x.at(0.0)
     if value.value is None:
         return [Text(at=(zero + 4, y + 3.2), words=NONE, size=min(10.0, bar), colour=style.colour, title=title)]
     end = place.x.at(value.value)
     tall = bar - 3
-    parts: list[Part] = [
+    parts: list[Shape] = [
         Rect(
             x=min(zero, end),
             y=y - tall / 2,
@@ -192,7 +192,7 @@ class Rank:
     """
 
     name: str
-    rank: Estimate
+    rank: ChartEstimate
     first: float | None = None
 
 
@@ -231,9 +231,9 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
     )
 
 
-def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[Part]:
+def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[Shape]:
     top, foot, share_px = box
-    parts: list[Part] = []
+    parts: list[Shape] = []
     step = max(1, round((scale.high - 1) / 11))
     for rank in range(1, int(scale.high) + 1, step):
         x = scale.at(rank)
@@ -251,11 +251,11 @@ def _about(rows: Sequence[Rank], words: Words) -> str:
     return "; ".join(text for text in (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows)) if text)
 
 
-def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float]) -> list[Part]:
+def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float]) -> list[Shape]:
     scale, top, names_px, share_px = layout
     y, style = top + _ROW / 2, style_of(number)
     title = f"{row.name}: rank {with_count(row.rank, 1)}, first {_percent(row.first)}"
-    parts: list[Part] = [
+    parts: list[Shape] = [
         Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
         name_label((names_px, y + 4), row.name, names_px - 8, anchor="end"),
     ]
@@ -288,7 +288,7 @@ _ROW, _APART = 30.0, 6.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class PairedBar:
     """One model or type under two conditions.
 
     Attributes:
@@ -299,12 +299,12 @@ class Pair:
     """
 
     name: str
-    first: Estimate
-    second: Estimate
-    difference: Estimate | None = None
+    first: ChartEstimate
+    second: ChartEstimate
+    difference: ChartEstimate | None = None
 
 
-def paired(pairs: Sequence[Pair], conditions: tuple[str, str], words: Words) -> Drawing:
+def paired(pairs: Sequence[PairedBar], conditions: tuple[str, str], words: Words) -> Drawing:
     """Draw two marks with whiskers in each row and the way from one to the other.
 
     Args:
@@ -320,7 +320,7 @@ def paired(pairs: Sequence[Pair], conditions: tuple[str, str], words: Words) -> 
     said = [_pair_text(pair, words.digits) for pair in pairs]
     layout = columns([pair.name for pair in pairs], said, numbers)
     top = 38.0 if words.heading else 6.0
-    parts: list[Part] = []
+    parts: list[Shape] = []
     for number, pair in enumerate(pairs):
         parts += _pair_row(pair, conditions, (layout, top + number * _ROW, words.digits))
     foot = top + max(1, len(pairs)) * _ROW
@@ -338,15 +338,15 @@ def paired(pairs: Sequence[Pair], conditions: tuple[str, str], words: Words) -> 
     )
 
 
-def seen_unseen(pairs: Sequence[Pair], words: Words) -> Drawing:
+def seen_unseen(pairs: Sequence[PairedBar], words: Words) -> Drawing:
     """``paired`` for categories that a model was trained on and others."""
     return paired(pairs, ("seen", "unseen"), words)
 
 
-def _pair_row(pair: Pair, conditions: tuple[str, str], layout: tuple[Columns, float, int]) -> list[Part]:
+def _pair_row(pair: PairedBar, conditions: tuple[str, str], layout: tuple[Columns, float, int]) -> list[Shape]:
     place, top, digits = layout
     middle = top + _ROW / 2
-    parts: list[Part] = [
+    parts: list[Shape] = [
         Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
         name_label((place.names_px, middle + 4), pair.name, place.names_px - 8, anchor="end"),
         label((place.said_px, middle + 4), _pair_text(pair, digits), place.said_room, size=11, colour="quiet"),
@@ -361,6 +361,6 @@ def _pair_row(pair: Pair, conditions: tuple[str, str], layout: tuple[Columns, fl
     return parts
 
 
-def _pair_text(pair: Pair, digits: int) -> str:
+def _pair_text(pair: PairedBar, digits: int) -> str:
     change = "" if pair.difference is None else "diff. " + told(pair.difference, digits)
     return "; ".join(text for text in (change, counts((pair.first, pair.second))) if text)

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from auscult.errors import TooLarge
-from auscult.report.drawing import SERIES, Anchor, Circle, Line, Part, Point, Polygon, Text, fitted, plain, text_width
+from auscult.report.drawing import (
+    SERIES,
+    Circle,
+    Line,
+    Point,
+    Polygon,
+    Shape,
+    Text,
+    TextAnchor,
+    fitted,
+    plain,
+    text_width,
+)
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LEAST_SPAN = 1e-9
@@ -92,7 +104,7 @@ MAX_TYPES: Final = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class ChartEstimate:
     """A number with its interval, or the lack of one.
 
     Attributes:
@@ -133,7 +145,7 @@ class Estimate:
         return tuple(number for number in (self.value, self.low, self.high) if number is not None)
 
 
-UNDEFINED: Final = Estimate(value=None)
+UNDEFINED: Final = ChartEstimate(value=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +173,7 @@ def printed(number: float | None, digits: int = 2) -> str:
     return text.removeprefix("-") if not float(text) else text
 
 
-def told(estimate: Estimate, digits: int = 2) -> str:
+def told(estimate: ChartEstimate, digits: int = 2) -> str:
     """A number with its interval as text, ``0.71 [0.68, 0.74]`` or, with an open end, ``4.4 [3.9, above 5]``."""
     if estimate.beyond is not None:
         end = f"above {estimate.beyond:g}"
@@ -174,12 +186,12 @@ def told(estimate: Estimate, digits: int = 2) -> str:
     return f"{printed(estimate.value, digits)} [{printed(estimate.low, digits)}, {printed(estimate.high, digits)}]"
 
 
-def with_count(estimate: Estimate, digits: int = 2) -> str:
+def with_count(estimate: ChartEstimate, digits: int = 2) -> str:
     """``told`` and the count."""
     return told(estimate, digits) + ("" if estimate.n is None else f", n {estimate.n:,}")
 
 
-def counts(estimates: Iterable[Estimate]) -> str:
+def counts(estimates: Iterable[ChartEstimate]) -> str:
     """How many cases numbers are over, ``n 312`` or ``n 300 to 312``; empty where nobody said."""
     known = sorted({one.n for one in estimates if one.n is not None})
     if not known:
@@ -239,7 +251,7 @@ def style_of(number: int) -> Style:
     )
 
 
-def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Part:
+def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Shape:
     """The mark of a series at a place."""
     fill, stroke = ("ground" if style.hollow else style.colour), style.colour
     if style.shape == 0:
@@ -248,7 +260,7 @@ def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Part
     return Polygon(points=corners, fill=fill, stroke=stroke, width=1.4, title=title)
 
 
-def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tuple[Part, Part]:
+def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tuple[Shape, Shape]:
     """Two lines that cross at a place, for a point that is marked on a line."""
     x, y = at
     return (
@@ -257,7 +269,7 @@ def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tup
     )
 
 
-def upright_whisker(x: float, ends: tuple[float, float], colour: str) -> list[Part]:
+def upright_whisker(x: float, ends: tuple[float, float], colour: str) -> list[Shape]:
     """An interval from top to bottom, with caps."""
     first, last = ends
     return [
@@ -266,7 +278,7 @@ def upright_whisker(x: float, ends: tuple[float, float], colour: str) -> list[Pa
     ]
 
 
-def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: float = _CAP_PX) -> list[Part]:
+def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: float = _CAP_PX) -> list[Shape]:
     """An interval from left to right, with caps."""
     first, last = ends
     return [
@@ -275,7 +287,7 @@ def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: floa
     ]
 
 
-def lying_arrow(y: float, ends: tuple[float, float], colour: str, *, capped: bool = True) -> list[Part]:
+def lying_arrow(y: float, ends: tuple[float, float], colour: str, *, capped: bool = True) -> list[Shape]:
     """An interval from left to right whose right end is open: a cap, if any, and the head of an arrow."""
     first, last = ends
     head = ((last, y), (last - 7, y - 3.6), (last - 7, y + 3.6))
@@ -288,14 +300,14 @@ def lying_arrow(y: float, ends: tuple[float, float], colour: str, *, capped: boo
 
 
 def label(
-    at: Point, words: str, room_px: float, *, size: float = 12.0, anchor: Anchor = "start", colour: str = "ink"
+    at: Point, words: str, room_px: float, *, size: float = 12.0, anchor: TextAnchor = "start", colour: str = "ink"
 ) -> Text:
     """A text cut to the room there is; where it is cut the whole is its title."""
     shown = fitted(words, size, room_px)
     return Text(at=at, words=shown, size=size, anchor=anchor, title=_whole(words, shown), colour=colour)
 
 
-def name_label(at: Point, name: str, room_px: float, *, anchor: Anchor = "start") -> Text:
+def name_label(at: Point, name: str, room_px: float, *, anchor: TextAnchor = "start") -> Text:
     """A name, which keeps its end where it has to be cut; the whole is its title then."""
     shown = fitted(name, 12, room_px, ends=True)
     return Text(at=at, words=shown, anchor=anchor, title=_whole(name, shown))
@@ -306,7 +318,7 @@ def _whole(words: str, shown: str) -> str:
     return "" if shown == plain(words) else words
 
 
-def heading(words: str, width_px: float) -> list[Part]:
+def heading(words: str, width_px: float) -> list[Shape]:
     """The words above a chart; nothing for none."""
     if not words:
         return []
@@ -314,7 +326,7 @@ def heading(words: str, width_px: float) -> list[Part]:
     return [Text(at=(8, 22), words=shown, size=14.5, bold=True, title=_whole(words, shown))]
 
 
-def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[Part], float]:
+def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[Shape], float]:
     """Marks and names in columns.
 
     Args:
@@ -328,7 +340,7 @@ def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> 
     """
     columns = min(3, max(1, len(names)), max(1, int(room_px // 190)))
     wide = room_px / columns
-    parts: list[Part] = []
+    parts: list[Shape] = []
     for number, name in enumerate(names):
         x, y = left + (number % columns) * wide, top + (number // columns) * 19 + 11
         parts.append(mark((x + 7, y - 4), style_of(number)))
@@ -386,7 +398,7 @@ def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float],
     return Columns(names_px=8 + wide, x=scale, ticks=marks, said_px=said_px)
 
 
-def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Part]:
+def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Shape]:
     """Upright grid lines with their numbers at the foot, and the axis' words.
 
     Args:
@@ -395,7 +407,7 @@ def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Par
         rows: Where the rows begin and end.
     """
     top, foot = rows
-    parts: list[Part] = []
+    parts: list[Shape] = []
     for number, text in zip(columns.ticks.at, columns.ticks.words, strict=True):
         x = columns.x.at(number)
         colour = "quiet" if number == 0 else "line"
@@ -407,7 +419,7 @@ def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Par
     return parts
 
 
-def pointed(one: Estimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2) -> list[Part]:
+def pointed(one: ChartEstimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2) -> list[Shape]:
     """A mark with its whisker in a row, or ``n/a`` at the left edge of the scale.
 
     Args:
@@ -424,7 +436,7 @@ def pointed(one: Estimate, columns: Columns, place: tuple[float, int, str], *, d
             mark((x + 2, y), style, size=0.7, title=title),
             Text(at=(x + 9, y + 3.5), words=NONE, size=10, colour=style.colour, title=title),
         ]
-    parts: list[Part] = []
+    parts: list[Shape] = []
     if one.low is not None and one.high is not None:
         parts = lying_whisker(y, (columns.x.at(one.low), columns.x.at(one.high)), style.colour)
     return [*parts, mark((columns.x.at(one.value), y), style, title=title)]

@@ -12,7 +12,7 @@ from auscult.scenes.appearance.colours import Tone
 _LONGEST_PX: Final = 8192
 
 
-class Params:
+class LookParams:
     """The parameters of a look.
 
     Args:

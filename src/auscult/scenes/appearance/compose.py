@@ -4,8 +4,8 @@ Every thing passes through the light of the scene and the camera of the backgrou
 shutter, noise. Colours and alpha are blurred together, so that the edge is that of a thing seen by the camera and the
 mask follows it.
 
-The work is cut into what a sprite is in this light (``Body``), what lens and shutter make of it (``Soft``) and what it
-is at its place (``Layer``), so that a thing that only moves, or does nothing at all, is not worked out again for each
+The work is cut into what a sprite is in this light (``Body``), what lens and shutter make of it (``SoftBody``) and what
+it is at its place (``Layer``), so that a thing that only moves, or does nothing at all, is not worked out again for each
 picture. Colours are multiplied by alpha and all steps are linear, so that colour and mask soften together; colour is
 softer than luma, as cameras and JPEG code it.
 """
@@ -131,7 +131,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Soft:
+class SoftBody:
     """A body as lens and shutter see it.
 
     Attributes:
@@ -162,7 +162,7 @@ class Layer:
         mask: Where it covers at least half, bool (h, w).
     """
 
-    soft: Soft
+    soft: SoftBody
     corner: tuple[int, int]
     there: Window
     keep: Field
@@ -231,14 +231,14 @@ def _body(sprite: Sprite, room: tuple[int, int], *, stage: Stage) -> Body:
     )
 
 
-def _softened(body: Body, *, blur_px: float, speed_px: tuple[float, float]) -> Soft:
+def _softened(body: Body, *, blur_px: float, speed_px: tuple[float, float]) -> SoftBody:
     luma = softened(body.weighted, sigma_px=blur_px, speed_px=speed_px)
     colour: NDArray[Any] = cv2.GaussianBlur(luma, (0, 0), _BLEED_PX, borderType=cv2.BORDER_CONSTANT)
     sharpened = cv2.addWeighted(luma, 1 + _SHARPENING, colour, -_SHARPENING, 0)
-    return Soft(body, blur_px, speed_px, np.asarray(sharpened, np.float32), colour)
+    return SoftBody(body, blur_px, speed_px, np.asarray(sharpened, np.float32), colour)
 
 
-def _placed(soft: Soft, corner: tuple[int, int], *, stage: Stage, there: Window, here: Window) -> Layer:
+def _placed(soft: SoftBody, corner: tuple[int, int], *, stage: Stage, there: Window, here: Window) -> Layer:
     body = soft.body
     around = stage.around(there, body.inside[here])
     tone = np.zeros((3, 4), np.float32)  # of the four channels, alpha adds nothing
@@ -272,7 +272,7 @@ def _windows(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Picture:
+class ComposedPicture:
     """A composed picture.
 
     Attributes:
@@ -286,7 +286,7 @@ class Picture:
     whole: tuple[Mask, ...]
 
 
-def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> Picture:
+def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:
     """Put things into a background.
 
     Args:
@@ -300,16 +300,16 @@ def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> Pic
     return compose_on(Stage.of(background, light=light), placed)
 
 
-def compose_on(stage: Stage, placed: Sequence[Placed]) -> Picture:
+def compose_on(stage: Stage, placed: Sequence[Placed]) -> ComposedPicture:
     """The same for many pictures of one background and light: what they share is measured once."""
     return put_together(stage, [lay(thing, stage) for thing in placed])
 
 
-def put_together(stage: Stage, layers: Sequence[Layer | None]) -> Picture:
+def put_together(stage: Stage, layers: Sequence[Layer | None]) -> ComposedPicture:
     """The picture of these layers, far to near; None is a thing outside the picture."""
     frame = stage.canvas.copy()
     whole = tuple(_over(frame, layer) for layer in layers)
-    return Picture(frame, visible_of(whole), whole)
+    return ComposedPicture(frame, visible_of(whole), whole)
 
 
 def visible_of(whole: Sequence[Mask]) -> tuple[Mask, ...]:

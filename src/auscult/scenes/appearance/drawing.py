@@ -142,7 +142,7 @@ _SHIFT: Final = 4  # binary digits after the point in OpenCV's polygons
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class PaintedOutline:
     """One painted outline; later parts lie over earlier ones.
 
     Attributes:
@@ -175,7 +175,7 @@ class Skin:
     grain_seed: int
 
 
-def upright(parts: Sequence[Part]) -> tuple[tuple[Part, ...], float]:
+def upright(parts: Sequence[PaintedOutline]) -> tuple[tuple[PaintedOutline, ...], float]:
     """Scale parts together to a height of 1 with the top left at (0, 0).
 
     Returns:
@@ -185,12 +185,13 @@ def upright(parts: Sequence[Part]) -> tuple[tuple[Part, ...], float]:
     low, high = every.min(axis=0), every.max(axis=0)
     height = float(high[1] - low[1])
     scaled = tuple(
-        Part(tuple((contour - low) / height for contour in part.contours), part.paint, part.dome) for part in parts
+        PaintedOutline(tuple((contour - low) / height for contour in part.contours), part.paint, part.dome)
+        for part in parts
     )
     return scaled, float(high[0] - low[0]) / height
 
 
-def draw(parts: Sequence[Part], aspect: float, *, skin: Skin, height_px: int, turn_deg: float) -> Sprite:
+def draw(parts: Sequence[PaintedOutline], aspect: float, *, skin: Skin, height_px: int, turn_deg: float) -> Sprite:
     """Draw upright parts.
 
     Args:
@@ -228,7 +229,7 @@ class _Sheet:
     finer: int
 
     @classmethod
-    def around(cls, parts: Sequence[Part], aspect: float, *, height_px: int, turn_deg: float) -> _Sheet:
+    def around(cls, parts: Sequence[PaintedOutline], aspect: float, *, height_px: int, turn_deg: float) -> _Sheet:
         middle = (aspect / 2, 0.5)
         every = np.concatenate([contour for part in parts for contour in part.contours])
         reach = np.abs(turned(every - middle, turn_deg)).max(axis=0) * height_px
@@ -237,7 +238,9 @@ class _Sheet:
             (height, width), middle, height_px, turn_deg, 4 if height_px <= 160 else 3 if height_px <= 320 else 2
         )
 
-    def paint(self, part: Part, skin: Skin, *, colour: Field, weight: Field, cover: NDArray[np.uint8]) -> None:
+    def paint(
+        self, part: PaintedOutline, skin: Skin, *, colour: Field, weight: Field, cover: NDArray[np.uint8]
+    ) -> None:
         """Lay one part over what is there."""
         places = [self._pixels(contour) for contour in part.contours]
         every = np.concatenate(places)
@@ -261,7 +264,7 @@ class _Sheet:
         return np.asarray(turned(contour - self.middle, self.turn_deg) * self.height_px + half)
 
     def _paint(
-        self, part: Part, skin: Skin, window: tuple[slice, slice], *, covered: NDArray[np.uint8]
+        self, part: PaintedOutline, skin: Skin, window: tuple[slice, slice], *, covered: NDArray[np.uint8]
     ) -> NDArray[np.float32]:
         tone = np.array(skin.tones[part.paint], np.float32)
         paint = np.broadcast_to(tone, (*covered.shape, 3)).copy()

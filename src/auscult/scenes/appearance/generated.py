@@ -13,7 +13,7 @@ from auscult import rng as randomness
 from auscult.errors import InputError
 from auscult.scenes.appearance import checked, scenery
 from auscult.scenes.appearance.colours import COLOURS, Tone, draw_tone, mark_for, scaled
-from auscult.scenes.appearance.drawing import Part, Skin, draw, upright
+from auscult.scenes.appearance.drawing import PaintedOutline, Skin, draw, upright
 from auscult.scenes.appearance.figures import FIGURES
 from auscult.scenes.appearance.scenery import TEXTURES, Weave, draw_weave
 from auscult.scenes.appearance.sprite import Look, Sprite
@@ -127,7 +127,7 @@ class Generated:
         )
 
 
-def _shape(category: str, instance: str) -> tuple[tuple[Part, ...], float]:
+def _shape(category: str, instance: str) -> tuple[tuple[PaintedOutline, ...], float]:
     figure = FIGURES.get(category)
     prefix, _, number = instance.rpartition("-")
     if (
@@ -143,7 +143,7 @@ def _shape(category: str, instance: str) -> tuple[tuple[Part, ...], float]:
 
 
 def _skin(look: Look) -> Skin:
-    params = checked.Params(look.params)
+    params = checked.LookParams(look.params)
     if look.texture not in TEXTURES:
         raise InputError(f"texture {str(look.texture)[:40]!r} is unknown", expected=", ".join(TEXTURES))
     seed = params.whole("seed", low=0, high=2**31 - 1)

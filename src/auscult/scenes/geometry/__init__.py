@@ -129,7 +129,7 @@ MOST_THINGS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class SceneLayout:
     """Where everything of a scene is.
 
     Attributes:
@@ -154,7 +154,7 @@ class Layout:
         return {"paths": [path.as_json() for path in self.paths], "depth": list(self.depth)}
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Layout:
+    def from_json(cls, row: Mapping[str, Any]) -> SceneLayout:
         """Read what ``as_json`` gives.
 
         Raises:
@@ -200,7 +200,7 @@ class _Wish:
 
 def choose(
     rng: np.random.Generator, aspects: Sequence[float], *, duration_s: float, frame_aspect: float = 16 / 9
-) -> Layout:
+) -> SceneLayout:
     """Draw a layout.
 
     Args:
@@ -231,7 +231,7 @@ def choose(
             paths.append(best[0])
             boxes.append(best[1])
     order = np.argsort([wish.distance for wish in wishes], kind="stable")
-    return Layout(paths=tuple(paths), depth=tuple(int(rank) for rank in np.argsort(order)))
+    return SceneLayout(paths=tuple(paths), depth=tuple(int(rank) for rank in np.argsort(order)))
 
 
 def _wish(rng: np.random.Generator, aspect: float, duration_s: float) -> _Wish:

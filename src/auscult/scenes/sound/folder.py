@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.named_files import Contents, NamedFile, Row, first_rows, named_files, noun, plain, table
+from auscult.cases.named_files import Contents, NamedFile, NameRow, first_rows, named_files, noun, plain, table
 from auscult.cases.walk import Tree, walk
 from auscult.errors import ErrorRecord, InputError
 from auscult.media.limits import Limits
@@ -29,7 +29,7 @@ from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.media.wav import Sound
 from auscult.scenes.sound.generated import sample_count
 from auscult.scenes.sound.mix import edged, fast_length, finished
-from auscult.scenes.sound.source import SoundSet, Source
+from auscult.scenes.sound.source import SoundSet, SoundSource
 from auscult.types import Metadata, Samples
 
 VERBS: Final = "verbs.csv"
@@ -49,7 +49,7 @@ def read_words(tree: Tree) -> tuple[Mapping[str, tuple[str, str]], list[ErrorRec
     """Label to noun and verb, from ``verbs.csv`` (columns ``label,noun,verb``); nothing where there is no such file."""
     listed, errors = table(tree, VERBS, columns=("label", "noun", "verb"))
     path = tree.folder / VERBS
-    rows: list[Row] = []
+    rows: list[NameRow] = []
     for row in listed:
         try:
             rows.append(_cleaned(row, path))
@@ -59,13 +59,13 @@ def read_words(tree: Tree) -> tuple[Mapping[str, tuple[str, str]], list[ErrorRec
     return {label: (row.cells[1], row.cells[2]) for label, row in found.items()}, [*errors, *again]
 
 
-def _cleaned(row: Row, path: Path) -> Row:
+def _cleaned(row: NameRow, path: Path) -> NameRow:
     label = noun(row.cells[0], "the label", path=path, line=row.line)
     name, verb = (
         plain(cell, f"the {what} of {label!r}", path=path, line=row.line)
         for what, cell in zip(("noun", "verb"), row.cells[1:], strict=True)
     )
-    return Row((label, name, verb), row.line)
+    return NameRow((label, name, verb), row.line)
 
 
 _MAKERS: Final[Mapping[str, tuple[str, str]]] = {
@@ -338,7 +338,7 @@ class FolderSounds:
         """Label to the names of its files, relative to ``sounds/``; both in natural order."""
         return {label: tuple(files) for label, files in self.files.items()}
 
-    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:  # noqa: ARG002 - a recording is as it is
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:  # noqa: ARG002 - a recording is as it is
         """What a recording is called; nothing is free about it.
 
         Raises:
@@ -346,9 +346,9 @@ class FolderSounds:
         """
         self._path(label, instance)
         noun, verb = self.words.get(label) or default_words(label)
-        return Source(label=label, instance=instance, noun=noun, verb=verb)
+        return SoundSource(label=label, instance=instance, noun=noun, verb=verb)
 
-    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+    def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
         """The recording alone, for one span, faded at both ends.
 
         Args:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.scenes.sound.mix import finished
-from auscult.scenes.sound.source import SoundSet, Source
+from auscult.scenes.sound.source import SoundSet, SoundSource
 from auscult.types import Metadata, Samples
 
 Wave: TypeAlias = NDArray[np.float32]
@@ -141,7 +141,7 @@ Numbers: TypeAlias = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class SoundKind:
     """A kind of generated sound.
 
     Attributes:
@@ -289,64 +289,68 @@ def _vowel(pitch_hz: float, formants_hz: tuple[float, float], *, count: int) -> 
     return [float(size) for size in first + 0.6 * second + 0.03]
 
 
-KINDS: Mapping[str, Kind] = {
-    "beep": Kind(noun="beep", verb="beeps", draw=_beep, ranges={"pitch_hz": (850, 1100), "beats_hz": (4.5, 6)}),
-    "bell": Kind(
+KINDS: Mapping[str, SoundKind] = {
+    "beep": SoundKind(noun="beep", verb="beeps", draw=_beep, ranges={"pitch_hz": (850, 1100), "beats_hz": (4.5, 6)}),
+    "bell": SoundKind(
         noun="bell", verb="rings", draw=_bell, ranges={"pitch_hz": (620, 900), "ring_s": (0.3, 0.5), "beats_hz": (4, 6)}
     ),
-    "buzz": Kind(noun="buzz", verb="buzzes", draw=_buzz, ranges={"pitch_hz": (150, 230), "flutter_hz": (7, 12)}),
-    "chirp": Kind(
+    "buzz": SoundKind(noun="buzz", verb="buzzes", draw=_buzz, ranges={"pitch_hz": (150, 230), "flutter_hz": (7, 12)}),
+    "chirp": SoundKind(
         noun="chirp",
         verb="chirps",
         draw=_chirp,
         ranges={"pitch_hz": (2600, 3600), "rise": (0.4, 0.8), "beats_hz": (5, 8)},
     ),
-    "click": Kind(noun="click", verb="clicks", draw=_click, ranges={"pitch_hz": (2000, 2800), "beats_hz": (7, 11)}),
-    "growl": Kind(noun="growl", verb="growls", draw=_growl, ranges={"pitch_hz": (65, 95), "rough_hz": (22, 32)}),
-    "hiss": Kind(noun="hiss", verb="hisses", draw=_hiss, ranges={"centre_hz": (4500, 6500), "flutter_hz": (1, 3)}),
-    "honk": Kind(noun="honk", verb="honks", draw=_honk, ranges={"pitch_hz": (300, 420), "interval": (1.19, 1.34)}),
-    "howl": Kind(
+    "click": SoundKind(
+        noun="click", verb="clicks", draw=_click, ranges={"pitch_hz": (2000, 2800), "beats_hz": (7, 11)}
+    ),
+    "growl": SoundKind(noun="growl", verb="growls", draw=_growl, ranges={"pitch_hz": (65, 95), "rough_hz": (22, 32)}),
+    "hiss": SoundKind(noun="hiss", verb="hisses", draw=_hiss, ranges={"centre_hz": (4500, 6500), "flutter_hz": (1, 3)}),
+    "honk": SoundKind(noun="honk", verb="honks", draw=_honk, ranges={"pitch_hz": (300, 420), "interval": (1.19, 1.34)}),
+    "howl": SoundKind(
         noun="howl",
         verb="howls",
         draw=_howl,
         ranges={"pitch_hz": (300, 420), "lift": (0.7, 1.1), "glide_hz": (0.8, 1.2)},
     ),
-    "hum": Kind(noun="hum", verb="hums", draw=_hum, ranges={"pitch_hz": (90, 150), "flutter_hz": (1, 3)}),
-    "knock": Kind(
+    "hum": SoundKind(noun="hum", verb="hums", draw=_hum, ranges={"pitch_hz": (90, 150), "flutter_hz": (1, 3)}),
+    "knock": SoundKind(
         noun="knock",
         verb="knocks",
         draw=_knock,
         ranges={"pitch_hz": (160, 300), "ring_s": (0.02, 0.03), "beats_hz": (5, 7)},
     ),
-    "quack": Kind(
+    "quack": SoundKind(
         noun="quack",
         verb="quacks",
         draw=_quack,
         ranges={"pitch_hz": (180, 250), "nose_hz": (1100, 1500), "beats_hz": (4, 5)},
     ),
-    "rattle": Kind(
+    "rattle": SoundKind(
         noun="rattle", verb="rattles", draw=_rattle, ranges={"centre_hz": (3000, 4500), "beats_hz": (13, 18)}
     ),
-    "rumble": Kind(noun="rumble", verb="rumbles", draw=_rumble, ranges={"centre_hz": (80, 140), "flutter_hz": (2, 5)}),
-    "siren": Kind(
+    "rumble": SoundKind(
+        noun="rumble", verb="rumbles", draw=_rumble, ranges={"centre_hz": (80, 140), "flutter_hz": (2, 5)}
+    ),
+    "siren": SoundKind(
         noun="siren",
         verb="wails",
         draw=_siren,
         ranges={"pitch_hz": (700, 950), "octaves": (0.9, 1.2), "glide_hz": (0.7, 1.4)},
     ),
-    "trill": Kind(
+    "trill": SoundKind(
         noun="trill",
         verb="trills",
         draw=_trill,
         ranges={"pitch_hz": (1100, 1400), "interval": (1.26, 1.5), "beats_hz": (6, 10)},
     ),
-    "twang": Kind(
+    "twang": SoundKind(
         noun="twang",
         verb="twangs",
         draw=_twang,
         ranges={"pitch_hz": (180, 300), "interval": (1.25, 1.5), "beats_hz": (4, 5)},
     ),
-    "whistle": Kind(
+    "whistle": SoundKind(
         noun="whistle", verb="whistles", draw=_whistle, ranges={"pitch_hz": (1900, 2600), "vibrato_hz": (4, 7)}
     ),
 }
@@ -379,7 +383,7 @@ class GeneratedSounds:
         """Label to the names of its instances, both in a fixed order."""
         return {label: tuple(f"{label}-{index:02d}" for index in range(INSTANCES)) for label in KINDS}
 
-    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
         """Draw a source: the instance's own numbers, and a seed for its grain.
 
         Raises:
@@ -390,7 +394,7 @@ class GeneratedSounds:
         kind = KINDS[label]
         own = generator(0, "sound", self.name, instance)
         numbers = {name: _between(own, low, high) for name, (low, high) in kind.ranges.items()}
-        return Source(
+        return SoundSource(
             label=label,
             instance=instance,
             noun=kind.noun,
@@ -399,7 +403,7 @@ class GeneratedSounds:
             params={**numbers, "seed": int(rng.integers(_MAX_SEED))},
         )
 
-    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+    def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
         """The source alone, for one span: loud from its first sample to its last, faded at both ends.
 
         Args:
@@ -441,7 +445,7 @@ def _between(rng: np.random.Generator, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
-def _checked(source: Source) -> tuple[Kind, int]:
+def _checked(source: SoundSource) -> tuple[SoundKind, int]:
     kind = KINDS.get(source.label)
     if kind is None:
         raise InputError(f"there is no generated sound {source.label[:80]!r}", expected=f"one of: {', '.join(KINDS)}")

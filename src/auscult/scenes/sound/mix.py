@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.scenes.sound.source import SoundSet, Track
+from auscult.scenes.sound.source import SoundSet, SoundTrack
 from auscult.types import Samples
 
 CEILING = 0.98
@@ -41,12 +41,12 @@ class Mix:
     gain_db: float
 
 
-def mix(tracks: Sequence[Track], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Samples:
+def mix(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Samples:
     """The samples of ``mix_down``, (2, round(seconds * rate_hz)) float32."""
     return mix_down(tracks, sounds, seconds=seconds, rate_hz=rate_hz).samples
 
 
-def mix_down(tracks: Sequence[Track], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Mix:
+def mix_down(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Mix:
     """Render every track in its spans, at its level and place, and sum. Pure.
 
     A span from ``a`` to ``b`` takes the samples ``round(a * rate_hz)`` up to ``round(b * rate_hz)``; each span is a
@@ -73,7 +73,7 @@ def mix_down(tracks: Sequence[Track], sounds: SoundSet, *, seconds: float, rate_
     return Mix(samples=np.clip(total * np.float32(gain), -CEILING, CEILING), gain_db=20.0 * float(np.log10(gain)))
 
 
-def _add(track: Track, sounds: SoundSet, *, total: NDArray[np.float32], rate_hz: int) -> None:
+def _add(track: SoundTrack, sounds: SoundSet, *, total: NDArray[np.float32], rate_hz: int) -> None:
     rendered: dict[int, Samples] = {}
     for start_s, end_s in track.spans:
         start = round(start_s * rate_hz)
@@ -89,7 +89,7 @@ def _add(track: Track, sounds: SoundSet, *, total: NDArray[np.float32], rate_hz:
 
 
 def _gains(
-    track: Track, span: tuple[int, int], *, rate_hz: int
+    track: SoundTrack, span: tuple[int, int], *, rate_hz: int
 ) -> tuple[NDArray[np.float32] | np.float32, NDArray[np.float32] | np.float32]:
     """Left and right factor of every sample of a span; a single factor where neither level nor place changes."""
     start, length = span
@@ -106,7 +106,7 @@ def _gains(
     return left, right
 
 
-def _check(track: Track, seconds: float) -> None:
+def _check(track: SoundTrack, seconds: float) -> None:
     """Refuse what cannot be mixed; written so that a NaN fails every comparison."""
     edges = [edge for span in track.spans for edge in span]
     if not edges or not _rise(edges):
@@ -269,7 +269,7 @@ def pan_by_x(x: float) -> float:
     return float(np.clip(2.0 * x - 1.0, -1.0, 1.0))
 
 
-def arrival_db(track: Track) -> float:
+def arrival_db(track: SoundTrack) -> float:
     """How loud a track arrives, relative to full scale: its mean power over its spans, as LUFS over both channels.
 
     Panning keeps the power, so the place does not matter. A common gain of the mix (``Mix.gain_db``) comes on top.

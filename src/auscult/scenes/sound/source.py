@@ -14,7 +14,7 @@ Span: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SoundSource:
     """One source of sound: which sound of a set, and everything that was drawn for it.
 
     Attributes:
@@ -36,7 +36,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Track:
+class SoundTrack:
     """A source in a scene.
 
     Attributes:
@@ -47,7 +47,7 @@ class Track:
         times_s: Times of ``gain_db`` and ``pan``, rising; values between are interpolated.
     """
 
-    source: Source
+    source: SoundSource
     spans: tuple[Span, ...]
     gain_db: tuple[float, ...]
     pan: tuple[float, ...]
@@ -71,10 +71,10 @@ class SoundSet(Protocol):
         """Label to the names of its instances, both in a fixed order."""
         ...
 
-    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> Source:
+    def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
         """Draw everything that is free about an instance."""
         ...
 
-    def samples(self, source: Source, *, seconds: float, rate_hz: int) -> Samples:
+    def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
         """The source alone, (samples,) float32 at reference loudness, ``round(seconds * rate_hz)`` long; pure."""
         ...

@@ -59,7 +59,7 @@ from auscult.score.masks.boundary import compare
 from auscult.score.masks.inputs import check_bool, check_pair
 from auscult.types import Mask
 
-Variant: TypeAlias = Literal["plain", "ref-avs", "tgs-agent"]
+RefAvsVariant: TypeAlias = Literal["plain", "ref-avs", "tgs-agent"]
 Soft: TypeAlias = NDArray[np.bool_] | NDArray[np.floating[Any]]
 
 BETA2 = 0.3
@@ -75,7 +75,7 @@ class _Rules:
     pooled: int
 
 
-_RULES: dict[Variant, _Rules] = {
+_RULES: dict[RefAvsVariant, _Rules] = {
     "plain": _Rules(0.5, "agree", 1, 1),
     "ref-avs": _Rules(0.4, "background", THRESHOLDS, 4),
     "tgs-agent": _Rules(0.5, "background", THRESHOLDS, 1),
@@ -98,7 +98,7 @@ class ClipMean(Scored[float]):
 
 
 def ref_avs_j(
-    predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: Variant = "plain"
+    predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: RefAvsVariant = "plain"
 ) -> ClipMean | Undefined:
     """J: mean IoU over frames.
 
@@ -131,7 +131,7 @@ def ref_avs_j(
 
 
 def ref_avs_f(
-    predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: Variant = "plain"
+    predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: RefAvsVariant = "plain"
 ) -> ClipMean | Undefined:
     """F: region F with beta squared .3, over frames whose truth is not empty.
 
@@ -157,7 +157,7 @@ def ref_avs_f(
     return _mean(of_group, _pairs(predictions, truths), rules=rules, signature=_signature("f", variant, rules))
 
 
-def ref_avs_s(predictions: Sequence[Soft], *, variant: Variant = "plain") -> ClipMean | Undefined:
+def ref_avs_s(predictions: Sequence[Soft], *, variant: RefAvsVariant = "plain") -> ClipMean | Undefined:
     """S: square root of the share of pixels segmented where the expression refers to nothing.
 
     Args:
@@ -194,7 +194,7 @@ _Pair: TypeAlias = tuple[NDArray[np.floating[Any]], Mask]
 _Group: TypeAlias = tuple[_Pair, ...]
 
 
-def _rules(variant: Variant) -> _Rules:
+def _rules(variant: RefAvsVariant) -> _Rules:
     if variant not in _RULES:
         raise InputError(f"there is no variant {variant!r}", expected=f"one of: {', '.join(_RULES)}")
     return _RULES[variant]
@@ -287,7 +287,7 @@ def _mean(
     )
 
 
-def _signature(measure: str, variant: Variant, rules: _Rules) -> Signature:
+def _signature(measure: str, variant: RefAvsVariant, rules: _Rules) -> Signature:
     return Signature.of(
         metric=f"ref_avs_{measure}",
         variant=variant,

@@ -53,14 +53,14 @@ ObjectPairs: TypeAlias = tuple[int | None, tuple[int, ...], Pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clip:
+class ClipMasks:
     """Prediction and truth of one clip, both (T, H, W), bool or object indices."""
 
     prediction: NDArray[Any]
     truth: NDArray[Any]
 
     @classmethod
-    def of(cls, prediction: NDArray[Any], truth: NDArray[Any]) -> Clip:
+    def of(cls, prediction: NDArray[Any], truth: NDArray[Any]) -> ClipMasks:
         """Check the values of two arrays of one shape; a single frame becomes a clip of one.
 
         Raises:
@@ -78,12 +78,14 @@ class Clip:
         return int(self.truth.shape[0])
 
 
-def union_of_objects(clip: Clip, frames: Sequence[int]) -> tuple[ObjectPairs, ...]:
+def union_of_objects(clip: ClipMasks, frames: Sequence[int]) -> tuple[ObjectPairs, ...]:
     """All objects as one mask, in the given frames."""
     return ((None, tuple(frames), (_union_pair(clip, frame) for frame in frames)),)
 
 
-def each_object(clip: Clip, frames: Sequence[int], *, late: bool) -> tuple[tuple[ObjectPairs, ...], tuple[int, ...]]:
+def each_object(
+    clip: ClipMasks, frames: Sequence[int], *, late: bool
+) -> tuple[tuple[ObjectPairs, ...], tuple[int, ...]]:
     """Each object of the truth by itself.
 
     Args:
@@ -108,7 +110,7 @@ def each_object(clip: Clip, frames: Sequence[int], *, late: bool) -> tuple[tuple
     return tuple(objects), tuple(extra)
 
 
-def _object_pairs(clip: Clip, chosen: tuple[int, Iterable[int]], void: frozenset[int]) -> Pairs:
+def _object_pairs(clip: ClipMasks, chosen: tuple[int, Iterable[int]], void: frozenset[int]) -> Pairs:
     index, frames = chosen
     for frame in frames:
         prediction, truth = clip.prediction[frame] == index, clip.truth[frame] == index
@@ -117,7 +119,7 @@ def _object_pairs(clip: Clip, chosen: tuple[int, Iterable[int]], void: frozenset
         yield prediction, truth
 
 
-def _union_pair(clip: Clip, frame: int) -> tuple[Mask, Mask]:
+def _union_pair(clip: ClipMasks, frame: int) -> tuple[Mask, Mask]:
     prediction, truth = _foreground(clip.prediction[frame]), _foreground(clip.truth[frame])
     if clip.truth.dtype != np.bool_:
         void = clip.truth[frame] == VOID
@@ -160,8 +162,8 @@ def _check_values(name: str, array: NDArray[Any]) -> None:
         )
 
 
-Protocol: TypeAlias = Literal["davis2016", "davis2017"]
-Variant: TypeAlias = Literal["davis", "vos-benchmark"]
+DavisProtocol: TypeAlias = Literal["davis2016", "davis2017"]
+DavisVariant: TypeAlias = Literal["davis", "vos-benchmark"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,9 +244,9 @@ def j_and_f(
     prediction: NDArray[Any],
     truth: NDArray[Any],
     *,
-    protocol: Protocol = "davis2016",
+    protocol: DavisProtocol = "davis2016",
     tolerance: float = TOLERANCE,
-    variant: Variant = "davis",
+    variant: DavisVariant = "davis",
 ) -> JAndF | Undefined:
     """Region and boundary agreement of a segmented video with the truth.
 
@@ -271,7 +273,7 @@ def j_and_f(
     """
     _check_options(protocol, tolerance, variant)
     check_pair(prediction, truth, ndim=(2, 3))
-    clip = Clip.of(prediction, truth)
+    clip = ClipMasks.of(prediction, truth)
     frames = range(clip.length) if protocol == "davis2016" else range(1, clip.length - 1)
     if not frames:
         return Undefined("no frame is left to score", {"protocol": protocol, "frames": clip.length})
@@ -361,7 +363,7 @@ def _mean(values: Iterable[float]) -> float:
     return math.fsum(listed) / len(listed)
 
 
-def _signature(protocol: Protocol, tolerance: float, variant: Variant) -> Signature:
+def _signature(protocol: DavisProtocol, tolerance: float, variant: DavisVariant) -> Signature:
     each = protocol == "davis2017"
     return Signature.of(
         metric="j_and_f",

@@ -35,7 +35,7 @@ from auscult.errors import InputError, UsageError
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.score.stats.intervals import Interval
 from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Clusters, Common, Counts, Sample, Value, Values, common, memberships
+from auscult.score.stats.samples import Clusters, Common, Counts, SampleKey, SampleValues, Value, common, memberships
 
 Variant: TypeAlias = Literal["difference", "relative"]
 Level: TypeAlias = str | float
@@ -53,8 +53,8 @@ class Scores:
         levels: For each level of stress, such as ``low``, ``medium``, ``high`` or a strength.
     """
 
-    clean: Values
-    levels: Mapping[Any, Values]
+    clean: SampleValues
+    levels: Mapping[Any, SampleValues]
 
     def __post_init__(self) -> None:
         """Refuse scores without any level.
@@ -66,7 +66,7 @@ class Scores:
             raise InputError("there are clean scores and no level", expected="one level of stress or more")
 
     @property
-    def columns(self) -> tuple[Values, ...]:
+    def columns(self) -> tuple[SampleValues, ...]:
         """Clean, then the levels in their order."""
         return (self.clean, *self.levels.values())
 
@@ -107,7 +107,7 @@ def apc(clean: Value, levels: Sequence[Value], *, variant: Variant = "difference
     return Scored(told.value, Signature.of(metric="apc", variant=variant, levels=len(levels), samples="not looked at"))
 
 
-def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[Sample, Outcome[float]]:
+def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[SampleKey, Outcome[float]]:
     """Each sample's own change.
 
     Args:
@@ -129,7 +129,7 @@ def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[S
     """
     signature = Signature.of(**change_fields(scores, variant), over="one sample")
     kept = common(scores.columns)
-    told: dict[Sample, Outcome[float]] = {
+    told: dict[SampleKey, Outcome[float]] = {
         sample: left_out for sample in _names(scores) if (left_out := _left_out(scores, sample)) is not None
     }
     values = changes_of(change_sums(kept.values), variant)[:, 0]
@@ -221,7 +221,7 @@ def whole_change(kept: Common, variant: Variant) -> float | Undefined:
     return kept.counts.none(_NOT_ABOVE_0) if math.isnan(value) else value
 
 
-def _left_out(scores: Scores, sample: Sample) -> Undefined | Failed | None:
+def _left_out(scores: Scores, sample: SampleKey) -> Undefined | Failed | None:
     named = [("clean", scores.clean.get(sample))]
     named += [(str(level), column.get(sample)) for level, column in scores.levels.items()]
     for kind in (Failed, Undefined):
@@ -232,7 +232,7 @@ def _left_out(scores: Scores, sample: Sample) -> Undefined | Failed | None:
     return Undefined(f"not scored at {', '.join(missing)}") if missing else None
 
 
-def _names(scores: Scores) -> tuple[Sample, ...]:
+def _names(scores: Scores) -> tuple[SampleKey, ...]:
     return tuple(dict.fromkeys(sample for column in scores.columns for sample in column))
 
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.score.stats.resample import Floats
-from auscult.score.stats.samples import Counts, Sample, Value, Values, common
+from auscult.score.stats.samples import Counts, SampleKey, SampleValues, Value, common
 
 FARTHEST: Final = 2.0
 
@@ -194,7 +194,7 @@ class Correlation:
         return self.values[grid], self.pairs[grid]
 
 
-def joined(parts: Mapping[Any, Values]) -> dict[Sample, Value]:
+def joined(parts: Mapping[Any, SampleValues]) -> dict[SampleKey, Value]:
     """One vector of the vectors of several models and data sets, as the paper joins them.
 
     Args:
@@ -212,7 +212,7 @@ def joined(parts: Mapping[Any, Values]) -> dict[Sample, Value]:
     return {(part, sample): value for part, values in parts.items() for sample, value in values.items()}
 
 
-def correlation(kinds: Mapping[str, Values]) -> Correlation:
+def correlation(kinds: Mapping[str, SampleValues]) -> Correlation:
     """Pearson correlation between kinds of stress, over samples, and an order by likeness.
 
     Args:
@@ -263,7 +263,7 @@ def correlation(kinds: Mapping[str, Values]) -> Correlation:
     )
 
 
-def _columns(kinds: Mapping[str, Values]) -> tuple[Floats, dict[str, Counts]]:
+def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Floats, dict[str, Counts]]:
     """Values of all kinds over all samples, (k, n), NaN where one has none; and what became of each kind's samples."""
     places = {
         sample: place for place, sample in enumerate(dict.fromkeys(name for told in kinds.values() for name in told))

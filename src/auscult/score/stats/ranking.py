@@ -48,7 +48,7 @@ from auscult.score.stats.change import (
     same_levels,
 )
 from auscult.score.stats.resample import Floats, FromSums, drawn, drawn_fields, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Clusters, Common, Counts, Values, common, memberships
+from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ def added(many: Sequence[Counts]) -> Counts:
 
 
 _EQUAL = 1e-12
-Columns = TypeVar("Columns", Values, Scores)
+RankedColumns = TypeVar("RankedColumns", SampleValues, Scores)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +256,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DataSet(Generic[Columns]):
+class DataSet(Generic[RankedColumns]):
     """What models have on one of several data sets.
 
     Attributes:
@@ -265,13 +265,13 @@ class DataSet(Generic[Columns]):
         rng: The generator of its draws, from ``auscult.rng.generator``; its own.
     """
 
-    models: Mapping[str, Columns]
+    models: Mapping[str, RankedColumns]
     clusters: Clusters
     rng: np.random.Generator
 
 
 def rank_by_score(
-    models: Mapping[str, Values],
+    models: Mapping[str, SampleValues],
     *,
     clusters: Clusters,
     rng: np.random.Generator,
@@ -308,7 +308,7 @@ def rank_by_score(
 
 
 def rank_by_score_over(
-    sets: Mapping[str, DataSet[Values]], *, higher: bool = True, level: float = 0.9, replicates: int = 1000
+    sets: Mapping[str, DataSet[SampleValues]], *, higher: bool = True, level: float = 0.9, replicates: int = 1000
 ) -> Ranking | Undefined:
     """Rank models by their mean score, as a mean over data sets.
 

@@ -17,7 +17,7 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Clusters, Counts, Values, common, memberships
+from auscult.score.stats.samples import Clusters, Counts, SampleValues, common, memberships
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Ratio(Scored[float]):
 
 
 def mean_ratio(
-    values: Values,
+    values: SampleValues,
     over: Mapping[Hashable, float] | None = None,
     *,
     clusters: Clusters,
@@ -94,7 +94,7 @@ def mean_ratio(
 
 
 def ratio_change(
-    parts: Sequence[tuple[Values, Mapping[Hashable, float]]],
+    parts: Sequence[tuple[SampleValues, Mapping[Hashable, float]]],
     *,
     clusters: Clusters,
     rng: np.random.Generator,

@@ -18,9 +18,9 @@ from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Undefined
 
 Value: TypeAlias = float | Scored[float] | Undefined | Failed
-Sample: TypeAlias = Any  # any name that can be a key; a mapping is strict about the type of its keys
-Values: TypeAlias = Mapping[Sample, Value]
-Clusters: TypeAlias = Mapping[Sample, Hashable]
+SampleKey: TypeAlias = Any  # any name that can be a key; a mapping is strict about the type of its keys
+SampleValues: TypeAlias = Mapping[SampleKey, Value]
+Clusters: TypeAlias = Mapping[SampleKey, Hashable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Common:
     counts: Counts
 
 
-def common(columns: Sequence[Values]) -> Common:
+def common(columns: Sequence[SampleValues]) -> Common:
     """Keep the samples that every column scored.
 
     Args:

@@ -6,7 +6,7 @@ One defect is one file; each registers as ``masks.<defect>.v1``. Masks are bool 
 Source: MQ-RAVSBench, Sec. 3.2, Eqs. 2-7.
 """
 
-from auscult.stress.masks.base import MaskStressor, Params
+from auscult.stress.masks.base import MaskParams, MaskStressor
 from auscult.stress.masks.making import render, stress, variants
 
-__all__ = ["MaskStressor", "Params", "render", "stress", "variants"]
+__all__ = ["MaskParams", "MaskStressor", "render", "stress", "variants"]

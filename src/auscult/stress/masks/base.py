@@ -44,7 +44,7 @@ _ACTION_OF: Final[Mapping[Difficulty, Action]] = {
 }
 
 
-class Params(Protocol):
+class MaskParams(Protocol):
     """Everything that was drawn for one mask; a frozen dataclass."""
 
     def as_json(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Params(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Params)
+P = TypeVar("P", bound=MaskParams)
 
 
 @runtime_checkable

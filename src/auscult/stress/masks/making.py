@@ -25,7 +25,7 @@ from auscult.stress.masks.base import (
 )
 from auscult.types import DEFECTS, Difficulty, Mask, MaskTarget, Stressed, StressedMask
 
-Variant: TypeAlias = tuple[str, Difficulty | None, int, Outcome[StressedMask]]
+MaskVariant: TypeAlias = tuple[str, Difficulty | None, int, Outcome[StressedMask]]
 
 
 def stress(
@@ -93,7 +93,9 @@ def render(name: str, target: MaskTarget, params_json: Mapping[str, Any]) -> Mas
     return stressor.render(piece, stressor.params.from_json(params_json))
 
 
-def variants(target: MaskTarget, *, seed: int = 0, key: str = "", kinds: Sequence[str] = DEFECTS) -> Iterator[Variant]:
+def variants(
+    target: MaskTarget, *, seed: int = 0, key: str = "", kinds: Sequence[str] = DEFECTS
+) -> Iterator[MaskVariant]:
     """The paper's set for one target.
 
     One perfect mask; a hard and a medium one of cutout, dilate and erode; a full_neg and a merge for each of at most
@@ -130,7 +132,7 @@ def variants(target: MaskTarget, *, seed: int = 0, key: str = "", kinds: Sequenc
             yield kind, None, 0, stress(stressor.name, piece, seed=seed, key=key)
 
 
-def _with_each_other(stressor: MaskStressor[Any], piece: Workpiece, *, seed: int) -> Iterator[Variant]:
+def _with_each_other(stressor: MaskStressor[Any], piece: Workpiece, *, seed: int) -> Iterator[MaskVariant]:
     kind = stressor.name.split(".")[-2]
     candidates = negatives.ranked(piece)
     if not candidates:

@@ -35,7 +35,7 @@ _ENOUGH: Final = 3  # times the band's pixels that are looked at first, the near
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class BodyAnchor:
     """A place on the outline where a local error is widest, in body coordinates; it fades over ``spread``."""
 
     u: float
@@ -61,7 +61,7 @@ class Pattern:
     swing: float
     grain: float
     noise_seed: int
-    anchors: tuple[Anchor, ...] = ()
+    anchors: tuple[BodyAnchor, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -92,11 +92,11 @@ class Pattern:
         )
 
 
-def _anchor(value: object) -> Anchor:
+def _anchor(value: object) -> BodyAnchor:
     numbers = fields.listed(value, "anchors", most=3)
     numbers += [None] * (3 - len(numbers))
     u, v = (fields.real(number, "anchors", low=-1e3, high=1e3) for number in numbers[:2])
-    return Anchor(u, v, fields.real(numbers[2], "anchors", low=0.01, high=1e3))
+    return BodyAnchor(u, v, fields.real(numbers[2], "anchors", low=0.01, high=1e3))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,11 +160,13 @@ def _edge(frame: Posed, side: Side) -> NDArray[np.int64]:
 
 def _anchors(
     rng: np.random.Generator, frame: Posed, *, edge_pixels: NDArray[np.int64], side: Side
-) -> tuple[Anchor, ...]:
+) -> tuple[BodyAnchor, ...]:
     box = frame.piece.inside if side == "inside" else frame.piece.around
     rows, columns = np.divmod(rng.choice(edge_pixels, size=int(rng.integers(1, 3))), box[2] - box[0])
     u, v = frame.body.place_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
-    return tuple(Anchor(float(u[index]), float(v[index]), float(rng.uniform(0.2, 0.5))) for index in range(rows.size))
+    return tuple(
+        BodyAnchor(float(u[index]), float(v[index]), float(rng.uniform(0.2, 0.5))) for index in range(rows.size)
+    )
 
 
 def solve(frame: Posed, pattern: Pattern, *, wanted: tuple[int, int, int], side: Side) -> WidthParams | Undefined:

@@ -30,7 +30,7 @@ from auscult.errors import UsageError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
 from auscult.stress.masks import bands, fields, negatives, track_bands, track_cutout
 from auscult.stress.masks.bands import Side
-from auscult.stress.masks.base import WINDOWS, Params, Workpiece, truth_of, undefined
+from auscult.stress.masks.base import WINDOWS, MaskParams, Workpiece, truth_of, undefined
 from auscult.stress.masks.body import Body, Posed, bodies
 from auscult.stress.masks.perfect import PerfectParams
 from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, Stressed, StressedMask
@@ -43,7 +43,7 @@ _NO_TARGET: Final = frozenset({"no_annotation", "target_empty"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Track:
+class DefectTrack:
     """One defect through a clip.
 
     Attributes:
@@ -158,11 +158,11 @@ _PATTERNS: Final = 4  # patterns tried for a track; the one that most frames all
 _WINDOWED: Final[tuple[Difficulty, ...]] = ("hard", "medium")
 _NOT_POSED: Final = Body(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
 
-_Choices: TypeAlias = list[Params | Undefined]
+_Choices: TypeAlias = list[MaskParams | Undefined]
 
 
 @dataclass(frozen=True, slots=True)
-class _Clip:
+class _ClipTargets:
     """A clip's targets as they are worked on; ``missing`` says why a frame has none."""
 
     frames: tuple[Posed | None, ...]
@@ -185,7 +185,7 @@ def variants(
     seed: int = 0,
     key: str = "",
     kinds: Sequence[str] = DEFECTS,
-) -> Iterator[Track]:
+) -> Iterator[DefectTrack]:
     """The paper's set of tracks for one object of one clip.
 
     One perfect track; a hard and a medium one of cutout, dilate and erode; a merge and a full_neg for each of at most
@@ -259,7 +259,7 @@ def target_of(mask: Mask, others: Sequence[Mask | None]) -> MaskTarget:
     return MaskTarget(mask=mask, others=tuple(np.zeros_like(mask) if other is None else other for other in others))
 
 
-def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]]) -> _Clip:
+def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]]) -> _ClipTargets:
     lengths = sorted({len(row) for row in others})
     if len(others) != len(targets) or len(lengths) > 1:
         raise UsageError(
@@ -278,7 +278,7 @@ def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]
         None if piece is None or body is None else Posed(piece, body)
         for piece, body in zip(pieces, bodies(pieces), strict=True)
     )
-    return _Clip(posed, tuple(missing), tuple(tuple(row) for row in others))
+    return _ClipTargets(posed, tuple(missing), tuple(tuple(row) for row in others))
 
 
 def _check(target: Mask | None, others: Sequence[Mask | None], index: int) -> None:
@@ -291,7 +291,7 @@ def _check(target: Mask | None, others: Sequence[Mask | None], index: int) -> No
             )
 
 
-def _windowed(clip: _Clip, kind: Defect, *, difficulty: Difficulty, draw: tuple[int, str]) -> Track:
+def _windowed(clip: _ClipTargets, kind: Defect, *, difficulty: Difficulty, draw: tuple[int, str]) -> DefectTrack:
     """The pattern that most frames allow, of a few; the last that are tried fit most shapes."""
     seed, key = draw
     rng = randomness.generator(seed, "tracks", kind, difficulty, key)
@@ -323,7 +323,7 @@ def _solved(
     side: Side = "outside" if kind == "dilate" else "inside"
     low, high = WINDOWS[difficulty]
     share = 1 - (low + high) / 2
-    find: Callable[[Posed, tuple[int, int, int]], Params | Undefined]
+    find: Callable[[Posed, tuple[int, int, int]], MaskParams | Undefined]
     if kind == "cutout":
         holes = track_cutout.draw(rng, frames, share=share)
         find = lambda frame, wanted: track_cutout.solve(frame, holes, wanted=wanted)  # noqa: E731
@@ -340,7 +340,7 @@ def _solved(
     return found
 
 
-def _with_each_other(clip: _Clip, kind: Defect, *, seed: int) -> Iterator[Track]:
+def _with_each_other(clip: _ClipTargets, kind: Defect, *, seed: int) -> Iterator[DefectTrack]:
     pieces = [None if frame is None else frame.piece for frame in clip.frames]
     taken = ranked(pieces, clip.count)
     if not taken:
@@ -352,7 +352,7 @@ def _with_each_other(clip: _Clip, kind: Defect, *, seed: int) -> Iterator[Track]
         found.sort(key=lambda track: -_mean_iou(track))  # stable: equal ones stay in order of box IoU
     for index, track in enumerate(found):
         mean = _mean_iou(track)
-        yield Track(
+        yield DefectTrack(
             kind=kind,
             difficulty=truth_of(kind, mean).difficulty if track.made else None,
             index=index,
@@ -363,7 +363,7 @@ def _with_each_other(clip: _Clip, kind: Defect, *, seed: int) -> Iterator[Track]
         )
 
 
-def _of_other(clip: _Clip, other: int) -> _Choices:
+def _of_other(clip: _ClipTargets, other: int) -> _Choices:
     choices: _Choices = []
     for frame, row in zip(clip.frames, clip.others, strict=True):
         if frame is not None:
@@ -371,21 +371,21 @@ def _of_other(clip: _Clip, other: int) -> _Choices:
     return choices
 
 
-def _mean_iou(track: Track) -> float:
+def _mean_iou(track: DefectTrack) -> float:
     """Mean IoU of the made frames; -1 where there is none, so that such a track comes last."""
     found = [frame.value.truth.iou or 0.0 for frame in track.frames if isinstance(frame, Scored)]
     return sum(found) / len(found) if found else -1.0
 
 
 def _track(
-    clip: _Clip,
+    clip: _ClipTargets,
     choices: _Choices,
     *,
     kind: Defect,
     seed: int,
     difficulty: Difficulty | None = None,
     other: int | None = None,
-) -> Track:
+) -> DefectTrack:
     """Render the chosen frames and apply the rule by which tracks are dropped."""
     given = iter(choices)
     frames: list[Outcome[StressedMask]] = []
@@ -396,7 +396,7 @@ def _track(
         else:
             frames.append(_made(frame, choice, kind=kind, difficulty=difficulty, seed=seed))
     outcomes, dropped = kept(frames)
-    return Track(
+    return DefectTrack(
         kind=kind,
         difficulty=difficulty,
         index=0,
@@ -416,7 +416,7 @@ def _shared(choices: _Choices) -> dict[str, Any]:
 
 
 def _made(
-    frame: Posed, params: Params, *, kind: Defect, difficulty: Difficulty | None, seed: int
+    frame: Posed, params: MaskParams, *, kind: Defect, difficulty: Difficulty | None, seed: int
 ) -> Scored[StressedMask]:
     output = _rendered(kind, frame, params)
     truth = truth_of(kind, overlap.iou(output, frame.piece.mask))
@@ -425,7 +425,7 @@ def _made(
     return Scored(Stressed(output=output, params=params.as_json(), truth=truth), signature)
 
 
-def _reader(kind: Defect) -> Callable[[Mapping[str, Any]], Params]:
+def _reader(kind: Defect) -> Callable[[Mapping[str, Any]], MaskParams]:
     if kind == "perfect":
         return PerfectParams.from_json
     if kind == "cutout":
@@ -435,7 +435,7 @@ def _reader(kind: Defect) -> Callable[[Mapping[str, Any]], Params]:
     return negatives.OtherParams.from_json
 
 
-def _rendered(kind: Defect, frame: Posed, params: Params) -> Mask:
+def _rendered(kind: Defect, frame: Posed, params: MaskParams) -> Mask:
     if isinstance(params, track_cutout.HoleParams):
         return track_cutout.render(frame, params)
     if isinstance(params, track_bands.WidthParams):

@@ -75,7 +75,7 @@ def tables() -> Tables:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class SentenceWords:
     """The words of one sentence.
 
     Attributes:
@@ -132,7 +132,7 @@ _ONE = ("a", "an", "one", "another", "each", "every", "this")
 _INDEFINITE = ("a", "an")
 
 
-def articles(view: View, at: int) -> Iterator[Fault]:
+def articles(view: SentenceWords, at: int) -> Iterator[Fault]:
     """An article left out, written twice, or of the wrong form: ``a apple``, ``an dogs``."""
     low, word = view.lows[at], view.words[at]
     if low not in _ARTICLES or len(view.lows) == 1:
@@ -145,7 +145,7 @@ def articles(view: View, at: int) -> Iterator[Fault]:
     yield Fault("article", at, at, Edit(word.end, word.end, f" {low}"))
 
 
-def prepositions(view: View, at: int) -> Iterator[Fault]:
+def prepositions(view: SentenceWords, at: int) -> Iterator[Fault]:
     """Another preposition than the right one."""
     infinitive = view.lows[at] == "to" and view.after(at) in view.known.verbs
     if not infinitive:
@@ -153,7 +153,7 @@ def prepositions(view: View, at: int) -> Iterator[Fault]:
             yield from view.replaced("preposition", at, other)
 
 
-def number(view: View, at: int) -> Iterator[Fault]:
+def number(view: SentenceWords, at: int) -> Iterator[Fault]:
     """A noun of the wrong number after a word that says how many: ``two dog``, ``a dogs``."""
     low = view.lows[at]
     if low == "this" or low in {"these", "those"}:
@@ -170,7 +170,7 @@ def number(view: View, at: int) -> Iterator[Fault]:
         yield from view.replaced("agreement", noun, plural(name) if one else view.known.singular(name))
 
 
-def _noun_of(view: View, at: int) -> int | None:
+def _noun_of(view: SentenceWords, at: int) -> int | None:
     """The noun that a determiner belongs to, at most four words on: the last of those that follow one another."""
     found = None
     for near in range(at + 1, min(at + 5, len(view.lows))):
@@ -184,7 +184,7 @@ def _noun_of(view: View, at: int) -> int | None:
     return found
 
 
-def order(view: View, at: int) -> Iterator[Fault]:
+def order(view: SentenceWords, at: int) -> Iterator[Fault]:
     """Two words in the wrong order: ``dog black``, ``on left the``; never around a word that denies."""
     if not view.joined(at) or view.lows[at] == view.lows[at + 1]:
         return
@@ -199,7 +199,7 @@ def order(view: View, at: int) -> Iterator[Fault]:
     yield Fault("order", at, at + 1, Edit(first.start, second.end, left + gap + right))
 
 
-def repeated(view: View, at: int) -> Iterator[Fault]:
+def repeated(view: SentenceWords, at: int) -> Iterator[Fault]:
     """A word written twice: the fault of a sentence that has no room for another."""
     word = view.words[at]
     if word.spelt and word.text.isascii():
@@ -210,7 +210,7 @@ _BE = ("is", "are", "was", "were", "be", "been", "being", "am")
 _CLAUSE = ("that", "which", "who")
 
 
-def agreement(view: View, at: int) -> Iterator[Fault]:
+def agreement(view: SentenceWords, at: int) -> Iterator[Fault]:
     """``dog bark``, ``dogs barks``, ``the dog are``."""
     low, before = view.lows[at], view.before(at)
     if low in view.known.auxiliaries and low in tables().numbers_of:
@@ -223,17 +223,17 @@ def agreement(view: View, at: int) -> Iterator[Fault]:
         yield from view.replaced("agreement", at, third(low))
 
 
-def _subject(view: View, at: int, *, many: bool) -> bool:
+def _subject(view: SentenceWords, at: int, *, many: bool) -> bool:
     """Whether a word can be the subject of a verb right after it, and is of the number asked for."""
     return view.joined(at) and view.noun_like(at) and view.many(at) == many
 
 
-def _several_before(view: View, at: int) -> bool:
+def _several_before(view: SentenceWords, at: int) -> bool:
     clause = view.before(at) in _CLAUSE
     return _subject(view, at - 2, many=True) if clause else _subject(view, at - 1, many=True)
 
 
-def tense(view: View, at: int) -> Iterator[Fault]:
+def tense(view: SentenceWords, at: int) -> Iterator[Fault]:
     """``is bark``, ``is sang``, ``to made``, ``was hold``, ``holded``, ``the dog be``."""
     low, known = view.lows[at], view.known
     if low in tables().tenses and low in known.auxiliaries:
@@ -249,7 +249,7 @@ def tense(view: View, at: int) -> Iterator[Fault]:
         yield from view.replaced("tense", at, ing(low))
 
 
-def _of_ing(view: View, at: int) -> Iterator[Fault]:
+def _of_ing(view: SentenceWords, at: int) -> Iterator[Fault]:
     """A participle after ``is`` or a noun, not one before a noun: "the barking dog"."""
     low, before = view.lows[at], view.before(at)
     verb = view.known.ings[low]
@@ -261,7 +261,7 @@ def _of_ing(view: View, at: int) -> Iterator[Fault]:
         yield from view.replaced("tense", at, view.known.past_of[verb])
 
 
-def _of_past(view: View, at: int) -> Iterator[Fault]:
+def _of_past(view: SentenceWords, at: int) -> Iterator[Fault]:
     """A past or its participle: its base after ``is`` or a noun, and an irregular one made by rule."""
     low, before = view.lows[at], view.before(at)
     verb = view.known.participles.get(low) or view.known.pasts[low]
@@ -273,7 +273,7 @@ def _of_past(view: View, at: int) -> Iterator[Fault]:
         yield from view.replaced("tense", at, regular_past(verb))
 
 
-_Way: TypeAlias = Callable[[View, int], Iterator[Fault]]
+_Way: TypeAlias = Callable[[SentenceWords, int], Iterator[Fault]]
 
 _WAYS: Final[Sequence[_Way]] = (
     articles,
@@ -307,18 +307,18 @@ class GrammarError:
         (share,) = between(self.levels, strength)
         found = words(sentence)
         count = max(round(share * len(found)), 1 if strength >= 1.0 else 0)
-        view = View(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
+        view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())
         faults = possible_faults(view, Guard.over(kept))
         chosen = _first_apart([faults[at] for at in _drawn_order(rng, faults)], count)
         return sorted((fault.edit for fault in chosen), key=lambda edit: (edit.start, edit.end))
 
 
-def possible_faults(view: View, guard: Guard) -> list[Fault]:
+def possible_faults(view: SentenceWords, guard: Guard) -> list[Fault]:
     """Every fault that the rules know for a sentence and that touches nothing that must stay."""
     return _free(view, _WAYS, guard) or _free(view, (repeated,), guard)
 
 
-def _free(view: View, ways: Sequence[_Way], guard: Guard) -> list[Fault]:
+def _free(view: SentenceWords, ways: Sequence[_Way], guard: Guard) -> list[Fault]:
     faults = (fault for at in range(len(view.words)) for way in ways for fault in way(view, at))
     return [fault for fault in faults if guard.free(fault.edit.start, fault.edit.end)]
 

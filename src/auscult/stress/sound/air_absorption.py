@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
@@ -90,7 +90,7 @@ class AirAbsorption:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> AirParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> AirParams:
         """Draw the places in the ranges of humidity, distance and temperature."""
         del take
         humidity, distance, temperature = rng.random(3).tolist()

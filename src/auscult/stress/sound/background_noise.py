@@ -20,7 +20,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.stress.params import seed_from
-from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
 from auscult.stress.sound.noise_makers import KINDS, make
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
@@ -62,7 +62,7 @@ class BackgroundNoise:
         origin="environment",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> BackgroundParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> BackgroundParams:
         """Draw the place in the range of ratios, and the noise."""
         del take
         ratio, place = rng.random(2).tolist()

@@ -14,7 +14,7 @@ from auscult.types import Samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Take:
+class AudioInfo:
     """What may be known of a sound when a perturbation is chosen.
 
     Attributes:
@@ -36,7 +36,7 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 class SoundStressor(Perturbation[P], Protocol[P]):
     """Perturbs sound."""
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> P:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> P:
         """Draw everything that is random; the draws do not depend on ``strength``."""
         ...
 
@@ -59,7 +59,7 @@ class SoundStressor(Perturbation[P], Protocol[P]):
 class SilencingStressor(Protocol[P_contra]):
     """A perturbation that takes the sound away for a while."""
 
-    def silent(self, params: P_contra, take: Take) -> tuple[tuple[float, float], ...]:
+    def silent(self, params: P_contra, take: AudioInfo) -> tuple[tuple[float, float], ...]:
         """The spans without sound, (start, end) in seconds."""
         ...
 

@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from auscult.stress.params import Params
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.strength import Rows, between
 from auscult.types import Metadata, Samples
 
@@ -52,7 +52,7 @@ class Gain:
         origin="source",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> GainParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> GainParams:
         """Draw how much of the level's bound, and which way."""
         del take
         return GainParams(strength=strength, share=float(rng.uniform(-1.0, 1.0)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from auscult.stress import noise
 from auscult.stress.params import seed_from
-from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
@@ -49,7 +49,7 @@ class GaussianNoise:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> GaussianNoiseParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> GaussianNoiseParams:
         """Draw how strong the noise is, and its seed."""
         del take
         return GaussianNoiseParams(strength=strength, share=float(rng.uniform()), seed=seed_from(rng))

@@ -15,7 +15,7 @@ import numpy as np
 
 from auscult.stress.params import Params
 from auscult.stress.sound import filters
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
@@ -58,7 +58,7 @@ class HighPass:
         origin="transmission",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> HighPassParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> HighPassParams:
         """Draw where the cut-off lies."""
         del take
         return HighPassParams(strength=strength, cutoff_share=float(rng.uniform()))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.params import seed_from
-from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
@@ -42,7 +42,7 @@ class ImpulseNoise:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> SeedParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> SeedParams:
         """Draw the seed."""
         del take
         return SeedParams(strength=strength, seed=seed_from(rng))

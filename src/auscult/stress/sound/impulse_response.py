@@ -20,7 +20,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from auscult.stress.params import seed_from
-from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
 from auscult.stress.sound.convolution import convolve, power_of_two
 from auscult.stress.sound.noise_makers import moving
 from auscult.stress.strength import Rows, between
@@ -72,7 +72,7 @@ class ImpulseResponse:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> ResponseParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> ResponseParams:
         """Draw how fast high tones die, the gap before the first echo, and a seed for the rest."""
         del take
         damping, gap = rng.random(2).tolist()

@@ -14,7 +14,7 @@ from auscult.errors import UsageError
 from auscult.stress.loading import loaded
 from auscult.stress.params import Params
 from auscult.stress.perturbation import Effect
-from auscult.stress.sound.base import AnyStressor, Take, mixes, silences
+from auscult.stress.sound.base import AnyStressor, AudioInfo, mixes, silences
 from auscult.stress.strength import strength_of
 from auscult.types import Samples, Stressed
 
@@ -91,16 +91,16 @@ def perturb(
     return Stressed(output=output.reshape(sound.shape), params=params.as_json(), truth=Effect(silent_s=silent))
 
 
-def _take(sound: Samples, rate_hz: object) -> Take:
+def _take(sound: Samples, rate_hz: object) -> AudioInfo:
     """What is known of an opened sound.
 
     Raises:
         UsageError: The rate is none, or out of range.
     """
-    return Take(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
+    return AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
 
 
-def _chosen(stressor: AnyStressor, take: Take, *, severity: float | str, seed: int, key: str) -> Params:
+def _chosen(stressor: AnyStressor, take: AudioInfo, *, severity: float | str, seed: int, key: str) -> Params:
     """What is drawn for a sound.
 
     Raises:

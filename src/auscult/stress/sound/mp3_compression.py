@@ -24,7 +24,7 @@ import numpy as np
 
 from auscult.media.mp3 import RATES_HZ, nearest_bitrate, through_mp3
 from auscult.stress.params import Params
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.sound.convolution import resampled
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
@@ -71,7 +71,7 @@ class Mp3Compression:
         origin="transmission",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> Mp3Params:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> Mp3Params:
         """Draw the place in the range of bitrates."""
         del take
         return Mp3Params(strength=strength, bitrate=float(rng.random()))

@@ -16,7 +16,7 @@ import numpy as np
 
 from auscult.stress.params import Params
 from auscult.stress.sound import filters
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.strength import Rows, between
 from auscult.types import Metadata, Samples
 
@@ -72,7 +72,7 @@ class PeakingFilter:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> PeakingParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> PeakingParams:
         """Draw where the band lies, how wide it is, and what becomes of it."""
         del take
         centre, quality = (float(rng.uniform()) for _ in range(2))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.params import seed_from
-from auscult.stress.sound.base import SeedParams, SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.noise_makers import quarter_turns
 from auscult.stress.strength import ALL_ONE_WAY, STRONGEST, Rows, between
@@ -240,7 +240,7 @@ class RoomReverberation:
         occurs=("indoors",),
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> RoomParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> RoomParams:
         """Draw the room, where the source is and where the microphone."""
         del take
         length, width, height, liveness, *places, away, azimuth, elevation = rng.random(10).tolist()

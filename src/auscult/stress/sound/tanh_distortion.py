@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
@@ -63,7 +63,7 @@ class TanhDistortion:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> TanhParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> TanhParams:
         """Draw how many samples are distorted."""
         del take
         return TanhParams(strength=strength, amount_share=float(rng.uniform()))

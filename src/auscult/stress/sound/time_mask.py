@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 import numpy as np
 
 from auscult.stress.params import Params
-from auscult.stress.sound.base import SoundStressor, Take
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
@@ -53,7 +53,7 @@ class TimeMask:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: Take, *, strength: float) -> TimeMaskParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> TimeMaskParams:
         """Draw how long the span is and where it lies."""
         del take
         return TimeMaskParams(strength=strength, length_share=float(rng.uniform()), place=float(rng.uniform()))
@@ -71,7 +71,7 @@ class TimeMask:
             np.multiply(sound[:, rising], slope[::-1], out=made[:, rising])
         return made
 
-    def silent(self, params: TimeMaskParams, take: Take) -> tuple[tuple[float, float], ...]:
+    def silent(self, params: TimeMaskParams, take: AudioInfo) -> tuple[tuple[float, float], ...]:
         """The span in which every sample is 0, without its fades; none where the sound is too short for one."""
         start, end, fade = self._span(params, samples=take.samples, rate_hz=take.rate_hz)
         if start == end:

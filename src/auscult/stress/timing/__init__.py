@@ -3,7 +3,7 @@
 One perturbation is one file; each registers as ``timing.<name>.v1``. Nobody else offers them, so their levels are ours.
 """
 
-from auscult.stress.timing.base import Reel, TimingStressor
+from auscult.stress.timing.base import TimingInfo, TimingStressor
 from auscult.stress.timing.making import Footage, apply, perturb, render
 
-__all__ = ["Footage", "Reel", "TimingStressor", "apply", "perturb", "render"]
+__all__ = ["Footage", "TimingInfo", "TimingStressor", "apply", "perturb", "render"]

@@ -20,7 +20,7 @@ Times: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reel:
+class TimingInfo:
     """What may be known of a video when a perturbation is chosen.
 
     Attributes:
@@ -44,11 +44,11 @@ P = TypeVar("P", bound=Params)
 class TimingStressor(Perturbation[P], Protocol[P]):
     """Perturbs the timing of a video and its sound."""
 
-    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> P:
+    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> P:
         """Draw everything that is random; the draws do not depend on ``strength``."""
         ...
 
-    def frames(self, params: P, reel: Reel) -> Numbers:
+    def frames(self, params: P, reel: TimingInfo) -> Numbers:
         """The number of the input frame that each output frame shows, int64 (reel.frames,); it never falls."""
         ...
 

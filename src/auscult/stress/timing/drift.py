@@ -14,7 +14,7 @@ import numpy as np
 
 from auscult.stress.params import Params
 from auscult.stress.strength import Rows, between
-from auscult.stress.timing.base import Numbers, Reel, Times, TimingStressor
+from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
 
 _DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "drawn both ways: the sound runs ahead or falls behind"})
@@ -47,12 +47,12 @@ class Drift:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> DriftParams:
+    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> DriftParams:
         """Draw which of the two clocks is fast."""
         del reel
         return DriftParams(strength=strength, behind=bool(rng.integers(2)))
 
-    def frames(self, params: DriftParams, reel: Reel) -> Numbers:
+    def frames(self, params: DriftParams, reel: TimingInfo) -> Numbers:
         """Every frame in its place."""
         del params
         return np.arange(reel.frames)

@@ -19,13 +19,13 @@ from auscult.stress.perturbation import Effect
 from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
 from auscult.stress.strength import strength_of
-from auscult.stress.timing.base import AnyStressor, Numbers, Reel, Times
+from auscult.stress.timing.base import AnyStressor, Numbers, Times, TimingInfo
 from auscult.stress.timing.hearing import retimed, unheard
 from auscult.stress.vision.pictures import masks_from
 from auscult.types import Mask, Samples, Stressed
 
 ROOM = "timing"
-Clip: TypeAlias = NDArray[np.uint8]
+Frames: TypeAlias = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,13 +37,13 @@ class Footage:
         sound: float32 (samples,) or (channels, samples); None for a silent film.
     """
 
-    clip: Clip
+    clip: Frames
     sound: Samples | None = None
 
 
 def apply(
     name: str,
-    clip: Clip,
+    clip: Frames,
     sound: Samples | None = None,
     *,
     rate_fps: float,
@@ -83,7 +83,7 @@ def apply(
 
 def perturb(
     name: str,
-    clip: Clip,
+    clip: Frames,
     sound: Samples | None = None,
     *,
     rate_fps: float,
@@ -127,7 +127,7 @@ def perturb(
 
 def render(
     name: str,
-    clip: Clip,
+    clip: Frames,
     sound: Samples | None = None,
     *,
     params_json: Mapping[str, Any],
@@ -158,7 +158,7 @@ def load(name: str) -> AnyStressor:
     return stressor
 
 
-def numbers_of(stressor: AnyStressor, params: Params, reel: Reel) -> Numbers:
+def numbers_of(stressor: AnyStressor, params: Params, reel: TimingInfo) -> Numbers:
     """The number of the input frame that each output frame shows, int64 (reel.frames,).
 
     Raises:
@@ -196,7 +196,7 @@ def heard_by(stressor: AnyStressor, params: Params, times_s: Times) -> Times:
     return made  # type: ignore[return-value]
 
 
-def reel_of(clip: object, rate_fps: object) -> Reel:
+def reel_of(clip: object, rate_fps: object) -> TimingInfo:
     """What may be known of a clip when its timing is perturbed.
 
     Raises:
@@ -210,11 +210,11 @@ def reel_of(clip: object, rate_fps: object) -> Reel:
     numeric = isinstance(rate_fps, Real) and not isinstance(rate_fps, bool)
     if not numeric or not 0.0 < rate_fps <= 100_000.0:  # type: ignore[operator]
         raise UsageError(f"the rate is {rate_fps!r:.40} frames per second", expected="above 0, up to 100000")
-    return Reel(frames=len(clip), rate_fps=float(rate_fps))  # type: ignore[arg-type]
+    return TimingInfo(frames=len(clip), rate_fps=float(rate_fps))  # type: ignore[arg-type]
 
 
 def _made(
-    stressor: AnyStressor, params: Params, *, clip: Clip, sound: Samples | None, numbers: Numbers, rate_hz: int | None
+    stressor: AnyStressor, params: Params, *, clip: Frames, sound: Samples | None, numbers: Numbers, rate_hz: int | None
 ) -> Footage:
     if sound is None:
         return Footage(clip=clip[numbers])
@@ -225,7 +225,7 @@ def _made(
     return Footage(clip=clip[numbers], sound=made.reshape(np.shape(sound)))
 
 
-def _mask(mask: object, clip: Clip) -> Mask:
+def _mask(mask: object, clip: Frames) -> Mask:
     if not isinstance(mask, np.ndarray) or mask.shape != clip.shape[:3] or mask.dtype != np.bool_:
         told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
         raise UsageError(f"a mask is {told}", expected=f"bool {clip.shape[:3]}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from auscult.stress.params import Params
 from auscult.stress.strength import Rows, between
-from auscult.stress.timing.base import Numbers, Reel, Times, TimingStressor
+from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
 
 _DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "drawn both ways: the sound comes early or late"})
@@ -48,12 +48,12 @@ class Offset:
         origin="transmission",
     )
 
-    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> OffsetParams:
+    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> OffsetParams:
         """Draw early or late."""
         del reel
         return OffsetParams(strength=strength, late=bool(rng.integers(2)))
 
-    def frames(self, params: OffsetParams, reel: Reel) -> Numbers:
+    def frames(self, params: OffsetParams, reel: TimingInfo) -> Numbers:
         """Every frame in its place."""
         del params
         return np.arange(reel.frames)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from auscult.rng import generator
 from auscult.stress.params import Params, seed_from
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.timing.base import Numbers, Reel, Times, TimingStressor
+from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
 
 _BURST_S: Final = 0.4
@@ -35,7 +35,7 @@ class Stalling:
 
     params = StallParams
 
-    def choose(self, rng: np.random.Generator, reel: Reel, *, strength: float) -> StallParams:
+    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> StallParams:
         """Draw the seed."""
         del reel
         return StallParams(strength=strength, seed=seed_from(rng))
@@ -46,7 +46,7 @@ class Stalling:
         return times_s
 
 
-def held_back(seed: int, reel: Reel, *, share: float) -> NDArray[np.bool_]:
+def held_back(seed: int, reel: TimingInfo, *, share: float) -> NDArray[np.bool_]:
     """Which frames are concerned.
 
     The clip is cut into runs, seven of ten of them single frames and the rest bursts of up to .4 seconds; runs are
@@ -91,7 +91,7 @@ class DroppedFrames(Stalling):
         origin="transmission",
     )
 
-    def frames(self, params: StallParams, reel: Reel) -> Numbers:
+    def frames(self, params: StallParams, reel: TimingInfo) -> Numbers:
         """The last frame that was not lost."""
         (share,) = between(self.levels, params.strength)
         lost = held_back(params.seed, reel, share=share)
@@ -121,7 +121,7 @@ class RepeatedFrames(Stalling):
         origin="transmission",
     )
 
-    def frames(self, params: StallParams, reel: Reel) -> Numbers:
+    def frames(self, params: StallParams, reel: TimingInfo) -> Numbers:
         """As many frames back as were repeated so far."""
         (share,) = between(self.levels, params.strength)
         again = held_back(params.seed, reel, share=share)

@@ -19,7 +19,7 @@ from auscult.types import Frame, Mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shot:
+class ClipInfo:
     """What may be known of a picture or clip when a perturbation is chosen.
 
     Attributes:
@@ -43,7 +43,7 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 class VisionStressor(Perturbation[P], Protocol[P]):
     """Perturbs pictures."""
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> P:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> P:
         """Draw everything that is random, once for a clip; the draws themselves do not depend on ``strength``."""
         ...
 
@@ -93,7 +93,7 @@ class Seeded:
 
     params = SeedParams
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> SeedParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> SeedParams:
         """Draw the seed."""
         del shot
         return SeedParams(strength=strength, seed=seed_from(rng))
@@ -109,7 +109,7 @@ class Fixed:
 
     params = NoDraws
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> NoDraws:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> NoDraws:
         """Draw nothing."""
         del rng, shot
         return NoDraws(strength=strength)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from auscult.stress.params import Params, seed_from
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.stress.vision import weather_fractal
-from auscult.stress.vision.base import Shot, VisionStressor
+from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
@@ -68,7 +68,7 @@ class Fog:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> FogParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> FogParams:
         """Draw the fog and the wind."""
         seed, heading, pace = seed_from(rng), rng.uniform(0.0, 360.0), rng.uniform(_SLOW, _FAST)
         return FogParams(strength=strength, seed=seed, heading_deg=heading, speed=pace / max(shot.rate_fps, _FAST))

@@ -29,7 +29,7 @@ from auscult.stress import noise
 from auscult.stress.params import Params
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.stress.vision import weather_fractal
-from auscult.stress.vision.base import Shot, VisionStressor
+from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
@@ -217,7 +217,7 @@ class Frost:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> FrostParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> FrostParams:
         """Draw the texture and the piece."""
         del shot
         number, down, right = int(rng.integers(COUNT)), float(rng.random()), float(rng.random())

@@ -17,7 +17,7 @@ from auscult.stress.params import Params
 from auscult.stress.perturbation import Effect
 from auscult.stress.strength import strength_of
 from auscult.stress.vision.base import AnyStressor, MovingStressor
-from auscult.stress.vision.pictures import Picture, boxes_from, masks_from, opened
+from auscult.stress.vision.pictures import OpenedPicture, boxes_from, masks_from, opened
 from auscult.types import Box, Frame, Mask, Stressed
 
 ROOM = "vision"
@@ -117,7 +117,7 @@ def load(name: str) -> AnyStressor:
     return stressor
 
 
-def rendered(stressor: AnyStressor, picture: Picture, params: Sequence[Params]) -> NDArray[np.uint8]:
+def rendered(stressor: AnyStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
     """Every frame by its own parameters, in the shape that was given.
 
     Raises:
@@ -150,7 +150,7 @@ def frame_of(stressor: AnyStressor, frame: Frame, params: Params, *, index: int 
 
 def moved(
     stressor: AnyStressor,
-    picture: Picture,
+    picture: OpenedPicture,
     params: Params,
     *,
     masks: Sequence[Mask] | None,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from auscult.stress.params import Params
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Shot, VisionStressor
+from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.types import Frame, Metadata
 
 _LEAST_PX = 1e-3  # of a standard deviation: all weight is on the first place long before
@@ -137,7 +137,7 @@ class MotionBlur:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> MotionBlurParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> MotionBlurParams:
         """Draw the direction."""
         del shot
         return MotionBlurParams(strength=strength, angle_deg=float(rng.uniform(-_STEEPEST_DEG, _STEEPEST_DEG)))

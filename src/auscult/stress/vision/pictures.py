@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
-from auscult.stress.vision.base import Shot
+from auscult.stress.vision.base import ClipInfo
 from auscult.types import Box, Frame, Mask
 
 Form: TypeAlias = Literal["grey", "rgb", "rgba", "clip"]
@@ -24,7 +24,7 @@ _EXPECTED = "uint8 (H, W), (H, W, 3), (H, W, 4) or (T, H, W, 3), none of them 0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Picture:
+class OpenedPicture:
     """A picture or clip, opened.
 
     Attributes:
@@ -37,7 +37,7 @@ class Picture:
     frames: tuple[Frame, ...]
     form: Form
     alpha: NDArray[np.uint8] | None
-    shot: Shot
+    shot: ClipInfo
 
     def closed(self, frames: Sequence[Frame]) -> NDArray[np.uint8]:
         """Perturbed frames in the shape that was given."""
@@ -66,7 +66,7 @@ class Picture:
         return mask.copy() if self.form == "clip" else mask[0].copy()
 
 
-def opened(image: object, *, rate_fps: float = 25.0) -> Picture:
+def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
     """Open a picture or clip.
 
     Raises:
@@ -125,7 +125,7 @@ def _box(value: object) -> Box:
 
 def _picture(
     frames: tuple[Frame, ...], form: Form, rate_fps: float, *, alpha: NDArray[np.uint8] | None = None
-) -> Picture:
+) -> OpenedPicture:
     height, width = frames[0].shape[:2]
-    shot = Shot(height=height, width=width, frames=len(frames), rate_fps=rate_fps)
-    return Picture(frames=frames, form=form, alpha=alpha, shot=shot)
+    shot = ClipInfo(height=height, width=width, frames=len(frames), rate_fps=rate_fps)
+    return OpenedPicture(frames=frames, form=form, alpha=alpha, shot=shot)

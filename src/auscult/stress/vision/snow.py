@@ -29,7 +29,7 @@ from auscult.rng import generator
 from auscult.stress import noise
 from auscult.stress.params import Params, seed_from
 from auscult.stress.strength import Rows, between
-from auscult.stress.vision.base import Shot, VisionStressor
+from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
@@ -204,7 +204,7 @@ class Snow:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, shot: Shot, *, strength: float) -> SnowParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> SnowParams:
         """Draw the flakes and their fall."""
         seed, angle, pace = seed_from(rng), rng.uniform(-135.0, -45.0), rng.uniform(_SLOW, _FAST)
         return SnowParams(strength=strength, seed=seed, angle_deg=angle, speed=pace / max(shot.rate_fps, 1.0))

@@ -19,7 +19,7 @@ from statistics import fmean
 
 from auscult.act.policy import Policy, action_of
 from auscult.rng import generator
-from auscult.suites.mqa.rows import Answer, Candidate
+from auscult.suites.mqa.rows import Candidate, JudgeAnswer
 from auscult.types import ACTIONS, DEFECTS, Defect
 
 ALWAYS_PERFECT = "always perfect"
@@ -67,7 +67,7 @@ def constant_of(training: Sequence[Candidate]) -> Constant:
 
 def baseline_answers(
     candidates: Sequence[Candidate], constant: Constant, policy: Policy, *, seed: int = 0
-) -> dict[str, dict[str, Answer]]:
+) -> dict[str, dict[str, JudgeAnswer]]:
     """Answers of the three rows.
 
     Args:
@@ -79,9 +79,9 @@ def baseline_answers(
     Returns:
         Row to item id to answer.
     """
-    perfect = Answer(iou=1.0, defect="perfect", action="accept")
+    perfect = JudgeAnswer(iou=1.0, defect="perfect", action="accept")
     action, _ = action_of(policy, defect=constant.defect, iou=constant.iou, identity=True)
-    fixed = Answer(iou=constant.iou, defect=constant.defect, action=action)
+    fixed = JudgeAnswer(iou=constant.iou, defect=constant.defect, action=action)
     return {
         ALWAYS_PERFECT: {one.id: perfect for one in candidates},
         CONSTANT: {one.id: fixed for one in candidates},
@@ -89,9 +89,9 @@ def baseline_answers(
     }
 
 
-def _drawn(name: str, seed: int) -> Answer:
+def _drawn(name: str, seed: int) -> JudgeAnswer:
     rng = generator(seed, "mqa", "random row", name)
-    return Answer(
+    return JudgeAnswer(
         iou=float(rng.random()),
         defect=DEFECTS[int(rng.integers(len(DEFECTS)))],
         action=ACTIONS[int(rng.integers(len(ACTIONS)))],

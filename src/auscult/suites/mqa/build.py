@@ -60,8 +60,8 @@ from auscult.suites.mqa.building import (
 from auscult.suites.mqa.layout import SURVEY, finish
 from auscult.suites.mqa.options import UNLISTED, BuildOptions
 from auscult.suites.mqa.results import REASON_WORDS
-from auscult.suites.mqa.rows import KEY, Protocol
-from auscult.suites.mqa.sample import Sample, choose, split_of, split_remarks, splits_in, with_photographs
+from auscult.suites.mqa.rows import KEY, MqaProtocol
+from auscult.suites.mqa.sample import SampledInstances, choose, split_of, split_remarks, splits_in, with_photographs
 from auscult.types import Instance, Moment
 from auscult.work.pool import Task, TaskResult, run_tasks
 
@@ -118,7 +118,7 @@ def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
 
 
 def orders_of(
-    sample: Sample, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
+    sample: SampledInstances, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
 ) -> list[Order]:
     """What is to be made: the image protocol first, each in the order of the sample.
 
@@ -146,7 +146,7 @@ def orders_of(
 
 
 def _order(
-    instance: Instance, media: Media, *, protocol: Protocol, moments: Sequence[int], several: bool = False
+    instance: Instance, media: Media, *, protocol: MqaProtocol, moments: Sequence[int], several: bool = False
 ) -> Order:
     places = [media.frames[instance.moments[index].frame] for index in moments]
     return Order(
@@ -173,7 +173,7 @@ SOUND_REMARK = "frames"
 """Stage of a clip's missing sound: it is named in ``errors.jsonl`` and costs no mask."""
 
 
-class Keeper:
+class CandidateWriter:
     """Keeps what workers made; what was kept before a stop is not kept twice.
 
     Args:
@@ -346,7 +346,7 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
         media = media_of(sample.instances)
         taken = {name: taken_of(found, options) for name, found in looked.items() if found.frame is not None}
         orders = orders_of(sample, taken, options=options, media=media)
-        job.make(orders, Keeper(run, errors, media))
+        job.make(orders, CandidateWriter(run, errors, media))
         remarks = (*listing.notes, *split_remarks(instances))
         return finish(run, orders, sample=sample, options=options, remarks=remarks)
 
@@ -386,7 +386,7 @@ class _Job:
         self._progress = progress
         self._options = options
 
-    def sample(self, instances: Sequence[Instance]) -> tuple[Sample, dict[str, Looked]]:
+    def sample(self, instances: Sequence[Instance]) -> tuple[SampledInstances, dict[str, Looked]]:
         """Choose instances and open their masks, until all that are chosen can be used."""
         rows = [row for row in self._run.lines(SURVEY) if row["reason"] != UNREADABLE]
         looked = {row["id"]: Looked.from_json(row) for row in rows}
@@ -412,7 +412,7 @@ class _Job:
             self._run.append(SURVEY, asdict(found))
             yield found
 
-    def make(self, orders: Sequence[Order], keep: Keeper) -> None:
+    def make(self, orders: Sequence[Order], keep: CandidateWriter) -> None:
         """Make what is not made yet."""
         done = {row["id"]: row["input"] for row in self._run.lines("targets.jsonl")}
         wanted = [order for order in orders if order.key not in done]
@@ -434,7 +434,7 @@ class _Job:
         self, make: Callable[[], Callable[[P], R]], tasks: Iterable[Task[P]], *, stage: str
     ) -> Iterator[TaskResult[R]]:
         options = self._options
-        for result in run_tasks(make, tasks, workers=options.crew_size, timeout_s=options.timeout_s, stage=stage):
+        for result in run_tasks(make, tasks, workers=options.n_workers, timeout_s=options.timeout_s, stage=stage):
             yield result
             self._progress.step()
 
@@ -491,7 +491,7 @@ def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequen
         "least_px": options.least_px,
         "splits_file": splits_digest(options.splits_file),
         "seed": options.seed,
-        "workers": options.crew_size,
+        "workers": options.n_workers,
         "timeout": options.timeout_s,
         **{key: _plain(value) for key, value in asdict(options.listing).items()},
     }

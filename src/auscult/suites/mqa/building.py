@@ -21,9 +21,9 @@ from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
 from auscult.stress.masks import tracks, variants
-from auscult.stress.masks.making import Variant
+from auscult.stress.masks.making import MaskVariant
 from auscult.suites.mqa.options import ANNOTATED, GENERATORS, OWN, STANDARD
-from auscult.suites.mqa.rows import RANKS, Protocol
+from auscult.suites.mqa.rows import RANKS, MqaProtocol
 from auscult.types import Frame, Instance, Mask, MaskRef, Moment, StressedMask
 
 REMARK = "truth"
@@ -290,7 +290,7 @@ class Order:
 
     instance: Instance
     split: str
-    protocol: Protocol
+    protocol: MqaProtocol
     moments: tuple[int, ...]
     numbers: tuple[int, ...]
     frames: tuple[str, ...]
@@ -328,7 +328,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class MadeMask:
     """A mask that was made.
 
     Attributes:
@@ -387,7 +387,7 @@ class Builder:
         }
         return Built(key=order.key, items=items, files=files, target=target)
 
-    def _image(self, order: Order, opened: OpenedMoment) -> tuple[list[Candidate], list[dict[str, Any]]]:
+    def _image(self, order: Order, opened: OpenedMoment) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
         mask = _target(opened)
         target = tracks.target_of(mask, self._others(order, opened))
@@ -402,7 +402,7 @@ class Builder:
                 defect = outcome.value.truth.defect or kind
                 name = f"{defect}_{rank}" if kind in NUMBERED else f"{defect}_{difficulty}" if difficulty else defect
                 negative = self._named(order, outcome.value.params.get("other"))
-                candidates.append(Candidate(name, kind, rank, 0, outcome.value, negative))
+                candidates.append(MadeMask(name, kind, rank, 0, outcome.value, negative))
             elif isinstance(outcome, Undefined):
                 undefined.append(
                     {
@@ -419,7 +419,7 @@ class Builder:
         frame = read_frame(order.instance.moments[order.moments[0]].frame)
         return self.proposer(frame, target=_target(opened))
 
-    def _video(self, order: Order, opened: Sequence[OpenedMoment]) -> tuple[list[Candidate], list[dict[str, Any]]]:
+    def _video(self, order: Order, opened: Sequence[OpenedMoment]) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of tracks through the clip."""
         others = [moment.others if self.proposer is None else () for moment in opened]
         candidates, undefined = [], []
@@ -427,7 +427,7 @@ class Builder:
         for track in tracks.variants(targets, others, seed=self.seed, key=order.instance.id):
             negative = self._named(order, track.other)
             candidates += [
-                Candidate(track.name, track.kind, track.rank, place, outcome.value, negative)
+                MadeMask(track.name, track.kind, track.rank, place, outcome.value, negative)
                 for place, outcome in enumerate(track.frames)
                 if isinstance(outcome, Scored)
             ]
@@ -464,7 +464,7 @@ def make_builder(negatives: str | MaskProposer, *, seed: int, generator: str = S
     return Builder(seed=seed, proposer=proposer, generator=generator)
 
 
-def _easier(variant: Variant) -> float:
+def _easier(variant: MaskVariant) -> float:
     """Merges by falling IoU, as in the video protocol and Table 3."""
     outcome = variant[3]
     return -(outcome.value.truth.iou or 0.0) if isinstance(outcome, Scored) else 0.0
@@ -484,11 +484,11 @@ def _truth_name(order: Order, place: int) -> str:
     return f"truth/{_folder(order)}/{order.numbers[place]:05d}.png"
 
 
-def _mask_name(order: Order, candidate: Candidate) -> str:
+def _mask_name(order: Order, candidate: MadeMask) -> str:
     return f"masks/{_folder(order)}/{order.protocol}/{candidate.name}/{order.numbers[candidate.place]:05d}.png"
 
 
-def _line(order: Order, candidate: Candidate, opened: OpenedMoment, *, generator: str) -> dict[str, Any]:
+def _line(order: Order, candidate: MadeMask, opened: OpenedMoment, *, generator: str) -> dict[str, Any]:
     """One line of ``items.jsonl``."""
     instance, frame = order.instance, order.numbers[candidate.place]
     moment, truth = instance.moments[order.moments[candidate.place]], candidate.made.truth

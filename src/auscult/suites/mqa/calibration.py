@@ -22,9 +22,9 @@ from auscult.rng import generator
 from auscult.score.stats import spearman
 from auscult.score.stats.resample import Floats
 from auscult.suites.mqa.evaluate import (
+    AnsweredCandidate,
     Block,
-    Cell,
-    Pair,
+    TableNumber,
     cell_for,
     defined_pairs,
     measure_rmse,
@@ -67,7 +67,7 @@ def size_name(bounds: tuple[float, float]) -> str:
     return f"under {100 * high:g} %" if low == 0 else f"{100 * low:g} to {100 * high:g} %"
 
 
-def size_cells(block: Block, judge: str, answers: Answers) -> list[Cell]:
+def size_cells(block: Block, judge: str, answers: Answers) -> list[TableNumber]:
     """RMSE by size of the object, one cell per bin; Undefined where a bin holds no mask or no size is known."""
     cells = []
     for bounds in SIZES:
@@ -88,7 +88,7 @@ def of_size(block: Block, bounds: tuple[float, float]) -> list[Candidate]:
     ]
 
 
-def rank_cell(block: Block, judge: str, answers: Answers) -> Cell:
+def rank_cell(block: Block, judge: str, answers: Answers) -> TableNumber:
     """Spearman's correlation over all masks of a block, with an interval over clips."""
     pairs = pairs_of(block, answers)
     told = np.array([answer.iou for _, answer in pairs], np.float64)
@@ -100,7 +100,7 @@ def rank_cell(block: Block, judge: str, answers: Answers) -> Cell:
     draws = np.empty(0)
     if isinstance(outcome, Scored) and len(places) > 1:
         draws = _drawn_ranks(told, true, clusters=[np.array(found) for found in places.values()])
-    cell = Cell(
+    cell = TableNumber(
         protocol=block.protocol,
         part=block.part,
         judge=judge,
@@ -124,12 +124,12 @@ def _drawn_ranks(told: Floats, true: Floats, *, clusters: Sequence[NDArray[np.in
     return np.array(values)
 
 
-def pairs_of(block: Block, answers: Answers) -> list[Pair]:
+def pairs_of(block: Block, answers: Answers) -> list[AnsweredCandidate]:
     """The candidates that have both an estimate and a true IoU."""
     return [pair for pair in defined_pairs(block.candidates, answers, "rmse") if pair[1].iou is not None]
 
 
-def reliability(pairs: Sequence[Pair]) -> list[Bin]:
+def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
     """The reliability curve of an estimate.
 
     Args:

@@ -24,9 +24,9 @@ from auscult.report.suite import Example, Figure
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.calibration import Bin
 from auscult.suites.mqa.drawn import bars_drawing, lines_drawing
-from auscult.suites.mqa.evaluate import Block, Cell
+from auscult.suites.mqa.evaluate import Block, TableNumber
 from auscult.suites.mqa.results import BlockResults
-from auscult.suites.mqa.rows import Answer, Answers, Candidate
+from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer
 from auscult.types import DEFECTS, Frame, Item, Mask
 
 _BINS = 20
@@ -114,7 +114,7 @@ def _sizes(results: BlockResults, name: str) -> Figure:
     )
 
 
-def _size_points(cells: Sequence[Cell]) -> tuple[tuple[float, float, str], ...]:
+def _size_points(cells: Sequence[TableNumber]) -> tuple[tuple[float, float, str], ...]:
     return tuple(
         (float(index), cell.outcome.value, f"{cell.column}: {cell.outcome.value:.3f}, n {cell.n}")
         for index, cell in enumerate(cells)
@@ -258,7 +258,7 @@ def _facts(one: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str
     return facts + [(judge, _said(answers.get(one.id))) for judge, answers in judges.items()]
 
 
-def _said(answer: Answer | None) -> str:
+def _said(answer: JudgeAnswer | None) -> str:
     if answer is None:
         return "failed"
     return f"IoU {number(answer.iou)}, {answer.defect or DASH}, {ACTION_WORDS.get(answer.action or '', DASH)}"

@@ -49,7 +49,7 @@ from auscult.score.stats import (
     sums_by_cluster,
 )
 from auscult.score.stats.resample import Floats, FromSums
-from auscult.suites.mqa.rows import PROTOCOLS, RANKS, Answer, Answers, Candidate, Protocol
+from auscult.suites.mqa.rows import PROTOCOLS, RANKS, Answers, Candidate, JudgeAnswer, MqaProtocol
 from auscult.types import ACTIONS, DEFECTS
 
 GRADED = ("cutout", "dilate", "erode")
@@ -104,7 +104,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = tuple(
 """The six columns of the ablation form: a type, and the columns that are averaged into it."""
 
 
-def columns_of(protocol: Protocol) -> tuple[Column, ...]:
+def columns_of(protocol: MqaProtocol) -> tuple[Column, ...]:
     """The nine columns of a protocol: Table 2 for images, Table 3 for video."""
     return TABLE_2 if protocol == "image" else TABLE_3
 
@@ -146,7 +146,7 @@ def ablation_mean(
 
 
 Unparsed: TypeAlias = Literal["wrong", "skip"]
-Pair: TypeAlias = tuple[Candidate, Answer]
+AnsweredCandidate: TypeAlias = tuple[Candidate, JudgeAnswer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,10 +170,10 @@ class Measured:
     unparsed: int
 
 
-Measure: TypeAlias = Callable[[Sequence[Pair], Protocol, Unparsed], Measured]
+Measure: TypeAlias = Callable[[Sequence[AnsweredCandidate], MqaProtocol, Unparsed], Measured]
 
 
-def measure_rmse(pairs: Sequence[Pair], protocol: Protocol, unparsed: Unparsed) -> Measured:
+def measure_rmse(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """RMSE of the estimated IoU; lower is better.
 
     A reply without IoU counts as 0 (``wrong``) or is left out (``skip``). In video it leaves the mean of its track, as
@@ -196,7 +196,7 @@ def measure_rmse(pairs: Sequence[Pair], protocol: Protocol, unparsed: Unparsed) 
     return Measured(outcome=outcome, rows=rows, clusters=clusters, from_sums=_root_mean, n=len(told), unparsed=missing)
 
 
-def measure_f2_m(pairs: Sequence[Pair], protocol: Protocol, unparsed: Unparsed) -> Measured:
+def measure_f2_m(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-tables of the type; higher is better. The pairs are those of one true type."""
     told, true = [answer.defect for _, answer in pairs], [one.defect for one, _ in pairs]
     if protocol == "video":
@@ -205,7 +205,7 @@ def measure_f2_m(pairs: Sequence[Pair], protocol: Protocol, unparsed: Unparsed) 
     return _counted(pairs, told, true, classes=DEFECTS, unparsed=unparsed, outcome=outcome, only_true=True)
 
 
-def measure_f2_a(pairs: Sequence[Pair], protocol: Protocol, unparsed: Unparsed) -> Measured:
+def measure_f2_a(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-tables of the action: macro over the actions that are right somewhere among the pairs; higher is better."""
     known = [(one, answer) for one, answer in pairs if one.action is not None]
     told, true = [answer.action for _, answer in known], [str(one.action) for one, _ in known]
@@ -215,14 +215,14 @@ def measure_f2_a(pairs: Sequence[Pair], protocol: Protocol, unparsed: Unparsed) 
     return _counted(known, told, true, classes=ACTIONS, unparsed=unparsed, outcome=outcome, only_true=True)
 
 
-def measure_confusion_m(pairs: Sequence[Pair], _protocol: Protocol, unparsed: Unparsed) -> Measured:
+def measure_confusion_m(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-confusion of the type over all pairs: false alarms count; higher is better. Frames count one by one."""
     told, true = [answer.defect for _, answer in pairs], [one.defect for one, _ in pairs]
     outcome = f2_confusion(told, true, DEFECTS, unparsed=unparsed)
     return _counted(pairs, told, true, classes=DEFECTS, unparsed=unparsed, outcome=outcome, only_true=False)
 
 
-def measure_confusion_a(pairs: Sequence[Pair], _protocol: Protocol, unparsed: Unparsed) -> Measured:
+def measure_confusion_a(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-confusion of the action over all pairs; higher is better. Frames count one by one."""
     known = [(one, answer) for one, answer in pairs if one.action is not None]
     told, true = [answer.action for _, answer in known], [str(one.action) for one, _ in known]
@@ -230,7 +230,7 @@ def measure_confusion_a(pairs: Sequence[Pair], _protocol: Protocol, unparsed: Un
     return _counted(known, told, true, classes=ACTIONS, unparsed=unparsed, outcome=outcome, only_true=False)
 
 
-def measure_coverage(pairs: Sequence[Pair], _protocol: Protocol, _unparsed: Unparsed) -> Measured:
+def measure_coverage(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, _unparsed: Unparsed) -> Measured:
     """Share of true IoUs inside the judge's own 90 % interval, ends included; best is .90."""
     held = [
         (one.clip, answer.low, answer.high, one.iou)
@@ -249,9 +249,9 @@ def measure_coverage(pairs: Sequence[Pair], _protocol: Protocol, _unparsed: Unpa
     )
 
 
-def _track_means(pairs: Sequence[Pair], unparsed: Unparsed) -> list[tuple[str, float, float]]:
+def _track_means(pairs: Sequence[AnsweredCandidate], unparsed: Unparsed) -> list[tuple[str, float, float]]:
     """Clip, mean estimate and mean truth of each track, over the frames that have both."""
-    tracks: dict[str, list[Pair]] = {}
+    tracks: dict[str, list[AnsweredCandidate]] = {}
     for one, answer in pairs:
         tracks.setdefault(one.track, []).append((one, answer))
     frames: list[tuple[tuple[str, str], float, float]] = []
@@ -267,7 +267,7 @@ def _track_means(pairs: Sequence[Pair], unparsed: Unparsed) -> list[tuple[str, f
 
 
 def _by_track(
-    pairs: Sequence[Pair],
+    pairs: Sequence[AnsweredCandidate],
     told: Sequence[str | None],
     true: Sequence[str],
     *,
@@ -290,7 +290,7 @@ def _by_track(
 
 
 def _counted(
-    pairs: Sequence[Pair],
+    pairs: Sequence[AnsweredCandidate],
     told: Sequence[str | None],
     true: Sequence[str],
     *,
@@ -378,7 +378,7 @@ class Block:
         weights: How often each clip occurs in each draw, (draws, clips); no draws for a single clip.
     """
 
-    protocol: Protocol
+    protocol: MqaProtocol
     part: str
     candidates: tuple[Candidate, ...]
     clips: Mapping[str, int]
@@ -386,7 +386,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cell:
+class TableNumber:
     """One number of a table.
 
     Attributes:
@@ -403,7 +403,7 @@ class Cell:
         draws: The number in each bootstrap draw, NaN where undefined; empty for one cluster.
     """
 
-    protocol: Protocol
+    protocol: MqaProtocol
     part: str
     judge: str
     metric: str
@@ -432,7 +432,7 @@ def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
     return found
 
 
-def _block(protocol: Protocol, part: str, candidates: Sequence[Candidate]) -> Block:
+def _block(protocol: MqaProtocol, part: str, candidates: Sequence[Candidate]) -> Block:
     clips = {clip: number for number, clip in enumerate(dict.fromkeys(one.clip for one in candidates))}
     weights = np.empty((0, len(clips)))
     if len(clips) > 1:
@@ -446,7 +446,7 @@ def training_of(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [one for one in candidates if one.split == TRAIN and one.protocol == "image"]
 
 
-def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparsed = "wrong") -> list[Cell]:
+def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
     """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks.
 
     Args:
@@ -455,7 +455,7 @@ def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparse
         answers: What the judge said; a candidate without an answer has failed.
         unparsed: What a reply without an answer counts as.
     """
-    cells: list[Cell] = []
+    cells: list[TableNumber] = []
     for metric, measure in METRICS.items():
         row = [
             _cell(
@@ -474,7 +474,7 @@ def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparse
     return cells
 
 
-def ablation_cells(seen: Sequence[Cell], unseen: Sequence[Cell] = ()) -> list[Cell]:
+def ablation_cells(seen: Sequence[TableNumber], unseen: Sequence[TableNumber] = ()) -> list[TableNumber]:
     """The ablation form of one judge and metric: six columns of each part, and the mean of all.
 
     Args:
@@ -496,7 +496,7 @@ def ablation_cells(seen: Sequence[Cell], unseen: Sequence[Cell] = ()) -> list[Ce
     return [*cells, replace(mean, outcome=with_interval(value, draws, clusters=0))]
 
 
-def cell_for(block: Block, judge: str, measured: Measured, *, metric: str, column: str) -> Cell:
+def cell_for(block: Block, judge: str, measured: Measured, *, metric: str, column: str) -> TableNumber:
     """A cell of a quantity that was measured elsewhere, with the interval of its block."""
     return _drawn(_Where(block, judge, metric, column), measured)
 
@@ -516,19 +516,19 @@ def _cell(
     *,
     measure: Measure,
     unparsed: Unparsed,
-) -> Cell:
+) -> TableNumber:
     measured = measure(defined_pairs(candidates, answers, where.metric), where.block.protocol, unparsed)
     if not candidates:
         measured = replace(measured, outcome=Undefined(NO_ITEMS))
     return with_lost(_drawn(where, measured), candidates, answers, metric=where.metric)
 
 
-def defined_pairs(candidates: Sequence[Candidate], answers: Answers, metric: str) -> list[Pair]:
+def defined_pairs(candidates: Sequence[Candidate], answers: Answers, metric: str) -> list[AnsweredCandidate]:
     """The candidates that were answered and have the quantity that a metric compares with."""
     return [(one, answers[one.id]) for one in candidates if one.id in answers and _defined(one, metric)]
 
 
-def with_lost(cell: Cell, candidates: Sequence[Candidate], answers: Answers, *, metric: str) -> Cell:
+def with_lost(cell: TableNumber, candidates: Sequence[Candidate], answers: Answers, *, metric: str) -> TableNumber:
     """A cell with how many candidates the judge failed on, and how many of the others have no such quantity."""
     return replace(
         cell,
@@ -546,14 +546,14 @@ def _defined(candidate: Candidate, metric: str) -> bool:
     return candidate.action is not None if metric.endswith("_a") else True
 
 
-def _drawn(where: _Where, measured: Measured) -> Cell:
+def _drawn(where: _Where, measured: Measured) -> TableNumber:
     weights, clips = where.block.weights, where.block.clips
     draws = np.empty(0)
     if weights.size and len(measured.rows):
         members = np.array([clips[name] for name in measured.clusters])
         draws = measured.from_sums(weights @ sums_by_cluster(measured.rows, members, len(clips)))
     clusters = len(set(measured.clusters))
-    return Cell(
+    return TableNumber(
         protocol=where.block.protocol,
         part=where.block.part,
         judge=where.judge,
@@ -591,7 +591,7 @@ def with_interval(outcome: Scored[float] | Undefined, draws: Floats, *, clusters
     )
 
 
-def _average(row: Sequence[Cell]) -> Cell:
+def _average(row: Sequence[TableNumber]) -> TableNumber:
     draws = _mean_draws(row)
     return replace(
         row[0],
@@ -605,7 +605,7 @@ def _average(row: Sequence[Cell]) -> Cell:
     )
 
 
-def _mean_draws(cells: Sequence[Cell]) -> Floats:
+def _mean_draws(cells: Sequence[TableNumber]) -> Floats:
     """Draw by draw the mean of the columns; undefined where one of them is, since that is another average."""
     drawn = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
     if not drawn or not all(draws.size for draws in drawn):  # a part of one clip is not drawn: nor is a mean over it
@@ -614,12 +614,12 @@ def _mean_draws(cells: Sequence[Cell]) -> Floats:
     return mean
 
 
-def _summed(cells: Sequence[Cell]) -> Cell:
+def _summed(cells: Sequence[TableNumber]) -> TableNumber:
     """The first cell with the counts of all."""
     counts = {name: sum(getattr(cell, name) for cell in cells) for name in ("n", "failed", "undefined", "unparsed")}
     return replace(cells[0], **counts)
 
 
-def _grouped(row: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:
+def _grouped(row: Sequence[TableNumber]) -> list[tuple[str, list[TableNumber]]]:
     by_key = {cell.column: cell for cell in row}
     return [(defect, [by_key[key] for key in keys]) for defect, keys in GROUPS]

@@ -32,7 +32,7 @@ from auscult.report.tables import Table
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.mqa.baselines import Constant, baseline_answers
 from auscult.suites.mqa.charts import Pick, Shown, draw_examples, figures_of, picks
-from auscult.suites.mqa.results import BlockResults, Results, results_of, summary_metrics
+from auscult.suites.mqa.results import BlockResults, MqaResults, results_of, summary_metrics
 from auscult.suites.mqa.rows import MAKING, PROTOCOLS, Answers, Candidate, answers_of
 from auscult.suites.mqa.tables import cells_csv, cells_json
 from auscult.suites.registered import SuiteRun
@@ -169,7 +169,7 @@ _SHOWN = ("overall", "rmse", "f2_m", "f2_a")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """What a run came to before anything is computed from it.
 
     Attributes:
@@ -191,7 +191,7 @@ class Outcome:
     by_defect: Mapping[str, int]
 
 
-def write_results(run: RunFolder, outcome: Outcome, *, items: Mapping[str, Item], unlisted: int) -> SuiteRun:
+def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, Item], unlisted: int) -> SuiteRun:
     """Write everything that follows from the answers.
 
     Args:
@@ -225,7 +225,7 @@ def write_results(run: RunFolder, outcome: Outcome, *, items: Mapping[str, Item]
     return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown)
 
 
-def summary_of(outcome: Outcome, results: Results, *, unlisted: int) -> Summary:
+def summary_of(outcome: RunOutcome, results: MqaResults, *, unlisted: int) -> Summary:
     """Counts are verdicts: one per judge and candidate."""
     asked = len(outcome.judges) * (len(outcome.candidates) + unlisted)
     names = {one.id for one in outcome.candidates}
@@ -243,7 +243,7 @@ def summary_of(outcome: Outcome, results: Results, *, unlisted: int) -> Summary:
     )
 
 
-def noted_tables(results: Results, constant: Constant) -> dict[str, Table]:
+def noted_tables(results: MqaResults, constant: Constant) -> dict[str, Table]:
     """All tables by file name; those over all masks tell what the constant row says."""
     return {
         name: replace(table, note=f"{table.note} The {constant.words}.") if name.endswith("overall") else table
@@ -253,8 +253,8 @@ def noted_tables(results: Results, constant: Constant) -> dict[str, Table]:
 
 def _page(
     run: RunFolder,
-    outcome: Outcome,
-    results: Results,
+    outcome: RunOutcome,
+    results: MqaResults,
     *,
     tables: Mapping[str, Table],
     cases: Sequence[Section],
@@ -291,7 +291,7 @@ def _page(
     )
 
 
-def _chosen(outcome: Outcome) -> tuple[str, list[Pick]]:
+def _chosen(outcome: RunOutcome) -> tuple[str, list[Pick]]:
     """The first judge that has answers, and its best and worst cases; nothing where no judge has any."""
     for judge, answers in outcome.judges.items():
         chosen = picks(outcome.candidates, answers)
@@ -309,7 +309,7 @@ def _cases(judge: str, examples: Sequence[Example]) -> list[Section]:
     return [section] if examples else []
 
 
-def _failures(run: RunFolder, outcome: Outcome) -> list[str]:
+def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
     """How many cases each judge failed on, and the file that says why."""
     notes = []
     for judge, answers in outcome.judges.items():
@@ -366,7 +366,7 @@ def score_mqa(folder: Path) -> SuiteRun:
         for name in basis.judges
     }
     verdicts = [verdict for run in runs.values() for verdict, _ in run.verdicts]
-    outcome = Outcome(
+    outcome = RunOutcome(
         command=COMMAND,
         candidates=candidates,
         judges=judges,

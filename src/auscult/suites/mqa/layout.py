@@ -24,14 +24,25 @@ from auscult.report.curves import histogram as drawn
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import Order
 from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.results import BINS, Place, Row, histogram, iou_cells, sample_table, split_words, statistics
-from auscult.suites.mqa.sample import Sample, is_clip
+from auscult.suites.mqa.results import (
+    BINS,
+    JsonRow,
+    TableCell,
+    histogram,
+    iou_cells,
+    sample_table,
+    split_words,
+    statistics,
+)
+from auscult.suites.mqa.sample import SampledInstances, is_clip
 from auscult.types import ACTIONS, DEFECTS, Instance
 
 _FID: Final = re.compile(r"fid_([0-9]{1,6})")
 
 
-def layout_files(items: Sequence[Row], orders: Sequence[Order], *, key_frames: Mapping[str, int]) -> dict[str, bytes]:
+def layout_files(
+    items: Sequence[JsonRow], orders: Sequence[Order], *, key_frames: Mapping[str, int]
+) -> dict[str, bytes]:
     """The released files.
 
     Args:
@@ -46,7 +57,7 @@ def layout_files(items: Sequence[Row], orders: Sequence[Order], *, key_frames: M
         return {}
     instances = {order.instance.id: order for order in orders}
     table = [
-        refavs.Row(
+        refavs.MetadataRow(
             vid=order.instance.clip,
             uid=name,
             split=order.split,
@@ -81,7 +92,7 @@ _COLOURS = {
 _WIDTH, _PANEL, _HEAD, _LEGEND = 540.0, 206.0, 22.0, 30.0
 
 
-def iou_figure(items: Sequence[Row]) -> str:
+def iou_figure(items: Sequence[JsonRow]) -> str:
     """Draw the exact IoUs of every split.
 
     Args:
@@ -90,7 +101,7 @@ def iou_figure(items: Sequence[Row]) -> str:
     Returns:
         A whole SVG file with its own colours, readable on light and dark pages.
     """
-    cells: dict[Place, dict[str, list[int]]] = {}
+    cells: dict[TableCell, dict[str, list[int]]] = {}
     for place, kind, ious in iou_cells(items):
         cells.setdefault(place, {})[kind] = histogram(ious)
     height = _LEGEND + len(cells) * (_PANEL + _HEAD)
@@ -105,7 +116,7 @@ def iou_figure(items: Sequence[Row]) -> str:
     )
 
 
-def _panel(place: Place, kinds: dict[str, list[int]], *, top: float) -> Markup:
+def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> Markup:
     stacks = [
         Stack(
             f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
@@ -148,7 +159,7 @@ def finish(
     run: RunFolder,
     orders: Sequence[Order],
     *,
-    sample: Sample,
+    sample: SampledInstances,
     options: BuildOptions,
     remarks: Sequence[str],
 ) -> tuple[Summary, list[Table]]:
@@ -229,7 +240,7 @@ def _key_of(row: Mapping[str, Any]) -> str:
     return str(row["id"]).rsplit("/", 1 if row["mqa"]["protocol"] == "image" else 2)[0]
 
 
-def _without_video(sample: Sample, options: BuildOptions) -> list[str]:
+def _without_video(sample: SampledInstances, options: BuildOptions) -> list[str]:
     """Splits whose video protocol is empty because the source has photographs, or one annotated frame a clip."""
     if "video" not in options.protocols:
         return []

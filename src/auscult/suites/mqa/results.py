@@ -15,10 +15,10 @@ from typing import Any, Final, TypeAlias
 from auscult.outcome import Scored, Signature
 from auscult.report.tables import Table
 from auscult.suites.mqa.calibration import Bin, calibration_error, pairs_of, rank_cell, reliability, size_cells
-from auscult.suites.mqa.evaluate import METRICS, Block, Cell, ablation_cells, block_cells, blocks_of
+from auscult.suites.mqa.evaluate import METRICS, Block, TableNumber, ablation_cells, block_cells, blocks_of
 from auscult.suites.mqa.options import ALL_THERE, TARGETS, BuildOptions
 from auscult.suites.mqa.rows import MAKING, PROTOCOLS, Answers, Candidate
-from auscult.suites.mqa.sample import Sample
+from auscult.suites.mqa.sample import SampledInstances
 from auscult.suites.mqa.tables import (
     ablation_table,
     answers_table,
@@ -47,14 +47,14 @@ class BlockResults:
     """
 
     block: Block
-    cells: Mapping[str, Sequence[Cell]]
+    cells: Mapping[str, Sequence[TableNumber]]
     curves: Mapping[str, Sequence[Bin]]
-    sizes: Mapping[str, Sequence[Cell]]
+    sizes: Mapping[str, Sequence[TableNumber]]
     tables: Mapping[str, Table]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Results:
+class MqaResults:
     """What the benchmark came to.
 
     Attributes:
@@ -65,7 +65,7 @@ class Results:
 
     blocks: tuple[BlockResults, ...]
     tables: Mapping[str, Table]
-    cells: tuple[Cell, ...]
+    cells: tuple[TableNumber, ...]
 
     @property
     def all_tables(self) -> dict[str, Table]:
@@ -74,7 +74,7 @@ class Results:
         return {name: table for part in parts for name, table in part.items()}
 
 
-def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers]) -> Results:
+def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers]) -> MqaResults:
     """Compute everything.
 
     Args:
@@ -91,7 +91,7 @@ def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers]) -
             tables[f"image_ablation_{metric}"] = ablation_table(metric, [one.block.part for one in images], rows)
             cells += [cell for row in rows.values() for cell in row]
     making = _making(candidates)
-    return Results(blocks=blocks, tables=tables, cells=tuple(_signed(cell, making) for cell in cells))
+    return MqaResults(blocks=blocks, tables=tables, cells=tuple(_signed(cell, making) for cell in cells))
 
 
 def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
@@ -103,7 +103,7 @@ def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
     return tuple((name, ",".join(sorted(found[name]))) for name in ("generator", *MAKING) if found.get(name))
 
 
-def _signed(cell: Cell, making: tuple[tuple[str, str], ...]) -> Cell:
+def _signed(cell: TableNumber, making: tuple[tuple[str, str], ...]) -> TableNumber:
     """The cell with how its masks were made in its signature."""
     if not making or not isinstance(cell.outcome, Scored):
         return cell
@@ -111,7 +111,7 @@ def _signed(cell: Cell, making: tuple[tuple[str, str], ...]) -> Cell:
     return replace(cell, outcome=replace(cell.outcome, signature=signature))
 
 
-def summary_metrics(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
+def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
     """The averages and what is over all masks, for ``summary.json``: ``image/seen/rmse/avg/masks.cues.v1``."""
     return {
         "/".join((cell.protocol, cell.part, cell.metric, cell.column, cell.judge)): metric_of(cell)
@@ -120,7 +120,7 @@ def summary_metrics(cells: Sequence[Cell]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _ablation(images: Sequence[BlockResults], judge: str, metric: str) -> list[Cell]:
+def _ablation(images: Sequence[BlockResults], judge: str, metric: str) -> list[TableNumber]:
     rows = [
         [cell for cell in one.cells[judge] if cell.metric == metric and cell.column not in {"avg", "all"}]
         for one in images
@@ -128,7 +128,7 @@ def _ablation(images: Sequence[BlockResults], judge: str, metric: str) -> list[C
     return [_renamed(cell) for cell in ablation_cells(rows[0], rows[1] if len(rows) > 1 else ())]
 
 
-def _renamed(cell: Cell) -> Cell:
+def _renamed(cell: TableNumber) -> TableNumber:
     return replace(cell, metric=f"{cell.metric}_ablation")
 
 
@@ -139,7 +139,7 @@ def _block(block: Block, judges: Mapping[str, Answers]) -> BlockResults:
     }
     sizes = {judge: size_cells(block, judge, answers) for judge, answers in judges.items()}
     curves = {judge: reliability(pairs_of(block, answers)) for judge, answers in judges.items()}
-    steady: dict[str, list[Cell]] = {}
+    steady: dict[str, list[TableNumber]] = {}
     if block.protocol == "video":
         steady = {judge: consistency_cells(block, judge, answers) for judge, answers in judges.items()}
     tables = _tables(block, judges, cells)
@@ -158,7 +158,9 @@ def _block(block: Block, judges: Mapping[str, Answers]) -> BlockResults:
     )
 
 
-def _tables(block: Block, judges: Mapping[str, Answers], cells: Mapping[str, Sequence[Cell]]) -> dict[str, Table]:
+def _tables(
+    block: Block, judges: Mapping[str, Answers], cells: Mapping[str, Sequence[TableNumber]]
+) -> dict[str, Table]:
     name = f"{block.protocol}_{block.part}"
     overall = {judge: {cell.metric: cell for cell in row if cell.column == "all"} for judge, row in cells.items()}
     averages = {judge: {cell.metric: cell for cell in row if cell.column == "avg"} for judge, row in cells.items()}
@@ -218,8 +220,8 @@ def _counts(block: Block, answers: Answers) -> dict[str, int]:
     }
 
 
-Row: TypeAlias = Mapping[str, Any]
-Place: TypeAlias = tuple[str, str]
+JsonRow: TypeAlias = Mapping[str, Any]
+TableCell: TypeAlias = tuple[str, str]
 
 BINS: Final = 10
 """Bins of the IoU distribution, .1 wide; the last one holds 1 itself."""
@@ -235,7 +237,7 @@ REASON_WORDS: Final[Mapping[str, str]] = {
 }
 
 
-def statistics(items: Sequence[Row], targets: Sequence[Row]) -> dict[str, Table]:
+def statistics(items: Sequence[JsonRow], targets: Sequence[JsonRow]) -> dict[str, Table]:
     """The tables of a benchmark that was made.
 
     Args:
@@ -253,12 +255,12 @@ def statistics(items: Sequence[Row], targets: Sequence[Row]) -> dict[str, Table]
     }
 
 
-def place_of(row: Row) -> Place:
+def place_of(row: JsonRow) -> TableCell:
     """Protocol and split of a row of ``items.jsonl``."""
     return str(row["mqa"]["protocol"]), str(row["mqa"]["split"])
 
 
-def places(items: Iterable[Row]) -> list[Place]:
+def places(items: Iterable[JsonRow]) -> list[TableCell]:
     """Protocols and splits that occur, in the paper's order: image before video, training first."""
     order = (*TARGETS, "")
     return sorted(
@@ -271,7 +273,7 @@ def places(items: Iterable[Row]) -> list[Place]:
     )
 
 
-def masks_table(items: Sequence[Row]) -> Table:
+def masks_table(items: Sequence[JsonRow]) -> Table:
     """Table 1: videos, expressions and masks per protocol and split, test splits added up."""
     grouped = _by_place(items)
     rows: list[tuple[str, ...]] = []
@@ -289,7 +291,7 @@ def masks_table(items: Sequence[Row]) -> Table:
     )
 
 
-def types_table(items: Sequence[Row]) -> Table:
+def types_table(items: Sequence[JsonRow]) -> Table:
     """Table 8: masks of each type per protocol and split."""
     counts = {place: Counter(row["truth"]["defect"] for row in rows) for place, rows in _by_place(items).items()}
     rows = tuple(
@@ -309,7 +311,7 @@ def types_table(items: Sequence[Row]) -> Table:
     )
 
 
-def iou_table(items: Sequence[Row]) -> Table:
+def iou_table(items: Sequence[JsonRow]) -> Table:
     """Fig. 4 as text: how many masks of each type have which IoU, image protocol; video where there is no other."""
     rows = []
     for place, kind, ious in iou_cells(items):
@@ -324,10 +326,10 @@ def iou_table(items: Sequence[Row]) -> Table:
     )
 
 
-def iou_cells(items: Sequence[Row]) -> list[tuple[Place, str, list[float]]]:
+def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
     """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
     shown = "image" if any(row["mqa"]["protocol"] == "image" for row in items) else "video"
-    cells: dict[tuple[Place, str], list[float]] = defaultdict(list)
+    cells: dict[tuple[TableCell, str], list[float]] = defaultdict(list)
     for row in items:
         if row["mqa"]["protocol"] == shown:
             cells[place_of(row), row["truth"]["defect"]].append(float(row["truth"]["iou"]))
@@ -340,7 +342,7 @@ def histogram(ious: Iterable[float]) -> list[int]:
     return [counts[index] for index in range(BINS)]
 
 
-def undefined_table(targets: Sequence[Row]) -> Table:
+def undefined_table(targets: Sequence[JsonRow]) -> Table:
     """What could not be made, and why: frames of tracks in the video protocol, masks in the image protocol."""
     counts: Counter[tuple[str, str, str, str, str]] = Counter()
     for row in targets:
@@ -358,7 +360,7 @@ def undefined_table(targets: Sequence[Row]) -> Table:
     )
 
 
-def sample_table(sample: Sample, options: BuildOptions) -> Table:
+def sample_table(sample: SampledInstances, options: BuildOptions) -> Table:
     """How many clips and instances were wanted and how many there are, with what was left out."""
     rows: list[tuple[str, ...]] = []
     for split, chosen in sample.image.items():
@@ -392,13 +394,13 @@ def split_words(split: str) -> str:
     return SPLIT_WORDS.get(split, split)
 
 
-def _by_place(items: Iterable[Row]) -> dict[Place, list[Row]]:
-    grouped: dict[Place, list[Row]] = defaultdict(list)
+def _by_place(items: Iterable[JsonRow]) -> dict[TableCell, list[JsonRow]]:
+    grouped: dict[TableCell, list[JsonRow]] = defaultdict(list)
     for row in items:
         grouped[place_of(row)].append(row)
     return grouped
 
 
-def _amounts(rows: Sequence[Row]) -> tuple[str, str, str]:
+def _amounts(rows: Sequence[JsonRow]) -> tuple[str, str, str]:
     clips = {row["mqa"]["vid"] for row in rows}
     return f"{len(clips):,}", f"{len({row['mqa']['uid'] for row in rows}):,}", f"{len(rows):,}"

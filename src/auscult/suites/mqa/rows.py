@@ -15,9 +15,9 @@ from auscult.errors import ErrorRecord, InputError
 from auscult.jobs.against_truth import clusters_of
 from auscult.types import DEFECTS, Action, Defect, Difficulty, Item, Verdict
 
-Protocol: TypeAlias = Literal["image", "video"]
+MqaProtocol: TypeAlias = Literal["image", "video"]
 
-PROTOCOLS: tuple[Protocol, ...] = ("image", "video")
+PROTOCOLS: tuple[MqaProtocol, ...] = ("image", "video")
 KEY = "mqa"
 MAKING = ("take", "objects", "least_px", "splits_file")
 
@@ -53,7 +53,7 @@ class Candidate:
     uid: str
     clip: str
     split: str = ""
-    protocol: Protocol = "image"
+    protocol: MqaProtocol = "image"
     frame: int = 0
     rank: int | None = None
     track: str = ""
@@ -68,7 +68,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class JudgeAnswer:
     """What a judge said of a candidate; None where its reply held no answer.
 
     Attributes:
@@ -86,7 +86,7 @@ class Answer:
     action: str | None = None
 
 
-Answers: TypeAlias = Mapping[str, Answer]
+Answers: TypeAlias = Mapping[str, JudgeAnswer]
 
 
 def candidates_of(
@@ -150,7 +150,7 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
         uid=uid,
         clip=_text(item, place, "vid") or known.clip,
         split=_text(item, place, "split"),
-        protocol=cast("Protocol", protocol),
+        protocol=cast("MqaProtocol", protocol),
         frame=_whole(item, place, "frame") or 0,
         rank=rank,
         track=f"{uid}/{_text(item, place, 'track') or _track_name(known, rank)}",
@@ -161,10 +161,10 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
     )
 
 
-def answers_of(verdicts: Iterable[Verdict]) -> dict[str, Answer]:
+def answers_of(verdicts: Iterable[Verdict]) -> dict[str, JudgeAnswer]:
     """A judge's verdicts by item id."""
     return {
-        verdict.id: Answer(
+        verdict.id: JudgeAnswer(
             iou=verdict.iou,
             low=verdict.iou_low,
             high=verdict.iou_high,

@@ -49,7 +49,7 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import baseline_answers, constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
-from auscult.suites.mqa.finish_run import Outcome, write_results
+from auscult.suites.mqa.finish_run import RunOutcome, write_results
 from auscult.suites.mqa.options import BuildOptions
 from auscult.suites.mqa.rows import KEY, PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, refuse_idle
@@ -358,7 +358,7 @@ def _manifest(options: SuiteOptions, judges: Mapping[str, registry.Entry], polic
         "least_px": options.least_px,
         "splits_file": splits_digest(options.splits_file),
         "policy": asdict(policy),
-        "workers": options.crew_size,
+        "workers": options.n_workers,
         "timeout": options.limit_s(FRAME_LIMIT_S),
         **identity_arguments(options.identity, options.identity_weights),
     }
@@ -463,7 +463,7 @@ def _answers(run: Run, items: Mapping[str, Item]) -> Answers:
 
 def _outcome(
     judged: Judged, candidates: Sequence[Candidate], tested: Sequence[Candidate], *, policy: Policy
-) -> Outcome:
+) -> RunOutcome:
     exact = with_true_ious(tested, judged.ious)
     judged_ids = {one.id for one in tested}
     constant = constant_of([one for one in training_of(candidates) if one.id not in judged_ids])
@@ -473,7 +473,7 @@ def _outcome(
         "by_action": counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
         "by_defect": counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
     }
-    return Outcome(
+    return RunOutcome(
         command=COMMAND,
         candidates=tuple(exact),
         judges=judged.answers,

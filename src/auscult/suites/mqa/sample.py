@@ -21,14 +21,14 @@ from auscult import rng as randomness
 from auscult.suites.mqa.options import EVERYTHING, LEFT_OUT, TARGETS, WITHOUT_SPLITS, BuildOptions, Target
 from auscult.types import Instance
 
-Cell: TypeAlias = tuple[str, str]
+TemplateCell: TypeAlias = tuple[str, str]
 
 LEAST_MOMENTS = 2
 """A clip with fewer annotated frames is a photograph."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class SampledInstances:
     """What was chosen.
 
     Attributes:
@@ -60,7 +60,7 @@ def splits_in(instances: Iterable[Instance], wanted: Sequence[str] = ()) -> tupl
     return tuple(sorted(chosen, key=lambda name: (known.index(name) if name in known else len(known), name)))
 
 
-def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Mapping[str, str]) -> Sample:
+def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Mapping[str, str]) -> SampledInstances:
     """Choose the instances of the benchmark.
 
     Args:
@@ -94,7 +94,9 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
         if target.videos:
             clips = [instance for instance in image[split] if is_clip(instance)]
             video[split] = _in_order(image[split], _greedy(clips, most=target.videos, ranks=ranks))
-    return Sample(image=image, video=video, left_out={split: dict(counts) for split, counts in left_out.items()})
+    return SampledInstances(
+        image=image, video=video, left_out={split: dict(counts) for split, counts in left_out.items()}
+    )
 
 
 def refused(instance: Instance, splits: Collection[str]) -> str:
@@ -164,15 +166,15 @@ class _Load:
         self._categories = dict.fromkeys((category for category, _ in cells), 0)
         self._templates = dict.fromkeys((template for _, template in cells), 0)
 
-    def of(self, cell: Cell) -> int:
+    def of(self, cell: TemplateCell) -> int:
         return self._categories[cell[0]] + self._templates[cell[1]]
 
-    def add(self, cell: Cell) -> None:
+    def add(self, cell: TemplateCell) -> None:
         self._categories[cell[0]] += len(self._categories)
         self._templates[cell[1]] += len(self._templates)
 
 
-def cell_of(instance: Instance) -> Cell:
+def cell_of(instance: Instance) -> TemplateCell:
     """What is balanced over: category and template."""
     return instance.category, instance.template
 
@@ -182,7 +184,7 @@ def _greedy(
 ) -> list[Instance]:
     """Take at most ``most`` instances of different clips, each time from the cell that was taken least so far."""
     load = load or _Load(pool)
-    cells: dict[Cell, list[Instance]] = defaultdict(list)
+    cells: dict[TemplateCell, list[Instance]] = defaultdict(list)
     for instance in sorted(pool, key=lambda instance: (-ranks[instance.id], instance.id)):
         cells[cell_of(instance)].append(instance)  # the lowest rank last, where it is cheap to take off
     chosen: list[Instance] = []

@@ -38,17 +38,17 @@ from auscult.suites.mqa.calibration import SIZES, Bin, of_size, size_name
 from auscult.suites.mqa.evaluate import (
     GROUPS,
     NO_ITEMS,
+    AnsweredCandidate,
     Block,
-    Cell,
     Measured,
-    Pair,
+    TableNumber,
     cell_for,
     columns_of,
     defined_pairs,
     mean_of_sums,
     with_lost,
 )
-from auscult.suites.mqa.rows import Answer, Answers, Candidate
+from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer
 
 DASH = "–"
 TITLES: Mapping[str, str] = {
@@ -93,7 +93,7 @@ def _span_text(outcome: Scored[float] | Undefined, metric: str) -> str:
     return interval_text(outcome, metric).strip("[]").replace(", ", DASH)
 
 
-def cell_text(cell: Cell) -> str:
+def cell_text(cell: TableNumber) -> str:
     """A number with its interval; an undefined one with its count."""
     text = number_text(cell.outcome, cell.metric)
     if text == DASH:
@@ -101,7 +101,7 @@ def cell_text(cell: Cell) -> str:
     return f"{text} {interval_text(cell.outcome, cell.metric)}".rstrip()
 
 
-def paper_table(block: Block, metric: str, cells: Mapping[str, Sequence[Cell]]) -> Table:
+def paper_table(block: Block, metric: str, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
     """One block of Table 2 or 3.
 
     Args:
@@ -140,7 +140,7 @@ def _columns_note(block: Block, metric: str) -> str:
     return note if metric == "rmse" else f"F2-tables: one true type at a time, so no false alarm shows. {note}"
 
 
-def _left_out(cells: Mapping[str, Sequence[Cell]]) -> str:
+def _left_out(cells: Mapping[str, Sequence[TableNumber]]) -> str:
     rows = list(cells.values())
     empty = [cell.column for cell in rows[0][:-1] if getattr(cell.outcome, "reason", "") == NO_ITEMS] if rows else []
     notes = [f"No masks, so left out of Avg.: {', '.join(empty)}."] if empty else []
@@ -155,7 +155,7 @@ def _failed(counts: Mapping[str, int]) -> str:
     return " ".join(f"Failed and in no number: {count} of {judge}." for judge, count in counts.items() if count)
 
 
-def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequence[Cell]]) -> Table:
+def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequence[TableNumber]]) -> Table:
     """The ablation form: hard and medium averaged first, then the mean over all columns.
 
     Args:
@@ -185,7 +185,7 @@ def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequen
     )
 
 
-def overall_table(block: Block, cells: Mapping[str, Mapping[str, Cell]]) -> Table:
+def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]]) -> Table:
     """What is over all masks of a block: the headline of the benchmark.
 
     Args:
@@ -217,7 +217,7 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, Cell]]) -> Tabl
     )
 
 
-def _counted(row: Mapping[str, Cell]) -> tuple[str, str]:
+def _counted(row: Mapping[str, TableNumber]) -> tuple[str, str]:
     whole = row["rmse"]
     silent = [row[metric].unparsed for metric in ("rmse", "f2_confusion_m", "f2_confusion_a")]
     unparsed = "/".join(map(str, silent)) if any(silent) else "0"
@@ -246,7 +246,7 @@ def answers_table(block: Block, judges: Mapping[str, Mapping[str, int]]) -> Tabl
     )
 
 
-def size_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Table:
+def size_table(block: Block, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
     """RMSE by size of the object."""
     names = [size_name(bounds) for bounds in SIZES]
     rows = [(judge, *(cell_text(cell) for cell in row)) for judge, row in cells.items()]
@@ -288,7 +288,7 @@ def _bin_text(one: Bin) -> str:
     return DASH if one.true is None else f"{one.true:.2f} ({one.n})"
 
 
-def consistency_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Table:
+def consistency_table(block: Block, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
     """Temporal consistency of the video protocol."""
     tracks = len({one.track for one in block.candidates})
     rows = tuple((judge, *(cell_text(cell) for cell in row)) for judge, row in cells.items())
@@ -304,7 +304,7 @@ def consistency_table(block: Block, cells: Mapping[str, Sequence[Cell]]) -> Tabl
     )
 
 
-def cells_json(cells: Iterable[Cell]) -> list[dict[str, Any]]:
+def cells_json(cells: Iterable[TableNumber]) -> list[dict[str, Any]]:
     """Every cell as plain values; an undefined one has value null and its reason."""
     rows = []
     for cell in cells:
@@ -329,7 +329,7 @@ def cells_json(cells: Iterable[Cell]) -> list[dict[str, Any]]:
     return rows
 
 
-def cells_csv(cells: Iterable[Cell]) -> str:
+def cells_csv(cells: Iterable[TableNumber]) -> str:
     """Every cell as CSV, one a line; empty where there is no value."""
     file = io.StringIO()
     writer = csv.DictWriter(file, _CELL_KEYS, lineterminator="\n")
@@ -338,7 +338,7 @@ def cells_csv(cells: Iterable[Cell]) -> str:
     return file.getvalue()
 
 
-def metric_of(cell: Cell) -> dict[str, Any]:
+def metric_of(cell: TableNumber) -> dict[str, Any]:
     """A cell as a metric of ``summary.json``."""
     row = cells_json([cell])[0]
     rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
@@ -377,7 +377,7 @@ class TrackConsistency:
     flicker: float | None
 
 
-def track_consistency(frames: Sequence[tuple[Candidate, Answer | None]]) -> TrackConsistency:
+def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) -> TrackConsistency:
     """Consistency of a judge on one track.
 
     Args:
@@ -403,7 +403,7 @@ def track_consistency(frames: Sequence[tuple[Candidate, Answer | None]]) -> Trac
     )
 
 
-def _move(before: Pair, after: Pair) -> tuple[float, float] | None:
+def _move(before: AnsweredCandidate, after: AnsweredCandidate) -> tuple[float, float] | None:
     """Change of the estimated and of the true IoU; None where one of the four is missing."""
     told, true = (before[1].iou, after[1].iou), (before[0].iou, after[0].iou)
     if told[0] is None or told[1] is None or true[0] is None or true[1] is None:
@@ -411,12 +411,12 @@ def _move(before: Pair, after: Pair) -> tuple[float, float] | None:
     return told[1] - told[0], true[1] - true[0]
 
 
-def consistency_cells(block: Block, judge: str, answers: Answers) -> list[Cell]:
+def consistency_cells(block: Block, judge: str, answers: Answers) -> list[TableNumber]:
     """The four quantities of a judge over the tracks of a video block, each with its interval.
 
     ``n`` counts tracks; ``failed``, ``undefined`` and ``unparsed`` count frames.
     """
-    tracks: dict[str, list[tuple[Candidate, Answer | None]]] = {}
+    tracks: dict[str, list[tuple[Candidate, JudgeAnswer | None]]] = {}
     for one in block.candidates:
         if one.defect != "empty":
             tracks.setdefault(one.track, []).append((one, answers.get(one.id)))

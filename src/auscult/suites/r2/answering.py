@@ -32,7 +32,7 @@ from auscult.media.masks import write_mask
 from auscult.media.paths import write_bytes
 from auscult.media.wav import Sound, wav_bytes
 from auscult.models.adapters.folder import FolderOfPredictions
-from auscult.models.base import Ask, Clip
+from auscult.models.base import Frames, Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
@@ -41,12 +41,12 @@ from auscult.record.schema import error_to_json
 from auscult.report.tables import Table
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import Condition
+from auscult.suites.r2.error_report import failed_row
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Scorer, ToScore
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.request_log import UNANSWERED, Place, key_of, vain_row
+from auscult.suites.r2.request_log import UNANSWERED, ResultKey, failed_request_row, key_of
 from auscult.suites.r2.tasks import TaskRules
-from auscult.suites.r2.telling import failed_row
 from auscult.work.pool import Task, run_tasks
 
 
@@ -268,7 +268,7 @@ class Scored:
 
 
 @dataclass(slots=True, kw_only=True)
-class Bench:
+class R2Runner:
     """A run at work.
 
     Attributes:
@@ -291,7 +291,7 @@ class Bench:
     how: job.PredictOptions
     errors: ErrorLog
     progress: Progress
-    failed: list[Place] = field(default_factory=list)
+    failed: list[ResultKey] = field(default_factory=list)
     unloaded: dict[str, AuscultError] = field(default_factory=dict)
     vain: set[str] = field(default_factory=set)
 
@@ -342,7 +342,7 @@ class Bench:
                 self.errors.keep([error_to_json(None, result.outcome.error)])
             self.progress.step()
 
-    def score(self, places: Mapping[str, Place], conditions: Sequence[Condition]) -> None:
+    def score(self, places: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
         waiting = stored & places.keys() - self.scored(places).keys
@@ -362,7 +362,7 @@ class Bench:
                 self.run.append_many(SCORES, result.outcome)
             self.progress.step()
 
-    def scored(self, places: Mapping[str, Place]) -> Scored:
+    def scored(self, places: Mapping[str, ResultKey]) -> Scored:
         """Which answers have a score of every metric, by the true masks as they are now."""
         truths = {case.id: case.truth for case in self.cases}
         found: dict[str, set[str]] = {}
@@ -375,10 +375,10 @@ class Bench:
         keys = {key for key, metrics in found.items() if metrics >= set(self.task.metrics)}
         return Scored(keys=keys, unread=list(unread.values()))
 
-    def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.Request]:
+    def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
         for case in self.cases:
             for condition in conditions:
-                yield job.Request(
+                yield job.QueuedRequest(
                     key=key_of(case, condition, model=model.name, revision=model.revision, seed=self.seed),
                     id=case.id,
                     condition=condition.name,
@@ -387,7 +387,7 @@ class Bench:
                 )
 
     def _to_score(
-        self, waiting: set[str], places: Mapping[str, Place], conditions: Mapping[str, Condition]
+        self, waiting: set[str], places: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
     ) -> Iterator[Task[ToScore]]:
         """The waiting rows one by one: the file may be larger than the memory."""
         cases = {case.id: case for case in self.cases}
@@ -401,7 +401,9 @@ class Bench:
     def _unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
         """Remark files of a folder of predictions that no question asks for: misnamed ones look like missing ones."""
         asks = (
-            Ask(id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames)
+            Request(
+                id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
+            )
             for case in self.cases
             for one in conditions
         )
@@ -423,7 +425,7 @@ class Bench:
         replied.add(str(row["key"]))
         self.run.append(job.FILE, row)
 
-    def _unanswered(self, asked: tuple[str, set[str]], request: job.Request, error: ErrorRecord) -> None:
+    def _unanswered(self, asked: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
         model, replied = asked
         replied.add(request.key)
         place = (model, request.condition, request.id)
@@ -432,11 +434,11 @@ class Bench:
         self.errors.keep([failed_row(place, told, stage=job.STAGE)])
         self._in_vain({request.key: place})  # last: what counts as failed has a row that says why
 
-    def _in_vain(self, places: Mapping[str, Place]) -> None:
+    def _in_vain(self, places: Mapping[str, ResultKey]) -> None:
         new = {key: place for key, place in places.items() if key not in self.vain}
         self.vain.update(new)
-        self.run.append_many(UNANSWERED, [vain_row(key, place) for key, place in new.items()])
+        self.run.append_many(UNANSWERED, [failed_request_row(key, place) for key, place in new.items()])
 
 
-def _no_frames() -> Clip:
+def _no_frames() -> Frames:
     raise AssertionError("a folder of predictions looks at no frame")

@@ -39,12 +39,13 @@ from auscult.suites.r2.compare_sets import (
     read_record,
 )
 from auscult.suites.r2.conditions import MIXES, Condition
+from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import questions
 from auscult.suites.r2.measures import Number
 from auscult.suites.r2.relations import Ranks, correlation_table, strengths_told, unranked
-from auscult.suites.r2.results import FAILED, Results, figures_of, results_of, sections_of, write_parts
+from auscult.suites.r2.results import FAILED, R2Results, figures_of, results_of, sections_of, write_parts
 from auscult.suites.r2.tables import (
     PERCENT,
     Index,
@@ -57,12 +58,11 @@ from auscult.suites.r2.tables import (
     number_text,
     summary_metrics,
 )
-from auscult.suites.r2.telling import waiting_notes
 
 
 def notes_of(
     sets: Sequence[DataSet],
-    found: Mapping[str, Results],
+    found: Mapping[str, R2Results],
     overall: Overall,
     *,
     dropped: Sequence[Condition],
@@ -127,7 +127,7 @@ def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
                 yield f"{first.name} and {second.name} have {len(named)} cases of one name but of other content."
 
 
-def _of_scores(sets: Sequence[DataSet], found: Mapping[str, Results]) -> Iterator[str]:
+def _of_scores(sets: Sequence[DataSet], found: Mapping[str, R2Results]) -> Iterator[str]:
     for one in sets:
         if one.differing:
             yield (
@@ -212,7 +212,7 @@ def records_table(sets: Sequence[DataSet]) -> Table:
     )
 
 
-def sets_table(found: Mapping[str, Results], overall: Overall) -> Table:
+def sets_table(found: Mapping[str, R2Results], overall: Overall) -> Table:
     """The change of every model on every data set and over all; where no mix was asked about, the clean scores."""
     places = dict.fromkeys(place for one in found.values() for place in one.view.grid.groups() if place[0] in MIXES)
     rows = []
@@ -295,7 +295,9 @@ def joined_table(room: str, found: Correlation, over: str) -> Table:
     return replace(table, title=f"{table.title}, all data sets", note=table.note.replace("all models", OVER_ALL, 1))
 
 
-def metrics_of(found: Mapping[str, Results], means: Sequence[Number], overall: Overall) -> dict[str, Mapping[str, Any]]:
+def metrics_of(
+    found: Mapping[str, R2Results], means: Sequence[Number], overall: Overall
+) -> dict[str, Mapping[str, Any]]:
     """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
     told: dict[str, Mapping[str, Any]] = {}
     every = [(f"{name}/" if len(found) > 1 else "", one.numbers, one.ranks) for name, one in found.items()]
@@ -478,7 +480,7 @@ class _Joint:
 
 
 def _joint(
-    sets: Sequence[DataSet], found: Mapping[str, Results], *, means: Sequence[Number], overall: Overall
+    sets: Sequence[DataSet], found: Mapping[str, R2Results], *, means: Sequence[Number], overall: Overall
 ) -> _Joint:
     """Of one data set only the means over its models are new; its correlations are among its own tables."""
     metric = next(iter(found.values())).metric
@@ -510,7 +512,7 @@ def _charts(means: Sequence[Number], correlations: Mapping[str, Correlation]) ->
     return charts_of(Index(means), correlations=correlations, ranks=(), splits=()) if means else []
 
 
-def _renamed(name: str, found: Results, *, alone: bool) -> tuple[dict[str, Table], list[Chart]]:
+def _renamed(name: str, found: R2Results, *, alone: bool) -> tuple[dict[str, Table], list[Chart]]:
     """Tables and charts of a data set; among others their files and titles bear its name."""
     if alone:
         return dict(found.tables), list(found.charts)
@@ -522,7 +524,7 @@ def _renamed(name: str, found: Results, *, alone: bool) -> tuple[dict[str, Table
     return tables, charts
 
 
-def _all_numbers(found: Mapping[str, Results]) -> Iterator[Number]:
+def _all_numbers(found: Mapping[str, R2Results]) -> Iterator[Number]:
     for name, results in found.items():
         for one in results.numbers:
             yield one if len(found) == 1 else _of_set(name, one)
@@ -540,7 +542,7 @@ def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[
             yield table
 
 
-def _sections(found: Mapping[str, Results], joint: _Joint) -> Iterator[Section]:
+def _sections(found: Mapping[str, R2Results], joint: _Joint) -> Iterator[Section]:
     if len(found) == 1:
         (one,) = found.values()
         yield from sections_of(one.tables, one.charts)

@@ -22,11 +22,11 @@ from auscult.score.stats.change import Scores, change_fields, change_sums, chang
 from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over
 from auscult.score.stats.resample import Floats
-from auscult.score.stats.samples import Common, Values, common
+from auscult.score.stats.samples import Common, SampleValues, common
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.grid import joined_signature
-from auscult.suites.r2.measures import PAPER_LEVELS, Number, Place, View, static_of
+from auscult.suites.r2.measures import PAPER_LEVELS, GridCell, GridColumns, Number, static_of
 from auscult.suites.r2.relations import Ranks, ranking_table
 from auscult.suites.r2.tables import Index, difference_table, group_name, is_baseline, levels_only, metric_name
 
@@ -79,7 +79,7 @@ def models_over(sets: Sequence[DataSet], metric: str, *, seed: int) -> Overall:
 class _Joined:
     """All data sets; what was asked on every one of them."""
 
-    def __init__(self, views: Mapping[str, View], metric: str, seed: int) -> None:
+    def __init__(self, views: Mapping[str, GridColumns], metric: str, seed: int) -> None:
         self.views, self.metric, self.seed = views, metric, seed
         first, *others = views.values()
         shared = [model for model in first.grid.models if all(model in view.grid.models for view in others)]
@@ -159,7 +159,7 @@ class _Joined:
                 made = self._number("apc_difference", pair, outcome=self._change(scores))
                 yield replace(made, group=place[0], part=place[1])
 
-    def _mean(self, columns: Mapping[str, Sequence[Values]], *, of: str) -> Outcome[float]:
+    def _mean(self, columns: Mapping[str, Sequence[SampleValues]], *, of: str) -> Outcome[float]:
         """The mean of one column, or of the first minus the second."""
         strata = {}
         for name, many in columns.items():
@@ -190,7 +190,7 @@ class _Joined:
     def _set(self, name: str, models: Mapping[str, Any]) -> Ranked[Any]:
         return Ranked(models=models, clusters=self.views[name].grid.cases, rng=self._rng(name))
 
-    def _values(self, name: str, model: str, one: Condition) -> Values:
+    def _values(self, name: str, model: str, one: Condition) -> SampleValues:
         return self.views[name].values(model, self._names[name][_place(one)], self.metric)
 
     def _scores(self, name: str, model: str, shared: Sequence[Condition]) -> Scores:
@@ -207,12 +207,12 @@ class _Joined:
             for name in self.views
         )
 
-    def _static(self, model: str, place: Place) -> tuple[Condition, ...]:
+    def _static(self, model: str, place: GridCell) -> tuple[Condition, ...]:
         """The levels of constant strength that count, those that are on every data set."""
         found = [{one.level: one for one in static_of(view, model, place)} for view in self.views.values()]
         return tuple(one for level, one in found[0].items() if all(level in other for other in found))
 
-    def _common(self, models: Sequence[str], place: Place) -> tuple[Condition, ...]:
+    def _common(self, models: Sequence[str], place: GridCell) -> tuple[Condition, ...]:
         """The levels that several models share."""
         found = [self._static(model, place) for model in models]
         shared = set.intersection(*({one.level for one in many} for many in found)) if found else set()

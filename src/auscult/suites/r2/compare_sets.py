@@ -33,17 +33,17 @@ from auscult.rng import generator
 from auscult.score.stats.change import Change, ChangeInterval, sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Clusters, Common, Counts, Values, common, memberships
+from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, told_once
+from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_conditions
+from auscult.suites.r2.error_report import questions_of
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
-from auscult.suites.r2.measures import Number, View, static_of
-from auscult.suites.r2.request_log import ASKED, RequestLog, asked_of, base_name, vain_keys
+from auscult.suites.r2.measures import GridColumns, Number, static_of
+from auscult.suites.r2.request_log import ASKED, RequestLog, asked_of, base_name, failed_keys
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.suites.r2.tasks import TaskRules, task_rules
-from auscult.suites.r2.telling import questions_of
 from auscult.types import Query
 
 COMMAND: Final = "run r2"
@@ -237,7 +237,9 @@ def _asked(path: Path) -> RequestLog:
             "the list of what was asked is damaged", path=path, expected="models, and conditions from clean on",
             hint=_AGAIN,
         )  # fmt: skip
-    return RequestLog(models=models, conditions=told_once(conditions), asked_of=told, vain=vain_keys(path.parent))
+    return RequestLog(
+        models=models, conditions=unique_conditions(conditions), asked_of=told, vain=failed_keys(path.parent)
+    )
 
 
 def _condition(told: Mapping[str, Any]) -> Condition:
@@ -257,7 +259,7 @@ def _condition(told: Mapping[str, Any]) -> Condition:
     return one
 
 
-Named: TypeAlias = Mapping[tuple[str, str], str]
+ModelNames: TypeAlias = Mapping[tuple[str, str], str]
 """A record's label and a model of it, to what the model is called in the comparison."""
 
 _UNSIGNED = frozenset({"version", "threshold"})
@@ -276,7 +278,7 @@ class DataSet:
 
     name: str
     records: tuple[R2Record, ...]
-    view: View
+    view: GridColumns
     differing: int
 
     @property
@@ -310,7 +312,7 @@ def data_sets(records: Sequence[R2Record]) -> tuple[tuple[DataSet, ...], tuple[C
         DataSet(
             name=name,
             records=tuple(group.records),
-            view=View(grid=_narrowed(grid, kept), seed=records[0].seed),
+            view=GridColumns(grid=_narrowed(grid, kept), seed=records[0].seed),
             differing=differing,
         )
         for name, group, (grid, differing) in zip(names, groups, merged, strict=True)
@@ -343,7 +345,7 @@ def _signed(grid: Grid) -> dict[str, Any]:
     }
 
 
-def _named(groups: Iterable[_Group]) -> Named:
+def _named(groups: Iterable[_Group]) -> ModelNames:
     """Name every model; the name alone where it means one model everywhere."""
     identities: dict[tuple[str, str], tuple[str, str, str]] = {}
     for group in groups:
@@ -385,7 +387,7 @@ def _set_names(groups: Sequence[_Group]) -> tuple[str, ...]:
     )
 
 
-def _merged(group: _Group, named: Named) -> tuple[Grid, int]:
+def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     """One grid of a group's records, and how many scores two of them give differently."""
     conditions: dict[tuple[str, str, str], Condition] = {}
     cells: dict[tuple[str, str, str], Cell] = {}
@@ -502,11 +504,11 @@ ALL: Final = "all data sets"
 LEVEL: Final = 0.95
 REPLICATES: Final = 1000
 
-Parts: TypeAlias = Mapping[str, Sequence[Values]]
+MeanParts: TypeAlias = Mapping[str, Sequence[SampleValues]]
 """Data set to the values of each of its models, by sample."""
 
 
-def correlations_over(views: Mapping[str, View], metric: str) -> dict[str, Correlation]:
+def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
     """Room of the kinds to the correlation of their changes, over all models and data sets joined.
 
     Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
@@ -516,7 +518,7 @@ def correlations_over(views: Mapping[str, View], metric: str) -> dict[str, Corre
         metric: Of which metric.
     """
     places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if place[0] not in MIXES)
-    rooms: dict[str, dict[str, Values]] = {}
+    rooms: dict[str, dict[str, SampleValues]] = {}
     for place in places:
         parts = {
             (model, name): changes
@@ -528,9 +530,9 @@ def correlations_over(views: Mapping[str, View], metric: str) -> dict[str, Corre
     return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}
 
 
-def _changes(view: View, place: tuple[str, str], metric: str) -> dict[str, Values]:
+def _changes(view: GridColumns, place: tuple[str, str], metric: str) -> dict[str, SampleValues]:
     """Each model's change of every sample; baselines and models that were not asked are left out."""
-    found: dict[str, Values] = {}
+    found: dict[str, SampleValues] = {}
     for model in view.grid.models:
         static = static_of(view, model, place)
         if static and view.grid.asked(model, CLEAN) and not is_baseline(model):
@@ -575,7 +577,7 @@ def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Numb
 
 def _columns(
     sets: Sequence[DataSet], metric: str
-) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[Values]]]]:
+) -> Iterator[tuple[tuple[str, str, str, str], dict[str, list[SampleValues]]]]:
     """(measure, group, level, part) with the values of every model that was asked."""
     for one in dict.fromkeys((one.group, one.level, one.part) for part in sets for one in part.grid.conditions):
         levels = {part.name: _levels(part.view, one, metric) for part in sets}
@@ -593,7 +595,7 @@ def _strengths(sets: Sequence[DataSet], place: tuple[str, str]) -> str:
     return ",".join(one.level for one in sorted(dict.fromkeys(every), key=lambda one: one.strength or 0.0))
 
 
-def _levels(view: View, place: tuple[str, str, str], metric: str) -> list[Values]:
+def _levels(view: GridColumns, place: tuple[str, str, str], metric: str) -> list[SampleValues]:
     found = [one for one in view.grid.conditions if (one.group, one.level, one.part) == place]
     return [
         view.values(model, one.name, metric)
@@ -604,7 +606,7 @@ def _levels(view: View, place: tuple[str, str, str], metric: str) -> list[Values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _DataSetMean:
     """One data set's share of a mean: its models' own means, what was drawn of them, and its clips."""
 
     means: tuple[float, ...]
@@ -613,7 +615,7 @@ class _Part:
 
 
 def mean_over(
-    parts: Parts,
+    parts: MeanParts,
     clusters: Mapping[str, Clusters],
     *,
     seed: int,
@@ -681,7 +683,7 @@ def mean_over(
     )
 
 
-def _part(many: Sequence[Common], clusters: Clusters, *, seed: int, key: str, replicates: int) -> _Part:
+def _part(many: Sequence[Common], clusters: Clusters, *, seed: int, key: str, replicates: int) -> _DataSetMean:
     samples = tuple(dict.fromkeys(sample for one in many for sample in one.samples))
     members = memberships(samples, clusters)
     total = int(members.max()) + 1
@@ -697,7 +699,7 @@ def _part(many: Sequence[Common], clusters: Clusters, *, seed: int, key: str, re
         rng = generator(seed, "r2", "bootstrap", "joined", key)
         draws = drawn(sums, _means, rng=rng, replicates=replicates)
     means = tuple(math.fsum(one.values[0]) / len(one.samples) for one in many)
-    return _Part(means=means, draws=draws, clusters=total)
+    return _DataSetMean(means=means, draws=draws, clusters=total)
 
 
 def _means(sums: Floats) -> Floats:

@@ -28,12 +28,12 @@ from auscult.stress.recipe_parts import PAPER, base_of, full_name, registered, r
 from auscult.stress.strength import strength_of
 from auscult.suites.r2.tasks import TaskRules
 
-Part = Literal["all", "first", "rest"]
+FramePart = Literal["all", "first", "rest"]
 
 CLEAN: Final = "clean"
 DYNAMIC: Final = "dynamic"
 MIXES: Final = ("mix", "picture", "guidance")
-PARTS: Final[tuple[Part, ...]] = ("all", "first", "rest")
+PARTS: Final[tuple[FramePart, ...]] = ("all", "first", "rest")
 LEVELS: Final = ("low", "medium", "high")
 _WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
 FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
@@ -60,7 +60,7 @@ class Condition:
     name: str
     group: str
     level: str
-    part: Part = "all"
+    part: FramePart = "all"
 
     @property
     def strength(self) -> float | None:
@@ -199,14 +199,14 @@ def _mask_kind(kind: str) -> str:
     return next((name for name in names if kind in {name, base_of(name), name.rpartition(".")[0]}), "")
 
 
-def _parts_of(group: str, parts: Sequence[str]) -> list[Part]:
+def _parts_of(group: str, parts: Sequence[str]) -> list[FramePart]:
     """A first frame's mask is in the first frame, and a clip's timing in all of it, whatever was asked for."""
     if group == "guidance" or room_of(group) in {"masks", "timing"}:
         return ["all"]
     return [part for part in PARTS if part in parts]
 
 
-def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Part) -> list[str]:
+def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: FramePart) -> list[str]:
     masks = group.startswith("masks.") or (group == "guidance" and task.guidance == "masks")
     found: list[str] = []
     for level in dict.fromkeys(levels):
@@ -228,7 +228,7 @@ def _word(level: str) -> str:
     return _WORDS.get(float(printed), printed)
 
 
-def told_once(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """The conditions without those that are another one in other words, as ``3`` is ``medium``."""
     each = list(conditions)
     words = {(one.group, one.level, one.part) for one in each}
@@ -240,7 +240,7 @@ def told_once(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     return tuple(one for one in each if not is_other(one))
 
 
-def _condition(short: str, group: str, *, level: str, part: Part) -> Condition:
+def _condition(short: str, group: str, *, level: str, part: FramePart) -> Condition:
     middle = "" if part == "all" else f"_{part}"
     return Condition(name=f"{short}{middle}_{level}", group=group, level=level, part=part)
 

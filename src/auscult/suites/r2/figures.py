@@ -8,13 +8,13 @@ from typing import Final
 
 from auscult.errors import UsageError
 from auscult.outcome import Undefined
-from auscult.report.charts.bars import BarGroup, Pair, Rank, TypeBars, apc_bars, paired, seen_unseen
+from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_bars, paired, seen_unseen
 from auscult.report.charts.bars import ranks as ranks_chart
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
-from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, UNDEFINED, Estimate, Words
+from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, UNDEFINED, ChartEstimate, Words
 from auscult.report.drawing import Drawing
 from auscult.score.stats.correlation import Correlation
-from auscult.stress.recipe_parts import ORIGINS, crew_of, room_of
+from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
 from auscult.stress.strength import strength_of
 from auscult.suites.r2.conditions import DYNAMIC, MIXES
 from auscult.suites.r2.measures import Number
@@ -54,16 +54,16 @@ def charts_of(
     return found
 
 
-def estimate(number: Number | None) -> Estimate:
+def estimate(number: Number | None) -> ChartEstimate:
     """A number as charts take it, in percent."""
     if number is None or number.value is None:
         return UNDEFINED
     counts = number.counts
     n = None if counts is None else counts.n
     if number.ends is None:
-        return Estimate(value=100 * number.value, n=n)
+        return ChartEstimate(value=100 * number.value, n=n)
     low, high = (100 * end for end in number.ends)
-    return Estimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)
+    return ChartEstimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)
 
 
 def _curves(index: Index) -> Iterator[Chart]:
@@ -84,7 +84,7 @@ def _curves(index: Index) -> Iterator[Chart]:
                 )
 
 
-def _is_marked(found: Estimate | None) -> bool:
+def _is_marked(found: ChartEstimate | None) -> bool:
     return found is not None and (found.value is not None or found.low is not None)
 
 
@@ -104,15 +104,15 @@ def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> S
     return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=breaks)
 
 
-def _break(number: Number) -> Estimate | None:
+def _break(number: Number) -> ChartEstimate | None:
     """Where half is lost, or above which strength; None where there was nothing to lose."""
     if number.value is None and number.beyond is None:
         return None
     if number.beyond is not None:
-        return Estimate(value=number.value, low=number.low, beyond=number.beyond)
+        return ChartEstimate(value=number.value, low=number.low, beyond=number.beyond)
     if number.ends is None:
-        return Estimate(value=number.value)
-    return Estimate(value=number.value, low=number.ends[0], high=number.ends[1])
+        return ChartEstimate(value=number.value)
+    return ChartEstimate(value=number.value, low=number.ends[0], high=number.ends[1])
 
 
 def _kinds(index: Index) -> Iterator[Chart]:
@@ -151,7 +151,7 @@ def _origin(group: str) -> str:
     if room_of(group) in {"masks", "timing"}:
         return {"masks": "first mask", "timing": "timing"}[room_of(group)]
     try:
-        return str(crew_of([group])[group].meta.origin)
+        return str(load_stressors([group])[group].meta.origin)
     except UsageError:  # a plug-in's kind, in a record from a machine that has it
         return "other"
 
@@ -168,7 +168,7 @@ def _dynamics(index: Index) -> Iterator[Chart]:
             for measure in ("gap_static", "gap_dynamic")
         )
         name = ("" if alone else f"{gap.model}, ") + group_name(gap.group, gap.part)
-        pairs.append(Pair(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
+        pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {metric_name(metric)}, percentage points", digits=1)
         yield Chart(
@@ -214,9 +214,9 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[Chart]:
         rows = [
             Rank(
                 name=row.model,
-                rank=Estimate(value=row.place, n=one.ranking.counts.n)
+                rank=ChartEstimate(value=row.place, n=one.ranking.counts.n)
                 if row.place_low is None or row.place_high is None
-                else Estimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
+                else ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
                 first=row.first,
             )
             for row in one.ranking.rows
@@ -234,7 +234,7 @@ def _splits(index: Index) -> Iterator[Chart]:
         if group not in MIXES:
             continue
         pairs = [
-            Pair(
+            PairedBar(
                 name=model,
                 first=estimate(index.get("apc", model, metric, group=group, part=part, split="seen")),
                 second=estimate(index.get("apc", model, metric, group=group, part=part, split="unseen")),

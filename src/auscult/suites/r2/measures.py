@@ -45,7 +45,7 @@ _COUNTED: Final = ("n", "failed", "undefined", "missing")
 
 ValueMap: TypeAlias = dict[Hashable, Value]
 _Parts: TypeAlias = tuple[ValueMap, ValueMap]
-Place: TypeAlias = tuple[str, str]
+GridCell: TypeAlias = tuple[str, str]
 """A group of conditions and the part of a clip that is perturbed."""
 
 
@@ -117,7 +117,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class GridColumns:
     """The grid as columns of values, for all cases or for those of a split.
 
     Attributes:
@@ -191,7 +191,7 @@ def _mean(values: Sequence[Value]) -> Value:
     return sum(float(value) for value in values if isinstance(value, float | int)) / len(values)
 
 
-def numbers_of(view: View) -> tuple[Number, ...]:
+def numbers_of(view: GridColumns) -> tuple[Number, ...]:
     """Every number of a run but correlations and ranks."""
     found: list[Number] = []
     for model in view.grid.models:
@@ -205,7 +205,7 @@ def numbers_of(view: View) -> tuple[Number, ...]:
     return tuple(found)
 
 
-def _levels(view: View, model: str, metric: str) -> Iterator[Number]:
+def _levels(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
     for one in view.grid.conditions:
         if view.grid.asked(model, one.name):
             values = view.values(model, one.name, metric)
@@ -213,7 +213,7 @@ def _levels(view: View, model: str, metric: str) -> Iterator[Number]:
             yield _number(view, one, "level", outcome=outcome, model=model, metric=metric)
 
 
-def _overall(view: View, model: str) -> Iterator[Number]:
+def _overall(view: GridColumns, model: str) -> Iterator[Number]:
     for one in view.grid.conditions:
         if view.grid.asked(model, one.name):
             both, either = view.pixels(model, one.name)
@@ -228,7 +228,9 @@ def _overall(view: View, model: str) -> Iterator[Number]:
             yield replace(made, columns=_columns(view, model, OVERALL, place=place))
 
 
-def _number(view: View, one: Condition, measure: str, *, outcome: Outcome[float], model: str, metric: str) -> Number:
+def _number(
+    view: GridColumns, one: Condition, measure: str, *, outcome: Outcome[float], model: str, metric: str
+) -> Number:
     return Number(
         measure=measure,
         model=model,
@@ -242,20 +244,20 @@ def _number(view: View, one: Condition, measure: str, *, outcome: Outcome[float]
     )
 
 
-def static_of(view: View, model: str, place: Place) -> tuple[Condition, ...]:
+def static_of(view: GridColumns, model: str, place: GridCell) -> tuple[Condition, ...]:
     """The conditions of constant strength that a model was asked under: the paper's three, or what there is."""
     asked = _curve(view, model, place)
     printed = [one for one in asked if one.level in PAPER_LEVELS]
     return tuple(printed or asked)
 
 
-def _curve(view: View, model: str, place: Place) -> list[Condition]:
+def _curve(view: GridColumns, model: str, place: GridCell) -> list[Condition]:
     """All conditions of constant strength that a model was asked under."""
     found = (one for one in view.grid.of_group(*place) if one.strength is not None)
     return [one for one in found if view.grid.asked(model, one.name)]
 
 
-def _columns(view: View, model: str, metric: str, *, place: Place) -> dict[str, float]:
+def _columns(view: GridColumns, model: str, metric: str, *, place: GridCell) -> dict[str, float]:
     """Clean and every level over the cases of the change, so that a row of a table compares like with like."""
     static = static_of(view, model, place)
     get = partial(_parts, view, model, metric=metric)
@@ -276,7 +278,7 @@ def _ratios(parts: Mapping[str, _Parts]) -> dict[str, float]:
     return {level: float(top / bottom) for level, (top, bottom) in over.items() if bottom > 0}
 
 
-def _parts(view: View, model: str, condition: str, *, metric: str) -> _Parts:
+def _parts(view: GridColumns, model: str, condition: str, *, metric: str) -> _Parts:
     """What a level is a ratio of, case by case: pixels for oIoU, else values over 1 each."""
     if metric == OVERALL:
         both, either = view.pixels(model, condition)
@@ -284,13 +286,13 @@ def _parts(view: View, model: str, condition: str, *, metric: str) -> _Parts:
     return view.values(model, condition, metric), dict.fromkeys(view.cases, 1.0)
 
 
-def dynamic_of(view: View, model: str, place: Place) -> Condition | None:
+def dynamic_of(view: GridColumns, model: str, place: GridCell) -> Condition | None:
     """The dynamic condition of a group, where a model was asked under it."""
     found = (one for one in view.grid.of_group(*place) if one.strength is None)
     return next((one for one in found if view.grid.asked(model, one.name)), None)
 
 
-def _changes(view: View, model: str, metric: str, *, place: Place) -> Iterator[Number]:
+def _changes(view: GridColumns, model: str, metric: str, *, place: GridCell) -> Iterator[Number]:
     if not view.grid.asked(model, CLEAN):
         return
     made = partial(_of_group, view, place, model=model, metric=metric)
@@ -312,7 +314,7 @@ def _changes(view: View, model: str, metric: str, *, place: Place) -> Iterator[N
 
 
 def _gap(
-    view: View, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
+    view: GridColumns, model: str, metric: str, *, static: Sequence[Condition], dynamic: Condition
 ) -> dict[str, Outcome[float]]:
     """The difference, and both sides of it over the very cases that it is of."""
     if {one.level for one in static} != set(PAPER_LEVELS):  # the mean of other strengths is not as strong
@@ -334,7 +336,9 @@ def _gap(
     }
 
 
-def _of_group(view: View, place: Place, measure: str, *, outcome: Outcome[float], model: str, metric: str) -> Number:
+def _of_group(
+    view: GridColumns, place: GridCell, measure: str, *, outcome: Outcome[float], model: str, metric: str
+) -> Number:
     return Number(
         measure=measure,
         model=model,
@@ -347,7 +351,7 @@ def _of_group(view: View, place: Place, measure: str, *, outcome: Outcome[float]
     )
 
 
-def _differences(view: View) -> Iterator[Number]:
+def _differences(view: GridColumns) -> Iterator[Number]:
     """Of every two models, on the cases that both have: under each condition, and of their changes."""
     models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
     models.sort(key=lambda name: name in BASELINES)  # a baseline is never the first of a pair with a model
@@ -357,7 +361,7 @@ def _differences(view: View) -> Iterator[Number]:
                 yield from _between(view, (first, second), metric)
 
 
-def _between(view: View, pair: tuple[str, str], metric: str) -> Iterator[Number]:
+def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[Number]:
     name, signature = f"{pair[0]} - {pair[1]}", _of_both(view, pair, metric)
     for one in view.grid.conditions:
         if all(view.grid.asked(model, one.name) for model in pair):
@@ -379,7 +383,7 @@ def _between(view: View, pair: tuple[str, str], metric: str) -> Iterator[Number]
             yield replace(made, signature=signature)
 
 
-def _of_both(view: View, pair: tuple[str, str], metric: str) -> dict[str, Any]:
+def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str, Any]:
     """How the scores of two models were made: a threshold of either is one of their difference."""
     first, second = (dict(view.grid.signature(model, metric)) for model in pair)
     unlike = {key: f"{first[key]} - {second[key]}" for key in first if first[key] != second.get(key, first[key])}

@@ -12,7 +12,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.jobs.predict import Reader
-from auscult.models.base import Ask, Clip
+from auscult.models.base import Frames, Request
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.stress.masks import stress
@@ -20,8 +20,8 @@ from auscult.stress.presets import preset
 from auscult.stress.recipe import STATIC, Plan, Recipe, planned
 from auscult.stress.recipe_parts import recipe_of
 from auscult.stress.schedule import SCHEDULES
-from auscult.stress.sound.base import Take
-from auscult.stress.vision.base import Shot
+from auscult.stress.sound.base import AudioInfo
+from auscult.stress.vision.base import ClipInfo
 from auscult.suites.r2.cases import R2Case, target
 from auscult.suites.r2.conditions import CLEAN, DIFFICULTY, FIRST_MASKS, MIXES, Condition
 from auscult.types import Frame, Mask, MaskTarget, Query, Samples
@@ -47,7 +47,7 @@ class Prepared:
     seed: int
     guidance: str
 
-    def ask(self, reader: Reader) -> Ask:
+    def ask(self, reader: Reader) -> Request:
         """What the model is asked.
 
         Raises:
@@ -57,7 +57,7 @@ class Prepared:
         sound = None if case.sound is None else reader.sound(case.sound)
         plan = self.plan(self._heard_by(reader))
         text = case.query.text
-        return Ask(
+        return Request(
             id=case.id,
             condition=self.condition.name,
             names=case.names,
@@ -69,7 +69,7 @@ class Prepared:
             first_mask=self._first(plan) if case.first else None,
         )
 
-    def frames(self, reader: Reader) -> Clip:
+    def frames(self, reader: Reader) -> Frames:
         """The frames as a model is shown them, uint8 RGB (T, H, W, 3)."""
         return self._frames(reader, self.plan(self._heard_by(reader)))
 
@@ -90,7 +90,7 @@ class Prepared:
             found.append(plan.mask(mask, place) if mask is not None and self._acts(place) else mask)
         return found
 
-    def plan(self, take: Take | None) -> Plan | None:
+    def plan(self, take: AudioInfo | None) -> Plan | None:
         """All draws for this case; None where nothing of frames, sound or sentence is perturbed.
 
         Args:
@@ -108,7 +108,7 @@ class Prepared:
             recipe,
             seed=self.seed,
             key=case.id,
-            shot=Shot(height=case.size[0], width=case.size[1], frames=len(case.frames), rate_fps=case.rate_fps),
+            shot=ClipInfo(height=case.size[0], width=case.size[1], frames=len(case.frames), rate_fps=case.rate_fps),
             take=take,
             sentence=case.query.text,
         )
@@ -124,7 +124,7 @@ class Prepared:
         schedule = STATIC if strength is not None else SCHEDULES["r2bench"]
         return recipe_of([group], _FULL if strength is None else strength, schedule=schedule)
 
-    def _heard_by(self, reader: Reader) -> Take | None:
+    def _heard_by(self, reader: Reader) -> AudioInfo | None:
         if self.case.sound is None:
             return None
         sound = reader.sound(self.case.sound)
@@ -134,7 +134,7 @@ class Prepared:
         part = self.condition.part
         return part == "all" or (part == "first") == (place == 0)
 
-    def _frames(self, reader: Reader, plan: Plan | None) -> Clip:
+    def _frames(self, reader: Reader, plan: Plan | None) -> Frames:
         clip = reader.frames(self.case.frames, self.case.size)
         if plan is None or (plan.shot is None and not plan.retimes):
             return clip.copy()
@@ -203,9 +203,9 @@ def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key:
     return way.recipe(seed=seed, key=key, guidance=told, severity=_FULL if strength is None else strength)
 
 
-def _take(samples: Samples, rate_hz: int) -> Take:
+def _take(samples: Samples, rate_hz: int) -> AudioInfo:
     channels, count = (1, samples.shape[0]) if samples.ndim == 1 else samples.shape
-    return Take(samples=count, channels=channels, rate_hz=rate_hz)
+    return AudioInfo(samples=count, channels=channels, rate_hz=rate_hz)
 
 
 def _heard(plan: Plan | None, samples: Samples, rate_hz: int) -> Samples:

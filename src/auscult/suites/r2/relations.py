@@ -14,7 +14,7 @@ from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.samples import common
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
-from auscult.suites.r2.measures import PAPER_LEVELS, Place, View, static_of
+from auscult.suites.r2.measures import PAPER_LEVELS, GridCell, GridColumns, static_of
 from auscult.suites.r2.tables import group_name, is_baseline, levels_only, metric_name, percent
 
 _ROOMS: Final = {"vision": "pictures", "sentences": "sentences", "sound": "sound", "timing": "timing", "masks": "masks"}
@@ -37,7 +37,7 @@ class Ranks:
     without: tuple[str, ...] = ()
 
 
-def correlations_of(view: View, metric: str) -> dict[str, Correlation]:
+def correlations_of(view: GridColumns, metric: str) -> dict[str, Correlation]:
     """Room of the kinds to the correlation of their changes, case by case, over all models joined.
 
     Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
@@ -56,7 +56,7 @@ def correlations_of(view: View, metric: str) -> dict[str, Correlation]:
     return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}  # type: ignore[arg-type]
 
 
-def rankings_of(view: View, metric: str) -> list[Ranks]:
+def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
     """Rankings by the clean score, and for each mix by what is lost; none of fewer than two models with a score."""
     asked = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
     told = metric_name(metric)
@@ -90,7 +90,7 @@ def rankings_of(view: View, metric: str) -> list[Ranks]:
     return found
 
 
-def _scored(view: View, metric: str, conditions: Mapping[str, Sequence[Condition]]) -> list[str]:
+def _scored(view: GridColumns, metric: str, conditions: Mapping[str, Sequence[Condition]]) -> list[str]:
     """The models with a case that is scored under all of their conditions; one without would leave none to others."""
     return [
         model
@@ -99,7 +99,7 @@ def _scored(view: View, metric: str, conditions: Mapping[str, Sequence[Condition
     ]
 
 
-def _shared(view: View, models: Sequence[str], place: Place) -> tuple[Condition, ...]:
+def _shared(view: GridColumns, models: Sequence[str], place: GridCell) -> tuple[Condition, ...]:
     """The conditions of constant strength under which all of the models were asked."""
     found = static_of(view, models[0], place) if models else ()
     return tuple(one for one in found if all(view.grid.asked(model, one.name) for model in models))
@@ -148,7 +148,7 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
     )
 
 
-def strengths_told(views: Iterable[View], room: str) -> str:
+def strengths_told(views: Iterable[GridColumns], room: str) -> str:
     """Of which strengths the changes of the kinds of a room are the means, in a sentence."""
     told: dict[str, dict[str, None]] = {}
     for view in views:

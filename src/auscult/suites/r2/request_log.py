@@ -14,13 +14,13 @@ from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import dump, load, read_lines
 from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import CLEAN, Condition, told_once
+from auscult.suites.r2.conditions import CLEAN, Condition, unique_conditions
 
 UNANSWERED: Final = "unanswered.jsonl"
 """A row for every question that got no answer, or one that could not be scored; a later answer goes before it."""
 
 
-def vain_keys(folder: Path) -> frozenset[str] | None:
+def failed_keys(folder: Path) -> frozenset[str] | None:
     """Keys of the questions of a record that were asked in vain; None where a version that told none made it.
 
     Raises:
@@ -30,7 +30,7 @@ def vain_keys(folder: Path) -> frozenset[str] | None:
     return frozenset(str(row.get("key")) for row in read_lines(path)) if path.is_file() else None
 
 
-def vain_row(key: str, place: tuple[str, str, str]) -> dict[str, Any]:
+def failed_request_row(key: str, place: tuple[str, str, str]) -> dict[str, Any]:
     """The row of a question of model, condition and case."""
     model, condition, case = place
     return {"key": key, "model": model, "condition": condition, "id": case}
@@ -51,7 +51,7 @@ def begin(run: RunFolder, rows: Iterable[dict[str, Any]] = ()) -> None:
 
 ASKED = "asked.json"
 
-Place: TypeAlias = tuple[str, str, str]
+ResultKey: TypeAlias = tuple[str, str, str]
 """Model, condition and case."""
 
 
@@ -75,7 +75,7 @@ class RequestLog:
     asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     vain: frozenset[str] | None = None
 
-    def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, Place]:
+    def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, ResultKey]:
         """The key of every answer that is valid, to (model, condition, case)."""
         return {
             key_of(case, condition, model=model, revision=revision, seed=seed): (model, condition.name, case.id)
@@ -83,19 +83,19 @@ class RequestLog:
             for case, condition in _each(cases, self.conditions)
         }
 
-    def without(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[Place]:
+    def without(self, places: Mapping[str, ResultKey], answered: Collection[str]) -> Iterator[ResultKey]:
         """What was asked in vain and has nothing under its key, whichever command asked it."""
         for key, place in self._lacking(places, answered):
             if self.vain is None or key in self.vain:
                 yield place
 
-    def waiting(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[Place]:
+    def waiting(self, places: Mapping[str, ResultKey], answered: Collection[str]) -> Iterator[ResultKey]:
         """What was to be asked and never was: a command was stopped, or the data are others than then."""
         for key, place in self._lacking(places, answered):
             if self.vain is not None and key not in self.vain:
                 yield place
 
-    def _lacking(self, places: Mapping[str, Place], answered: Collection[str]) -> Iterator[tuple[str, Place]]:
+    def _lacking(self, places: Mapping[str, ResultKey], answered: Collection[str]) -> Iterator[tuple[str, ResultKey]]:
         for key, place in places.items():
             if key not in answered and place[1] in self.asked_of.get(place[0], ()):
                 yield key, place
@@ -123,7 +123,7 @@ def key_of(case: R2Case, condition: Condition, *, model: str, revision: str, see
     return digest_json([case.digest, drawn, model, revision])
 
 
-def told_apart(run: RunFolder, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
+def assign_unique_names(run: RunFolder, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
     """The models with names that none of them shares, and that the folder knows them by.
 
     A model from where an earlier one of its name was found, or with its code, is that one, changed or not; another
@@ -132,7 +132,7 @@ def told_apart(run: RunFolder, models: Sequence[ModelSpec]) -> tuple[ModelSpec, 
     Raises:
         RecordError: The folder's own list is damaged.
     """
-    before = earlier(run)
+    before = load_log(run)
     found: list[ModelSpec] = []
     for one in models:
         taken = {other.name for other in found}
@@ -174,10 +174,10 @@ def with_earlier(
     Raises:
         RecordError: The folder's own list is damaged.
     """
-    before = earlier(run)
+    before = load_log(run)
     listed = {one.name: one.revision for one in (*models, *floor)}
     listed.update({name: revision for name, revision in before.models.items() if name not in listed})
-    known = {one.name: one for one in told_once((*conditions, *before.conditions))}
+    known = {one.name: one for one in unique_conditions((*conditions, *before.conditions))}
     order = dict.fromkeys([one.name for one in before.conditions] + [one.name for one in conditions])
     mine = {name: told for name, told in before.asked_of.items() if before.models.get(name) == listed.get(name)}
     for name, told in asked_now(models, conditions, before=before, floor=floor).items():
@@ -196,10 +196,10 @@ def asked_now(
 ) -> dict[str, tuple[str, ...]]:
     """Model to the names of the conditions that a command asks it under."""
     found = {one.name: (CLEAN,) for one in floor}
-    return found | {one.name: tuple(each.name for each in under(one, conditions, before)) for one in models}
+    return found | {one.name: tuple(each.name for each in conditions_for(one, conditions, before)) for one in models}
 
 
-def under(model: ModelSpec, conditions: Sequence[Condition], before: RequestLog) -> tuple[Condition, ...]:
+def conditions_for(model: ModelSpec, conditions: Sequence[Condition], before: RequestLog) -> tuple[Condition, ...]:
     """The conditions that a model is asked under by a command.
 
     Those asked for; of a folder of predictions also all that it was asked under before. Its revision is that of the
@@ -212,7 +212,7 @@ def under(model: ModelSpec, conditions: Sequence[Condition], before: RequestLog)
     return tuple(known.values())
 
 
-def note(run: RunFolder, asked: RequestLog) -> None:
+def save_log(run: RunFolder, asked: RequestLog) -> None:
     """Write down what was asked.
 
     Raises:
@@ -227,7 +227,7 @@ def note(run: RunFolder, asked: RequestLog) -> None:
     run.write_json(ASKED, content)
 
 
-def take_back(run: RunFolder, asked: RequestLog, before: RequestLog, *, names: Collection[str]) -> None:
+def forget_models(run: RunFolder, asked: RequestLog, before: RequestLog, *, names: Collection[str]) -> None:
     """Write down that models that could not be loaded were asked nothing after all.
 
     A misspelled name would otherwise stay in the folder, with failures that no command mends.
@@ -243,7 +243,7 @@ def take_back(run: RunFolder, asked: RequestLog, before: RequestLog, *, names: C
         run.remove(ASKED)
         return
     order = (*kept, *(name for name in before.models if name not in kept))
-    note(
+    save_log(
         run,
         replace(
             asked,
@@ -254,7 +254,7 @@ def take_back(run: RunFolder, asked: RequestLog, before: RequestLog, *, names: C
     )
 
 
-def earlier(run: RunFolder) -> RequestLog:
+def load_log(run: RunFolder) -> RequestLog:
     """What the folder was asked so far; nothing where it is new.
 
     Raises:
@@ -262,7 +262,7 @@ def earlier(run: RunFolder) -> RequestLog:
     """
     path = run.path / ASKED
     if not path.is_file():
-        return RequestLog(models={}, conditions=(), vain=vain_keys(run.path))
+        return RequestLog(models={}, conditions=(), vain=failed_keys(run.path))
     try:
         content: Any = load(path.read_bytes())
         models = {str(name): str(revision) for name, revision in content["models"].items()}
@@ -270,10 +270,10 @@ def earlier(run: RunFolder) -> RequestLog:
         conditions = tuple(Condition(**one) for one in content["conditions"])
         return RequestLog(
             models=models,
-            conditions=told_once(conditions),
+            conditions=unique_conditions(conditions),
             sources=sources,
             asked_of=asked_of(content),
-            vain=vain_keys(run.path),
+            vain=failed_keys(run.path),
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RecordError(

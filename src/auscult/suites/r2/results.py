@@ -28,10 +28,11 @@ from auscult.suites.r2.answering import Answers, answers_of, answers_table
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
 from auscult.suites.r2.conditions import MIXES
+from auscult.suites.r2.error_report import questions_of, waiting_notes
 from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.grid import FILE, Grid, questions
 from auscult.suites.r2.grid import FILE as SCORES
-from auscult.suites.r2.measures import Number, View, numbers_of
+from auscult.suites.r2.measures import GridColumns, Number, numbers_of
 from auscult.suites.r2.relations import (
     Ranks,
     correlation_table,
@@ -41,10 +42,9 @@ from auscult.suites.r2.relations import (
     strengths_told,
     unranked,
 )
-from auscult.suites.r2.request_log import ASKED, Place, RequestLog, asked_of, vain_keys
+from auscult.suites.r2.request_log import ASKED, RequestLog, ResultKey, asked_of, failed_keys
 from auscult.suites.r2.strips import draw_strips
 from auscult.suites.r2.tables import cells_csv, cells_json, is_baseline, summary_metrics
-from auscult.suites.r2.telling import questions_of, waiting_notes
 from auscult.suites.registered import SuiteRun
 from auscult.types import Query
 
@@ -54,7 +54,7 @@ _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
+class R2Results:
     """What follows from the scores of one view.
 
     Attributes:
@@ -69,7 +69,7 @@ class Results:
         unscored: Models without one clean score.
     """
 
-    view: View
+    view: GridColumns
     metric: str
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
@@ -80,14 +80,14 @@ class Results:
     unscored: tuple[str, ...] = ()
 
 
-def results_of(view: View) -> Results:
+def results_of(view: GridColumns) -> R2Results:
     """Everything that follows from the scores."""
     # A source's own words, such as train and test, say nothing of what a model knows.
     splits = tuple(one for one in SPLITS if one in view.grid.splits.values())
     parts = splits if len(splits) > 1 else ()
     numbers = numbers_of(view)
     for split in parts:
-        mine = numbers_of(View(grid=view.grid, seed=view.seed, split=split))
+        mine = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
         numbers += tuple(one for one in mine if one.measure in _BY_SPLIT)
     if not numbers:
         return _nothing(view)
@@ -100,7 +100,7 @@ def results_of(view: View) -> Results:
         for room, found in correlations.items()
     }
     ranking = ranking_table(ranks)
-    return Results(
+    return R2Results(
         view=view,
         metric=metric,
         numbers=numbers,
@@ -113,8 +113,8 @@ def results_of(view: View) -> Results:
     )
 
 
-def _nothing(view: View) -> Results:
-    return Results(
+def _nothing(view: GridColumns) -> R2Results:
+    return R2Results(
         view=view,
         metric=view.metrics[-1],
         numbers=(),
@@ -191,7 +191,7 @@ _MOST_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """What a run came to before anything is computed from it.
 
     Attributes:
@@ -213,13 +213,13 @@ class Outcome:
     cases: tuple[R2Case, ...]
     unlisted: int
     absent: int
-    valid: Mapping[str, Place]
+    valid: Mapping[str, ResultKey]
     seed: int
     workers: int
     notes: tuple[str, ...] = ()
 
 
-def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
+def write_results(run: RunFolder, outcome: RunOutcome) -> SuiteRun:
     """Write everything that follows from the scores.
 
     Args:
@@ -229,7 +229,7 @@ def write_results(run: RunFolder, outcome: Outcome) -> SuiteRun:
     Returns:
         Summary and tables.
     """
-    results = results_of(View(grid=outcome.grid, seed=outcome.seed))
+    results = results_of(GridColumns(grid=outcome.grid, seed=outcome.seed))
     tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
     write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
     summary = summary_of(outcome, results.numbers)
@@ -252,7 +252,7 @@ def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
     return tuple(tables[name] for name in (*first, "floor", "answers") if name in tables)
 
 
-def summary_of(outcome: Outcome, numbers: tuple[Number, ...]) -> Summary:
+def summary_of(outcome: RunOutcome, numbers: tuple[Number, ...]) -> Summary:
     """Counts are questions: one per model, case and condition."""
     asked = sum(one.asked for one in outcome.answers.values())
     failed = sum(one.failed for one in outcome.answers.values())
@@ -300,7 +300,7 @@ def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
 
 
 def _page(
-    run: RunFolder, outcome: Outcome, results: Results, *, sections: Sequence[Section], reasons: Sequence[str]
+    run: RunFolder, outcome: RunOutcome, results: R2Results, *, sections: Sequence[Section], reasons: Sequence[str]
 ) -> SuitePage:
     grid = outcome.grid
     models = [name for name in grid.models if not is_baseline(name)]
@@ -365,7 +365,7 @@ def score_r2(folder: Path) -> SuiteRun:
     record = read_record(folder, labels_of([folder])[0])
     asked = _asked(record)
     places = asked.places(_cases(record), seed=record.seed)
-    results = results_of(View(grid=record.grid, seed=record.seed))
+    results = results_of(GridColumns(grid=record.grid, seed=record.seed))
     answers = answers_of(
         _predictions(folder / PREDICTIONS),
         valid=places,
@@ -380,7 +380,7 @@ def score_r2(folder: Path) -> SuiteRun:
 
 def _asked(record: R2Record) -> RequestLog:
     content = load(read_bytes(record.path / ASKED, limits=_LIMITS))  # ``read_record`` has checked it
-    told, vain = asked_of(content), vain_keys(record.path)
+    told, vain = asked_of(content), failed_keys(record.path)
     return RequestLog(models=record.revisions, conditions=record.grid.conditions, asked_of=told, vain=vain)
 
 
@@ -403,7 +403,7 @@ def _cases(record: R2Record) -> list[R2Case]:
     ]
 
 
-def _failed(record: R2Record, asked: RequestLog, places: Mapping[str, Place]) -> Iterator[Place]:
+def _failed(record: R2Record, asked: RequestLog, places: Mapping[str, ResultKey]) -> Iterator[ResultKey]:
     """What has no answer, or one without a score: as errors tell it, and of a finished run what lacks a score."""
     if asked.vain is not None:
         yield from asked.without(places, {str(row["key"]) for _, row in numbered_lines(record.path / SCORES)})
@@ -442,11 +442,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
 
-def _outcome(record: R2Record, asked: RequestLog, answers: Mapping[str, Answers]) -> Outcome:
+def _outcome(record: R2Record, asked: RequestLog, answers: Mapping[str, Answers]) -> RunOutcome:
     place_of = asked.told()
     rows = (row for _, row in numbered_lines(record.path / ERRORS) if place_of(str(row.get("error"))) is None)
     unlisted = sum(map(_unlisted, rows))
-    return Outcome(
+    return RunOutcome(
         command=COMMAND,
         grid=record.grid,
         answers=answers,

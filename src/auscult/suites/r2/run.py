@@ -37,27 +37,27 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
-from auscult.suites.r2.answering import Bench, answers_of
+from auscult.suites.r2.answering import R2Runner, answers_of
 from auscult.suites.r2.cases import CaseList, R2Case, cases_of, listing_of
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
+from auscult.suites.r2.error_report import failed_row, merge_errors, questions_of, still_true, unmade_rows
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.request_log import (
-    Place,
     RequestLog,
+    ResultKey,
     asked_now,
+    assign_unique_names,
     begin,
-    earlier,
-    note,
-    take_back,
-    told_apart,
-    under,
-    vain_row,
+    conditions_for,
+    failed_request_row,
+    forget_models,
+    load_log,
+    save_log,
     with_earlier,
 )
-from auscult.suites.r2.results import Outcome, write_results
+from auscult.suites.r2.results import RunOutcome, write_results
 from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
-from auscult.suites.r2.telling import failed_row, questions_of, still_true, told_once, unmade_rows
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
 
 COMMAND = "run r2"
@@ -104,9 +104,9 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
     # what is wrong with the data is said before the folder is made; scenes are made inside it
     read = None if options.data == SCENES else listing_of(options, setting.task, listener)
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
-        models = told_apart(run, setting.models)
+        models = assign_unique_names(run, setting.models)
         floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
-        before = earlier(run)
+        before = load_log(run)
         asked = with_earlier(run, models, setting.conditions, floor=floor)
         errors = _errors(run, asked, asked_now(models, setting.conditions, before=before, floor=floor))
         listing = read or listing_of(options, setting.task, listener)
@@ -120,7 +120,7 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
                 hint="; ".join(dict.fromkeys(error.error for _, error in (*listing.errors, *found.errors)[:3])),
             )
         _write_cases(run, found.cases)
-        bench = Bench(
+        bench = R2Runner(
             run=run,
             task=setting.task,
             cases=found.cases,
@@ -130,11 +130,11 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             progress=listener,
         )
         bench.vain |= _vain(bench, before)
-        note(run, asked)
+        save_log(run, asked)
         if options.tested.inputs:
             bench.write_inputs(setting.conditions)
         for model in models:
-            bench.ask([model], under(model, setting.conditions, before))
+            bench.ask([model], conditions_for(model, setting.conditions, before))
         if bench.unloaded:
             _take_back(bench, asked, before, models=models)
         bench.ask(floor, [NOTHING])
@@ -156,20 +156,20 @@ def _errors(run: RunFolder, asked: RequestLog, now: Mapping[str, Sequence[str]])
     return errors
 
 
-def _vain(bench: Bench, before: RequestLog) -> frozenset[str]:
+def _vain(bench: R2Runner, before: RequestLog) -> frozenset[str]:
     """Which questions were asked in vain so far; of a folder of an earlier version all that have no score."""
     if before.vain is not None:
         return before.vain
     places = before.places(bench.cases, seed=bench.seed)
     failed = set(before.without(places, bench.scored(places).keys))
-    rows = [vain_row(key, place) for key, place in places.items() if place in failed]
+    rows = [failed_request_row(key, place) for key, place in places.items() if place in failed]
     begin(bench.run, rows)
     return frozenset(str(row["key"]) for row in rows)
 
 
 def _tell_once(
-    bench: Bench, asked: RequestLog, *, places: Mapping[str, Place], told: Sequence[str | None]
-) -> tuple[Place, ...]:
+    bench: R2Runner, asked: RequestLog, *, places: Mapping[str, ResultKey], told: Sequence[str | None]
+) -> tuple[ResultKey, ...]:
     """Say what one file or one model's fault cost in one row, now that all of it is known.
 
     Args:
@@ -186,20 +186,20 @@ def _tell_once(
     bench.errors.keep(row for row in scored.unread if row.get("path") not in told)
     known = {place for row in read_lines(bench.run.path / ERRORS) for place in questions_of(row)} | set(bench.failed)
     bench.errors.keep(failed_row(place, _NEVER_AGAIN, stage=job.STAGE) for place in failed if place not in known)
-    bench.errors.rewrite(told_once(read_lines(bench.run.path / ERRORS), asked=asked, failed=failed))
+    bench.errors.rewrite(merge_errors(read_lines(bench.run.path / ERRORS), asked=asked, failed=failed))
     return failed
 
 
-def _take_back(bench: Bench, asked: RequestLog, before: RequestLog, *, models: Sequence[ModelSpec]) -> None:
+def _take_back(bench: R2Runner, asked: RequestLog, before: RequestLog, *, models: Sequence[ModelSpec]) -> None:
     """Forget models that could not be loaded.
 
     Raises:
         AuscultError: None could be.
     """
     if all(one.name in bench.unloaded for one in models):
-        take_back(bench.run, before, before, names=())
+        forget_models(bench.run, before, before, names=())
         raise next(iter(bench.unloaded.values()))
-    take_back(bench.run, asked, before, names=bench.unloaded)
+    forget_models(bench.run, asked, before, names=bench.unloaded)
 
 
 def _setting(options: SuiteOptions) -> _Setting:
@@ -269,7 +269,7 @@ def _manifest(setting: _Setting) -> dict[str, Any]:
         "assets": None if options.assets is None else str(options.assets.resolve()),
         "images": None if options.images is None else str(options.images.resolve()),
         "split": list(options.splits),
-        "workers": options.crew_size,
+        "workers": options.n_workers,
         "timeout": options.limit_s(job.DEFAULT_TIMEOUT_S),
         "memory_mb": tested.memory_mb,
         "inputs": tested.inputs,
@@ -314,21 +314,21 @@ def _write_cases(run: RunFolder, cases: Sequence[R2Case]) -> None:
 
 def _how(options: SuiteOptions) -> job.PredictOptions:
     return job.PredictOptions(
-        workers=options.crew_size,
+        workers=options.n_workers,
         timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
         memory_mb=options.tested.memory_mb,
     )
 
 
 def _outcome(
-    bench: Bench,
+    bench: R2Runner,
     asked: RequestLog,
     *,
-    places: Mapping[str, Place],
-    failed: Sequence[Place],
+    places: Mapping[str, ResultKey],
+    failed: Sequence[ResultKey],
     found: CaseList,
     unlisted: int,
-) -> Outcome:
+) -> RunOutcome:
     models = tuple(asked.models)
     grid = grid_of(
         read_lines(bench.run.path / SCORES),
@@ -342,7 +342,7 @@ def _outcome(
         truths={case.id: case.truth for case in found.cases},
     )
     stored = read_lines(bench.run.path / job.FILE)
-    return Outcome(
+    return RunOutcome(
         command=COMMAND,
         grid=grid,
         answers=answers_of(stored, valid=places, models=models, failed=failed),

@@ -19,9 +19,9 @@ from auscult.report.suite import Example
 from auscult.stress.recipe_parts import base_of
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
-from auscult.suites.r2.measures import View, static_of
+from auscult.suites.r2.measures import GridColumns, static_of
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.request_log import Place
+from auscult.suites.r2.request_log import ResultKey
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.work.pool import Task, run_tasks
 
@@ -51,7 +51,7 @@ class StripOrder:
 
 
 def draw_strips(
-    run: RunFolder, view: View, cases: Sequence[R2Case], *, valid: Mapping[str, Place], workers: int
+    run: RunFolder, view: GridColumns, cases: Sequence[R2Case], *, valid: Mapping[str, ResultKey], workers: int
 ) -> list[Example]:
     """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least.
 
@@ -103,7 +103,9 @@ def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
     return tuple(told)
 
 
-def _orders(run: RunFolder, view: View, cases: Mapping[str, R2Case], *, valid: Mapping[str, Place]) -> list[StripOrder]:
+def _orders(
+    run: RunFolder, view: GridColumns, cases: Mapping[str, R2Case], *, valid: Mapping[str, ResultKey]
+) -> list[StripOrder]:
     grid = view.grid
     model = next((name for name in grid.models if not is_baseline(name) and grid.asked(name, CLEAN)), "")
     if not model:
@@ -145,7 +147,7 @@ def _orders(run: RunFolder, view: View, cases: Mapping[str, R2Case], *, valid: M
     return orders
 
 
-def _worst(view: View, model: str, metric: str, *, place: tuple[str, str]) -> str:
+def _worst(view: GridColumns, model: str, metric: str, *, place: tuple[str, str]) -> str:
     """The case that loses most, or gains least, at the strongest static condition; empty where none is scored."""
     static = static_of(view, model, place)
     if not static:

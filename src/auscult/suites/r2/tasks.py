@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from auscult.errors import UnknownName
-from auscult.models.base import Task
+from auscult.models.base import ModelTask
 
 FrameRule = Literal["all", "davis2017", "after the first"]
 Room = Literal["sentences", "sound", "masks"]
@@ -31,7 +31,7 @@ class TaskRules:
         scored: Which frames are scored, unless the layout says otherwise.
     """
 
-    name: Task
+    name: ModelTask
     title: str
     guidance: Room
     metrics: tuple[str, ...]

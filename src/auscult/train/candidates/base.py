@@ -256,7 +256,7 @@ def _time_of(times: NDArray[np.float32], own: Mask, *, wanted: float) -> np.floa
     return best
 
 
-Named: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "arbitrary"]
+TypedDefect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "arbitrary"]
 """What a network learns to name. ``arbitrary`` is a mask on no object; the paper's other five are its own."""
 
 
@@ -294,7 +294,7 @@ class Candidate:
 
     mask: Mask
     kind: str
-    defect: Named | None
+    defect: TypedDefect | None
     iou: float
     difficulty: Difficulty | None
 
@@ -304,7 +304,7 @@ class Draft:
     """A mask over ``Work.box`` or over the whole picture, and the type it is meant to have."""
 
     mask: Mask
-    defect: Named | None
+    defect: TypedDefect | None
 
 
 Maker: TypeAlias = Callable[[Work, np.random.Generator], Draft | None]

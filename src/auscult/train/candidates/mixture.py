@@ -14,7 +14,7 @@ from auscult.train.candidates.base import Candidate, CandidateScene, Draft, Make
 from auscult.types import Mask
 
 
-def _bands(side: outlines.Side) -> dict[str, tuple[Maker, float]]:
+def _bands(side: outlines.BandDefect) -> dict[str, tuple[Maker, float]]:
     shapes: dict[outlines.Shaped, float] = {
         outlines.offset: 1.4,
         outlines.element: 0.8,

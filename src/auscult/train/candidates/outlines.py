@@ -21,14 +21,14 @@ from auscult.train.candidates import base
 from auscult.train.candidates.base import Draft, Maker, Work
 from auscult.types import Mask
 
-Side: TypeAlias = Literal["erode", "dilate"]
-Shaped: TypeAlias = Callable[[Side, Work, np.random.Generator], Draft | None]
+BandDefect: TypeAlias = Literal["erode", "dilate"]
+Shaped: TypeAlias = Callable[[BandDefect, Work, np.random.Generator], Draft | None]
 
 LEAST_ROUND: Final = 0.3
 _MOST_LOOSE: Final = 0.1  # share of the object that an erosion may leave cut off from the rest
 
 
-def offset(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
+def offset(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """All round, by a width that is even or changes smoothly."""
     swing = float(rng.uniform(0.0, 0.9)) * float(rng.random() < 0.75)
     grain = float(rng.uniform(0.1, 0.8)) * work.size_px
@@ -38,7 +38,7 @@ def offset(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
     return _band(work, distance, base.typed(rng), side=side)
 
 
-def element(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
+def element(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """As morphology with a square, a diamond or a flat ellipse does it."""
     how = rng.random()
     mask = work.own if side == "erode" else ~work.own
@@ -49,7 +49,7 @@ def element(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
     return _band(work, times, base.typed(rng), side=side)
 
 
-def one_sided(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
+def one_sided(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """Widest towards one direction, as under a light or a motion from there, and fading to nothing behind."""
     x, y = _places(work)
     turn = float(rng.uniform(0, 2 * np.pi))
@@ -58,7 +58,7 @@ def one_sided(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
     return _band(work, _over(_distance(side, work), width), base.typed(rng), side=side)
 
 
-def partial(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
+def partial(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """An even band on one side of a line through the object, none on the other."""
     x, y = _places(work)
     turn = float(rng.uniform(0, 2 * np.pi))
@@ -67,7 +67,7 @@ def partial(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
     return _band(work, _over(_distance(side, work), width), base.typed(rng), side=side)
 
 
-def stepped(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
+def stepped(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | None:
     """In cells of a grid: all that touch the object, or only those that it fills, and further ones."""
     cell = int(rng.integers(2, max(3, min(12, int(0.16 * work.size_px)))))
     height, width = work.own.shape
@@ -82,7 +82,7 @@ def stepped(side: Side, work: Work, rng: np.random.Generator) -> Draft | None:
     return _band(work, np.where(own, times, np.float32(np.inf)), base.typed(rng), side=side, within=0.05)
 
 
-def band(side: Side, shaped: Shaped) -> Maker:
+def band(side: BandDefect, shaped: Shaped) -> Maker:
     """Make a maker of erosions or dilations of a shape.
 
     Args:
@@ -99,7 +99,7 @@ def band(side: Side, shaped: Shaped) -> Maker:
     return maker
 
 
-def _distance(side: Side, work: Work) -> NDArray[np.float32]:
+def _distance(side: BandDefect, work: Work) -> NDArray[np.float32]:
     return work.depth if side == "erode" else work.reach
 
 
@@ -138,7 +138,9 @@ def _places(work: Work) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return places
 
 
-def _band(work: Work, times: NDArray[np.float32], wanted: float, *, side: Side, within: float = 0.02) -> Draft | None:
+def _band(
+    work: Work, times: NDArray[np.float32], wanted: float, *, side: BandDefect, within: float = 0.02
+) -> Draft | None:
     mask = work.flipped(times, wanted, within=within)
     if mask is None or not mask.any():
         return None

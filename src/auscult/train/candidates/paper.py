@@ -9,7 +9,7 @@ import numpy as np
 from auscult.outcome import Undefined
 from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
-from auscult.train.candidates.base import Draft, Named, Work
+from auscult.train.candidates.base import Draft, TypedDefect, Work
 from auscult.train.material import arbitrary
 from auscult.types import Difficulty
 
@@ -48,7 +48,7 @@ def paper_arbitrary(work: Work, rng: np.random.Generator) -> Draft | None:
     return Draft(left.pop(int(rng.integers(len(left)))), "arbitrary") if left else None
 
 
-def _made(stressor: MaskStressor[Any], work: Work, rng: np.random.Generator, *, defect: Named) -> Draft | None:
+def _made(stressor: MaskStressor[Any], work: Work, rng: np.random.Generator, *, defect: TypedDefect) -> Draft | None:
     difficulty: Difficulty = "hard" if rng.random() < 0.5 else "medium"
     params = stressor.choose(rng, work.piece, difficulty=difficulty)
     return None if isinstance(params, Undefined) else Draft(stressor.render(work.piece, params), defect)

@@ -19,22 +19,22 @@ from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS
 from auscult.scenes.appearance.scenery import TEXTURES
 from auscult.scenes.assets import GENERATED, Assets, open_bundle
-from auscult.scenes.draw import Shot, Stage
+from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import SHOWS
 from auscult.scenes.plan import SceneOptions, ScenePlan, choose
 from auscult.scenes.sound.generated import KINDS
 from auscult.scenes.splits import Shelf, divide
 from auscult.train import stamps
-from auscult.train.split import Part, committed
+from auscult.train.split import SplitName, committed
 from auscult.types import Mask
 
 AssetPart: TypeAlias = Literal["train", "test_s", "test_u"]
-Source: TypeAlias = tuple[Assets, Shelf]
+AssetSource: TypeAlias = tuple[Assets, Shelf]
 
 _DONE: Final = ".laid-out"
 
 
-def lay_out(data: Path, out: Path, part: Part) -> Path:
+def lay_out(data: Path, out: Path, part: SplitName) -> Path:
     """Copy the stamps, and the photographs of one part, as a folder that `make scenes --assets` takes.
 
     Args:
@@ -59,7 +59,7 @@ def lay_out(data: Path, out: Path, part: Part) -> Path:
     return root
 
 
-def stamps_on(root: Path, kinds: Sequence[AssetPart]) -> tuple[Source, ...]:
+def stamps_on(root: Path, kinds: Sequence[AssetPart]) -> tuple[AssetSource, ...]:
     """The stamps of some kinds, on every photograph of a folder that ``lay_out`` made; the folder is opened once.
 
     The photographs are already those of one part of the split, so the scenes' own division of them is not used; that of
@@ -70,12 +70,12 @@ def stamps_on(root: Path, kinds: Sequence[AssetPart]) -> tuple[Source, ...]:
     return tuple((assets, replace(shelves[kind], backgrounds=assets.looks.backgrounds())) for kind in kinds)
 
 
-def painted(kind: AssetPart) -> Source:
+def painted(kind: AssetPart) -> AssetSource:
     """The generated things and backgrounds of one kind."""
     return GENERATED, divide(GENERATED, wanted=(kind,))[kind]
 
 
-def vocabulary(sources: Sequence[Source]) -> Vocabulary:
+def vocabulary(sources: Sequence[AssetSource]) -> Vocabulary:
     """The words of what is trained on.
 
     A voice has a maker only where it follows from the thing: the generated voices are handed out by chance.
@@ -89,7 +89,7 @@ def vocabulary(sources: Sequence[Source]) -> Vocabulary:
     )
 
 
-def _own_voices(sources: Sequence[Source], seen: set[str]) -> list[tuple[str, str, str]]:
+def _own_voices(sources: Sequence[AssetSource], seen: set[str]) -> list[tuple[str, str, str]]:
     """Voices that one seen category alone has, of those that sound with their own."""
     by_chance = {kind.noun for kind in KINDS.values()}
     makers: dict[tuple[str, str], set[str]] = {}
@@ -132,7 +132,7 @@ class Shard:
     crops: NDArray[np.uint8]
 
 
-def draw_shard(source: Source, number: int, *, seed: int, scenes: int, words: Vocabulary) -> Shard:
+def draw_shard(source: AssetSource, number: int, *, seed: int, scenes: int, words: Vocabulary) -> Shard:
     """Draw one shard: ``SHOTS`` frames of each scene at chance times.
 
     Args:
@@ -186,7 +186,7 @@ def _place(mask: Mask) -> tuple[float, float, float]:
     return (float(columns.mean()) + 0.5) / width, (float(rows.mean()) + 0.5) / height, len(rows) / mask.size
 
 
-def _cropped(shot: Shot, index: int) -> NDArray[np.uint8]:
+def _cropped(shot: RenderedScene, index: int) -> NDArray[np.uint8]:
     mask = shot.visible[index]
     others = np.any([other for at, other in enumerate(shot.visible) if at != index], axis=0)
     box = box_of(mask)

@@ -30,8 +30,8 @@ from auscult.rng import generator
 from auscult.scenes.plan import SceneOptions
 from auscult.train.matcher import frames, measure
 from auscult.train.matcher.batches import PARTS, Batch, batch_of
-from auscult.train.matcher.frames import Shard, Source, lay_out, load, painted, stamps_on, vocabulary
-from auscult.train.matcher.pairs import Pair, pairs_of
+from auscult.train.matcher.frames import AssetSource, Shard, lay_out, load, painted, stamps_on, vocabulary
+from auscult.train.matcher.pairs import SentencePair, pairs_of
 
 OPSET: Final = 17
 
@@ -325,7 +325,6 @@ def scenes_identity(options: MatcherOptions, progress: Progress) -> Iterator[Pat
     import torch
 
     from auscult.nets.matcher import MatcherSettings
-    from auscult.train.matcher.loop import Run, export, train
 
     torch.set_num_threads(options.threads)
     (photographed,) = stamps_on(lay_out(options.data, options.out, "train"), ["train"])
@@ -351,7 +350,7 @@ def scenes_identity(options: MatcherOptions, progress: Progress) -> Iterator[Pat
 
 
 def pack(
-    options: MatcherOptions, sources: tuple[Source, Source], *, words: Vocabulary, progress: Progress
+    options: MatcherOptions, sources: tuple[AssetSource, AssetSource], *, words: Vocabulary, progress: Progress
 ) -> list[Path]:
     """Draw the files of training frames that are not there yet; three of ten are of generated things."""
     photographed, drawn = sources
@@ -399,10 +398,10 @@ def measured(options: MatcherOptions, words: Vocabulary, progress: Progress) -> 
 
 
 def _pairs(
-    options: MatcherOptions, sources: Mapping[str, Source], *, seed: int, progress: Progress
-) -> dict[str, list[Pair]]:
+    options: MatcherOptions, sources: Mapping[str, AssetSource], *, seed: int, progress: Progress
+) -> dict[str, list[SentencePair]]:
     progress.stage("sentences and candidates", options.pair_scenes * len(sources))
-    found: dict[str, list[Pair]] = {}
+    found: dict[str, list[SentencePair]] = {}
     for name, source in sources.items():
         found[name] = []
         for scene in range(options.pair_scenes):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.outcome import Scored
 from auscult.score.stats.labels import f_beta
-from auscult.train.matcher.pairs import Pair
+from auscult.train.matcher.pairs import SentencePair
 from auscult.types import Case, Identity, IdentityCheck, Prediction, Query
 
 _DIGITS: Final = 4
@@ -24,7 +24,7 @@ _EDGE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CheckAnswer:
     """What the check said of a pair, beside what is true.
 
     Attributes:
@@ -44,17 +44,17 @@ class Answer:
     kept: tuple[float, float] | None = None
 
 
-def answers(check: IdentityCheck, pairs: Iterable[Pair]) -> list[Answer]:
+def answers(check: IdentityCheck, pairs: Iterable[SentencePair]) -> list[CheckAnswer]:
     """Ask the check about every pair; the candidate is shown alone."""
     return [_answer(pair, check(_case(pair), Prediction(mask=pair.mask))) for pair in pairs]
 
 
-def _case(pair: Pair) -> Case:
+def _case(pair: SentencePair) -> Case:
     return Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
 
 
-def _answer(pair: Pair, found: Identity | None) -> Answer:
-    return Answer(
+def _answer(pair: SentencePair, found: Identity | None) -> CheckAnswer:
+    return CheckAnswer(
         scene=pair.scene,
         family=pair.family,
         kind=pair.kind,
@@ -66,7 +66,7 @@ def _answer(pair: Pair, found: Identity | None) -> Answer:
     )
 
 
-def numbers(said: Sequence[Answer]) -> dict[str, Any]:
+def numbers(said: Sequence[CheckAnswer]) -> dict[str, Any]:
     """The numbers of a set: how many were answered, and of those how many rightly.
 
     Returns:
@@ -92,7 +92,7 @@ def numbers(said: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def tables(said: Sequence[Answer]) -> dict[str, dict[str, Any]]:
+def tables(said: Sequence[CheckAnswer]) -> dict[str, dict[str, Any]]:
     """Numbers of the whole set, of what one frame can decide, with and without a thing alike, by family and defect."""
     named = [one for one in said if not one.null]
     found = {
@@ -163,7 +163,7 @@ def _loss(inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArra
 
 
 def calibrated_words(
-    words: Vocabulary, pairs: Sequence[Pair], make: Callable[[Vocabulary], IdentityCheck]
+    words: Vocabulary, pairs: Sequence[SentencePair], make: Callable[[Vocabulary], IdentityCheck]
 ) -> Vocabulary:
     """The sharpness, slope and offset that describe some pairs best.
 

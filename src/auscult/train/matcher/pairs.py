@@ -11,15 +11,15 @@ import numpy as np
 from auscult.language.forms import Expression
 from auscult.outcome import Undefined
 from auscult.rng import generator
-from auscult.scenes.draw import Shot, Stage
-from auscult.scenes.facts import TARGET_SHARE, Wish, facts_of, say, targets_of
+from auscult.scenes.draw import RenderedScene, Stage
+from auscult.scenes.facts import TARGET_SHARE, ExpressionSpec, facts_of, say, targets_of
 from auscult.scenes.plan import SceneOptions, ScenePlan, choose
 from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
-from auscult.train.matcher.frames import Source
+from auscult.train.matcher.frames import AssetSource
 from auscult.types import Difficulty, Frame, Mask, MaskTarget
 
-Kind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]
+PairKind: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "other"]
 
 _DEFECTS: Final[dict[str, MaskStressor[Any]]] = {
     "cutout": cutout.STRESSOR,
@@ -32,7 +32,7 @@ _DIFFICULTIES: Final[tuple[Difficulty, ...]] = ("hard", "medium")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Pair:
+class SentencePair:
     """A sentence and a candidate on one frame.
 
     Attributes:
@@ -52,7 +52,7 @@ class Pair:
     mask: Mask
     text: str
     family: str
-    kind: Kind
+    kind: PairKind
     alike: bool
     kept: float
     null: bool = False
@@ -64,7 +64,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asked:
+class KeyFrameSentence:
     """A sentence about one key frame, and the things on it that are large enough.
 
     Attributes:
@@ -89,7 +89,9 @@ class Asked:
         return tuple(name for name in self.things if name != target and self.categories[name] == own)
 
 
-def pairs_of(source: Source, scene: int, *, seed: int, options: SceneOptions, nulls: int = 1) -> Iterator[Pair]:
+def pairs_of(
+    source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int = 1
+) -> Iterator[SentencePair]:
     """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing.
 
     Args:
@@ -105,8 +107,8 @@ def pairs_of(source: Source, scene: int, *, seed: int, options: SceneOptions, nu
 
 
 def asked_of(
-    source: Source, scene: int, *, seed: int, options: SceneOptions, nulls: int, rng: np.random.Generator
-) -> Iterator[Asked]:
+    source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int, rng: np.random.Generator
+) -> Iterator[KeyFrameSentence]:
     """What is said of one scene, each at one of its key frames; arguments as in ``pairs_of``."""
     assets, shelf = source
     plan = choose(seed, scene, assets=assets, shelves={"train": shelf}, options=options)
@@ -116,15 +118,15 @@ def asked_of(
         one.id for one in plan.objects if one.id in targets_of(plan, shots) and one.look.category in shelf.targets
     )
     categories = {one.id: one.look.category for one in plan.objects}
-    for one in say(rng, facts, Wish(targets=targets, most=_SAID, nulls=nulls)):
+    for one in say(rng, facts, ExpressionSpec(targets=targets, most=_SAID, nulls=nulls)):
         shown = [shot for shot in shots if _shows(plan, shot, one.target)]
         if shown:
             shot = shown[int(rng.integers(len(shown)))]
             things = {thing.id: mask for thing, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)}
-            yield Asked(said=one, frame=shot.frame, things=things, categories=categories)
+            yield KeyFrameSentence(said=one, frame=shot.frame, things=things, categories=categories)
 
 
-def _shows(plan: ScenePlan, shot: Shot, target: str | None) -> bool:
+def _shows(plan: ScenePlan, shot: RenderedScene, target: str | None) -> bool:
     seen = [one.id for one, mask in zip(plan.objects, shot.visible, strict=True) if _enough(mask)]
     return bool(seen) if target is None else target in seen
 
@@ -133,10 +135,10 @@ def _enough(mask: Mask) -> bool:
     return bool(np.count_nonzero(mask) >= TARGET_SHARE * mask.size)
 
 
-def _candidates(rng: np.random.Generator, asked: Asked, *, scene: int) -> Iterator[Pair]:
+def _candidates(rng: np.random.Generator, asked: KeyFrameSentence, *, scene: int) -> Iterator[SentencePair]:
     things, said = asked.things, asked.said
     others = [name for name in things if name != said.target]
-    drawn: list[tuple[Kind, Mask]] = []
+    drawn: list[tuple[PairKind, Mask]] = []
     if others:
         pool = asked.alike if asked.alike and rng.random() < 0.7 else others
         drawn.append(("other", things[pool[int(rng.integers(len(pool)))]]))
@@ -145,7 +147,7 @@ def _candidates(rng: np.random.Generator, asked: Asked, *, scene: int) -> Iterat
         drawn += [("perfect", target), *_defect(rng, target, tuple(things[name] for name in others))]
     for kind, mask in drawn:
         on = 0.0 if said.target is None else np.count_nonzero(mask & things[said.target]) / np.count_nonzero(mask)
-        yield Pair(
+        yield SentencePair(
             scene=scene,
             frame=asked.frame,
             mask=mask,
@@ -158,9 +160,9 @@ def _candidates(rng: np.random.Generator, asked: Asked, *, scene: int) -> Iterat
         )
 
 
-def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) -> Iterator[tuple[Kind, Mask]]:
+def _defect(rng: np.random.Generator, target: Mask, others: tuple[Mask, ...]) -> Iterator[tuple[PairKind, Mask]]:
     """One defect of the target, of those that it allows."""
-    kinds: tuple[Kind, ...] = ("cutout", "dilate", "erode", "merge")
+    kinds: tuple[PairKind, ...] = ("cutout", "dilate", "erode", "merge")
     stressor = _DEFECTS[kind := kinds[int(rng.integers(len(kinds)))]]
     difficulty = _DIFFICULTIES[int(rng.integers(2))]
     asked = MaskTarget(mask=target, others=others)

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from auscult.errors import UsageError
-from auscult.judge.masks.compact.calibration import Known, described, distances_from, scale_of
+from auscult.judge.masks.compact.calibration import KnownFeatures, described, distances_from, scale_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import CENTRES, Bent, Calibration, Head
 from auscult.judge.masks.prompted.network import BINS, TYPES
@@ -288,7 +288,7 @@ def _fit_shift(calibration: Calibration, outputs: Outputs) -> float:
     return float(np.sqrt(np.mean(np.square(offsets)))) if offsets else 0.5
 
 
-def _known(outputs: Outputs, counted: Doubles) -> Known:
+def _known(outputs: Outputs, counted: Doubles) -> KnownFeatures:
     """The features of calibration masks; distances are measured from photographs that the covariance has not seen."""
     features = outputs.features[:, 0].astype(np.float64)
     names = np.unique(outputs.cluster)
@@ -298,7 +298,7 @@ def _known(outputs: Outputs, counted: Doubles) -> Known:
         centre, precision = described(features[~inside], counted[~inside] + 1e-12)
         distances[inside] = distances_from(features[inside], centre, precision)
     centre, precision = described(features, counted + 1e-12)
-    return Known(centre=centre, precision=precision, distances=scale_of(distances, counted + 1e-12))
+    return KnownFeatures(centre=centre, precision=precision, distances=scale_of(distances, counted + 1e-12))
 
 
 def _scale(values: Doubles, counted: Doubles) -> tuple[float, float, float]:

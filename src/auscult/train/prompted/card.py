@@ -25,8 +25,8 @@ from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
 from auscult.train.prompted import measure
 from auscult.train.prompted.material import MAY_TRAIN, Material
-from auscult.train.prompted.measure import Row, area, constant, results_of, row_of
-from auscult.train.prompted.outputs import FLAWLESS, Columns, Judgeable, columns_of, listed, real_and_flawless
+from auscult.train.prompted.measure import JudgeColumns, area, constant, results_of, row_of
+from auscult.train.prompted.outputs import FLAWLESS, CandidateColumns, Judgeable, columns_of, listed, real_and_flawless
 from auscult.train.split import committed
 from auscult.types import Case, MaskJudge, Prediction, Verdict
 
@@ -111,12 +111,12 @@ def verdicts_of(
 
 
 def rows_of(
-    judges: Sequence[MaskJudge], things: Things, folder: Path, *, known: Columns, progress: Progress
-) -> tuple[Columns, dict[str, Row]]:
+    judges: Sequence[MaskJudge], things: Things, folder: Path, *, known: CandidateColumns, progress: Progress
+) -> tuple[CandidateColumns, dict[str, JudgeColumns]]:
     """All rows of one collection of masks: the judges, mask area and a constant."""
     columns = columns_of(things())
     policy = load_policy("default")
-    rows: dict[str, Row] = {}
+    rows: dict[str, JudgeColumns] = {}
     for judge in judges:
         progress.stage(f"judging: {judge.name}, {folder.name}", len(columns))
         verdicts, f1 = verdicts_of(judge, things, folder / f"{judge.name}.jsonl", progress=progress)
@@ -126,7 +126,7 @@ def rows_of(
     return columns, rows
 
 
-def real_sets(columns: Columns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
+def real_sets(columns: CandidateColumns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
     """The sets of real masks: name to what it is and which masks belong to it."""
     flawless = columns.family == FLAWLESS
     new = ~flawless & ~np.isin(columns.family, list(TRAINED_ON))
@@ -148,7 +148,7 @@ def real_sets(columns: Columns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype
     return sets
 
 
-def flawless_sets(columns: Columns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
+def flawless_sets(columns: CandidateColumns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
     """The sets of true masks: every one is right."""
     flawless = columns.family == FLAWLESS
     coco, video = np.isin(columns.source, ["coco", "more"]), columns.source == "davis"
@@ -164,7 +164,10 @@ def flawless_sets(columns: Columns) -> dict[str, tuple[str, np.ndarray[Any, np.d
 
 
 def results(
-    real: tuple[Columns, Mapping[str, Row]], made: Mapping[str, tuple[Columns, Mapping[str, Row]]], *, seed: int
+    real: tuple[CandidateColumns, Mapping[str, JudgeColumns]],
+    made: Mapping[str, tuple[CandidateColumns, Mapping[str, JudgeColumns]]],
+    *,
+    seed: int,
 ) -> tuple[dict[str, str], list[Result]]:
     """Every number of the card, and what its sets are."""
     meanings: dict[str, str] = {}
@@ -186,7 +189,7 @@ def results(
     return meanings, found
 
 
-def sequences(columns: Columns, row: Row) -> list[tuple[str, str, int, float, int]]:
+def sequences(columns: CandidateColumns, row: JudgeColumns) -> list[tuple[str, str, int, float, int]]:
     """Of each sequence and real model: masks, Spearman, how many of the five worst are among its five lowest."""
     found = []
     for family in ("osvos", "rvos"):
@@ -226,7 +229,7 @@ class Shares:
     found: float
 
 
-def audit_shares(columns: Columns, row: Row, *, shift: float) -> list[Shares]:
+def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) -> list[Shares]:
     """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/expected`` makes it.
 
     Args:
@@ -381,7 +384,7 @@ def family_table(card: Card) -> str:
     return markdown(["set", "n", "clusters", *names], lines)
 
 
-def known_columns(material: Material) -> Columns:
+def known_columns(material: Material) -> CandidateColumns:
     """Real masks of the calibration part, for what baselines know."""
     pictures = material.of("calibration")
     return columns_of(one for one in real_and_flawless(pictures, every=_VIDEO_EVERY) if one.family != FLAWLESS)

@@ -28,8 +28,8 @@ from auscult.media.rle import decode, encode
 from auscult.train.split import committed
 from auscult.types import Frame, Mask, MaskRef
 
-Part: TypeAlias = Literal["train", "calibration", "dev", "test", "unseen"]
-PARTS: Final[tuple[Part, ...]] = ("train", "calibration", "dev", "test", "unseen")
+SplitPart: TypeAlias = Literal["train", "calibration", "dev", "test", "unseen"]
+PARTS: Final[tuple[SplitPart, ...]] = ("train", "calibration", "dev", "test", "unseen")
 
 MAY_TRAIN: Final = ("deeplab", "grabcut", "osvos", "rvos")
 """Families whose masks may enter weights and calibration; all others are for measuring only."""
@@ -87,7 +87,7 @@ class Picture:
     path: Path
     cluster: str
     source: str
-    part: Part
+    part: SplitPart
     objects: tuple[Mapping[str, Any], ...] = field(repr=False)
     categories: tuple[str, ...] = ()
     complete: bool = True
@@ -110,7 +110,7 @@ class Material:
     pictures: list[Picture] = field(default_factory=list)
     lost: list[tuple[Path, str]] = field(default_factory=list)
 
-    def of(self, *parts: Part) -> list[Picture]:
+    def of(self, *parts: SplitPart) -> list[Picture]:
         """The pictures of some parts, in order."""
         return [one for one in self.pictures if one.part in parts]
 
@@ -143,7 +143,7 @@ def family_of(model: str) -> str:
     return next((short for long, short in _FAMILIES if model.startswith(long)), model)
 
 
-def part_of(name: str, source: str, split: str) -> Part:
+def part_of(name: str, source: str, split: str) -> SplitPart:
     """What a photograph of ``images/more`` is for; it follows from its own name, so that new ones move no other.
 
     Args:

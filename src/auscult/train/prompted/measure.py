@@ -19,7 +19,7 @@ from auscult.judge.masks.compact.view import coverage
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.stats import auc, f2_confusion, f2_tables, percentile_interval, spearman
-from auscult.train.prompted.outputs import Columns
+from auscult.train.prompted.outputs import CandidateColumns
 from auscult.types import DEFECTS, ErrorMap, Mask, Verdict
 
 REPLICATES: Final = 400
@@ -33,7 +33,7 @@ Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Row:
+class JudgeColumns:
     """What one judge says of n masks.
 
     Attributes:
@@ -60,19 +60,19 @@ class Row:
     good: Doubles | None = None
     fair: Doubles | None = None
 
-    def where(self, keep: NDArray[np.bool_]) -> Row:
+    def where(self, keep: NDArray[np.bool_]) -> JudgeColumns:
         """The masks that are kept."""
         columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         kept: dict[str, Any] = {name: None if one is None else one[keep] for name, one in columns.items()}
-        return Row(**kept)
+        return JudgeColumns(**kept)
 
 
-def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | None = None) -> Row:
+def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | None = None) -> JudgeColumns:
     """A judge's verdicts as columns; a verdict without an estimate counts as .5."""
     iou = np.array([0.5 if one.iou is None else one.iou for one in verdicts])
     good = np.array([_NAN if one.prob_iou_80 is None else one.prob_iou_80 for one in verdicts])
     fair = np.array([_NAN if one.prob_iou_50 is None else one.prob_iou_50 for one in verdicts])
-    return Row(
+    return JudgeColumns(
         iou=iou,
         rank=np.where(np.isnan(good), iou, good + 1e-3 * iou),
         low=np.array([0.0 if one.iou_low is None else one.iou_low for one in verdicts]),
@@ -91,21 +91,21 @@ def _accepts(verdict: Verdict, policy: Policy) -> bool:
     return action == "accept"
 
 
-def constant(outputs: Columns, known: Columns) -> Row:
+def constant(outputs: CandidateColumns, known: CandidateColumns) -> JudgeColumns:
     """Says of every mask the mean IoU of real calibration masks, and the interval that holds 90 % of theirs."""
     values = known.iou[~np.isin(known.family, ["flawless", "made"])]
     n = len(outputs)
     low, high = np.quantile(values, [0.05, 0.95])
     mean = np.full(n, float(values.mean()))
-    return Row(iou=mean, rank=mean, low=np.full(n, float(low)), high=np.full(n, float(high)))
+    return JudgeColumns(iou=mean, rank=mean, low=np.full(n, float(low)), high=np.full(n, float(high)))
 
 
-def area(outputs: Columns, known: Columns) -> Row:
+def area(outputs: CandidateColumns, known: CandidateColumns) -> JudgeColumns:
     """Mask area alone: a line from the log share of the frame to the IoU of real calibration masks."""
     real = ~np.isin(known.family, ["flawless", "made"])
     slope, offset = np.polyfit(np.log(known.share[real]), known.iou[real], 1)
     estimate = np.clip(slope * np.log(outputs.share) + offset, 0.0, 1.0)
-    return Row(iou=estimate, rank=np.asarray(estimate + 1e-6 * np.log(outputs.share)))
+    return JudgeColumns(iou=estimate, rank=np.asarray(estimate + 1e-6 * np.log(outputs.share)))
 
 
 def map_f1(error_map: ErrorMap | None, mask: Mask, truth: Mask) -> float:
@@ -121,70 +121,70 @@ def map_f1(error_map: ErrorMap | None, mask: Mask, truth: Mask) -> float:
     return float(2 * np.count_nonzero(wrong & said) / (np.count_nonzero(wrong) + np.count_nonzero(said)))
 
 
-Statistic = Callable[[Row, Columns, Places], float]
+ColumnStatistic = Callable[[JudgeColumns, CandidateColumns, Places], float]
 
 
-def _auc(row: Row, outputs: Columns, at: Places) -> float:
+def _auc(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     found = auc(row.rank[at], outputs.iou[at] >= GOOD)
     return found.value if isinstance(found, Scored) else _NAN
 
 
-def _spearman(row: Row, outputs: Columns, at: Places) -> float:
+def _spearman(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     found = spearman(row.iou[at], outputs.iou[at])
     return found.value if isinstance(found, Scored) else _NAN
 
 
-def _rmse(row: Row, outputs: Columns, at: Places) -> float:
+def _rmse(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     return float(np.sqrt(np.mean((row.iou[at] - outputs.iou[at]) ** 2)))
 
 
-def _bias(row: Row, outputs: Columns, at: Places) -> float:
+def _bias(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     return float(np.mean(row.iou[at] - outputs.iou[at]))
 
 
-def _bias_small(row: Row, outputs: Columns, at: Places) -> float:
+def _bias_small(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     small = at[outputs.share[at] < SMALL]
     return _bias(row, outputs, small) if small.size else _NAN
 
 
-def _coverage(row: Row, outputs: Columns, at: Places) -> float:
+def _coverage(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     if row.low is None or row.high is None:
         return _NAN
     return float(np.mean((row.low[at] <= outputs.iou[at]) & (outputs.iou[at] <= row.high[at])))
 
 
-def _width(row: Row, outputs: Columns, at: Places) -> float:
+def _width(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     del outputs
     return _NAN if row.low is None or row.high is None else float(np.mean(row.high[at] - row.low[at]))
 
 
-def _accepted(row: Row, outputs: Columns, at: Places) -> float:
+def _accepted(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     del outputs
     return _NAN if row.accepted is None else float(np.mean(row.accepted[at]))
 
 
-def _precision(row: Row, outputs: Columns, at: Places) -> float:
+def _precision(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     if row.accepted is None or not row.accepted[at].any():
         return _NAN
     return float(np.mean(outputs.iou[at][row.accepted[at]] >= GOOD))
 
 
-def _recall(row: Row, outputs: Columns, at: Places) -> float:
+def _recall(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     good = outputs.iou[at] >= GOOD
     return _NAN if row.accepted is None or not good.any() else float(np.mean(row.accepted[at][good]))
 
 
-def _defective(row: Row, outputs: Columns, at: Places) -> float:
+def _defective(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     del outputs
     return _NAN if row.defect is None else float(np.mean(row.defect[at] != "perfect"))
 
 
-def _flagged(row: Row, outputs: Columns, at: Places) -> float:
+def _flagged(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     del outputs
     return _NAN if row.flagged is None else float(np.mean(row.flagged[at]))
 
 
-def _flagged_worse(row: Row, outputs: Columns, at: Places) -> float:
+def _flagged_worse(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     """How much larger the mean error is on flagged masks than on the others."""
     if row.flagged is None or row.flagged[at].all() or not row.flagged[at].any():
         return _NAN
@@ -192,29 +192,29 @@ def _flagged_worse(row: Row, outputs: Columns, at: Places) -> float:
     return float(off[row.flagged[at]].mean() - off[~row.flagged[at]].mean())
 
 
-def _map_f1(row: Row, outputs: Columns, at: Places) -> float:
+def _map_f1(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     del outputs
     if row.map_f1 is None or not np.isfinite(row.map_f1[at]).any():
         return _NAN
     return float(np.nanmean(row.map_f1[at]))
 
 
-def _f2_tables(row: Row, outputs: Columns, at: Places) -> float:
+def _f2_tables(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     return _f2(f2_tables, row, outputs, at=at)
 
 
-def _f2_confusion(row: Row, outputs: Columns, at: Places) -> float:
+def _f2_confusion(row: JudgeColumns, outputs: CandidateColumns, at: Places) -> float:
     return _f2(f2_confusion, row, outputs, at=at)
 
 
-def _f2(function: Callable[..., object], row: Row, outputs: Columns, *, at: Places) -> float:
+def _f2(function: Callable[..., object], row: JudgeColumns, outputs: CandidateColumns, *, at: Places) -> float:
     if row.defect is None:
         return _NAN
     found = function(row.defect[at].tolist(), outputs.defect[at].tolist(), DEFECTS)
     return float(found.value) if isinstance(found, Scored) else _NAN
 
 
-REAL: Final[Mapping[str, Statistic]] = {
+REAL: Final[Mapping[str, ColumnStatistic]] = {
     "auc_80": _auc,
     "spearman": _spearman,
     "rmse": _rmse,
@@ -229,8 +229,8 @@ REAL: Final[Mapping[str, Statistic]] = {
     "flagged_worse": _flagged_worse,
     "error_map_f1": _map_f1,
 }
-FLAWLESS: Final[Mapping[str, Statistic]] = {"accepted": _accepted, "called_defective": _defective, "bias": _bias}
-MADE: Final[Mapping[str, Statistic]] = {
+FLAWLESS: Final[Mapping[str, ColumnStatistic]] = {"accepted": _accepted, "called_defective": _defective, "bias": _bias}
+MADE: Final[Mapping[str, ColumnStatistic]] = {
     "f2_tables": _f2_tables,
     "f2_confusion": _f2_confusion,
     "spearman": _spearman,
@@ -243,7 +243,12 @@ PAIRED: Final = ("auc_80", "spearman", "rmse", "f2_tables")
 
 
 def results_of(
-    name: str, outputs: Columns, rows: Mapping[str, Row], *, metrics: Mapping[str, Statistic], seed: int
+    name: str,
+    outputs: CandidateColumns,
+    rows: Mapping[str, JudgeColumns],
+    *,
+    metrics: Mapping[str, ColumnStatistic],
+    seed: int,
 ) -> Iterator[Result]:
     """Every metric of every row on one set, and how much better the first row is than the others.
 

@@ -65,7 +65,7 @@ class Judgeable:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Columns:
+class CandidateColumns:
     """What is known of n candidates, columns of equal length.
 
     Attributes:
@@ -95,7 +95,7 @@ class Columns:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outputs(Columns):
+class Outputs(CandidateColumns):
     """What each network said of n candidates, beside what is known of them.
 
     Attributes:
@@ -150,12 +150,12 @@ def judged(things: Iterable[Judgeable], members: Sequence[Member], *, progress: 
     return Outputs(**_stacked(rows, Outputs))
 
 
-def columns_of(things: Iterable[Judgeable]) -> Columns:
+def columns_of(things: Iterable[Judgeable]) -> CandidateColumns:
     """What is known of candidates."""
-    return Columns(**_stacked([_known(one) for one in things], Columns))
+    return CandidateColumns(**_stacked([_known(one) for one in things], CandidateColumns))
 
 
-def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[Columns]) -> dict[str, Any]:
+def _stacked(rows: Sequence[Mapping[str, Any]], kind: type[CandidateColumns]) -> dict[str, Any]:
     names = [one.name for one in fields(kind)]
     columns = {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else names)}
     return {name: column.astype(np.str_) if name in _TEXTS else column for name, column in columns.items()}

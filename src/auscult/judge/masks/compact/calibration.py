@@ -119,7 +119,7 @@ _LEAST_VARIANCE: Final = 1e-3  # of the mean variance, so that a feature that ne
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class KnownFeatures:
     """What the network's features are like on calibration data.
 
     Attributes:
@@ -140,7 +140,7 @@ def distances_from(features: ArrayLike, centre: Floats, precision: Floats) -> Fl
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)), dtype=np.float64)
 
 
-def novelty_of(features: ArrayLike, known: Known) -> Floats:
+def novelty_of(features: ArrayLike, known: KnownFeatures) -> Floats:
     """Novelty of features, (n, k) -> (n,), 0 (like most of the calibration data) to 1."""
     distance = distances_from(features, known.centre, known.precision)
     return np.asarray(np.interp(distance, known.distances, (0.0, 0.5, 1.0)), dtype=np.float64)
@@ -204,7 +204,7 @@ class Calibration:
     counts: Mapping[str, tuple[int, int]]
     widening: float
     prior: tuple[float, float, float]
-    known: Known
+    known: KnownFeatures
 
 
 @cache
@@ -256,7 +256,7 @@ def from_json(value: Any) -> Calibration:
     )
 
 
-def _known(value: Mapping[str, Any]) -> Known:
+def _known(value: Mapping[str, Any]) -> KnownFeatures:
     near, middle, far = _numbers(value["distances"], 3, (0.0, math.inf))
     if not near < middle < far:
         raise ValueError("`distances` do not ascend")
@@ -268,7 +268,7 @@ def _known(value: Mapping[str, Any]) -> Known:
     precision = lower + np.tril(lower, -1).T
     if np.linalg.eigvalsh(precision)[0] <= 0:
         raise ValueError("`precision` is not positive definite")
-    return Known(
+    return KnownFeatures(
         centre=np.array(_written(value["centre"], FEATURES)), precision=precision, distances=(near, middle, far)
     )
 

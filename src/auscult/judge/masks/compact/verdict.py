@@ -163,7 +163,7 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class ErrorSide:
     """All that is missing, or all that is too much.
 
     Attributes:
@@ -187,8 +187,8 @@ class Side:
 class Places:
     """Both sides of an error map."""
 
-    missing: Side
-    extra: Side
+    missing: ErrorSide
+    extra: ErrorSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -226,7 +226,7 @@ def places_of(signed: Floats, inside: Floats, *, box: Box, size: tuple[int, int]
     return Places(missing=_side(lost, object_cells, grid), extra=_side(spare, mask_cells, grid))
 
 
-def _side(amount: Floats, whole: float, grid: _Grid) -> Side:
+def _side(amount: Floats, whole: float, grid: _Grid) -> ErrorSide:
     total = float(amount.sum())
     marked = np.asarray(amount >= OF_NOTE)
     count, labels, _, _ = cv2.connectedComponentsWithStats(marked.view(np.uint8), connectivity=8)
@@ -235,7 +235,7 @@ def _side(amount: Floats, whole: float, grid: _Grid) -> Side:
     touched = outline & (cv2.dilate(marked.view(np.uint8), _NEAR) > 0)
     round_share = float(np.count_nonzero(touched)) / max(float(np.count_nonzero(outline)), 1.0)
     length = max(round_share * _length(grid.inside), 1.0)
-    return Side(
+    return ErrorSide(
         share=total / whole,
         plain=float(amount[marked].sum()) / whole,
         shift_px=total / length * grid.cell_px,
@@ -442,7 +442,7 @@ def _left_out(places: Places) -> str:
     return _other(places.missing, "of the object is missing")
 
 
-def _other(side: Side, what: str) -> str:
+def _other(side: ErrorSide, what: str) -> str:
     if side.plain < _OTHER_SIDE or side.largest is None:
         return ""
     return f"; also {_about(side.largest)} {_percent(side.share)} {what}, {_where(side)}"
@@ -452,15 +452,15 @@ def _about(piece: Patch) -> str:
     return "about" if piece.sure >= _UNSURE else "perhaps"
 
 
-def _where(side: Side) -> str:
+def _where(side: ErrorSide) -> str:
     return {MIDDLE: "in several places", ALL_ROUND: ALL_ROUND}.get(side.where, f"mostly {side.where}")
 
 
-def _pixels(side: Side) -> str:
+def _pixels(side: ErrorSide) -> str:
     return f"about {side.shift_px:.0f} px" if side.shift_px >= 1.5 else "about 1 px"
 
 
-def _box(side: Side) -> Box | None:
+def _box(side: ErrorSide) -> Box | None:
     return None if side.largest is None else side.largest.box
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
-from auscult.judge.masks.cues.view import View, parts_of
+from auscult.judge.masks.cues.view import CueView, parts_of
 from auscult.types import Box, Mask
 
 Contour: TypeAlias = NDArray[Any]
@@ -30,7 +30,7 @@ _RADII = (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class ShapeFindings:
     """The findings of this module that a sentence or a picture needs; boxes in view pixels.
 
     Attributes:
@@ -46,7 +46,7 @@ class Shape:
     part_box: Box | None
 
 
-def shape_of(view: View) -> Shape:
+def shape_of(view: CueView) -> ShapeFindings:
     """Measure the mask's shape."""
     filled, contours = _filled(view.mask)
     hole_cues, hole_box = _holes(view, filled)
@@ -59,7 +59,7 @@ def shape_of(view: View) -> Shape:
         "frame_share": float(np.sqrt(view.frame_share)),
         "thinness": float(np.log(view.area / view.thickness_px**2)),
     }
-    return Shape(cues=cues, hole_box=hole_box, bite_box=bite_box, part_box=part_box)
+    return ShapeFindings(cues=cues, hole_box=hole_box, bite_box=bite_box, part_box=part_box)
 
 
 def _filled(mask: Mask) -> tuple[Mask, Sequence[Contour]]:
@@ -78,7 +78,7 @@ def _stat_box(row: NDArray[np.int32]) -> Box:
     return x, y, x + width, y + height
 
 
-def _holes(view: View, filled: Mask) -> tuple[dict[str, float], Box | None]:
+def _holes(view: CueView, filled: Mask) -> tuple[dict[str, float], Box | None]:
     gaps, least = filled ^ view.mask, max(2, _SPECK * view.area)
     # most masks have no gap of note, and counting takes less time than separating
     stats = parts_of(gaps) if np.count_nonzero(gaps) >= least else np.zeros((0, 5), dtype=np.int32)
@@ -101,7 +101,7 @@ def _regularity(area: float, box_area: float) -> float:
     return max(0.0, 1.0 - 4 * min(abs(1.0 - extent), abs(np.pi / 4 - extent)))
 
 
-def _parts(view: View) -> tuple[dict[str, float], Box | None]:
+def _parts(view: CueView) -> tuple[dict[str, float], Box | None]:
     stats = parts_of(view.mask)
     areas = stats[:, 4]
     order = np.argsort(areas)[::-1]
@@ -128,7 +128,7 @@ def _split_share(core: Mask) -> float:
     return float(np.sqrt(areas[1] / areas.sum())) if len(areas) > 1 else 0.0
 
 
-def _bites(view: View, notches: Mask) -> tuple[dict[str, float], Box | None]:
+def _bites(view: CueView, notches: Mask) -> tuple[dict[str, float], Box | None]:
     """Notches of the outline: what closing it fills."""
     none = {"notch_largest": 0.0, "notch_regularity": 0.0}
     if np.count_nonzero(notches) / view.area <= _SPECK:  # so is the largest
@@ -144,7 +144,7 @@ def _bites(view: View, notches: Mask) -> tuple[dict[str, float], Box | None]:
     }, _stat_box(largest)
 
 
-def _rounding(view: View, filled: Mask) -> tuple[dict[str, float], Mask]:
+def _rounding(view: CueView, filled: Mask) -> tuple[dict[str, float], Mask]:
     """Area lost by opening and gained by closing, and what the coarsest closing gains.
 
     Growing a mask rounds its outward corners, so that opening removes little; shrinking rounds the inward ones. The
@@ -178,7 +178,7 @@ def _away_from(rest: NDArray[np.uint8]) -> NDArray[np.float32]:
     return np.asarray(cv2.distanceTransform(rest, cv2.DIST_L2, 3), dtype=np.float32)
 
 
-def _outline_cues(view: View, contours: Sequence[Contour]) -> dict[str, float]:
+def _outline_cues(view: CueView, contours: Sequence[Contour]) -> dict[str, float]:
     largest = max(contours, key=cv2.contourArea)
     rough = sum(cv2.arcLength(contour, closed=True) for contour in contours)
     smooth = view.smooth_px
@@ -220,7 +220,7 @@ def _turning(points: NDArray[np.float64], sigma: float) -> tuple[float, float]:
     return skew, float(np.log1p(np.sqrt(off[:, 0] ** 2 + off[:, 1] ** 2).mean()))
 
 
-def _straight_share(points: NDArray[Any], view: View) -> float:
+def _straight_share(points: NDArray[Any], view: CueView) -> float:
     """Share of the outline, off the frame, in upright or level straight runs longer than a tenth of its box."""
     height, width = view.mask.shape
     left, top, right, bottom = view.at_frame
@@ -271,7 +271,7 @@ class Ribbon:
     local_strength: Array
 
 
-def ribbon_of(view: View) -> Ribbon:
+def ribbon_of(view: CueView) -> Ribbon:
     """Unroll the outline's neighbourhood; a mask with no outline inside the frame has no points."""
     points, inner = _outline(view)
     off_frame = ~_on_frame(points, view)
@@ -329,7 +329,7 @@ _NAMES = (
 )
 
 
-def _outline(view: View) -> tuple[Array, NDArray[np.bool_]]:
+def _outline(view: CueView) -> tuple[Array, NDArray[np.bool_]]:
     solid = (view.smooth >= 0.5).view(np.uint8)
     if not solid.any():
         solid = view.mask.view(np.uint8)
@@ -341,7 +341,7 @@ def _outline(view: View) -> tuple[Array, NDArray[np.bool_]]:
     return np.concatenate(points).astype(np.float32), np.concatenate(inner)
 
 
-def _on_frame(points: Array, view: View) -> NDArray[np.bool_]:
+def _on_frame(points: Array, view: CueView) -> NDArray[np.bool_]:
     height, width = view.mask.shape
     margin = 1.0 + view.scale
     left, top, right, bottom = view.at_frame
@@ -354,7 +354,7 @@ def _on_frame(points: Array, view: View) -> NDArray[np.bool_]:
     )
 
 
-def _sampled(view: View, points: Array, reach: Array) -> Array:
+def _sampled(view: CueView, points: Array, reach: Array) -> Array:
     if len(points) == 0:
         return np.zeros((0, len(reach), 3), dtype=np.float32)
     slope_x = cv2.Sobel(view.smooth, cv2.CV_32F, 1, 0, ksize=5)
@@ -496,7 +496,7 @@ class Colour:
     foreign_box: Box | None
 
 
-def colour_of(view: View) -> Colour:
+def colour_of(view: CueView) -> Colour:
     """Compare the colours of both sides of the outline."""
     core = view.distance < _CORE
     if not core.any():
@@ -522,7 +522,7 @@ def colour_of(view: View) -> Colour:
     return Colour(cues=cues, missing_box=missing_box, foreign_box=foreign_box)
 
 
-def _spread(view: View, region: Mask) -> float:
+def _spread(view: CueView, region: Mask) -> float:
     _, deviation = cv2.meanStdDev(view.lab, mask=region.view(np.uint8))
     return float(np.log1p(deviation.mean()))
 
@@ -542,7 +542,7 @@ def _neutral() -> dict[str, float]:
     return dict.fromkeys(names, 0.0)
 
 
-def _log_ratio(view: View, core: Mask, ring: Mask) -> tuple[NDArray[np.float32], float]:
+def _log_ratio(view: CueView, core: Mask, ring: Mask) -> tuple[NDArray[np.float32], float]:
     """Each pixel's log likelihood ratio, clipped, and how alike the two histograms are (0..1)."""
     index = bins_of(view.lab8, tables_of(view.lab8))
     # core and ring share no pixel, so that one count serves both

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, grown, window
 from auscult.judge.masks.cues.catalogue import CUES
-from auscult.judge.masks.cues.features import Colour, Ribbon, Shape, colour_of, ribbon_cues, ribbon_of, shape_of
-from auscult.judge.masks.cues.view import View, view_of
+from auscult.judge.masks.cues.features import Colour, Ribbon, ShapeFindings, colour_of, ribbon_cues, ribbon_of, shape_of
+from auscult.judge.masks.cues.view import CueView, view_of
 from auscult.types import Box, Frame, Mask
 
 _SAME_IOU = 0.5
@@ -84,8 +84,8 @@ class Findings:
         cues: Every cue by name, finite.
     """
 
-    view: View
-    shape: Shape
+    view: CueView
+    shape: ShapeFindings
     ribbon: Ribbon
     colour: Colour
     scene: Scene

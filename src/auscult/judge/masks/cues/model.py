@@ -117,7 +117,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class CueEstimate:
     """What the coefficients say of one cue vector.
 
     Attributes:
@@ -186,7 +186,7 @@ def distance(values: Array, coefficients: Coefficients) -> Array:
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)), dtype=np.float64)
 
 
-def estimate(vector: Array, coefficients: Coefficients) -> Estimate:
+def estimate(vector: Array, coefficients: Coefficients) -> CueEstimate:
     """Judge one cue vector, float64 (n,)."""
     sight = sight_of(vector)
     if sight in BLIND:
@@ -202,7 +202,7 @@ def estimate(vector: Array, coefficients: Coefficients) -> Estimate:
     below, above = coefficients.reach.get(defect, coefficients.reach["any"])
     iou = float(mean[0])
     novelty = np.interp(distance(values, coefficients)[0], coefficients.distances, (0.0, 0.5, 1.0))
-    return Estimate(
+    return CueEstimate(
         iou=iou,
         iou_low=max(0.0, iou - below * float(spread[0])),
         iou_high=min(1.0, iou + above * float(spread[0])),
@@ -214,7 +214,7 @@ def estimate(vector: Array, coefficients: Coefficients) -> Estimate:
     )
 
 
-def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> Estimate:
+def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> CueEstimate:
     """Below the measured size: half the estimate, half the prior, never ``full_neg``, never sure."""
     mean, spread = mixture(based, probs, coefficients)
     prior, low, high = coefficients.prior
@@ -222,7 +222,7 @@ def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> Estim
     raw = float(mean[0])
     iou = min((raw + prior) / 2, _NEVER_ACCEPTED)
     six = _without(named(probs)[0], "full_neg")
-    return Estimate(
+    return CueEstimate(
         iou=iou,
         iou_low=max(0.0, min(iou, low, raw - below * float(spread[0]))),
         iou_high=min(1.0, max(iou, high, raw + above * float(spread[0]))),
@@ -234,7 +234,7 @@ def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> Estim
     )
 
 
-def _unseen(vector: Array, coefficients: Coefficients, sight: Sight) -> Estimate:
+def _unseen(vector: Array, coefficients: Coefficients, sight: Sight) -> CueEstimate:
     """No boundary to look at: the prior's IoU, and what the shape alone says of the defect."""
     if sight == "flat":
         values = coefficients.mean.copy()
@@ -246,7 +246,7 @@ def _unseen(vector: Array, coefficients: Coefficients, sight: Sight) -> Estimate
         six = six / six.sum()
     prior, low, high = coefficients.prior
     iou = min(prior, _NEVER_ACCEPTED)
-    return Estimate(
+    return CueEstimate(
         iou=iou,
         iou_low=min(low, iou),
         iou_high=max(high, iou),

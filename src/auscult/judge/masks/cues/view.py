@@ -26,7 +26,7 @@ _HALF = np.array([-0.5, 0.5] + [0.0] * 254, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class View:
+class CueView:
     """A mask and the picture around it.
 
     Attributes:
@@ -67,7 +67,7 @@ class View:
         return min(left, x1 - 1), min(top, y1 - 1), max(min(right, x1), left + 1), max(min(bottom, y1), top + 1)
 
 
-def view_of(frame: Frame, mask: Mask) -> View | None:
+def view_of(frame: Frame, mask: Mask) -> CueView | None:
     """Cut out and resize what the cues look at.
 
     Args:
@@ -91,7 +91,7 @@ def view_of(frame: Frame, mask: Mask) -> View | None:
     length = _outline_length(smooth)
     thickness = _thickness(small, length)
     area_px = int(np.count_nonzero(mask[window(tight)]))
-    return View(
+    return CueView(
         lab=np.asarray(cv2.LUT(lab8, _LAB), dtype=np.float32),
         lab8=lab8,
         mask=small,

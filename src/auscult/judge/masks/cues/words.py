@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.judge.masks.cues.measure import Findings
-from auscult.judge.masks.cues.model import Estimate, Sight
+from auscult.judge.masks.cues.model import CueEstimate, Sight
 from auscult.judge.masks.shared import MIDDLE, ninth
 from auscult.types import Box, Defect
 
@@ -28,7 +28,7 @@ _NOTHING_SEEN: Final[dict[Sight, str]] = {
 }
 
 
-def say(findings: Findings, estimate: Estimate) -> tuple[str, Box | None]:
+def say(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
     """Put the most probable defect into words.
 
     Args:
@@ -51,7 +51,7 @@ def say(findings: Findings, estimate: Estimate) -> tuple[str, Box | None]:
     return f"{text[0].upper()}{text[1:]}; {_UNCHECKED}.", box
 
 
-def _blind(findings: Findings, estimate: Estimate) -> Remark:
+def _blind(findings: Findings, estimate: CueEstimate) -> Remark:
     """What is left to say without a boundary to look at: why, and holes or parts where these are the defect."""
     text = _NOTHING_SEEN[estimate.sight]
     if estimate.sight != "flat" or estimate.defect not in {"cutout", "merge"}:

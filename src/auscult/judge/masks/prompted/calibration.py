@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import OutputError, UsageError
-from auscult.judge.masks.compact.calibration import FEATURES, Known
+from auscult.judge.masks.compact.calibration import FEATURES, KnownFeatures
 from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
 
 FILE: Final = FOLDER / "calibration.json"
@@ -94,7 +94,7 @@ class Calibration:
     offsets: tuple[float, ...]
     prior: Floats
     spread: tuple[float, float, float]
-    known: Known
+    known: KnownFeatures
     mixing: float
     counts: Mapping[str, tuple[int, int]]
     shift: float
@@ -297,7 +297,7 @@ def _head(value: Any, count: int) -> Head | None:
     return Head(centre=centre, weights=weights)
 
 
-def _known(value: Mapping[str, Any]) -> Known:
+def _known(value: Mapping[str, Any]) -> KnownFeatures:
     rows = value["precision"]
     if len(rows) != FEATURES:
         raise ValueError(f"`precision` has {len(rows)} rows, not {FEATURES}")
@@ -308,7 +308,7 @@ def _known(value: Mapping[str, Any]) -> Known:
     if np.linalg.eigvalsh(precision)[0] <= 0:
         raise ValueError("`precision` is not positive definite")
     centre = np.array(_numbers(value["centre"], FEATURES, (-math.inf, math.inf)))
-    return Known(centre=centre, precision=precision, distances=_ascending(value["distances"]))
+    return KnownFeatures(centre=centre, precision=precision, distances=_ascending(value["distances"]))
 
 
 def _ascending(values: Any) -> tuple[float, float, float]:

@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from auscult.scenes.appearance.drawing import Part
+from auscult.scenes.appearance.drawing import PaintedOutline
 from auscult.scenes.appearance.figures.living import FIGURES as LIVING
 from auscult.scenes.appearance.figures.things import INSTRUMENTS, PLAYTHINGS, TRAVEL, WARES
 
-Figure = Callable[[np.random.Generator], Sequence[Part]]
+Figure = Callable[[np.random.Generator], Sequence[PaintedOutline]]
 
 FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
     dict(sorted({**INSTRUMENTS, **LIVING, **PLAYTHINGS, **TRAVEL, **WARES}.items()))

@@ -24,14 +24,14 @@ from auscult.jobs.predict import READ
 from auscult.record.schema import error_to_json
 from auscult.suites.r2.conditions import words_of
 from auscult.suites.r2.grid import Grid
-from auscult.suites.r2.request_log import Place, RequestLog
+from auscult.suites.r2.request_log import RequestLog, ResultKey
 
 _NAMED: Final = 3
 _MOST_QUESTIONS: Final = 1_000_000  # of a row: records come from strangers
 _MOST_NAMES: Final = 1_000_000
 
 
-def failed_row(place: Place, error: ErrorRecord, *, stage: str) -> dict[str, Any]:
+def failed_row(place: ResultKey, error: ErrorRecord, *, stage: str) -> dict[str, Any]:
     """The row of a question without an answer or a score.
 
     Args:
@@ -45,10 +45,10 @@ def failed_row(place: Place, error: ErrorRecord, *, stage: str) -> dict[str, Any
     return _with({**row, "cause": error.error}, [place])
 
 
-def questions_of(row: Mapping[str, Any]) -> list[Place]:
+def questions_of(row: Mapping[str, Any]) -> list[ResultKey]:
     """What an error row says it cost; nothing where it does not say it."""
     blocks = row.get("questions")
-    found: dict[Place, None] = {}
+    found: dict[ResultKey, None] = {}
     for block in blocks if isinstance(blocks, list) else ():
         told = block if isinstance(block, Mapping) else {}
         model, conditions, cases = (told.get(name) for name in ("model", "conditions", "cases"))
@@ -89,8 +89,8 @@ def still_true(
     return kept
 
 
-def told_once(
-    rows: Iterable[Mapping[str, Any]], *, asked: RequestLog, failed: Collection[Place]
+def merge_errors(
+    rows: Iterable[Mapping[str, Any]], *, asked: RequestLog, failed: Collection[ResultKey]
 ) -> list[dict[str, Any]]:
     """Join the rows that say the same.
 
@@ -103,7 +103,7 @@ def told_once(
         The rows, those of questions last; each in the order in which it was first told.
     """
     standing = set(failed)
-    groups: dict[object, tuple[Mapping[str, Any], dict[Place, None]]] = {}
+    groups: dict[object, tuple[Mapping[str, Any], dict[ResultKey, None]]] = {}
     plain: list[dict[str, Any]] = []
     for row in rows:
         costs = questions_of(row)
@@ -123,7 +123,7 @@ def told_once(
     return found
 
 
-def _key(row: Mapping[str, Any], places: Sequence[Place]) -> object:
+def _key(row: Mapping[str, Any], places: Sequence[ResultKey]) -> object:
     said = tuple(row.get(name) for name in ("id", "path", "line", "stage", "cause"))
     return said if _of_input(row) else (*said, places[0][0])
 
@@ -133,7 +133,7 @@ def _of_input(row: Mapping[str, Any]) -> bool:
 
 
 def _rows(
-    row: Mapping[str, Any], places: Sequence[Place], asked_of: Mapping[str, Sequence[str]]
+    row: Mapping[str, Any], places: Sequence[ResultKey], asked_of: Mapping[str, Sequence[str]]
 ) -> Iterator[dict[str, Any]]:
     """A file in one row; a model's failure on a case in one row where it failed so under all its conditions."""
     every = asked_of.get(places[0][0], ())
@@ -144,7 +144,7 @@ def _rows(
         yield _with(row, [place])
 
 
-def _with(row: Mapping[str, Any], places: Sequence[Place], *, every: int = 0) -> dict[str, Any]:
+def _with(row: Mapping[str, Any], places: Sequence[ResultKey], *, every: int = 0) -> dict[str, Any]:
     """The row, about these questions.
 
     Args:
@@ -162,7 +162,7 @@ def _with(row: Mapping[str, Any], places: Sequence[Place], *, every: int = 0) ->
     return {**row, "error": error, "cause": cause, "questions": _blocks(places)}
 
 
-def _cost(places: Sequence[Place]) -> str:
+def _cost(places: Sequence[ResultKey]) -> str:
     """How many questions, of which models under which conditions, about how many cases."""
     by_model: dict[str, dict[str, None]] = {}
     for model, condition, _ in places:
@@ -180,7 +180,7 @@ def _few(cases: Sequence[str]) -> str:
     return named if len(cases) <= _NAMED else f"{named} and {len(cases) - _NAMED} more"
 
 
-def _blocks(places: Sequence[Place]) -> list[dict[str, Any]]:
+def _blocks(places: Sequence[ResultKey]) -> list[dict[str, Any]]:
     """The questions as blocks of all cases under all conditions."""
     under: dict[tuple[str, str], dict[str, None]] = {}
     for model, condition, case in places:
