@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 Frame: TypeAlias = NDArray[np.uint8]
 Mask: TypeAlias = NDArray[np.bool_]
 Samples: TypeAlias = NDArray[np.float32]
+Floats: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
 Box: TypeAlias = tuple[int, int, int, int]
 
 Defect: TypeAlias = Literal["perfect", "cutout", "dilate", "erode", "merge", "full_neg", "empty"]

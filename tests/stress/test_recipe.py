@@ -410,6 +410,11 @@ def test_changes_of_two_rounds_are_told_in_the_places_of_the_first_sentence() ->
     )
 
 
+def test_what_one_step_takes_out_and_another_puts_in_again_is_no_change() -> None:
+    plan = plan_of(one("sentences", "mispunctuation+character_missing", "5"), sentence="0!00", seed=52, key="")
+    assert all(change.before != change.after for change in plan.words)
+
+
 def test_what_must_stay_stays_through_all_steps() -> None:
     recipe = one("sentences", "mispunctuation+character_missing", "5")
     for seed in range(20):

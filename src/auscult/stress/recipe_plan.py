@@ -166,8 +166,9 @@ def changes_of(sentence: str, rounds: Iterable[Sequence[Edit]]) -> tuple[WordCha
     found, start, at = [], 0, 0
     stayed = [(place, origin) for place, origin in enumerate(came) if origin >= 0]
     for place, origin in [*stayed, (len(text), len(sentence))]:
-        if place > at or origin > start:
-            found.append(WordChange(start=start, before=sentence[start:origin], after=text[at:place]))
+        before, after = sentence[start:origin], text[at:place]
+        if before != after:  # one step may put in again what another took out
+            found.append(WordChange(start=start, before=before, after=after))
         start, at = origin + 1, place + 1
     return tuple(found)
 

@@ -46,7 +46,7 @@ from auscult.judge.masks.cues.model import (
 from auscult.train import material, numbers
 from auscult.train.split import PARTS, SplitName, committed
 from auscult.train.table import Table, fitting_table, joined, tabled
-from auscult.types import DEFECTS
+from auscult.types import DEFECTS, Doubles
 
 KNOTS: Final = (0.2, 0.5, 0.8)
 INVERSE_PENALTY: Final = 0.01
@@ -59,8 +59,6 @@ LEVEL: Final = 0.9
 _CLASS_WEIGHTS: Final = {"full_neg": FULL_NEG_WEIGHT, ARBITRARY: ARBITRARY_WEIGHT}
 _LEAST_CALIBRATION: Final = 60
 _SHRINK: Final = 0.1
-
-Array = NDArray[np.float64]
 
 
 def fitted(table: Table, *, calibration: Table) -> Coefficients:
@@ -94,7 +92,7 @@ def _sklearn() -> tuple[Any, Any]:
     return LogisticRegression, Ridge
 
 
-def _scales(values: Array) -> Coefficients:
+def _scales(values: Doubles) -> Coefficients:
     mean, spread = values.mean(axis=0), np.maximum(values.std(axis=0), 1e-3)
     count = values.shape[1]
     return Coefficients(
@@ -110,7 +108,7 @@ def _scales(values: Array) -> Coefficients:
     )
 
 
-def _balanced(table: Table) -> Array:
+def _balanced(table: Table) -> Doubles:
     weights = np.zeros(len(table))
     for source in np.unique(table.source):
         share = DRAWN_WEIGHT if source == "drawn" else 1.0
@@ -121,7 +119,7 @@ def _balanced(table: Table) -> Array:
     return np.asarray(weights / weights.mean(), dtype=np.float64)
 
 
-def _classifier(based: Array, labels: NDArray[np.str_], weights: Array) -> Array:
+def _classifier(based: Doubles, labels: NDArray[np.str_], weights: Doubles) -> Doubles:
     logistic, _ = _sklearn()
     model = logistic(C=INVERSE_PENALTY, max_iter=1000, tol=1e-5)
     model.fit(based[:, 1:], labels, sample_weight=weights)
@@ -136,7 +134,7 @@ def _classifier(based: Array, labels: NDArray[np.str_], weights: Array) -> Array
     return found
 
 
-def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Array:
+def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Doubles:
     _, ridge = _sklearn()
     weights = _balanced(made)
     judged = np.isin(made.defect, JUDGED)
@@ -182,14 +180,14 @@ def _prior(calibration: Table) -> tuple[float, float, float]:
     return float(iou.mean()), float(np.quantile(iou, tail)), float(np.quantile(iou, 1 - tail))
 
 
-def _quantiles(residual: Array) -> tuple[float, float]:
+def _quantiles(residual: Doubles) -> tuple[float, float]:
     tail = (1 - LEVEL) / 2
     upper = min(1.0, (1 - tail) * (len(residual) + 1) / len(residual))
     below, above = np.quantile(-residual, upper), np.quantile(residual, upper)
     return max(0.0, float(below)), max(0.0, float(above))
 
 
-def _with_novelty(coefficients: Coefficients, values: Array, calibration: Array) -> Coefficients:
+def _with_novelty(coefficients: Coefficients, values: Doubles, calibration: Doubles) -> Coefficients:
     scaled = standardised(values, coefficients)
     covariance = np.cov(scaled, rowvar=False)
     covariance = (1 - _SHRINK) * covariance + _SHRINK * np.eye(len(covariance))

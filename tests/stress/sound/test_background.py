@@ -96,7 +96,7 @@ def test_a_kind_that_is_not_known() -> None:
 
 
 def test_every_kind_is_drawn() -> None:
-    take = stress.Take(samples=10, channels=1, rate_hz=RATE_HZ)
+    take = stress.AudioInfo(samples=10, channels=1, rate_hz=RATE_HZ)
     drawn = {STRESSOR.choose(generator(0, "kind", at), take, strength=1.0).kind for at in range(80)}
     assert drawn == set(KINDS)
 

@@ -217,9 +217,11 @@ class TestStrengths:
     def test_a_folder_with_one_strength_in_two_words_recovers(self, tmp_path: Path) -> None:
         with open_run(tmp_path, build("run r2", given={}, defaulted={}, seeds={}, inputs={})) as run:
             twice = [*conditions("medium"), Condition(name="mix_3", group="mix", level="3")]
-            run.write_json(FILE, {"models": {}, "conditions": [asdict(one) for one in twice]})
+            run.write_json(FILE, {"models": {}, "asked_of": {}, "conditions": [asdict(one) for one in twice]})
             assert [one.name for one in load_log(run).conditions] == ["clean", "mix_medium"]
-            run.write_json(FILE, {"models": {}, "conditions": [asdict(one) for one in (twice[0], twice[2])]})
+            run.write_json(
+                FILE, {"models": {}, "asked_of": {}, "conditions": [asdict(one) for one in (twice[0], twice[2])]}
+            )
             now = with_earlier(run, [], conditions("medium"))
             assert [one.name for one in now.conditions] == ["clean", "mix_medium"]
 

@@ -131,13 +131,6 @@ def test_what_was_scored_is_scored_and_told_again() -> None:
     assert still_true(unread(every("a"), stage="score"), LISTED, {}) == []
 
 
-def test_rows_of_an_earlier_version_stay() -> None:
-    old = {"id": "a", "stage": "predict", "error": "flow, clean: it crashed", "path": None, "line": None}
-    assert still_true([old], LISTED, {}) == [old]
-    assert still_true([old], LISTED, {"flow": ("clean",)}) == []
-    assert once([old], []) == [old]
-
-
 def test_what_is_said_again_and_again_counts_once() -> None:
     block = {"model": "flow", "conditions": ["a"] * 1000, "cases": ["b"] * 1000}
     assert questions_of({"questions": [block] * 40}) == [("flow", "a", "b")]

@@ -77,18 +77,27 @@ def record(
                 for one in cases
             ],
         )
-        listed = {"models": dict.fromkeys(told, revision), "conditions": [one.as_json() for one in asked]}
+        listed = {
+            "models": dict.fromkeys(told, revision),
+            "conditions": [one.as_json() for one in asked],
+            "asked_of": {model: list(by_condition) for model, by_condition in told.items()},
+        }
         run.write_json("asked.json", listed)
         known = {one.name: one for one in asked}
-        rows = []
+        rows, failed = [], []
         for model, by_condition in told.items():
             for name, values in by_condition.items():
-                for one in (one for one in cases if one.id in values):
+                for one in cases:
                     key = key_of(one, known[name], model=model, revision=revision, seed=seed)
+                    if one.id not in values:
+                        failed.append({"key": key, "model": model, "condition": name, "id": one.id})
+                        continue
                     for metric in rules.metrics:
                         row = score_to_json(one.id, metric, _outcome(values[one.id], metric, frames))
                         rows.append({**row, "key": key, "both_px": 1, "either_px": 2})
         run.append_many("scores.jsonl", rows)
+        if finished:  # of an unfinished run what has no score was never asked
+            run.append_many("unanswered.jsonl", failed)
         run.append_many("errors.jsonl", errors)
         if finished:
             run.finish()

@@ -295,7 +295,7 @@ def test_records_scored_by_other_rules_are_not_put_together(tmp_path: Path) -> N
 
 def test_an_unfinished_record_is_compared_and_named(tmp_path: Path) -> None:
     found = compare_r2([clean(tmp_path, "one"), clean(tmp_path, "two", finished=False)])
-    assert found.notes == ("two is unfinished: what has no score yet is counted as failed; run it again to go on.",)
+    assert found.notes == ("two is unfinished: what has no score yet is left out; run it again to go on.",)
     assert [row[-1] for row in found.tables["records"].rows] == ["yes", "no"]
 
 

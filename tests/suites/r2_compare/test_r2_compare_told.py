@@ -51,10 +51,7 @@ def test_a_mean_by_kind_names_its_strengths(tmp_path: Path) -> None:
 
 
 def test_who_has_no_score_is_named_and_the_others_are_ranked(tmp_path: Path) -> None:
-    errors = [
-        {"id": name, "stage": "predict", "error": f"bad, {one.name}: it fell over"} for name in NAMES for one in ASKED
-    ]
-    one = record(tmp_path / "one", {"good": told(1), "bad": {}}, cases=CASES, errors=errors)
+    one = record(tmp_path / "one", {"good": told(1), "bad": {one.name: {} for one in ASKED}}, cases=CASES)
     two = record(tmp_path / "two", {"fair": told(2)}, cases=CASES)
     found = compare_r2([one, two])
     assert {row[2] for row in found.tables["ranking"].rows} == {"good", "fair"}

@@ -35,7 +35,7 @@ from auscult.judge.identity.scenes_text import (
 from auscult.language.facts import Facts, SceneObject
 from auscult.language.proof import Proof
 from auscult.rng import generator
-from auscult.types import Box, Case, Existence, Frame, Identity, Mask, Metadata, Prediction
+from auscult.types import Box, Case, Existence, Floats, Frame, Identity, Mask, Metadata, Prediction
 
 PIXELS: Final = 144 * 256
 """The small frame has about so many pixels, whatever its shape."""
@@ -87,8 +87,6 @@ def crop(frame: Frame, mask: Mask) -> NDArray[np.uint8] | None:
     marked = np.where(cut(mask.astype(np.uint8) * 255, window, CROP) >= 128, 255, 0)
     return np.dstack([cut(frame, window, CROP), marked.astype(np.uint8)])
 
-
-Floats = NDArray[np.float32]
 
 PEAK: Final = 0.3
 """Height from which a place of the heat map is the centre of a thing."""

@@ -41,9 +41,8 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.models.base import Frames, Masks, ModelTask
-from auscult.types import Frame, Mask, Metadata, Query, Samples
+from auscult.types import Floats, Frame, Mask, Metadata, Query, Samples
 
-Floats: TypeAlias = NDArray[np.float32]
 Shift: TypeAlias = tuple[int, int]
 
 LEAST_SIDE_PX: Final = 16

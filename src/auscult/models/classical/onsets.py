@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from auscult.arrays.boxes import box_of
 from auscult.models.base import Frames, Masks, ModelTask
 from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged
-from auscult.types import Frame, Mask, Metadata, Query, Samples
+from auscult.types import Doubles, Frame, Mask, Metadata, Query, Samples
 
 _MARGIN_PX: Final = 12
 _OUT_PX: Final = 9  # sides of squares: how far the new outline may lie outside and inside the old one
@@ -104,8 +104,6 @@ _TOP: Final = 4
 _LEAST_PEAK: Final = 0.004  # of what is heard in a frame
 _SAME_SIDES: Final = 1e-3  # share of power in the difference of the channels below which there is no stereo
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Heard:
@@ -119,9 +117,9 @@ class Heard:
             the width; None without ``places``.
     """
 
-    level: Floats
-    places: Floats | None
-    drift: Floats | None = None
+    level: Doubles
+    places: Doubles | None
+    drift: Doubles | None = None
 
     @property
     def sounds(self) -> NDArray[np.bool_]:
@@ -170,7 +168,7 @@ def _thinned(sides: NDArray[np.float32], rate_hz: int) -> tuple[NDArray[np.float
     return sides[:, :whole].reshape(len(sides), -1, step).mean(axis=2), rate_hz // step
 
 
-def peaks(places: Floats) -> list[float]:
+def peaks(places: Doubles) -> list[float]:
     """Where sounds come from, 0 left to 1 right: the tops of a histogram over places.
 
     Args:
@@ -215,7 +213,7 @@ def _differ(parts: Sequence[NDArray[np.complex64]]) -> bool:
     return apart > _SAME_SIDES * both
 
 
-def _places(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Floats, Floats]:
+def _places(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Doubles, Doubles]:
     """Places and drift as in ``Heard``, from what is heard on both sides of each frame in time."""
     left, right = spectra[:, :, 0], spectra[:, :, 1]
     powers = [_near(np.abs(one) ** 2) for one in (left, right)]
@@ -239,14 +237,14 @@ def _places(spectra: NDArray[np.complex64], *, floor: float) -> tuple[Floats, Fl
     return np.asarray(both / np.maximum(whole, 1e-20)), drift
 
 
-def _near(values: NDArray[np.float32]) -> Floats:
+def _near(values: NDArray[np.float32]) -> Doubles:
     """Sums over three steps and three frequencies."""
     told = np.pad(np.asarray(values, dtype=np.float64), ((0, 0), (1, 1), (1, 1)))
     told = told[:, :-2] + told[:, 1:-1] + told[:, 2:]
     return np.asarray(told[:, :, :-2] + told[:, :, 1:-1] + told[:, :, 2:])
 
 
-def _middle(counts: Floats) -> Floats:
+def _middle(counts: Doubles) -> Doubles:
     """Mean place of what is counted within ``_AROUND`` of each place, share of the width."""
     steps = np.arange(-_AROUND, _AROUND + 1) / (PLACES - 1)
     padded = np.pad(counts, ((0, 0), (_AROUND, _AROUND)))
@@ -254,7 +252,7 @@ def _middle(counts: Floats) -> Floats:
     return np.asarray((near @ steps) / np.maximum(near.sum(axis=-1), 1e-20))
 
 
-def _smooth(counts: Floats) -> Floats:
+def _smooth(counts: Doubles) -> Doubles:
     """Counts spread over neighbouring places, since what is heard from one place is never counted at one alone."""
     kernel = np.exp(-0.5 * (np.arange(-6, 7) / 2.4) ** 2)
     kernel /= kernel.sum()
@@ -365,7 +363,7 @@ def likeness(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> floa
     return float(np.sum(np.array(WEIGHTS[one.kind]) * measures(one, heading, change)))
 
 
-def measures(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Floats:
+def measures(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> Doubles:
     """What likeness is linear in, (3, 9): measures of the candidate, and each times two bells of its distance in x."""
     size = float(np.log10(one.share))
     own = np.array(
@@ -399,7 +397,7 @@ def _along(heard: Heard, sight: ClipSight, frame: int) -> list[SeenPart]:
     ]
 
 
-def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Floats:
+def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Doubles:
     """How much a part's place differs from the scene in each of some frames."""
     rows, columns = np.flatnonzero(one.mask.any(axis=1)), np.flatnonzero(one.mask.any(axis=0))
     here = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
@@ -408,7 +406,7 @@ def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Floats:
     return np.array([float(sight.change(number)[here][mask].mean(dtype=np.float64)) for number in frames])
 
 
-def agreement(level: Floats, energy: Floats) -> float:
+def agreement(level: Doubles, energy: Doubles) -> float:
     """How a sound and a sight go along over the frames: the mean of the correlations of both and of their steps.
 
     Args:
@@ -421,7 +419,7 @@ def agreement(level: Floats, energy: Floats) -> float:
     return (_correlation(level, energy) + _correlation(np.diff(level), np.diff(energy))) / 2
 
 
-def _correlation(one: Floats, other: Floats) -> float:
+def _correlation(one: Doubles, other: Doubles) -> float:
     if len(one) < 2:
         return 0.0
     apart = one - one.mean(), other - other.mean()

@@ -5,9 +5,9 @@ shutter, noise. Colours and alpha are blurred together, so that the edge is that
 mask follows it.
 
 The work is cut into what a sprite is in this light (``Body``), what lens and shutter make of it (``SoftBody``) and what
-it is at its place (``Layer``), so that a thing that only moves, or does nothing at all, is not worked out again for each
-picture. Colours are multiplied by alpha and all steps are linear, so that colour and mask soften together; colour is
-softer than luma, as cameras and JPEG code it.
+it is at its place (``Layer``), so that a thing that only moves, or does nothing at all, is not worked out again for
+each picture. Colours are multiplied by alpha and all steps are linear, so that colour and mask soften together; colour
+is softer than luma, as cameras and JPEG code it.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ from auscult.scenes.appearance.stage import (
     tones_of,
     window,
 )
-from auscult.types import Frame, Mask
-
-Field = NDArray[np.float32]
+from auscult.types import Floats, Frame, Mask
 
 _GAIN: Final = (0.5, 1.3)
 _GAIN_WAY: Final = 0.9
@@ -48,7 +46,7 @@ _SATURATION: Final = (0.72, 1.1)
 _WARM: Final = np.array([0.05, 0.0, -0.06], np.float32)
 
 
-def tone_map(own: Tones, *, around: Tones, camera: Camera, light: Light) -> Field:
+def tone_map(own: Tones, *, around: Tones, camera: Camera, light: Light) -> Floats:
     """Move a thing's exposure, colour cast and saturation part of the way to its surroundings.
 
     The way is short enough that a colour keeps its word.
@@ -70,7 +68,7 @@ def tone_map(own: Tones, *, around: Tones, camera: Camera, light: Light) -> Fiel
     return np.asarray((cast * gain)[:, None] * paler, dtype=np.float32)
 
 
-def softened(weighted: NDArray[Any], *, sigma_px: float, speed_px: tuple[float, float]) -> Field:
+def softened(weighted: NDArray[Any], *, sigma_px: float, speed_px: tuple[float, float]) -> Floats:
     """Blur a premultiplied RGBA window as lens and shutter do: colours and alpha alike."""
     blurred: NDArray[Any] = weighted
     if sigma_px > 0.05:
@@ -81,7 +79,7 @@ def softened(weighted: NDArray[Any], *, sigma_px: float, speed_px: tuple[float, 
     return np.asarray(blurred, dtype=np.float32)
 
 
-def shutter(speed_px: tuple[float, float]) -> Field | None:
+def shutter(speed_px: tuple[float, float]) -> Floats | None:
     """The path of a point while the shutter is open, as a kernel that sums to 1; None below half a pixel."""
     length = float(np.hypot(*speed_px))
     if length < 0.5:
@@ -123,8 +121,8 @@ class Body:
     sprite: Sprite
     room: tuple[int, int]
     inside: Mask
-    weighted: Field
-    shade: Field
+    weighted: Floats
+    shade: Floats
     tones: Tones
     noise: float
     fineness: float
@@ -145,8 +143,8 @@ class SoftBody:
     body: Body
     blur_px: float
     speed_px: tuple[float, float]
-    luma: Field
-    colour: Field
+    luma: Floats
+    colour: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,8 +163,8 @@ class Layer:
     soft: SoftBody
     corner: tuple[int, int]
     there: Window
-    keep: Field
-    seen: Field
+    keep: Floats
+    seen: Floats
     mask: Mask
 
 

@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from auscult.scenes.appearance.colours import Tone
 from auscult.scenes.appearance.scenery import Weave, pattern
 from auscult.scenes.appearance.sprite import Sprite
+from auscult.types import Floats
 
-Field = NDArray[np.float32]
 
-
-def spread(colour: Field, weight: Field, *, reach_px: int) -> Field:
+def spread(colour: Floats, weight: Floats, *, reach_px: int) -> Floats:
     """Straight colours of a premultiplied picture, going on beyond its outline.
 
     Args:
@@ -239,7 +238,7 @@ class _Sheet:
         )
 
     def paint(
-        self, part: PaintedOutline, skin: Skin, *, colour: Field, weight: Field, cover: NDArray[np.uint8]
+        self, part: PaintedOutline, skin: Skin, *, colour: Floats, weight: Floats, cover: NDArray[np.uint8]
     ) -> None:
         """Lay one part over what is there."""
         places = [self._pixels(contour) for contour in part.contours]
@@ -278,7 +277,7 @@ class _Sheet:
             paint *= _form(covered, part.dome)[..., None]
         return paint
 
-    def places(self, window: tuple[slice, slice], *, finer: int) -> tuple[Field, Field]:
+    def places(self, window: tuple[slice, slice], *, finer: int) -> tuple[Floats, Floats]:
         """Where the pixels of a window lie on the thing, in heights: (u, v), each float32."""
         rows, columns = (
             ((np.arange(side.start * finer, side.stop * finer) + 0.5) / finer - size / 2) / self.height_px
@@ -291,7 +290,7 @@ class _Sheet:
         return u.astype(np.float32), v.astype(np.float32)
 
 
-def _form(covered: NDArray[np.uint8], dome: float) -> Field:
+def _form(covered: NDArray[np.uint8], dome: float) -> Floats:
     """Brightness that falls off towards a part's outline."""
     inside = cv2.copyMakeBorder((covered >= 128).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=0)
     depth = cv2.distanceTransform(inside, cv2.DIST_L2, 3)[1:-1, 1:-1]
@@ -302,11 +301,11 @@ def _form(covered: NDArray[np.uint8], dome: float) -> Field:
     return np.asarray(1.06 - 0.36 * dome * rise * rise, dtype=np.float32)
 
 
-def _mottling(sheet: _Sheet, skin: Skin) -> Field:
+def _mottling(sheet: _Sheet, skin: Skin) -> Floats:
     """Slight unevenness of the surface, tied to the thing."""
     table = np.random.Generator(np.random.PCG64(skin.grain_seed)).normal(size=(32, 32)).astype(np.float32)
     u, v = sheet.places((slice(0, sheet.size[0]), slice(0, sheet.size[1])), finer=1)
-    field: Field = np.ones(sheet.size, np.float32)
+    field: Floats = np.ones(sheet.size, np.float32)
     for repeats, depth in ((6.0, 0.03), (23.0, 0.025)):
         field += np.float32(depth) * cv2.remap(
             table, u * np.float32(repeats) % 31, v * np.float32(repeats) % 31, cv2.INTER_LINEAR

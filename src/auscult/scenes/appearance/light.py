@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
+from auscult.types import Floats
 
 _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "from_deg": (-180.0, 180.0),
@@ -93,12 +94,10 @@ def choose_light(rng: np.random.Generator) -> Light:
     )
 
 
-Field = NDArray[np.float32]
-
 _RELIEF: Final = 0.12  # how far from the outline a thing still looks round, share of its size
 
 
-def relief(alpha: Field, *, light: Light) -> Field:
+def relief(alpha: Floats, *, light: Light) -> Floats:
     """How much brighter or darker each place of a thing is.
 
     The thing is taken for a cushion over its outline; what faces the light is brighter. A slow slope from the lit to
@@ -126,7 +125,7 @@ def relief(alpha: Field, *, light: Light) -> Field:
     return np.asarray(1 + light.shade * (np.clip(facing, -0.35, 0.35) + slope), dtype=np.float32)
 
 
-def shadow(alpha: Field, *, light: Light) -> Field:
+def shadow(alpha: Floats, *, light: Light) -> Floats:
     """How much a thing darkens what is behind it.
 
     Args:

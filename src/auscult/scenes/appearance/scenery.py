@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng as randomness
-from auscult.types import Frame
+from auscult.types import Floats, Frame
 
-Field = NDArray[np.float32]
 Size = tuple[int, int]
 Rgb = tuple[int, int, int]
 
@@ -22,7 +21,7 @@ _UNIT: Final = 480.0  # sizes below are pixels of a picture of this height
 _SHARPEST_CELL_PX: Final = 2.0
 
 
-def noise(rng: np.random.Generator, size: Size, *, cell: float, roughness: float = 0.5, stretch: float = 1.0) -> Field:
+def noise(rng: np.random.Generator, size: Size, *, cell: float, roughness: float = 0.5, stretch: float = 1.0) -> Floats:
     """Smooth noise over several octaves.
 
     Args:
@@ -36,7 +35,7 @@ def noise(rng: np.random.Generator, size: Size, *, cell: float, roughness: float
         float32, mean about 0, standard deviation about 1.
     """
     height, width = size
-    coarse: Field | None = None
+    coarse: Floats | None = None
     weight, total = 1.0, 0.0
     cell_px = max(cell * height / _UNIT, _SHARPEST_CELL_PX)
     while cell_px >= _SHARPEST_CELL_PX:
@@ -52,16 +51,16 @@ def noise(rng: np.random.Generator, size: Size, *, cell: float, roughness: float
     return np.asarray(field * np.float32(1.4 / max(total, 1e-6) ** 0.5), dtype=np.float32)
 
 
-def _line(rng: np.random.Generator, size: Size, *, cell: float, roughness: float = 0.5) -> Field:
+def _line(rng: np.random.Generator, size: Size, *, cell: float, roughness: float = 0.5) -> Floats:
     """Smooth noise across a picture, float32 (1, width)."""
     return noise(rng, (1, size[1]), cell=cell * size[0], roughness=roughness)
 
 
-def _down(size: Size) -> Field:
+def _down(size: Size) -> Floats:
     return np.asarray(((np.arange(size[0]) + 0.5) / size[0])[:, None], dtype=np.float32)
 
 
-def _across(size: Size) -> Field:
+def _across(size: Size) -> Floats:
     return np.asarray(((np.arange(size[1]) + 0.5) / size[1])[None, :], dtype=np.float32)
 
 
@@ -247,30 +246,30 @@ class Weave:
     seed: int
 
 
-def _turned(u: Field, v: Field, weave: Weave) -> tuple[Field, Field]:
+def _turned(u: Floats, v: Floats, weave: Weave) -> tuple[Floats, Floats]:
     angle = np.radians(weave.turn_deg)
     cos, sin = np.float32(np.cos(angle) * weave.repeats), np.float32(np.sin(angle) * weave.repeats)
     return u * cos + v * sin, v * cos - u * sin
 
 
-def _striped(u: Field, v: Field, weave: Weave) -> Field:
+def _striped(u: Floats, v: Floats, weave: Weave) -> Floats:
     along, _ = _turned(u, v, weave)
     return (along % 1 < weave.share).astype(np.float32)
 
 
-def _checked(u: Field, v: Field, weave: Weave) -> Field:
+def _checked(u: Floats, v: Floats, weave: Weave) -> Floats:
     along, across = _turned(u, v, weave)
     return ((np.floor(along) + np.floor(across)) % 2).astype(np.float32)
 
 
-def _spotted(u: Field, v: Field, weave: Weave) -> Field:
+def _spotted(u: Floats, v: Floats, weave: Weave) -> Floats:
     along, across = _turned(u, v, weave)
     row = np.floor(across)
     dx, dy = (along + 0.5 * (row % 2)) % 1 - 0.5, across % 1 - 0.5
     return (dx * dx + dy * dy < weave.share / np.pi).astype(np.float32)
 
 
-def _speckled(u: Field, v: Field, weave: Weave) -> Field:
+def _speckled(u: Floats, v: Floats, weave: Weave) -> Floats:
     along, across = _turned(u, v, weave)
     table = randomness.generator(weave.seed, "speckles").uniform(size=(3, 64, 64)).astype(np.float32)
     column, row = np.floor(along).astype(np.int32) & 63, np.floor(across).astype(np.int32) & 63
@@ -280,7 +279,7 @@ def _speckled(u: Field, v: Field, weave: Weave) -> Field:
     return np.asarray(dx * dx + dy * dy < radius * radius, dtype=np.float32)
 
 
-_PATTERNS: Final[dict[str, Callable[[Field, Field, Weave], Field]]] = {
+_PATTERNS: Final[dict[str, Callable[[Floats, Floats, Weave], Floats]]] = {
     "striped": _striped,
     "spotted": _spotted,
     "checked": _checked,
@@ -303,7 +302,7 @@ def draw_weave(rng: np.random.Generator, texture: str) -> Weave:
     )
 
 
-def pattern(texture: str, u: Field, v: Field, *, weave: Weave) -> Field | None:
+def pattern(texture: str, u: Floats, v: Floats, *, weave: Weave) -> Floats | None:
     """Where a texture shows its second tone.
 
     Args:

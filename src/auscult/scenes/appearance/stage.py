@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from auscult import rng as randomness
 from auscult.scenes.appearance.light import Light
-from auscult.types import Frame, Mask
+from auscult.types import Floats, Frame, Mask
 
-Field = NDArray[np.float32]
 Pixels = NDArray[np.uint8]
 
 _TILE_PX: Final = 96
@@ -44,7 +43,7 @@ class Camera:
 
     fineness: float
     noise: float
-    mean: Field
+    mean: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Tones:
         bright: Largest channel of its brighter places.
     """
 
-    mean: Field
+    mean: Floats
     light: float
     colour: float
     bright: float
@@ -77,7 +76,7 @@ def tones_of(pixels: NDArray[Any]) -> Tones:
     return Tones(mean, float(luma.mean()), colour, float(np.partition(value, brighter)[brighter]))
 
 
-def luma_of(pixels: NDArray[Any]) -> Field:
+def luma_of(pixels: NDArray[Any]) -> Floats:
     """Luma, float32 (H, W), of RGB pixels (H, W, 3)."""
     return np.asarray(cv2.transform(np.asarray(pixels, np.float32), _LUMA[None, :]), dtype=np.float32)
 
@@ -114,8 +113,8 @@ class Sharpness:
         coarse: Mean gradient in each cell.
     """
 
-    fine: Field
-    coarse: Field
+    fine: Floats
+    coarse: Floats
 
     @classmethod
     def of(cls, photograph: Pixels) -> Sharpness:
@@ -143,7 +142,7 @@ class Sharpness:
         return float(np.clip(fine / coarse, *_FINENESS)) if coarse > 0 else _FINENESS[0]
 
 
-def fineness_of(*regions: Field) -> float:
+def fineness_of(*regions: Floats) -> float:
     """How much finest detail there is against coarser detail: a picture's sharpness, whatever it shows.
 
     Photographs of 640 pixels that were enlarged by a third have about 0.1, cut-outs that were made smaller 0.25.
@@ -166,13 +165,13 @@ def blur_between(own: float, wanted: float) -> float:
     return float(np.interp(-math.log(min(wanted / own, 1.0)), _LOSSES, _BLURS))
 
 
-def _gradient(luma: Field) -> Field:
+def _gradient(luma: Floats) -> Floats:
     dx = cv2.Sobel(luma, cv2.CV_32F, 1, 0, scale=0.125)
     dy = cv2.Sobel(luma, cv2.CV_32F, 0, 1, scale=0.125)
     return np.asarray(np.sqrt(dx * dx + dy * dy), dtype=np.float32)  # cv2.magnitude varies with memory alignment
 
 
-def fine_detail(luma: Field) -> Field:
+def fine_detail(luma: Floats) -> Floats:
     """Standard deviation of noise in each cell of 8 pixels, were all its fine detail noise (Immerkaer 1996).
 
     Returns:
@@ -186,7 +185,7 @@ def fine_detail(luma: Field) -> Field:
     return np.asarray(cells.ravel() * np.float32(np.sqrt(np.pi / 2)), dtype=np.float32)
 
 
-def noise_of(luma: Field, inside: NDArray[np.bool_]) -> float:
+def noise_of(luma: Floats, inside: NDArray[np.bool_]) -> float:
     """Standard deviation of the noise in the flatter places of a thing, bytes; 0 where it is too small to tell."""
     cells = fine_detail(luma)
     if cells.size == 0:
@@ -201,7 +200,7 @@ SIDE_PX: Final = 128
 _COLOUR: Final = np.float32(0.35)  # of the colour noise, against 1 of the luma noise
 
 
-def tile(seed: int, *, blur_px: float) -> Field:
+def tile(seed: int, *, blur_px: float) -> Floats:
     """A tile of noise that repeats without a seam.
 
     Args:
@@ -221,12 +220,12 @@ def tile(seed: int, *, blur_px: float) -> Field:
     return np.asarray(noise / max(float(fine_detail(luma_of(noise)).mean()), 1e-6), dtype=np.float32)
 
 
-def widened(noise: Field, *, width: int) -> Field:
+def widened(noise: Floats, *, width: int) -> Floats:
     """A tile repeated to the right, wide enough for any window of a picture of this width."""
     return np.tile(noise, (1, math.ceil(width / SIDE_PX), 1))
 
 
-def window(noise: Field, *, x: int, y: int, size: tuple[int, ...]) -> Field:
+def window(noise: Floats, *, x: int, y: int, size: tuple[int, ...]) -> Floats:
     """The part of a widened tile, endlessly repeated downwards, that lies at a place, float32 (h, w, 3)."""
     return np.asarray(noise[:, x : x + size[1]][np.arange(y, y + size[0]) % SIDE_PX], dtype=np.float32)
 

@@ -24,8 +24,9 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import Level, Scores
-from auscult.score.stats.resample import Floats, drawn, drawn_fields, sums_by_cluster
+from auscult.score.stats.resample import drawn, drawn_fields, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Counts, common, memberships
+from auscult.types import Doubles
 
 STRENGTHS: Final[Mapping[Level, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
 STRONGEST: Final = 5.0
@@ -123,7 +124,7 @@ def breaking_point(
     members = memberships(kept.samples, clusters)
     total = int(members.max()) + 1
     fields = _fields(lost, strengths)
-    draws: Floats | None = None
+    draws: Doubles | None = None
     if total >= 2:
         sums = sums_by_cluster(values.T, members, total)
         draws = drawn(sums, lambda rows: _crossings(rows, strengths, lost), rng=rng, replicates=replicates)
@@ -147,7 +148,7 @@ def breaking_point(
     )
 
 
-def _crossings(curves: Floats, strengths: Floats, lost: float) -> Floats:
+def _crossings(curves: Doubles, strengths: Doubles, lost: float) -> Doubles:
     """The first crossing of each curve, (draws, 1 + levels); infinite where there is none, NaN without clean score."""
     clean = curves[:, 0]
     left = (1 - lost) * clean
@@ -184,7 +185,7 @@ def beyond_of(outcome: object) -> float | None:
     return found if isinstance(found, float) else None
 
 
-def _why_not(found: float, strengths: Floats, detail: Mapping[str, object]) -> Undefined | None:
+def _why_not(found: float, strengths: Doubles, detail: Mapping[str, object]) -> Undefined | None:
     if math.isnan(found):
         return Undefined("the clean score is not above 0", detail)
     if math.isinf(found):
@@ -193,7 +194,7 @@ def _why_not(found: float, strengths: Floats, detail: Mapping[str, object]) -> U
     return None
 
 
-def _drawn_detail(draws: Floats | None, ends: tuple[float | None, float | None] | None) -> dict[str, object]:
+def _drawn_detail(draws: Doubles | None, ends: tuple[float | None, float | None] | None) -> dict[str, object]:
     """What draws say of a curve that never gets there."""
     if draws is None:
         return {}
@@ -202,7 +203,7 @@ def _drawn_detail(draws: Floats | None, ends: tuple[float | None, float | None] 
     return told if low is None else told | {"low": low}
 
 
-def _ends(draws: Floats, level: float) -> tuple[float | None, float | None] | None:
+def _ends(draws: Doubles, level: float) -> tuple[float | None, float | None] | None:
     """Outward quantiles: a draw that never breaks is beyond every strength, and between it and another lies nothing."""
     defined = draws[~np.isnan(draws)]
     if 2 * defined.size < draws.size:
@@ -213,12 +214,12 @@ def _ends(draws: Floats, level: float) -> tuple[float | None, float | None] | No
     return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None)
 
 
-def _reached(draws: Floats) -> float:
+def _reached(draws: Doubles) -> float:
     defined = draws[~np.isnan(draws)]
     return float(np.isfinite(defined).mean()) if defined.size else 0.0
 
 
-def _strengths(levels: tuple[Level, ...]) -> tuple[Floats, list[int]]:
+def _strengths(levels: tuple[Level, ...]) -> tuple[Doubles, list[int]]:
     """Strengths in rising order, from 0, and where each level stands among those given."""
     known = [_strength(level) for level in levels]
     if not known or len(set(known)) != len(known):
@@ -243,6 +244,6 @@ def _check(lost: float, level: float = 0.95) -> None:
             raise InputError(f"{name} is {value!r}", expected="between 0 and 1, both ends excluded")
 
 
-def _fields(lost: float, strengths: Floats) -> dict[str, object]:
+def _fields(lost: float, strengths: Doubles) -> dict[str, object]:
     measured = ",".join(f"{strength:g}" for strength in strengths)
     return {"metric": "breaking point", "lost": f"{lost:g}", "strengths": measured, "between": "straight lines"}

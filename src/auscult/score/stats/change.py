@@ -34,8 +34,9 @@ import numpy as np
 from auscult.errors import InputError, UsageError
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleKey, SampleValues, Value, common, memberships
+from auscult.types import Doubles
 
 Variant: TypeAlias = Literal["difference", "relative"]
 Level: TypeAlias = str | float
@@ -174,7 +175,7 @@ def same_levels(many: Sequence[Scores]) -> None:
             )
 
 
-def change_sums(values: Floats) -> Floats:
+def change_sums(values: Doubles) -> Doubles:
     """What adds up for a change: each sample's change, its clean score, and 1.
 
     Args:
@@ -188,7 +189,7 @@ def change_sums(values: Floats) -> Floats:
     return np.stack([change, values[0], np.ones_like(change)], axis=1)
 
 
-def changes_of(sums: Floats, variant: Variant) -> Floats:
+def changes_of(sums: Doubles, variant: Variant) -> Doubles:
     """Changes from added ``change_sums``, those of m models side by side.
 
     Args:
@@ -325,7 +326,7 @@ def change_intervals(
     number = dict(zip(samples, memberships(samples, clusters).tolist(), strict=True))
     total = max(number.values(), default=-1) + 1
     members = {name: np.array([number[sample] for sample in one.samples], np.int64) for name, one in kept.items()}
-    draws: dict[str, Floats] = {}
+    draws: dict[str, Doubles] = {}
     if total >= 2:
         sums = np.hstack([sums_by_cluster(change_sums(one.values), members[name], total) for name, one in kept.items()])
         values = drawn(sums, lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates)
@@ -393,7 +394,7 @@ def change_difference(
 
 
 def _closed(
-    value: float, counts: Counts, *, fields: dict[str, object], values: Floats | None, clusters: int, level: float
+    value: float, counts: Counts, *, fields: dict[str, object], values: Doubles | None, clusters: int, level: float
 ) -> ChangeInterval | Change | Undefined:
     if values is None or clusters < 2:
         return Change(value=value, signature=Signature.of(**fields), counts=counts)

@@ -29,10 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import numbers, same_length
+from auscult.types import Doubles
 
 _ROUNDING = 1e-9  # shares that should sum to the level exactly may fall short of it by rounding
-
-Floats = NDArray[np.float64]
 
 
 def conformal_quantile(
@@ -121,7 +120,7 @@ def left_out_coverage(
     return Scored(math.fsum(shares) / count, Signature.of(metric="coverage", left_out="clusters", level=f"{level:g}"))
 
 
-def _read(scores: ArrayLike, clusters: Sequence[str | int], level: float) -> tuple[Floats, NDArray[np.intp], int]:
+def _read(scores: ArrayLike, clusters: Sequence[str | int], level: float) -> tuple[Doubles, NDArray[np.intp], int]:
     if not 0 < level < 1:
         raise InputError(f"level is {level!r}", expected="between 0 and 1, such as 0.9")
     (values,) = numbers(scores=scores)
@@ -130,20 +129,20 @@ def _read(scores: ArrayLike, clusters: Sequence[str | int], level: float) -> tup
     return values, np.array([order[name] for name in clusters], dtype=np.intp), len(order)
 
 
-def _weights(member: NDArray[np.intp], count: int) -> Floats:
+def _weights(member: NDArray[np.intp], count: int) -> Doubles:
     """Each item's weight, (n,), the same for each cluster as a whole, summing to 1."""
     sizes = np.bincount(member, minlength=count)
     return np.asarray(1.0 / (count * sizes[member]), dtype=np.float64)
 
 
-def _quantile(values: Floats, weights: Floats, level: float) -> float:
+def _quantile(values: Doubles, weights: Doubles, level: float) -> float:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     at = int(np.searchsorted(reached, level - _ROUNDING))
     return float(values[order][min(at, len(values) - 1)])
 
 
-def _quantile_of_ordered(values: Floats, weights: Floats, level: float) -> float:
+def _quantile_of_ordered(values: Doubles, weights: Doubles, level: float) -> float:
     reached = np.cumsum(weights)
     at = int(np.searchsorted(reached, level * reached[-1] - _ROUNDING))
     return float(values[min(at, len(values) - 1)])

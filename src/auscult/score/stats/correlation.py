@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Signature, Undefined
-from auscult.score.stats.resample import Floats
 from auscult.score.stats.samples import Counts, SampleKey, SampleValues, Value, common
+from auscult.types import Doubles
 
 FARTHEST: Final = 2.0
 
@@ -44,11 +44,11 @@ class _Node:
     """A cluster: its leaves, those of its left part first, and the least cost of an order between any two ends."""
 
     leaves: tuple[int, ...]
-    cost: Floats
+    cost: Doubles
     parts: tuple[_Node, _Node] | None
 
 
-def clustered_order(distances: Floats) -> tuple[int, ...]:
+def clustered_order(distances: Doubles) -> tuple[int, ...]:
     """An order in which likes stand beside one another.
 
     Args:
@@ -79,7 +79,7 @@ def clustered_order(distances: Floats) -> tuple[int, ...]:
     return (*(int(known[place]) for place in order), *last)
 
 
-def merges(distances: Floats) -> list[tuple[int, int, float]]:
+def merges(distances: Doubles) -> list[tuple[int, int, float]]:
     """Join the two nearest clusters until one is left.
 
     Args:
@@ -110,7 +110,7 @@ def merges(distances: Floats) -> list[tuple[int, int, float]]:
     return joins
 
 
-def _tree(joins: list[tuple[int, int, float]], distances: Floats) -> _Node:
+def _tree(joins: list[tuple[int, int, float]], distances: Doubles) -> _Node:
     """The tree of joins, with the least cost between ends for each cluster."""
     nodes = [_Node(leaves=(place,), cost=np.zeros((1, 1)), parts=None) for place in range(len(distances))]
     for first, second, _ in joins:
@@ -125,13 +125,13 @@ def _tree(joins: list[tuple[int, int, float]], distances: Floats) -> _Node:
     return nodes[-1]
 
 
-def _least(first: Floats, second: Floats) -> Floats:
+def _least(first: Doubles, second: Doubles) -> Doubles:
     """The cheapest way from each row of the first to each column of the second."""
-    ways: Floats = (first[:, :, None] + second[None]).min(axis=1)
+    ways: Doubles = (first[:, :, None] + second[None]).min(axis=1)
     return ways
 
 
-def _walk(node: _Node, ends: tuple[int, int], distances: Floats) -> tuple[int, ...]:
+def _walk(node: _Node, ends: tuple[int, int], distances: Doubles) -> tuple[int, ...]:
     """The cheapest order of a cluster's leaves between two ends."""
     if node.parts is None:
         return node.leaves
@@ -164,7 +164,7 @@ class Correlation:
     """
 
     kinds: tuple[str, ...]
-    values: Floats
+    values: Doubles
     pairs: NDArray[np.int64]
     order: tuple[str, ...]
     counts: Mapping[str, Counts]
@@ -187,7 +187,7 @@ class Correlation:
             return Undefined(f"fewer than {LEAST} samples in common", {"pairs": shared})
         return Undefined("a vector is constant", {"pairs": shared})
 
-    def ordered(self) -> tuple[Floats, NDArray[np.int64]]:
+    def ordered(self) -> tuple[Doubles, NDArray[np.int64]]:
         """Values and pairs with rows and columns in ``order``, (k, k) each."""
         places = [self.kinds.index(name) for name in self.order]
         grid = np.ix_(places, places)
@@ -263,7 +263,7 @@ def correlation(kinds: Mapping[str, SampleValues]) -> Correlation:
     )
 
 
-def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Floats, dict[str, Counts]]:
+def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Doubles, dict[str, Counts]]:
     """Values of all kinds over all samples, (k, n), NaN where one has none; and what became of each kind's samples."""
     places = {
         sample: place for place, sample in enumerate(dict.fromkeys(name for told in kinds.values() for name in told))
@@ -279,7 +279,7 @@ def _columns(kinds: Mapping[str, SampleValues]) -> tuple[Floats, dict[str, Count
     return values, counts
 
 
-def _correlate(first: Floats, second: Floats) -> float | None:
+def _correlate(first: Doubles, second: Doubles) -> float | None:
     """Pearson's r of two vectors of one length; None where there is none."""
     if first.size < LEAST or np.ptp(first) <= CONSTANT or np.ptp(second) <= CONSTANT:
         return None
@@ -288,8 +288,8 @@ def _correlate(first: Floats, second: Floats) -> float | None:
     return float(np.clip((one @ other) / scale, -1.0, 1.0))
 
 
-def _centred(values: Floats) -> Floats:
+def _centred(values: Doubles) -> Doubles:
     """Around the mean, the largest 1 or -1: neither huge nor tiny numbers lose their squares."""
     left = values - values.mean()
-    scaled: Floats = left / np.abs(left).max()
+    scaled: Doubles = left / np.abs(left).max()
     return scaled

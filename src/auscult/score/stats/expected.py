@@ -27,8 +27,9 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import numbers, same_length
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import Floats, cluster_draws, percentile_interval
+from auscult.score.stats.resample import cluster_draws, percentile_interval
 from auscult.score.stats.samples import memberships
+from auscult.types import Doubles
 
 SHIFT: Final = 0.5
 """Offset of a judge's probabilities on material of another kind, as a standard deviation in logits: what holds where
@@ -131,7 +132,7 @@ def looks_for(probabilities: ArrayLike, *, wanted: float = 0.9) -> Scored[int] |
     )
 
 
-def _probabilities(values: ArrayLike) -> Floats:
+def _probabilities(values: ArrayLike) -> Doubles:
     (good,) = numbers(probabilities=values)
     wrong = np.flatnonzero((good < 0) | (good > 1))
     if wrong.size:
@@ -140,8 +141,8 @@ def _probabilities(values: ArrayLike) -> Floats:
 
 
 def _drawn(
-    good: Floats, members: NDArray[np.int64], *, rng: np.random.Generator, shift: float, replicates: int
-) -> Floats:
+    good: Doubles, members: NDArray[np.int64], *, rng: np.random.Generator, shift: float, replicates: int
+) -> Doubles:
     """The share of bad masks in each replicate, (replicates,)."""
     inside = np.clip(good, _SURE, 1 - _SURE)
     logits = np.log(inside / (1 - inside))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.score.stats.inputs import same_length
-from auscult.score.stats.resample import Floats
+from auscult.types import Doubles
 
 FOLDS: Final = 5
 _PENALTY: Final = 1.0
@@ -32,7 +32,7 @@ _SMALL: Final = 1e-10
 _STEEPEST: Final = 30.0
 
 
-def logistic_fit(rows: Floats, good: Sequence[bool]) -> Floats:
+def logistic_fit(rows: Doubles, good: Sequence[bool]) -> Doubles:
     """Coefficients of the probability that an item is good.
 
     Args:
@@ -63,7 +63,7 @@ def logistic_fit(rows: Floats, good: Sequence[bool]) -> Floats:
     return found
 
 
-def logistic(rows: Floats, coefficients: Floats) -> Floats:
+def logistic(rows: Doubles, coefficients: Doubles) -> Doubles:
     """The probability that each item is good, (n,), 0..1.
 
     Args:
@@ -74,13 +74,13 @@ def logistic(rows: Floats, coefficients: Floats) -> Floats:
 
 
 def cross_fitted(
-    rows: Floats,
+    rows: Doubles,
     good: Sequence[bool],
     *,
     clusters: Sequence[Hashable],
     rng: np.random.Generator,
     folds: int = FOLDS,
-) -> Floats | None:
+) -> Doubles | None:
     """The probability that each item is good, by a fit that saw nothing of its cluster.
 
     Args:
@@ -111,6 +111,6 @@ def cross_fitted(
     return told
 
 
-def _chances(logits: Floats) -> Floats:
-    chances: Floats = 1 / (1 + np.exp(-np.clip(logits, -_STEEPEST, _STEEPEST)))
+def _chances(logits: Doubles) -> Doubles:
+    chances: Doubles = 1 / (1 + np.exp(-np.clip(logits, -_STEEPEST, _STEEPEST)))
     return chances

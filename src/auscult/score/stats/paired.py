@@ -26,7 +26,8 @@ from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import numbers, same_length
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import Floats, cluster_draws, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
+from auscult.types import Doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +180,6 @@ def _two_sided(first: int, second: int) -> float:
     return min(1.0, (tail << 1) / (1 << total))
 
 
-def _difference(sums: Floats) -> Floats:
-    roots: Floats = np.sqrt(sums[:, :2] / sums[:, 2:])
+def _difference(sums: Doubles) -> Doubles:
+    roots: Doubles = np.sqrt(sums[:, :2] / sums[:, 2:])
     return roots[:, 0] - roots[:, 1]

@@ -47,8 +47,9 @@ from auscult.score.stats.change import (
     changes_of,
     same_levels,
 )
-from auscult.score.stats.resample import Floats, FromSums, drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import FromSums, drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
+from auscult.types import Doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class Stratum:
     """
 
     samples: Sequence[Hashable]
-    columns: Floats
+    columns: Doubles
     clusters: Clusters
     rng: np.random.Generator
     counts: Counts
@@ -82,8 +83,8 @@ class Over:
         counts: The samples of all data sets.
     """
 
-    values: Floats
-    draws: Floats | None
+    values: Doubles
+    draws: Doubles | None
     clusters: int
     lone: tuple[str, ...]
     counts: Counts
@@ -412,7 +413,7 @@ class _How:
     replicates: int
 
 
-def _stratum(one: DataSet[Any], kept: Common, columns: Floats) -> Stratum:
+def _stratum(one: DataSet[Any], kept: Common, columns: Doubles) -> Stratum:
     return Stratum(samples=kept.samples, columns=columns, clusters=one.clusters, rng=one.rng, counts=kept.counts)
 
 
@@ -445,7 +446,7 @@ def _ranking(
 
 
 def _rows(
-    names: tuple[str, ...], values: Floats, *, again: Floats | None, sign: int, level: float, signature: Signature
+    names: tuple[str, ...], values: Doubles, *, again: Doubles | None, sign: int, level: float, signature: Signature
 ) -> tuple[Ranked, ...]:
     places = _places(sign * values)[0][0]
     made = []
@@ -468,7 +469,7 @@ def _rows(
     return tuple(sorted(made, key=lambda row: row.place))
 
 
-def _place_intervals(better: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+def _place_intervals(better: Doubles, level: float) -> tuple[Doubles, Doubles, Doubles]:
     """Best and worst place and probability of being first of each model, from (draws, models), higher is better."""
     best, worst = _places(better)
     tail = (1 - level) / 2
@@ -480,7 +481,7 @@ def _place_intervals(better: Floats, level: float) -> tuple[Floats, Floats, Floa
     )
 
 
-def _places(better: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _places(better: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The better and the worse place of each model in each row, where equal values share places from one to the other.
 
     Values that differ by less than rounding are equal: the same sums in another order must tie.
@@ -495,8 +496,8 @@ def _places(better: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return best, worst
 
 
-def _means(sums: Floats) -> Floats:
-    means: Floats = sums[:, :-1] / sums[:, -1:]
+def _means(sums: Doubles) -> Doubles:
+    means: Doubles = sums[:, :-1] / sums[:, -1:]
     return means
 
 

@@ -33,16 +33,9 @@ from numpy.typing import ArrayLike, NDArray
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import numbers, same_length
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import (
-    CELLS,
-    Floats,
-    cluster_draws,
-    drawn,
-    drawn_fields,
-    percentile_interval,
-    sums_by_cluster,
-)
+from auscult.score.stats.resample import CELLS, cluster_draws, drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import memberships
+from auscult.types import Doubles
 
 
 def spearman(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
@@ -193,7 +186,7 @@ def auc_interval(
     return _interval(plain, np.concatenate(parts), amount, fields=drawn_fields(level, replicates))
 
 
-def mean_ranks(values: ArrayLike) -> Floats:
+def mean_ranks(values: ArrayLike) -> Doubles:
     """Ranks between 0 and 1, the lowest value first, (n,); equal values share the mean of theirs.
 
     Raises:
@@ -205,11 +198,11 @@ def mean_ranks(values: ArrayLike) -> Floats:
     """
     (told,) = numbers(values=values)
     _, place, amount = np.unique(told, return_inverse=True, return_counts=True)
-    ranks: Floats = (2 * np.cumsum(amount) - amount)[place] / max(1, 2 * told.size)
+    ranks: Doubles = (2 * np.cumsum(amount) - amount)[place] / max(1, 2 * told.size)
     return ranks
 
 
-def _interval(plain: Scored[float], again: Floats, clusters: int, *, fields: Mapping[str, object]) -> Scored[float]:
+def _interval(plain: Scored[float], again: Doubles, clusters: int, *, fields: Mapping[str, object]) -> Scored[float]:
     """A statistic with the interval of its draws; NaN is a draw without a number."""
     ends = percentile_interval(again, level=float(str(fields["level"])))
     if ends is None:
@@ -227,16 +220,16 @@ def _interval(plain: Scored[float], again: Floats, clusters: int, *, fields: Map
     )
 
 
-def _pearson(sums: Floats) -> Floats:
+def _pearson(sums: Doubles) -> Doubles:
     """Correlation from sums of ones, x, y, squares and products, (draws, 6); NaN where a side is constant."""
     n, x, y, xx, yy, xy = sums.T
     spread = np.clip(xx - x * x / n, 0, None) * np.clip(yy - y * y / n, 0, None)
-    found: Floats = np.full(len(sums), np.nan)
+    found: Doubles = np.full(len(sums), np.nan)
     np.divide(xy - x * y / n, np.sqrt(spread), out=found, where=spread > _CONSTANT * n**2)
     return np.clip(found, -1.0, 1.0)
 
 
-def _areas(weights: Floats, positive: NDArray[np.bool_], starts: NDArray[np.int64]) -> Floats:
+def _areas(weights: Doubles, positive: NDArray[np.bool_], starts: NDArray[np.int64]) -> Doubles:
     """The AUC of weighted items in rising order, (draws,); NaN where one kind has no weight.
 
     Args:
@@ -248,6 +241,6 @@ def _areas(weights: Floats, positive: NDArray[np.bool_], starts: NDArray[np.int6
     others = np.add.reduceat(weights * ~positive, starts, axis=1)
     below = np.cumsum(others, axis=1) - others / 2  # those of the same value count half
     pairs = above.sum(axis=1) * others.sum(axis=1)
-    areas: Floats = np.full(len(weights), np.nan)
+    areas: Doubles = np.full(len(weights), np.nan)
     np.divide((above * below).sum(axis=1), pairs, out=areas, where=pairs > 0)
     return areas

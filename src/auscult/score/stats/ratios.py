@@ -16,8 +16,9 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Counts, SampleValues, common, memberships
+from auscult.types import Doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,14 +144,14 @@ def ratio_change(
     )
 
 
-def _changes(sums: Floats) -> Floats:
+def _changes(sums: Doubles) -> Doubles:
     """From (draws, 2 parts) of values and what they are over."""
     over = sums[:, 1::2]
     ratios = np.divide(sums[:, 0::2], over, out=np.full(over.shape, np.nan), where=over > 0)
-    changes: Floats = ratios[:, 1:].mean(axis=1) - ratios[:, 0]
+    changes: Doubles = ratios[:, 1:].mean(axis=1) - ratios[:, 0]
     return changes
 
 
-def _shares(sums: Floats) -> Floats:
-    shares: Floats = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
+def _shares(sums: Doubles) -> Doubles:
+    shares: Doubles = np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), np.nan), where=sums[:, 1] > 0)
     return shares

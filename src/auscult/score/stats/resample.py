@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
+from auscult.types import Doubles
 
-Floats: TypeAlias = NDArray[np.float64]
-FromSums: TypeAlias = Callable[[Floats], Floats]
+FromSums: TypeAlias = Callable[[Doubles], Doubles]
 
 
-def cluster_draws(clusters: int, *, rng: np.random.Generator, replicates: int = 1000) -> Floats:
+def cluster_draws(clusters: int, *, rng: np.random.Generator, replicates: int = 1000) -> Doubles:
     """How often each cluster occurs in each draw with replacement.
 
     Args:
@@ -51,7 +51,7 @@ def cluster_draws(clusters: int, *, rng: np.random.Generator, replicates: int = 
     return counted.reshape(replicates, clusters).astype(np.float64)
 
 
-def percentile_interval(values: Floats, *, level: float = 0.95) -> tuple[float, float] | None:
+def percentile_interval(values: Doubles, *, level: float = 0.95) -> tuple[float, float] | None:
     """The middle ``level`` of drawn values; NaN is a draw in which the statistic is undefined.
 
     Args:
@@ -74,7 +74,7 @@ def percentile_interval(values: Floats, *, level: float = 0.95) -> tuple[float, 
     return float(low), float(high)
 
 
-def sums_by_cluster(rows: Floats, members: NDArray[np.int64], clusters: int) -> Floats:
+def sums_by_cluster(rows: Doubles, members: NDArray[np.int64], clusters: int) -> Doubles:
     """Add up rows over the clusters they belong to.
 
     Args:
@@ -94,8 +94,8 @@ CELLS = 2_000_000
 
 
 def drawn(
-    sums: Floats, statistic: FromSums, *, rng: np.random.Generator, replicates: int, cells: int = CELLS
-) -> Floats:
+    sums: Doubles, statistic: FromSums, *, rng: np.random.Generator, replicates: int, cells: int = CELLS
+) -> Doubles:
     """A statistic of sums, in each draw of whole clusters with replacement.
 
     Args:

@@ -349,12 +349,13 @@ def _with_each_other(clip: _ClipTargets, kind: Defect, *, seed: int) -> Iterator
         return
     found = [_track(clip, _of_other(clip, other), kind=kind, other=other, seed=seed) for other in taken]
     if kind == "merge":
-        found.sort(key=lambda track: -_mean_iou(track))  # stable: equal ones stay in order of box IoU
+        # largest mean first, tracks without a made frame last; stable, so equal ones stay in order of box IoU
+        found.sort(key=lambda track: (not track.made, -(_mean_iou(track) or 0.0)))
     for index, track in enumerate(found):
         mean = _mean_iou(track)
         yield DefectTrack(
             kind=kind,
-            difficulty=truth_of(kind, mean).difficulty if track.made else None,
+            difficulty=None if mean is None else truth_of(kind, mean).difficulty,
             index=index,
             frames=track.frames,
             other=track.other,
@@ -371,10 +372,10 @@ def _of_other(clip: _ClipTargets, other: int) -> _Choices:
     return choices
 
 
-def _mean_iou(track: DefectTrack) -> float:
-    """Mean IoU of the made frames; -1 where there is none, so that such a track comes last."""
+def _mean_iou(track: DefectTrack) -> float | None:
+    """Mean IoU of the made frames; None where there is none."""
     found = [frame.value.truth.iou or 0.0 for frame in track.frames if isinstance(frame, Scored)]
-    return sum(found) / len(found) if found else -1.0
+    return sum(found) / len(found) if found else None
 
 
 def _track(

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
 from auscult.score.stats import spearman
-from auscult.score.stats.resample import Floats
 from auscult.suites.mqa.evaluate import (
     AnsweredCandidate,
     Block,
@@ -32,6 +31,7 @@ from auscult.suites.mqa.evaluate import (
     with_lost,
 )
 from auscult.suites.mqa.rows import Answers, Candidate
+from auscult.types import Doubles
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
 """Bins of the object's share of the frame: low end included, high end not (but for the last)."""
@@ -114,7 +114,7 @@ def rank_cell(block: Block, judge: str, answers: Answers) -> TableNumber:
     return with_lost(cell, block.candidates, answers, metric="rmse")
 
 
-def _drawn_ranks(told: Floats, true: Floats, *, clusters: Sequence[NDArray[np.int64]]) -> Floats:
+def _drawn_ranks(told: Doubles, true: Doubles, *, clusters: Sequence[NDArray[np.int64]]) -> Doubles:
     rng = generator(0, "mqa", "bootstrap", "spearman")
     values = []
     for _ in range(DRAWS):

@@ -48,9 +48,9 @@ from auscult.score.stats import (
     rmse_video,
     sums_by_cluster,
 )
-from auscult.score.stats.resample import Floats, FromSums
+from auscult.score.stats.resample import FromSums
 from auscult.suites.mqa.rows import PROTOCOLS, RANKS, Answers, Candidate, JudgeAnswer, MqaProtocol
-from auscult.types import ACTIONS, DEFECTS
+from auscult.types import ACTIONS, DEFECTS, Doubles
 
 GRADED = ("cutout", "dilate", "erode")
 NO_ITEMS = "no masks of this column"
@@ -163,7 +163,7 @@ class Measured:
     """
 
     outcome: Scored[float] | Undefined
-    rows: Floats
+    rows: Doubles
     clusters: tuple[str, ...]
     from_sums: FromSums
     n: int
@@ -323,7 +323,7 @@ class _MacroF2:
     classes: int
     only_true: bool
 
-    def __call__(self, sums: Floats) -> Floats:
+    def __call__(self, sums: Doubles) -> Doubles:
         matrix = sums.reshape(-1, self.classes, self.classes + 1)
         occurs, called = matrix.sum(axis=2), matrix[:, :, :-1].sum(axis=1)
         hits = np.einsum("rcc->rc", matrix[:, :, :-1])
@@ -333,17 +333,17 @@ class _MacroF2:
         return _divided(total, counts.sum(axis=1).astype(np.float64))
 
 
-def _root_mean(sums: Floats) -> Floats:
-    roots: Floats = np.sqrt(_divided(sums[:, 0], sums[:, 1]))
+def _root_mean(sums: Doubles) -> Doubles:
+    roots: Doubles = np.sqrt(_divided(sums[:, 0], sums[:, 1]))
     return roots
 
 
-def mean_of_sums(sums: Floats) -> Floats:
+def mean_of_sums(sums: Doubles) -> Doubles:
     """A mean from sums of values and of ones, (draws, 2) to (draws,)."""
     return _divided(sums[:, 0], sums[:, 1])
 
 
-def _divided(above: Floats, below: Floats) -> Floats:
+def _divided(above: Doubles, below: Doubles) -> Doubles:
     """The quotient, NaN where nothing was drawn."""
     return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
 
@@ -382,7 +382,7 @@ class Block:
     part: str
     candidates: tuple[Candidate, ...]
     clips: Mapping[str, int]
-    weights: Floats
+    weights: Doubles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -413,7 +413,7 @@ class TableNumber:
     failed: int = 0
     undefined: int = 0
     unparsed: int = 0
-    draws: Floats = field(default_factory=lambda: np.empty(0))
+    draws: Doubles = field(default_factory=lambda: np.empty(0))
 
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
@@ -566,7 +566,7 @@ def _drawn(where: _Where, measured: Measured) -> TableNumber:
     )
 
 
-def with_interval(outcome: Scored[float] | Undefined, draws: Floats, *, clusters: int) -> Scored[float] | Undefined:
+def with_interval(outcome: Scored[float] | Undefined, draws: Doubles, *, clusters: int) -> Scored[float] | Undefined:
     """The number with its interval; without one where there is a single cluster, or too few draws have it.
 
     Args:
@@ -605,12 +605,12 @@ def _average(row: Sequence[TableNumber]) -> TableNumber:
     )
 
 
-def _mean_draws(cells: Sequence[TableNumber]) -> Floats:
+def _mean_draws(cells: Sequence[TableNumber]) -> Doubles:
     """Draw by draw the mean of the columns; undefined where one of them is, since that is another average."""
     drawn = [cell.draws for cell in cells if isinstance(cell.outcome, Scored)]
     if not drawn or not all(draws.size for draws in drawn):  # a part of one clip is not drawn: nor is a mean over it
         return np.empty(0)
-    mean: Floats = np.stack(drawn).mean(axis=0)
+    mean: Doubles = np.stack(drawn).mean(axis=0)
     return mean
 
 

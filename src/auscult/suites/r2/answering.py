@@ -281,7 +281,7 @@ class R2Runner:
         progress: Who listens.
         failed: What got no answer now, or one that could not be scored.
         unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
-        vain: Keys of the questions that were asked in vain, by whichever command.
+        failed_keys: Keys of failed requests, of whichever command.
     """
 
     run: RunFolder
@@ -293,7 +293,7 @@ class R2Runner:
     progress: Progress
     failed: list[ResultKey] = field(default_factory=list)
     unloaded: dict[str, AuscultError] = field(default_factory=dict)
-    vain: set[str] = field(default_factory=set)
+    failed_keys: set[str] = field(default_factory=set)
 
     def ask(self, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> None:
         """Ask every model what is not stored yet."""
@@ -321,7 +321,7 @@ class R2Runner:
                 if not replied:
                     self.unloaded[model.name] = error
                 else:
-                    self._in_vain(left)
+                    self._note_failed(left)
             if model.kind == "predictions":
                 self._unasked(model, conditions)
 
@@ -357,7 +357,7 @@ class R2Runner:
             if isinstance(result.outcome, Failed):
                 self.failed.append(places[result.key])
                 self.errors.keep([failed_row(places[result.key], result.outcome.error, stage="score")])
-                self._in_vain({result.key: places[result.key]})
+                self._note_failed({result.key: places[result.key]})
             else:
                 self.run.append_many(SCORES, result.outcome)
             self.progress.step()
@@ -432,11 +432,11 @@ class R2Runner:
         self.failed.append(place)
         told = replace(error, path=error.path or str(request.source))
         self.errors.keep([failed_row(place, told, stage=job.STAGE)])
-        self._in_vain({request.key: place})  # last: what counts as failed has a row that says why
+        self._note_failed({request.key: place})  # last: what counts as failed has a row that says why
 
-    def _in_vain(self, places: Mapping[str, ResultKey]) -> None:
-        new = {key: place for key, place in places.items() if key not in self.vain}
-        self.vain.update(new)
+    def _note_failed(self, places: Mapping[str, ResultKey]) -> None:
+        new = {key: place for key, place in places.items() if key not in self.failed_keys}
+        self.failed_keys.update(new)
         self.run.append_many(UNANSWERED, [failed_request_row(key, place) for key, place in new.items()])
 
 

@@ -84,8 +84,7 @@ def _of_records(sets: Sequence[DataSet], broken: Sequence[tuple[Path, RecordErro
         yield f"{folder.name} is left out: {error.message}{where}."
     for record in _each(sets):
         if not record.finished:
-            lot = "left out" if record.told else "counted as failed"
-            yield f"{record.label} is unfinished: what has no score yet is {lot}; run it again to go on."
+            yield f"{record.label} is unfinished: what has no score yet is left out; run it again to go on."
         elif record.grid.waiting:
             yield from (f"{record.label}: {note}" for note in waiting_notes(record.grid))
     versions = dict.fromkeys(record.version for record in _each(sets))

@@ -21,7 +21,6 @@ from auscult.rng import generator
 from auscult.score.stats.change import Scores, change_fields, change_sums, changes_of
 from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over
-from auscult.score.stats.resample import Floats
 from auscult.score.stats.samples import Common, SampleValues, common
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
@@ -29,6 +28,7 @@ from auscult.suites.r2.grid import joined_signature
 from auscult.suites.r2.measures import PAPER_LEVELS, GridCell, GridColumns, Number, static_of
 from auscult.suites.r2.relations import Ranks, ranking_table
 from auscult.suites.r2.tables import Index, difference_table, group_name, is_baseline, levels_only, metric_name
+from auscult.types import Doubles
 
 _EACH: Final = "Every number is a mean over the data sets, each of which counts alike; clips are drawn within each."
 
@@ -180,7 +180,7 @@ class _Joined:
         pair = len(many) > 1
         return _told(strata, fields | ({"metric": "apc difference"} if pair else {}), pair=pair, change=True)
 
-    def _stratum(self, name: str, kept: Common, columns: Floats) -> Stratum:
+    def _stratum(self, name: str, kept: Common, columns: Doubles) -> Stratum:
         cases = self.views[name].grid.cases
         return Stratum(samples=kept.samples, columns=columns, clusters=cases, rng=self._rng(name), counts=kept.counts)
 
@@ -241,7 +241,7 @@ def _told(
     if empty:
         return added([one.counts for one in strata.values()]).none(f"no sample is scored on {empty[0]}")
 
-    def of(sums: Floats) -> Floats:
+    def of(sums: Doubles) -> Doubles:
         found = changes_of(sums, "difference") if change else sums[:, :1] / sums[:, 1:]
         return found[:, :1] - found[:, 1:] if pair else found
 

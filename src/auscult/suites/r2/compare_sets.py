@@ -32,19 +32,18 @@ from auscult.record.reader import require_record
 from auscult.rng import generator
 from auscult.score.stats.change import Change, ChangeInterval, sample_changes
 from auscult.score.stats.correlation import Correlation, correlation, joined
-from auscult.score.stats.resample import Floats, drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_conditions
-from auscult.suites.r2.error_report import questions_of
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
 from auscult.suites.r2.measures import GridColumns, Number, static_of
 from auscult.suites.r2.request_log import ASKED, RequestLog, asked_of, base_name, failed_keys
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.suites.r2.tasks import TaskRules, task_rules
-from auscult.types import Query
+from auscult.types import Doubles, Query
 
 COMMAND: Final = "run r2"
 CASES: Final = "cases.jsonl"
@@ -68,7 +67,6 @@ class R2Record:
         grid: All its scores.
         finished: Whether the run came to its end.
         version: The version of auscult that made it.
-        told: Whether it tells what was asked in vain from what is yet to be asked.
     """
 
     path: Path
@@ -81,7 +79,6 @@ class R2Record:
     grid: Grid
     finished: bool
     version: str
-    told: bool = False
 
 
 def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
@@ -121,7 +118,7 @@ def read_record(folder: Path, label: str) -> R2Record:
         )
     asked = _asked(folder / ASKED)
     finished = "finished" in manifest
-    grid = _grid(folder, task, asked=asked, cases=cases, seed=seed, finished=finished)
+    grid = _grid(folder, task, asked=asked, cases=cases, seed=seed)
     if not grid.cells:
         raise RecordError(
             "the record holds no score of its cases",
@@ -141,18 +138,12 @@ def read_record(folder: Path, label: str) -> R2Record:
         grid=grid,
         finished=finished,
         version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
-        told=asked.vain is not None,
     )
 
 
-def _grid(
-    folder: Path, task: TaskRules, *, asked: RequestLog, cases: Sequence[R2Case], seed: int, finished: bool
-) -> Grid:
+def _grid(folder: Path, task: TaskRules, *, asked: RequestLog, cases: Sequence[R2Case], seed: int) -> Grid:
     places = asked.places(cases, seed=seed)
     scored = {str(row["key"]) for row in _scores(folder / SCORES)}
-    failed = set(_failed(folder / ERRORS, asked)) if asked.vain is None else set()
-    if finished or asked.vain is not None:  # else what has no score may only be yet to come
-        failed |= set(asked.without(places, scored))
     return grid_of(
         _scores(folder / SCORES),
         task=task,
@@ -161,7 +152,7 @@ def _grid(
         models=tuple(asked.models),
         conditions=asked.conditions,
         truths={case.id: case.truth for case in cases if case.truth},
-        failed=failed,
+        failed=set(asked.without(places, scored)),
         waiting=asked.waiting(places, scored),
     )
 
@@ -198,16 +189,6 @@ def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
         yield row
 
 
-def _failed(path: Path, asked: RequestLog) -> Iterator[tuple[str, str, str]]:
-    """What the record says has no answer: where no case has one, there is no score that shows it was asked."""
-    place_of = asked.told()
-    for _, row in numbered_lines(path):
-        yield from questions_of(row)
-        case, error = row.get("id"), row.get("error")
-        if "questions" not in row and isinstance(case, str) and isinstance(error, str) and (found := place_of(error)):
-            yield (*found, case)
-
-
 def _is_score(row: Mapping[str, Any]) -> bool:
     if not isinstance(row.get("key"), str) or not isinstance(row.get("metric"), str):
         return False
@@ -238,7 +219,7 @@ def _asked(path: Path) -> RequestLog:
             hint=_AGAIN,
         )  # fmt: skip
     return RequestLog(
-        models=models, conditions=unique_conditions(conditions), asked_of=told, vain=failed_keys(path.parent)
+        models=models, conditions=unique_conditions(conditions), asked_of=told, failed=failed_keys(path.parent)
     )
 
 
@@ -610,7 +591,7 @@ class _DataSetMean:
     """One data set's share of a mean: its models' own means, what was drawn of them, and its clips."""
 
     means: tuple[float, ...]
-    draws: Floats | None
+    draws: Doubles | None
     clusters: int
 
 
@@ -702,9 +683,9 @@ def _part(many: Sequence[Common], clusters: Clusters, *, seed: int, key: str, re
     return _DataSetMean(means=means, draws=draws, clusters=total)
 
 
-def _means(sums: Floats) -> Floats:
+def _means(sums: Doubles) -> Doubles:
     over = sums[:, 1::2]
-    means: Floats = np.divide(sums[:, 0::2], over, out=np.full(over.shape, np.nan), where=over > 0)
+    means: Doubles = np.divide(sums[:, 0::2], over, out=np.full(over.shape, np.nan), where=over > 0)
     return means
 
 

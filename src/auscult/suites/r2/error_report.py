@@ -70,7 +70,6 @@ def still_true(
         asked: What was asked so far, this command included.
         now: Model to the conditions that it is asked under again.
     """
-    place_of = asked.told()
 
     def stands(model: str, condition: str) -> bool:
         return condition in asked.asked_of.get(model, ()) and condition not in now.get(model, ())
@@ -81,11 +80,8 @@ def still_true(
             continue
         places = questions_of(row)
         left = [place for place in places if stands(*place[:2])]
-        told = place_of(str(row.get("error")))  # a row of an earlier version
         if left:
             kept.append(_with(row, left))
-        elif not places and told is not None and stands(*told):
-            kept.append(dict(row))
     return kept
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -12,7 +12,7 @@ from auscult.errors import RecordError
 from auscult.models.spec import ModelSpec
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder
-from auscult.record.lines import dump, load, read_lines
+from auscult.record.lines import load, read_lines
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import CLEAN, Condition, unique_conditions
 
@@ -20,33 +20,20 @@ UNANSWERED: Final = "unanswered.jsonl"
 """A row for every question that got no answer, or one that could not be scored; a later answer goes before it."""
 
 
-def failed_keys(folder: Path) -> frozenset[str] | None:
-    """Keys of the questions of a record that were asked in vain; None where a version that told none made it.
+def failed_keys(folder: Path) -> frozenset[str]:
+    """Keys of a record's failed requests.
 
     Raises:
         RecordError: The file is damaged.
     """
     path = folder / UNANSWERED
-    return frozenset(str(row.get("key")) for row in read_lines(path)) if path.is_file() else None
+    return frozenset(str(row.get("key")) for row in read_lines(path)) if path.is_file() else frozenset()
 
 
 def failed_request_row(key: str, place: tuple[str, str, str]) -> dict[str, Any]:
     """The row of a question of model, condition and case."""
     model, condition, case = place
     return {"key": key, "model": model, "condition": condition, "id": case}
-
-
-def begin(run: RunFolder, rows: Iterable[dict[str, Any]] = ()) -> None:
-    """Make the file, where there is none.
-
-    Args:
-        run: The record.
-        rows: What is known to have failed before.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
-    run.write_bytes(UNANSWERED, b"".join(dump(row) + b"\n" for row in rows))
 
 
 ASKED = "asked.json"
@@ -63,17 +50,15 @@ class RequestLog:
         models: Model to revision, those asked for now first.
         conditions: ``clean`` first, then in the order in which they were first asked for.
         sources: Model to where it was found, so that another of the same name gets another.
-        asked_of: Model to the names of the conditions that it was asked under, or was to be; a record of an earlier
-            version does not tell it of every model.
-        vain: Keys of the questions that were asked in vain; None in a record of an earlier version, which tells none:
-            then every one without an answer was.
+        asked_of: Model to the names of the conditions that it was asked under, or was to be.
+        failed: Keys of the failed requests.
     """
 
     models: Mapping[str, str]
     conditions: tuple[Condition, ...]
     sources: Mapping[str, str] = field(default_factory=dict)
     asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    vain: frozenset[str] | None = None
+    failed: frozenset[str] = frozenset()
 
     def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, ResultKey]:
         """The key of every answer that is valid, to (model, condition, case)."""
@@ -84,32 +69,21 @@ class RequestLog:
         }
 
     def without(self, places: Mapping[str, ResultKey], answered: Collection[str]) -> Iterator[ResultKey]:
-        """What was asked in vain and has nothing under its key, whichever command asked it."""
+        """Failed requests that have nothing under their key, whichever command made them."""
         for key, place in self._lacking(places, answered):
-            if self.vain is None or key in self.vain:
+            if key in self.failed:
                 yield place
 
     def waiting(self, places: Mapping[str, ResultKey], answered: Collection[str]) -> Iterator[ResultKey]:
         """What was to be asked and never was: a command was stopped, or the data are others than then."""
         for key, place in self._lacking(places, answered):
-            if self.vain is not None and key not in self.vain:
+            if key not in self.failed:
                 yield place
 
     def _lacking(self, places: Mapping[str, ResultKey], answered: Collection[str]) -> Iterator[tuple[str, ResultKey]]:
         for key, place in places.items():
             if key not in answered and place[1] in self.asked_of.get(place[0], ()):
                 yield key, place
-
-    def told(self) -> Callable[[str], tuple[str, str] | None]:
-        """What says of an error's text which model and condition it is about."""
-        known = {f"{model}, {one.name}: ": (model, one.name) for model in self.models for one in self.conditions}
-        longest = max(map(len, known), default=0)
-
-        def place_of(error: str) -> tuple[str, str] | None:
-            ends = (end + 2 for end in range(min(len(error), longest)) if error.startswith(": ", end))
-            return next((known[error[:end]] for end in ends if error[:end] in known), None)
-
-        return place_of
 
 
 def _each(cases: Sequence[R2Case], conditions: Sequence[Condition]) -> Iterator[tuple[R2Case, Condition]]:
@@ -187,7 +161,7 @@ def with_earlier(
         conditions=tuple(known[name] for name in order if name in known),
         sources={**before.sources, **{one.name: _source(one) for one in (*models, *floor)}},
         asked_of=mine,
-        vain=before.vain,
+        failed=before.failed,
     )
 
 
@@ -262,7 +236,7 @@ def load_log(run: RunFolder) -> RequestLog:
     """
     path = run.path / ASKED
     if not path.is_file():
-        return RequestLog(models={}, conditions=(), vain=failed_keys(run.path))
+        return RequestLog(models={}, conditions=(), failed=failed_keys(run.path))
     try:
         content: Any = load(path.read_bytes())
         models = {str(name): str(revision) for name, revision in content["models"].items()}
@@ -273,7 +247,7 @@ def load_log(run: RunFolder) -> RequestLog:
             conditions=unique_conditions(conditions),
             sources=sources,
             asked_of=asked_of(content),
-            vain=failed_keys(run.path),
+            failed=failed_keys(run.path),
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise RecordError(
@@ -282,10 +256,11 @@ def load_log(run: RunFolder) -> RequestLog:
 
 
 def asked_of(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Model to the names of its conditions, out of the list as JSON; empty in one of an earlier version.
+    """Model to the names of its conditions, out of the list as JSON.
 
     Raises:
+        KeyError: The list lacks them.
         AttributeError: It is no mapping.
         TypeError: A model has no list of names.
     """
-    return {str(model): tuple(map(str, told)) for model, told in content.get("asked_of", {}).items()}
+    return {str(model): tuple(map(str, told)) for model, told in content["asked_of"].items()}

@@ -28,7 +28,7 @@ from auscult.suites.r2.answering import Answers, answers_of, answers_table
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.error_report import questions_of, waiting_notes
+from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.grid import FILE, Grid, questions
 from auscult.suites.r2.grid import FILE as SCORES
@@ -370,18 +370,22 @@ def score_r2(folder: Path) -> SuiteRun:
         _predictions(folder / PREDICTIONS),
         valid=places,
         models=record.grid.models,
-        failed=tuple(dict.fromkeys(_failed(record, asked, places))),
+        failed=tuple(asked.without(places, {str(row["key"]) for _, row in numbered_lines(folder / SCORES)})),
     )
     tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
-    summary = summary_of(_outcome(record, asked, answers), results.numbers)
+    summary = summary_of(_outcome(record, answers), results.numbers)
     remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
     return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
 
 
 def _asked(record: R2Record) -> RequestLog:
     content = load(read_bytes(record.path / ASKED, limits=_LIMITS))  # ``read_record`` has checked it
-    told, vain = asked_of(content), failed_keys(record.path)
-    return RequestLog(models=record.revisions, conditions=record.grid.conditions, asked_of=told, vain=vain)
+    return RequestLog(
+        models=record.revisions,
+        conditions=record.grid.conditions,
+        asked_of=asked_of(content),
+        failed=failed_keys(record.path),
+    )
 
 
 def _cases(record: R2Record) -> list[R2Case]:
@@ -401,22 +405,6 @@ def _cases(record: R2Record) -> list[R2Case]:
         )
         for name, clip in record.grid.cases.items()
     ]
-
-
-def _failed(record: R2Record, asked: RequestLog, places: Mapping[str, ResultKey]) -> Iterator[ResultKey]:
-    """What has no answer, or one without a score: as errors tell it, and of a finished run what lacks a score."""
-    if asked.vain is not None:
-        yield from asked.without(places, {str(row["key"]) for _, row in numbered_lines(record.path / SCORES)})
-        return
-    valid = set(places.values())
-    place_of = asked.told()
-    for _, row in numbered_lines(record.path / ERRORS):
-        told = place_of(str(row.get("error")))  # a row of an earlier version names its question in its words alone
-        costs = questions_of(row) or ([] if told is None else [(*told, str(row.get("id")))])
-        yield from (place for place in costs if place in valid)
-    if record.finished:
-        scored = {str(row["key"]) for _, row in numbered_lines(record.path / SCORES)}
-        yield from asked.without(places, scored)
 
 
 def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -442,10 +430,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
 
 
-def _outcome(record: R2Record, asked: RequestLog, answers: Mapping[str, Answers]) -> RunOutcome:
-    place_of = asked.told()
-    rows = (row for _, row in numbered_lines(record.path / ERRORS) if place_of(str(row.get("error"))) is None)
-    unlisted = sum(map(_unlisted, rows))
+def _outcome(record: R2Record, answers: Mapping[str, Answers]) -> RunOutcome:
+    unlisted = sum(_unlisted(row) for _, row in numbered_lines(record.path / ERRORS))
     return RunOutcome(
         command=COMMAND,
         grid=record.grid,

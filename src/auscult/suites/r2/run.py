@@ -6,7 +6,7 @@
     DIR/cases.jsonl         what was asked about
     DIR/asked.json          models and conditions so far
     DIR/predictions.jsonl   every answer, as RLE
-    DIR/unanswered.jsonl    which questions were asked in vain
+    DIR/unanswered.jsonl    failed requests, by key
     DIR/scores.jsonl        every metric of every answer
     DIR/inputs/             what models are shown, where it was asked for
     DIR/cells.json .csv     every number with interval, counts and signature
@@ -48,9 +48,7 @@ from auscult.suites.r2.request_log import (
     ResultKey,
     asked_now,
     assign_unique_names,
-    begin,
     conditions_for,
-    failed_request_row,
     forget_models,
     load_log,
     save_log,
@@ -129,7 +127,7 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             errors=errors,
             progress=listener,
         )
-        bench.vain |= _vain(bench, before)
+        bench.failed_keys |= before.failed
         save_log(run, asked)
         if options.tested.inputs:
             bench.write_inputs(setting.conditions)
@@ -140,7 +138,7 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         bench.ask(floor, [NOTHING])
         places = asked.places(found.cases, seed=options.seed)
         bench.score(places, asked.conditions)
-        asked = replace(asked, vain=frozenset(bench.vain))
+        asked = replace(asked, failed=frozenset(bench.failed_keys))
         failed = _tell_once(bench, asked, places=places, told=[error.path for _, error in listing.errors])
         unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
         outcome = _outcome(bench, asked, places=places, failed=failed, found=found, unlisted=unread)
@@ -154,17 +152,6 @@ def _errors(run: RunFolder, asked: RequestLog, now: Mapping[str, Sequence[str]])
     errors = ErrorLog(run)
     errors.rewrite(still_true(read_lines(run.path / ERRORS), asked, now))
     return errors
-
-
-def _vain(bench: R2Runner, before: RequestLog) -> frozenset[str]:
-    """Which questions were asked in vain so far; of a folder of an earlier version all that have no score."""
-    if before.vain is not None:
-        return before.vain
-    places = before.places(bench.cases, seed=bench.seed)
-    failed = set(before.without(places, bench.scored(places).keys))
-    rows = [failed_request_row(key, place) for key, place in places.items() if place in failed]
-    begin(bench.run, rows)
-    return frozenset(str(row["key"]) for row in rows)
 
 
 def _tell_once(

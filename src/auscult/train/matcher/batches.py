@@ -15,6 +15,7 @@ from auscult.rng import generator
 from auscult.train.matcher.frames import CROP as KEPT
 from auscult.train.matcher.frames import MARGIN as KEPT_MARGIN
 from auscult.train.matcher.frames import Shard
+from auscult.types import Floats
 
 FRAMES: Final = 10
 PARTS: Final = 10
@@ -24,8 +25,6 @@ CROPS: Final = 64
 _SHRUNK: Final = CROP * KEPT_MARGIN / (MARGIN * KEPT)  # so that the box of the mask fills as much of the crop as in use
 _SPREAD: Final = 0.18  # of a centre's peak, as a share of the thing's width
 _CLEAR: Final = 0.75  # where a peak is higher, the cell must know the words
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -27,6 +27,7 @@ from auscult.judge.masks.prompted.verdict import Estimates, estimates_of, novelt
 from auscult.rng import generator
 from auscult.train.prompted.loop import soft_labels
 from auscult.train.prompted.outputs import FLAWLESS, MADE, OWN, Outputs
+from auscult.types import Doubles
 
 LEAST_MASKS: Final = 20
 """A family with fewer masks is not counted as one."""
@@ -42,8 +43,6 @@ _UNDECIDED: Final = 0.9
 """The share of calibration masks whose histograms are too narrow to be flagged for it."""
 _ALPHAS: Final = tuple(np.round(np.arange(0.05, 0.0, -0.0025), 4))
 _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-
-Doubles = NDArray[np.float64]
 
 
 def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] = lambda _: None) -> Calibration:

@@ -29,7 +29,7 @@ from auscult.rng import generator
 from auscult.train.prompted.feed import boxes_or_points
 from auscult.train.prompted.material import LEAST_PX, Picture, RealMask
 from auscult.train.prompted.outputs import OWN, Judgeable, judgeable
-from auscult.types import Box, Frame, Mask
+from auscult.types import Box, Floats, Frame, Mask
 
 FOLDS: Final = 2
 _EACH: Final = 3
@@ -38,8 +38,6 @@ _LEVELS: Final = (-1.5, -0.5, 0.0, 0.5, 1.5)
 _LEAST_IOU: Final = 0.05
 _LEAST_PX: Final = 48
 _MOST_BYTES: Final = 200 << 20
-
-Floats = NDArray[np.float32]
 
 
 def fold_of(picture: Picture) -> int:

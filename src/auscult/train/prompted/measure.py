@@ -20,7 +20,7 @@ from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.score.stats import auc, f2_confusion, f2_tables, percentile_interval, spearman
 from auscult.train.prompted.outputs import CandidateColumns
-from auscult.types import DEFECTS, ErrorMap, Mask, Verdict
+from auscult.types import DEFECTS, Doubles, ErrorMap, Mask, Verdict
 
 REPLICATES: Final = 400
 GOOD: Final = 0.8
@@ -28,7 +28,6 @@ FLAGGED: Final = 0.5
 SMALL: Final = 0.02
 _NAN: Final = float("nan")
 
-Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

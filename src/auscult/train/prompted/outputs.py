@@ -23,7 +23,7 @@ from auscult.media.rle import decode
 from auscult.rng import generator
 from auscult.train.candidates import CandidateScene, candidates
 from auscult.train.prompted.material import LEAST_PX, Picture
-from auscult.types import Frame, Mask
+from auscult.types import Floats, Frame, Mask
 
 FLAWLESS: Final = "flawless"
 OWN: Final = "own"
@@ -31,8 +31,6 @@ MADE: Final = "made"
 _BATCH: Final = 8
 _TEXTS: Final = ("family", "cluster", "source", "name", "defect", "difficulty")
 _LEAST_CANDIDATE_PX: Final = 64
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auscult.errors import UsageError
 from auscult.judge.masks.compact.network import mean_iou, quantiles
-from auscult.types import DEFECTS
+from auscult.types import DEFECTS, Doubles
 
 LEVEL: Final = 0.9
 ALL: Final = "all"
@@ -39,8 +39,6 @@ SIZES: Final[tuple[tuple[str, int], ...]] = (("small", 0), ("medium", 32 * 32), 
 """Size groups by the mask's area in pixels of the frame, with their least area; those of COCO."""
 
 _LEAST: Final = 0.01  # of IoU: half a histogram's quantile distance is never taken for less
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,12 +51,12 @@ class Spread:
         above: Distance to the 95 % quantile, above 0.
     """
 
-    mean: Floats
-    below: Floats
-    above: Floats
+    mean: Doubles
+    below: Doubles
+    above: Doubles
 
 
-def spread_of(shares: Floats, ends: tuple[float, float], *, plain: Floats | None = None) -> Spread:
+def spread_of(shares: Doubles, ends: tuple[float, float], *, plain: Doubles | None = None) -> Spread:
     """Mean and quantile distances of histograms, (n, 40).
 
     Args:
@@ -72,18 +70,18 @@ def spread_of(shares: Floats, ends: tuple[float, float], *, plain: Floats | None
     return Spread(mean=mean, below=np.maximum(mean - low, 0.0) + _LEAST, above=np.maximum(high - mean, 0.0) + _LEAST)
 
 
-def scores_of(spread: Spread, ious: Floats, widths: Floats) -> Floats:
+def scores_of(spread: Spread, ious: Doubles, widths: Doubles) -> Doubles:
     """How far true IoUs lie from the means, in quantile distances times ``widths``, (n,), 0 and more."""
     off = ious - spread.mean
     return np.asarray(np.where(off < 0, -off / spread.below, off / spread.above) / widths, dtype=np.float64)
 
 
-def widths_of(novelty: Floats, widening: float) -> Floats:
+def widths_of(novelty: Doubles, widening: float) -> Doubles:
     """How much wider intervals are for their novelty, (n,), 1 and more."""
     return 1.0 + widening * novelty
 
 
-def interval_of(spread: Spread, reach: Floats, widths: Floats) -> tuple[Floats, Floats]:
+def interval_of(spread: Spread, reach: Doubles, widths: Doubles) -> tuple[Doubles, Doubles]:
     """Lower and upper ends, each (n,), 0..1.
 
     Args:
@@ -128,25 +126,25 @@ class KnownFeatures:
         distances: Distances that mean novelty 0, 0.5 and 1, ascending.
     """
 
-    centre: Floats
-    precision: Floats
+    centre: Doubles
+    precision: Doubles
     distances: tuple[float, float, float]
 
 
-def distances_from(features: ArrayLike, centre: Floats, precision: Floats) -> Floats:
+def distances_from(features: ArrayLike, centre: Doubles, precision: Doubles) -> Doubles:
     """Mahalanobis distances, (n, k) -> (n,)."""
     off = np.asarray(features, dtype=np.float64) - centre
     squared = np.einsum("ij,jk,ik->i", off, precision, off, optimize=True)
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)), dtype=np.float64)
 
 
-def novelty_of(features: ArrayLike, known: KnownFeatures) -> Floats:
+def novelty_of(features: ArrayLike, known: KnownFeatures) -> Doubles:
     """Novelty of features, (n, k) -> (n,), 0 (like most of the calibration data) to 1."""
     distance = distances_from(features, known.centre, known.precision)
     return np.asarray(np.interp(distance, known.distances, (0.0, 0.5, 1.0)), dtype=np.float64)
 
 
-def described(features: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def described(features: Doubles, weights: Doubles) -> tuple[Doubles, Doubles]:
     """Mean and shrunk precision of features, (n, k), under weights, (n,)."""
     shares = weights / weights.sum()
     centre = shares @ features
@@ -158,7 +156,7 @@ def described(features: Floats, weights: Floats) -> tuple[Floats, Floats]:
     return np.asarray(centre), np.asarray(np.linalg.inv(shrunk), dtype=np.float64)
 
 
-def scale_of(distances: Floats, weights: Floats) -> tuple[float, float, float]:
+def scale_of(distances: Doubles, weights: Doubles) -> tuple[float, float, float]:
     """The distances that mean novelty 0, 0.5 and 1, from those of calibration masks, (n,), under weights, (n,)."""
     order = np.argsort(distances, kind="stable")
     reached = np.cumsum(weights[order]) / weights.sum()

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import UsageError
-from auscult.types import DEFECTS, Defect
+from auscult.types import DEFECTS, Defect, Doubles, Floats
 
 FILE: Final = Path(__file__).with_name("weights.onnx")
 MOST_BYTES: Final = 12_000_000
@@ -47,7 +47,6 @@ OUTPUTS: Final[Mapping[str, tuple[int, ...]]] = {
 }
 """What it gives, float32, batch first: logits but for the features."""
 
-Floats: TypeAlias = NDArray[np.float32]
 Network: TypeAlias = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 """From inputs to outputs, by name. It may be called from several threads."""
 
@@ -207,8 +206,6 @@ CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 
 NOTHING: Final = 0.02
 """The share of masks on no object that probabilities are calibrated for."""
-
-Doubles = NDArray[np.float64]
 
 
 def named(logits: ArrayLike, temperature: float, arbitrary: tuple[float, float]) -> Doubles:

@@ -20,7 +20,7 @@ from auscult.judge.masks.compact.calibration import Calibration, interval_of, no
 from auscult.judge.masks.compact.network import by_defect, likeliest, lowered, named, probabilities
 from auscult.judge.masks.compact.view import View
 from auscult.judge.masks.shared import MIDDLE, ninth
-from auscult.types import DEFECTS, Box, Case, Defect, ErrorMap, Evidence, Mask, Verdict
+from auscult.types import DEFECTS, Box, Case, Defect, ErrorMap, Evidence, Floats, Mask, Verdict
 
 Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
 
@@ -95,8 +95,6 @@ def _contrast(crop: NDArray[np.uint8], framed: Mask) -> float:
 SIDE: Final = 64
 OF_NOTE: Final = 0.3
 """Smaller values are doubt, not error."""
-
-Floats = NDArray[np.float32]
 
 
 def differences(truth: NDArray[np.float32], view: View, size: tuple[int, ...]) -> tuple[Floats, Floats]:

@@ -31,7 +31,7 @@ from auscult.errors import InputError
 from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
 from auscult.judge.masks.cues.catalogue import CUES
 from auscult.judge.masks.cues.measure import measure
-from auscult.types import Box, Frame, Mask
+from auscult.types import Box, Floats, Frame, Mask
 
 LOG_RATIO: Final = 42
 """Bytes of a log ratio of 1."""
@@ -104,8 +104,6 @@ _CALM_COLOURS: Final = 5
 _MIDDLE: Final = 10.5
 _REACH_PX: Final = 11.0
 _NO_EDGE: Final = 0.5  # grey levels a step; where all is of one colour, no place is the strongest
-
-Floats = NDArray[np.float32]
 
 
 def along(strip: Bytes) -> Floats:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
 from auscult.judge.masks.cues.view import CueView, parts_of
-from auscult.types import Box, Mask
+from auscult.types import Box, Floats, Mask
 
 Contour: TypeAlias = NDArray[Any]
 
@@ -243,8 +243,6 @@ _NEAR_EDGE = 0.4
 _WINDOW_SHARE = 1 / 20
 _QUIET = 0.5  # Lab units per step: an edge this faint is noise
 
-Array = NDArray[np.float32]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ribbon:
@@ -261,14 +259,14 @@ class Ribbon:
         local_strength: How strong it is, relative to the ribbon's mean, float32 (n,).
     """
 
-    points: Array
+    points: Floats
     inner: NDArray[np.bool_]
-    offsets: Array
-    edges: Array
-    lab: Array
+    offsets: Floats
+    edges: Floats
+    lab: Floats
     on_frame_share: float
-    local_offset: Array
-    local_strength: Array
+    local_offset: Floats
+    local_strength: Floats
 
 
 def ribbon_of(view: CueView) -> Ribbon:
@@ -329,7 +327,7 @@ _NAMES = (
 )
 
 
-def _outline(view: CueView) -> tuple[Array, NDArray[np.bool_]]:
+def _outline(view: CueView) -> tuple[Floats, NDArray[np.bool_]]:
     solid = (view.smooth >= 0.5).view(np.uint8)
     if not solid.any():
         solid = view.mask.view(np.uint8)
@@ -341,7 +339,7 @@ def _outline(view: CueView) -> tuple[Array, NDArray[np.bool_]]:
     return np.concatenate(points).astype(np.float32), np.concatenate(inner)
 
 
-def _on_frame(points: Array, view: CueView) -> NDArray[np.bool_]:
+def _on_frame(points: Floats, view: CueView) -> NDArray[np.bool_]:
     height, width = view.mask.shape
     margin = 1.0 + view.scale
     left, top, right, bottom = view.at_frame
@@ -354,7 +352,7 @@ def _on_frame(points: Array, view: CueView) -> NDArray[np.bool_]:
     )
 
 
-def _sampled(view: CueView, points: Array, reach: Array) -> Array:
+def _sampled(view: CueView, points: Floats, reach: Floats) -> Floats:
     if len(points) == 0:
         return np.zeros((0, len(reach), 3), dtype=np.float32)
     slope_x = cv2.Sobel(view.smooth, cv2.CV_32F, 1, 0, ksize=5)
@@ -371,14 +369,14 @@ def _sampled(view: CueView, points: Array, reach: Array) -> Array:
     )
 
 
-def _edges(lab: Array) -> Array:
+def _edges(lab: Floats) -> Floats:
     change = (lab[:, 2:] - lab[:, :-2]) / 2
     squares = change * change
     # the same as the sum over the last axis, which takes longer on three numbers
     return np.asarray(np.sqrt(squares[..., 0] + squares[..., 1] + squares[..., 2]), dtype=np.float32)
 
 
-def _local_peaks(edges: Array, offsets: Array) -> tuple[Array, Array]:
+def _local_peaks(edges: Floats, offsets: Floats) -> tuple[Floats, Floats]:
     if len(edges) == 0:
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
     rows = max(1, round(len(edges) * _WINDOW_SHARE))
@@ -400,13 +398,13 @@ def _profile_cues(ribbon: Ribbon) -> dict[str, float]:
     return cues
 
 
-def _between(offsets: Array, band: tuple[float, float]) -> slice:
+def _between(offsets: Floats, band: tuple[float, float]) -> slice:
     """The offsets from ``band[0]`` to ``band[1]``, both included; offsets rise."""
     low, high = np.array(band, dtype=offsets.dtype)
     return slice(int(offsets.searchsorted(low, "left")), int(offsets.searchsorted(high, "right")))
 
 
-def _mean(values: Array) -> Any:
+def _mean(values: Floats) -> Any:
     """The same as ``values.mean()``, which takes longer than the sum on few values."""
     return np.add.reduce(values) / len(values)
 
@@ -415,7 +413,7 @@ def _share(flags: NDArray[np.bool_]) -> float:
     return int(np.count_nonzero(flags)) / len(flags)
 
 
-def _median(values: Array) -> float:
+def _median(values: Floats) -> float:
     ordered = np.sort(values)
     return float(_mean(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1]))
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import UsageError
 from auscult.judge.masks.cues.catalogue import CUES
-from auscult.types import DEFECTS, Defect
+from auscult.types import DEFECTS, Defect, Doubles
 
 Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
 
@@ -86,8 +86,6 @@ _NEVER_ACCEPTED = 0.94  # under every shipped policy's least IoU for accepting
 _BY_SHAPE: Final[tuple[Defect, ...]] = ("cutout", "dilate", "erode", "merge")
 _SHAPE_CUES = [cue.name for cue in CUES].index("frame_contact")  # the catalogue begins with the mask alone
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coefficients:
@@ -105,14 +103,14 @@ class Coefficients:
         distances: Mahalanobis distances that mean novelty 0, 0.5 and 1.
     """
 
-    mean: Array
-    spread: Array
-    knots: Array
-    defects: Array
-    iou: Array
+    mean: Doubles
+    spread: Doubles
+    knots: Doubles
+    defects: Doubles
+    iou: Doubles
     reach: Mapping[str, tuple[float, float]]
     prior: tuple[float, float, float]
-    precision: Array
+    precision: Doubles
     distances: tuple[float, float, float]
 
 
@@ -141,19 +139,19 @@ class CueEstimate:
     arbitrary: float
 
 
-def basis(values: Array, coefficients: Coefficients) -> Array:
+def basis(values: Doubles, coefficients: Coefficients) -> Doubles:
     """The hinge basis of cue vectors, (m, n) -> (m, 1 + n + k n), a column of ones first."""
     scaled = standardised(values, coefficients)
     bent = [np.maximum(scaled - knots, 0.0) for knots in coefficients.knots]
     return np.hstack([np.ones((len(values), 1)), scaled, *bent])
 
 
-def standardised(values: Array, coefficients: Coefficients) -> Array:
+def standardised(values: Doubles, coefficients: Coefficients) -> Doubles:
     """Cue vectors in standard deviations from the mean, clipped, (m, n)."""
     return np.clip((values - coefficients.mean) / coefficients.spread, -_CLIP, _CLIP)
 
 
-def probabilities(based: Array, coefficients: Coefficients) -> Array:
+def probabilities(based: Doubles, coefficients: Coefficients) -> Doubles:
     """The probabilities of ``CLASSES`` of based vectors, (m, 7), each row summing to 1."""
     scores = based @ coefficients.defects.T
     scores -= scores.max(axis=1, keepdims=True)
@@ -161,14 +159,14 @@ def probabilities(based: Array, coefficients: Coefficients) -> Array:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def named(probs: Array) -> Array:
+def named(probs: Doubles) -> Doubles:
     """The six defects' probabilities, (m, 7) -> (m, 6): a mask on no object is a ``full_neg`` too."""
     found = probs[:, : len(DEFECTS)].copy()
     found[:, DEFECTS.index("full_neg")] += probs[:, len(DEFECTS)]
     return found
 
 
-def mixture(based: Array, probs: Array, coefficients: Coefficients) -> tuple[Array, Array]:
+def mixture(based: Doubles, probs: Doubles, coefficients: Coefficients) -> tuple[Doubles, Doubles]:
     """Mean IoU under the probabilities of all classes but another object, and how far these differ, each (m,)."""
     shares = np.delete(probs, DEFECTS.index("full_neg"), axis=1)
     shares = shares / shares.sum(axis=1, keepdims=True)
@@ -179,14 +177,14 @@ def mixture(based: Array, probs: Array, coefficients: Coefficients) -> tuple[Arr
     return mean, spread
 
 
-def distance(values: Array, coefficients: Coefficients) -> Array:
+def distance(values: Doubles, coefficients: Coefficients) -> Doubles:
     """Mahalanobis distance of cue vectors from the fitting data, (m,)."""
     scaled = standardised(values, coefficients)
     squared = np.einsum("ij,jk,ik->i", scaled, coefficients.precision, scaled)
     return np.asarray(np.sqrt(np.maximum(squared, 0.0)), dtype=np.float64)
 
 
-def estimate(vector: Array, coefficients: Coefficients) -> CueEstimate:
+def estimate(vector: Doubles, coefficients: Coefficients) -> CueEstimate:
     """Judge one cue vector, float64 (n,)."""
     sight = sight_of(vector)
     if sight in BLIND:
@@ -214,7 +212,7 @@ def estimate(vector: Array, coefficients: Coefficients) -> CueEstimate:
     )
 
 
-def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> CueEstimate:
+def _unmeasured(based: Doubles, probs: Doubles, coefficients: Coefficients) -> CueEstimate:
     """Below the measured size: half the estimate, half the prior, never ``full_neg``, never sure."""
     mean, spread = mixture(based, probs, coefficients)
     prior, low, high = coefficients.prior
@@ -234,7 +232,7 @@ def _unmeasured(based: Array, probs: Array, coefficients: Coefficients) -> CueEs
     )
 
 
-def _unseen(vector: Array, coefficients: Coefficients, sight: Sight) -> CueEstimate:
+def _unseen(vector: Doubles, coefficients: Coefficients, sight: Sight) -> CueEstimate:
     """No boundary to look at: the prior's IoU, and what the shape alone says of the defect."""
     if sight == "flat":
         values = coefficients.mean.copy()
@@ -258,12 +256,12 @@ def _unseen(vector: Array, coefficients: Coefficients, sight: Sight) -> CueEstim
     )
 
 
-def _without(six: Array, defect: Defect) -> Array:
+def _without(six: Doubles, defect: Defect) -> Doubles:
     kept = np.where(np.array(DEFECTS) == defect, 0.0, np.maximum(six, 1e-9))
     return np.asarray(kept / kept.sum(), dtype=np.float64)
 
 
-def _by_name(six: Array) -> dict[str, float]:
+def _by_name(six: Doubles) -> dict[str, float]:
     return {name: float(value) for name, value in zip(DEFECTS, six, strict=True)}
 
 
@@ -291,7 +289,7 @@ def to_json(coefficients: Coefficients) -> dict[str, Any]:
     names = [cue.name for cue in CUES]
     parts = 1 + len(coefficients.knots)
 
-    def weights(row: Array) -> dict[str, Any]:
+    def weights(row: Doubles) -> dict[str, Any]:
         table = row[1:].reshape(parts, len(names)).T
         return {"bias": _short(row[0]), **{name: _shorts(table[at]) for at, name in enumerate(names)}}
 
@@ -354,5 +352,5 @@ def _short(number: float) -> float:
     return float(f"{number:.5g}")
 
 
-def _shorts(numbers: Array) -> list[float]:
+def _shorts(numbers: Doubles) -> list[float]:
     return [_short(number) for number in numbers]

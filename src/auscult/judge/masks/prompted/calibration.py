@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from auscult.errors import OutputError, UsageError
 from auscult.judge.masks.compact.calibration import FEATURES, KnownFeatures
 from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
+from auscult.types import Doubles
 
 FILE: Final = FOLDER / "calibration.json"
 SCHEMA: Final = 2
@@ -34,8 +35,6 @@ BAD: Final = 0.5
 _EDGES: Final = np.arange(BINS + 1) / BINS
 _EXPECTED: Final = "the file that `auscult train prompted-mask` writes"
 _LEAST: Final = 1e-6
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +56,10 @@ class Head:
         weights: Weights of what the features are off it, (k,).
     """
 
-    centre: Floats
-    weights: Floats
+    centre: Doubles
+    weights: Doubles
 
-    def slopes(self, features: ArrayLike) -> Floats:
+    def slopes(self, features: ArrayLike) -> Doubles:
         """Slopes of n masks, (n, members, 64) -> (n,)."""
         flat = np.asarray(features, dtype=np.float64).reshape(len(np.asarray(features)), -1)
         return np.asarray((flat - self.centre) @ self.weights, dtype=np.float64)
@@ -92,7 +91,7 @@ class Calibration:
     temperature: float
     outline: float
     offsets: tuple[float, ...]
-    prior: Floats
+    prior: Doubles
     spread: tuple[float, float, float]
     known: KnownFeatures
     mixing: float
@@ -101,14 +100,14 @@ class Calibration:
     head: Head | None = None
 
 
-def shares_of(logits: ArrayLike) -> Floats:
+def shares_of(logits: ArrayLike) -> Doubles:
     """Softmax over the last axis."""
     scores = np.asarray(logits, dtype=np.float64)
     odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True), dtype=np.float64)
 
 
-def bend(shares: Floats, size: Floats, bent: Bent, *, slopes: ArrayLike = 0.0) -> Floats:
+def bend(shares: Doubles, size: Doubles, bent: Bent, *, slopes: ArrayLike = 0.0) -> Doubles:
     """Bend histograms, (n, 25) -> (n, 25).
 
     Args:
@@ -123,8 +122,8 @@ def bend(shares: Floats, size: Floats, bent: Bent, *, slopes: ArrayLike = 0.0) -
 
 
 def histograms(
-    ious: ArrayLike, features: ArrayLike, *, size: Floats, novelty: Floats, calibration: Calibration
-) -> Floats:
+    ious: ArrayLike, features: ArrayLike, *, size: Doubles, novelty: Doubles, calibration: Calibration
+) -> Doubles:
     """The calibrated histograms that a verdict is read off, (n, 25).
 
     Args:
@@ -139,30 +138,30 @@ def histograms(
     return mixed(bent, novelty, calibration)
 
 
-def mixed(shares: Floats, novelty: Floats, calibration: Calibration) -> Floats:
+def mixed(shares: Doubles, novelty: Doubles, calibration: Calibration) -> Doubles:
     """Histograms with the prior mixed in by novelty, (n, 25)."""
     part = (calibration.mixing * np.asarray(novelty, dtype=np.float64))[:, None]
     return np.asarray((1 - part) * shares + part * calibration.prior[None], dtype=np.float64)
 
 
-def spread_of(shares: Floats) -> Floats:
+def spread_of(shares: Doubles) -> Doubles:
     """Standard deviation of the networks' mean histogram, (n, members, 25) -> (n,); wide where they differ, too."""
     mean = shares.mean(axis=1)
     return np.asarray(np.sqrt(np.maximum(mean @ CENTRES**2 - (mean @ CENTRES) ** 2, 0.0)), dtype=np.float64)
 
 
-def mean_iou(shares: Floats) -> Floats:
+def mean_iou(shares: Doubles) -> Doubles:
     """The mean of histograms, (n, 25) -> (n,)."""
     return np.asarray(shares @ CENTRES, dtype=np.float64)
 
 
-def share_from(shares: Floats, level: float) -> Floats:
+def share_from(shares: Doubles, level: float) -> Doubles:
     """How much of each histogram lies at ``level`` or above, (n, 25) -> (n,), 0..1."""
     above = np.clip((_EDGES[1:] - level) * BINS, 0.0, 1.0)
     return np.asarray(np.clip(shares @ above, 0.0, 1.0), dtype=np.float64)
 
 
-def quantiles(shares: Floats, level: float) -> Floats:
+def quantiles(shares: Doubles, level: float) -> Doubles:
     """Quantile of histograms, (n, 25) -> (n,); inside a bin the distribution rises as a straight line."""
     reached = np.concatenate([np.zeros((len(shares), 1)), np.cumsum(shares, axis=1)], axis=1)
     upper = np.clip((reached <= level).sum(axis=1), 1, BINS)
@@ -172,7 +171,7 @@ def quantiles(shares: Floats, level: float) -> Floats:
     return np.asarray((upper - 1 + part) / BINS, dtype=np.float64)
 
 
-def interval_of(shares: Floats, tails: tuple[float, float]) -> tuple[Floats, Floats]:
+def interval_of(shares: Doubles, tails: tuple[float, float]) -> tuple[Doubles, Doubles]:
     """Both ends of the interval, each (n,); they hold the mean; one that reaches an outermost bin takes all of it."""
     mean = mean_iou(shares)
     low, high = quantiles(shares, tails[0]), quantiles(shares, 1.0 - tails[1])
@@ -180,7 +179,7 @@ def interval_of(shares: Floats, tails: tuple[float, float]) -> tuple[Floats, Flo
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Floats:
+def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Doubles:
     """Probabilities of the six types, (n, 6).
 
     Args:
@@ -192,7 +191,7 @@ def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Fl
     return shares_of(scores + np.asarray(calibration.offsets))
 
 
-def log_shares(members: Sequence[ArrayLike]) -> Floats:
+def log_shares(members: Sequence[ArrayLike]) -> Doubles:
     """Mean over networks of the log of their shares, (n, k)."""
     return np.asarray(np.mean([np.log(shares_of(one) + _LEAST) for one in members], axis=0), dtype=np.float64)
 

@@ -14,18 +14,15 @@ from typing import Final, Protocol
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.errors import UsageError
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted.view import View
-from auscult.types import Box, Case, Frame, Mask
+from auscult.types import Box, Case, Floats, Frame, Mask
 
 SURE: Final = 4.0
 """Logit of a cell that another segmenter's mask fills."""
 _POINTS: Final = 3
-
-Floats = NDArray[np.float32]
 
 
 class Segmenter(Protocol):

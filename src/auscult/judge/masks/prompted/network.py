@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.errors import UsageError
 from auscult.judge.masks.compact.network import open_session, read_network
 from auscult.judge.masks.prompted.view import SHAPE, Lens
+from auscult.types import Floats
 
 FOLDER: Final = Path(__file__).parent
 MOST_BYTES: Final = 16_000_000
@@ -28,7 +28,6 @@ FEATURES: Final = 64
 LENSES: Final = "lens"
 """Key of the file's own description: how the network looks, as JSON."""
 
-Floats = NDArray[np.float32]
 _HINT: Final = "install auscult again; new files come from `auscult train prompted-mask`"
 
 

@@ -20,7 +20,7 @@ from auscult.judge.masks.prompted.calibration import Calibration
 from auscult.judge.masks.prompted.network import Member, run
 from auscult.judge.masks.prompted.outline import outline_types
 from auscult.judge.masks.prompted.view import View, inputs, looks
-from auscult.types import DEFECTS, Case, Defect, Evidence, Mask, Verdict
+from auscult.types import DEFECTS, Case, Defect, Doubles, Evidence, Floats, Mask, Verdict
 
 if TYPE_CHECKING:
     from auscult.judge.masks.prompted.evidence import Evidence as Segmenter
@@ -29,9 +29,6 @@ MAP_SIDE: Final = 64
 MIXED_FROM: Final = 0.3
 """Two defects that are both at least this likely are said to be mixed."""
 _MOST: Final = 16
-
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

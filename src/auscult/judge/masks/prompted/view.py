@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.judge.masks.compact.view import LEAST_SIDE_PX, coverage, cut, square, strip_along
-from auscult.types import Box, Frame, Mask
+from auscult.types import Box, Floats, Frame, Mask
 
 SHAPE: Final = 10
 """Numbers that describe the candidate's shape and place, see ``shape_of``."""
 
 Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

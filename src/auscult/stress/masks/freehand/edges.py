@@ -27,8 +27,8 @@ import numpy as np
 from auscult.arrays import boxes
 from auscult.stress.masks import fields
 from auscult.stress.masks.base import Workpiece
-from auscult.stress.masks.freehand.levels import Fine, Floats, enlarged, grid
-from auscult.types import Box, Mask
+from auscult.stress.masks.freehand.levels import Fine, enlarged, grid
+from auscult.types import Box, Floats, Mask
 
 Mode: TypeAlias = Literal["swell", "matte", "blocks", "coarse", "lag", "corners"]
 Lobe: TypeAlias = tuple[float, float, float]

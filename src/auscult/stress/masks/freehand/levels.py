@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from auscult.arrays import boxes
 from auscult.stress.masks.base import WINDOWS
-from auscult.types import Box, Difficulty, Mask
+from auscult.types import Box, Difficulty, Floats, Mask
 
-Floats: TypeAlias = NDArray[np.float32]
 Fine: TypeAlias = NDArray[np.float64]
 
 MOST_CELLS: Final = 80
