@@ -187,13 +187,7 @@ class _Truths:
         return [candidate.unmasked(path, self._errors[path])]
 
     def of(self, candidate: _Candidate, ref: MaskRef, *, alone: bool) -> Truth | None:
-        """The true mask of a candidate, or None where it cannot be told which object it is.
-
-        Args:
-            candidate: The candidate's file.
-            ref: One object of it.
-            alone: Whether it is the only one of its file.
-        """
+        """The true mask of a candidate, or None where it cannot be told which object it is."""
         path = self._path(candidate)
         if path is None:
             return None

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def _out_path(text: str) -> Path:
-    """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder.
-
-    Raises:
-        UsageError: It is empty.
-    """
+    """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder."""
     return _path(text, "--out", expected="a folder")
 
 
@@ -94,11 +90,7 @@ Labels = Annotated[bool, typer.Option("--labels", help="Read grey mask values as
 
 
 def input_path(text: str) -> Path:
-    """INPUT as it was given; an empty one, as of a shell variable that is not set, is not the current folder.
-
-    Raises:
-        UsageError: It is empty.
-    """
+    """INPUT as it was given; an empty one, as of a shell variable that is not set, is not the current folder."""
     return _path(text, "INPUT", expected="a folder or file")
 
 

@@ -68,11 +68,7 @@ def score(
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
-    """Score a record by what made it; a suite knows its own lines.
-
-    Raises:
-        RecordError: It is none, or one that cannot be scored.
-    """
+    """Score a record by what made it; a suite knows its own lines."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
 
@@ -152,12 +148,7 @@ def compare(
 
 
 def _are_r2(folders: list[Path]) -> bool:
-    """Whether all records are of models under test; records of both kinds are compared with nothing.
-
-    Raises:
-        RecordError: A folder is no record.
-        UsageError: Some are and some are not.
-    """
+    """Whether all records are of models under test; records of both kinds are compared with nothing."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
 

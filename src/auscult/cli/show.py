@@ -123,12 +123,7 @@ def keys(table: Table) -> int:
 
 
 def wrapped_at(text: str, width: int) -> Lines:
-    """Lines of at most a width; they end at spaces, but not within a number with its interval that fits.
-
-    Args:
-        text: Its own lines stay apart.
-        width: In cells of the terminal, 1 or more.
-    """
+    """Lines of at most a width; they end at spaces, but not within a number with its interval that fits."""
     found: list[str] = []
     for paragraph in text.split("\n"):
         if cell_len(paragraph) <= width:
@@ -338,11 +333,7 @@ def _errors_of(record: Path) -> list[Path]:
 
 
 def exit_code(summary: Summary, *, max_failed: int, record: Path | None = None) -> None:
-    """End with 1 when more cases failed than allowed.
-
-    Raises:
-        typer.Exit: More failed.
-    """
+    """End with 1 when more cases failed than allowed."""
     if summary.failed > max_failed:
         places = () if record is None else [path for path in _errors_of(record) if path.is_file()]
         why = f"; see {' and '.join(map(str, places))}" if places else ""

@@ -153,11 +153,7 @@ def _next(suite: str | None, out: Path) -> str:
 
 
 def _refuse_mixed(suite: str | None, given: frozenset[str]) -> None:
-    """Refuse options of the one with the other.
-
-    Raises:
-        UsageError: A benchmark always has every kind; single masks know no protocol.
-    """
+    """Refuse options of the one with the other."""
     wrong = sorted(given & (_OF_SUITE if suite is None else _OF_MASKS))
     if wrong:
         words = ", ".join("--" + name.replace("_", "-") for name in wrong)
@@ -179,11 +175,7 @@ def _stress_masks(
 
 
 def _build(suite: str, wanted: Mapping[str, Any], progress: Progress) -> tuple[Summary, list[Table]]:
-    """Build a benchmark alone; ``auscult run`` builds it and has it judged.
-
-    Raises:
-        UsageError: There is no such benchmark of masks.
-    """
+    """Build a benchmark alone; ``auscult run`` builds it and has it judged."""
     from auscult.suites.mqa.build import build_benchmark
     from auscult.suites.mqa.options import BuildOptions
 

@@ -45,13 +45,6 @@ def collect_truth(run: RunFolder, listing: Listing, *, workers: int, errors: Err
     """Write a row of truth for each judged item that has some, and its score; earlier ones are replaced.
 
     Truth may be corrected between two runs without judging again, so that it is compared anew each time.
-
-    Args:
-        run: The record; its verdicts are all written.
-        listing: What INPUT holds.
-        workers: Worker processes.
-        errors: Where an unreadable truth is noted.
-        progress: Who listens.
     """
     run.remove(FILE)
     run.remove("scores.jsonl")
@@ -192,12 +185,7 @@ def bootstrapped(statistic: PairStatistic, pairs: Sequence[JudgedPair]) -> Score
 
 
 def bootstrapped_rmse(pairs: Sequence[JudgedPair], *, told: float | None = None) -> Scored[float] | Undefined:
-    """RMSE with its interval, as ``bootstrapped`` gives it, from one sum a cluster: quick for many thousand pairs.
-
-    Args:
-        pairs: Items; those without both values are left out.
-        told: What is told of every item, in place of the judge's estimate.
-    """
+    """RMSE with its interval, as ``bootstrapped`` gives it, from one sum a cluster: quick for many thousand pairs."""
     values = [(one.values[0] if told is None else told, one.values[1], one.cluster) for one in pairs if one.values]
     plain = rmse([guess for guess, _, _ in values], [true for _, true, _ in values])
     sums: dict[Hashable, tuple[float, int]] = {}
@@ -260,10 +248,6 @@ _TOLD_ACTION, _TRUE_ACTION = attrgetter("verdict.action"), attrgetter("action")
 def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Defects, one row per true defect.
 
-    Args:
-        pairs: Items whose true defect is known.
-        metrics: Where the means are noted.
-
     Source: MQA-RefAVS, Table 2 for the two F2-tables columns (its F2-M and F2-A), Eq. 11 for F2-confusion.
     """
     true = list(map(_TRUE_DEFECT, pairs))
@@ -294,12 +278,7 @@ def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
 
 def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
-    """Actions, one row per right action.
-
-    Args:
-        pairs: Items whose right action is known.
-        metrics: Where the mean is noted.
-    """
+    """Actions, one row per right action."""
     true = list(map(_TRUE_ACTION, pairs))
     whole = _f2_actions(pairs)
     rows: list[tuple[str, ...]] = []
@@ -358,13 +337,6 @@ class AgainstTruth:
 
 def against_truth(pairs: Sequence[JudgedPair], *, unreadable: int = 0) -> AgainstTruth:
     """Compare verdicts with the truth.
-
-    Args:
-        pairs: One per item that has a verdict and some truth.
-        unreadable: Truths that could not be read; they are in no number, and the first table says how many.
-
-    Returns:
-        Tables by name and metrics by name; those whose truth is missing are left out.
 
     Source: MQA-RefAVS, Eqs. 8 to 11; intervals by bootstrap over clips or photographs.
     """

@@ -161,19 +161,7 @@ def _tables(judged: Sequence[Judged]) -> Iterator[tuple[str, list[dict[str, Any]
 def finalize(
     run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
 ) -> Summary:
-    """Write what follows from the verdicts.
-
-    Args:
-        run: The record; its verdicts are all written.
-        listing: The INPUT; truth in it is opened here, and not before.
-        policy: What decides.
-        workers: Worker processes.
-        errors: Where what fails is noted.
-        progress: Who listens.
-
-    Returns:
-        What ``summary.json`` says.
-    """
+    """Write what follows from the verdicts."""
     draw_worst(run, listing.items, workers=workers, progress=progress)
     write_clips(run, listing, policy=policy, workers=workers, errors=errors, progress=progress)
     collect_truth(run, listing, workers=workers, errors=errors, progress=progress)

@@ -37,9 +37,6 @@ _QUOTED = tuple(f'"{key}"'.encode() for key in KEYS)
 def naming_lines(items: Iterable[Item]) -> frozenset[tuple[Path, int]]:
     """The lines that say which video their item belongs to.
 
-    Args:
-        items: Items of an ``items.jsonl``; those that come from no line are passed over.
-
     Returns:
         (file, line from 1) of each; none of a file that can no longer be read.
     """
@@ -118,14 +115,7 @@ class ClipTracks:
 
 
 def tracks_of(listing: Listing) -> list[ClipTracks]:
-    """Find the videos of an INPUT and the tracks in them.
-
-    Args:
-        listing: What INPUT holds.
-
-    Returns:
-        The videos that have a track of at least ``LEAST_FRAMES`` frames, in the order of their first item.
-    """
+    """Find the videos of an INPUT and the tracks in them."""
     named = _named(listing)
     clips: dict[str, list[Item]] = {}
     for item in listing.items:

@@ -126,12 +126,7 @@ class Follower:
 
 
 def stretches(frames: Sequence[Path], masks: Mapping[str, Sequence[Mapping[str, Any] | None]]) -> list[Stretch]:
-    """Cut a video into stretches of at most ``LONGEST`` steps.
-
-    Args:
-        frames: The frames in order, at least two.
-        masks: Track to the RLE of its mask on each of them.
-    """
+    """Cut a video into stretches of at most ``LONGEST`` steps."""
     return [
         Stretch(
             frames=tuple(frames[begin : begin + LONGEST + 1]),
@@ -274,13 +269,6 @@ def clip_row(
     clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
 ) -> ClipRow | None:
     """Say what there is to say of a track.
-
-    Args:
-        clip: Its video.
-        track: The track.
-        verdicts: Item id to verdict.
-        seen: Areas of the masks on all frames of the video, and the steps between them.
-        policy: What decides.
 
     Returns:
         The row, or None where no frame of the track has a verdict.
@@ -462,19 +450,7 @@ _TIMEOUT_S = 120.0
 def write_clips(
     run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
 ) -> None:
-    """Write a row for each track of each video; earlier ones are replaced.
-
-    Args:
-        run: The record; its verdicts are all written.
-        listing: The INPUT.
-        policy: What decides.
-        workers: Worker processes.
-        errors: Where a stretch of frames that could not be followed is noted.
-        progress: Who listens.
-
-    Raises:
-        RecordError: A row of ``masks.jsonl`` or ``verdicts.jsonl`` is damaged.
-    """
+    """Write a row for each track of each video; earlier ones are replaced."""
     run.remove(FILE)
     clips = tracks_of(listing)
     if not clips:

@@ -263,12 +263,7 @@ _DASH = "–"
 
 
 def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float | None]]) -> list[Table]:
-    """RMSE, types and actions of one protocol.
-
-    Args:
-        tested: The pairs of judges on this protocol.
-        adjusted: Label to Holm's p values, in the same order.
-    """
+    """RMSE, types and actions of one protocol."""
     protocol = tested[0].protocol
     where = f", {protocol} protocol" if protocol else ""
     tables = [
@@ -298,13 +293,7 @@ def part_tables(tested: Sequence[Paired], adjusted: Mapping[str, Sequence[float 
 
 
 def matched_table(matches: Sequence[Match], tested: Sequence[Paired], left_out: Sequence[str]) -> Table:
-    """What became of the items of each pair; only what occurred has a row.
-
-    Args:
-        matches: The pairs of judges.
-        tested: Their tests, for the items that are in no RMSE.
-        left_out: Judges that could not be compared, and why.
-    """
+    """What became of the items of each pair; only what occurred has a row."""
     rows: list[tuple[str, ...]] = []
     for found in matches:
         names = found.first.name, found.second.name

@@ -104,11 +104,7 @@ def load_photos() -> list[dict[str, Any]]:
 
 
 def photo_folder(photos: Sequence[Mapping[str, Any]]) -> Path:
-    """Find the photographs inside the installed scikit-image, without importing it.
-
-    Raises:
-        UsageError: It is not installed, or a photograph is missing or of another size.
-    """
+    """Find the photographs inside the installed scikit-image, without importing it."""
     spec = util.find_spec("skimage")
     if spec is None or not spec.submodule_search_locations:
         raise UsageError(

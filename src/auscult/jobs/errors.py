@@ -35,11 +35,7 @@ class ErrorLog:
             self._run.append_many(FILE, fresh)
 
     def rewrite(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Let the record say these rows and no others.
-
-        Raises:
-            OutputError: The file cannot be written; the old one then stays.
-        """
+        """Let the record say these rows and no others."""
         kept = {_key(row): row for row in rows}
         if kept:
             self._run.write_bytes(FILE, b"".join(dump(dict(row)) + b"\n" for row in kept.values()))

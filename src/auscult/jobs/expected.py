@@ -24,14 +24,8 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
 
     Empty masks are left out, as everywhere: a rule judged them. So are masks whose judge gave no probability.
 
-    Args:
-        rows: The verdicts of a record with the rows they came from, in any order.
-
     Returns:
         ``share_below_80``, ``share_below_50`` and ``looks_for_90``; nothing where no verdict has a probability.
-
-    Raises:
-        RecordError: A probability is not within 0..1.
     """
     metrics: Metrics = {}
     ordered = sorted(rows, key=lambda pair: pair[0].id)
@@ -60,11 +54,7 @@ def clusters_in(rows: Sequence[Mapping[str, Any]]) -> list[Hashable]:
 
 
 def _shift(rows: Sequence[Mapping[str, Any]]) -> float:
-    """How far off the probabilities may be together, in logits: what the judge wrote beside them, else the usual.
-
-    Raises:
-        RecordError: It is no number from 0 to 100.
-    """
+    """How far off the probabilities may be together, in logits: what the judge wrote beside them, else the usual."""
     told = [row["prob_shift"] for row in rows if row.get("prob_shift") is not None]
     for value in told:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST_SHIFT:

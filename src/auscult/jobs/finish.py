@@ -134,9 +134,6 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
 
     Items without an estimate, such as empty masks, are left out: a rule judged them, not what the judge knows.
 
-    Args:
-        verdicts: Those of a record.
-
     Returns:
         ``unlike_share``, 0..1, lower is better; nothing where no item was judged and where every novelty is 0, which is
         what a judge writes that does not measure it.
@@ -152,15 +149,7 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
 
 
 def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any]) -> dict[str, Any]:
-    """COCO instances of some items of a record.
-
-    Args:
-        rows: Lines of ``verdicts.jsonl``.
-        segmentations: COCO RLE by item id, from ``masks.jsonl``.
-
-    Raises:
-        RecordError: The record holds no mask or no frame of an item.
-    """
+    """COCO instances of some items of a record."""
     for row in rows:
         if row["id"] not in segmentations or not isinstance(row.get("frame"), str):
             raise RecordError(
@@ -178,15 +167,7 @@ HANDOVERS: Mapping[str, tuple[str, ...]] = {
 
 
 def finish_run(run: RunFolder, *, command: str) -> Summary:
-    """Write everything that follows from the lines: summary, tables, CSV, COCO, report.
-
-    Args:
-        run: The record, locked by this process.
-        command: The verb.
-
-    Returns:
-        What ``summary.json`` says.
-    """
+    """Write everything that follows from the lines: summary, tables, CSV, COCO, report."""
     read = read_run(run.path)
     truths = known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl")
     told = {row["id"] for row in truths}
@@ -214,13 +195,7 @@ def finish_run(run: RunFolder, *, command: str) -> Summary:
 
 
 def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
-    """Count what a record holds.
-
-    Args:
-        read: The record.
-        command: The verb.
-        metrics: What was measured against truth and the model's own score, if anything.
-    """
+    """Count what a record holds."""
     verdicts = [verdict for verdict, _ in read.verdicts]
     return Summary(
         command=command,

@@ -46,11 +46,7 @@ line.grid { stroke: #d0d7de; stroke-width: 1 }
 
 
 def refuse_place(out: Path, records: Sequence[Path]) -> None:
-    """Insist on a folder of its own: not in a record, and without files of anyone else.
-
-    Raises:
-        RecordError: It is not.
-    """
+    """Insist on a folder of its own: not in a record, and without files of anyone else."""
     for record in records:
         if out.resolve().is_relative_to(record.resolve()):
             raise RecordError(
@@ -66,15 +62,7 @@ def refuse_place(out: Path, records: Sequence[Path]) -> None:
 
 
 def list_files(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any]) -> dict[str, str]:
-    """Some masks of a record for other tools, as ``act filter`` gives them: names and contents of files.
-
-    Args:
-        rows: Lines of ``verdicts.jsonl``.
-        segmentations: COCO RLE by item id.
-
-    Raises:
-        RecordError: The record holds no mask or no frame of an item.
-    """
+    """Some masks of a record for other tools, as ``act filter`` gives them: names and contents of files."""
     return {
         "ids.txt": "".join(f"{row['id']}\n" for row in rows),
         "verdicts.csv": verdicts_csv(rows),
@@ -83,11 +71,7 @@ def list_files(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, An
 
 
 def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """What could not be judged, and is in neither list: names and contents of files.
-
-    Args:
-        rows: Lines of ``errors.jsonl``; one that names no item is of a file that could not be listed.
-    """
+    """What could not be judged, and is in neither list: names and contents of files."""
     ids = sorted({row["id"] for row in rows if isinstance(row.get("id"), str)}, key=natural_key)
     return {
         f"{FAILED}/ids.txt": "".join(f"{name}\n" for name in ids),
@@ -96,21 +80,13 @@ def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def origin(path: Path) -> dict[str, Any]:
-    """Where numbers come from: a file with its hash, or a record with those of its verdicts and of what is true.
-
-    Raises:
-        InputError: A file cannot be read.
-    """
+    """Where numbers come from: a file with its hash, or a record with those of its verdicts and of what is true."""
     files = [path / name for name in _SOURCES if (path / name).is_file()] if path.is_dir() else [path]
     return {"path": str(path), "files": {file.name: digest_file(file) for file in files}}
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files whole; names may lead into a folder below.
-
-    Raises:
-        OutputError: The folder cannot be written.
-    """
+    """Write files whole; names may lead into a folder below."""
     for name, text in files.items():
         write_bytes(folder / name, text.encode("utf-8", "backslashreplace"))
 
@@ -122,9 +98,6 @@ def curve(found: Search, scores: Sequence[float | None], *, accept_error: float)
         found: The thresholds.
         scores: Of the masks to be gated; None for those that no threshold accepts. Not empty.
         accept_error: The share that may be accepted.
-
-    Returns:
-        A whole SVG file with its own colours.
     """
     steps = _thinned(found)
     top = min(1.0, max(0.2, 4 * accept_error))

@@ -58,18 +58,7 @@ class Calibration:
 
 
 def read_calibration(path: Path, *, by: str, bad_below: float) -> Calibration:
-    """Read a calibration set.
-
-    Args:
-        path: The folder of an audit of masks with truth, or a table: JSON lines where the name ends in ``.jsonl``, else
-            CSV.
-        by: What masks are accepted by: ``iou`` or ``iou_low``.
-        bad_below: A mask is bad if its true IoU is below.
-
-    Raises:
-        RecordError: The folder is no record, or no truth stands in it.
-        UsageError: The table cannot be used; the message names the line.
-    """
+    """Read a calibration set."""
     if path.is_dir():
         return _of_record(path, by=by, bad_below=bad_below)
     try:

@@ -80,16 +80,7 @@ class Checker:
 
 
 def load_identity(name: str, weights: Path | None = None) -> IdentityCheck:
-    """Load a registered identity check.
-
-    Args:
-        name: Full or short name, for example ``identity.clip.v1`` or ``clip``.
-        weights: Folder of weights for a check whose weights the user brings.
-
-    Raises:
-        UnknownName: There is no such check.
-        UsageError: It is no check, its weights are missing, or it takes none.
-    """
+    """Load a registered identity check."""
     entry = registry.find("identity", name)
     check = entry.load()
     if not isinstance(check, IdentityCheck):

@@ -177,11 +177,7 @@ def make_auditor(
 
 
 def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
-    """A judge with another segmenter's answers in place of its own.
-
-    Raises:
-        UsageError: The judge takes none, or the segmenter cannot be loaded.
-    """
+    """A judge with another segmenter's answers in place of its own."""
     if not hasattr(judge, "with_evidence"):
         raise UsageError(f"the judge {judge.name} takes no evidence", expected="masks.prompted.v1, or no --evidence")
     found: MaskJudge = judge.with_evidence(evidence)
@@ -210,12 +206,7 @@ def load_judge(name: str) -> MaskJudge:
 
 
 def find_judge(name: str) -> tuple[registry.Entry, Path | None]:
-    """The registered judge that a name means, and the folder behind ``@``.
-
-    Raises:
-        UnknownName: The registry has no such judge.
-        UsageError: It cannot be fitted.
-    """
+    """The registered judge that a name means, and the folder behind ``@``."""
     base, at, folder = name.partition("@")
     entry = registry.find("judge", base)
     if not at:

@@ -152,12 +152,7 @@ def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[Said], *, index: in
 
 
 def video_of(stage: Stage, plan: ScenePlan, samples: Samples, *, fps: float) -> bytes:
-    """The scene as an MP4 with its sound.
-
-    Raises:
-        UsageError: The extra `video` is not installed.
-        OutputError: It cannot be coded.
-    """
+    """The scene as an MP4 with its sound."""
     from auscult.media.video_write import encode_video
 
     return encode_video(_frames(stage, plan, fps), fps=fps, samples=samples, rate_hz=plan.rate_hz)
@@ -299,11 +294,7 @@ class ResultWriter:
 
 
 def _done(path: Path) -> frozenset[int]:
-    """Numbers of the scenes that the lines of ``scenes.jsonl`` hold.
-
-    Raises:
-        RecordError: A line is none that this command writes, or a second one of its scene.
-    """
+    """Numbers of the scenes that the lines of ``scenes.jsonl`` hold."""
     done: dict[int, int] = {}
     for number, row in numbered_lines(path):
         try:
@@ -348,11 +339,7 @@ def _words(value: object) -> bool:
 
 
 def _item_ids(path: Path) -> set[str]:
-    """Ids of the lines of ``items.jsonl``.
-
-    Raises:
-        RecordError: A line has no id or no clip.
-    """
+    """Ids of the lines of ``items.jsonl``."""
     ids = set()
     for number, row in numbered_lines(path):
         try:

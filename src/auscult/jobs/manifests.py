@@ -53,15 +53,7 @@ def input_manifest(
     listing: Listing,
     seeds: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Describe a job over an INPUT.
-
-    Args:
-        command: The verb.
-        options: What was asked for; ``source`` and ``out`` always count as spelled out.
-        arguments: The verb's own arguments.
-        listing: What was found there.
-        seeds: Seeds by what they are for.
-    """
+    """Describe a job over an INPUT."""
     everything = {
         "source": str(options.source.resolve()),
         "out": str(options.out),

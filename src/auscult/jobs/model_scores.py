@@ -79,16 +79,7 @@ class _Both:
 
 
 def beside_score(rows: Sequence[tuple[Verdict, Mapping[str, Any]]], pairs: Sequence[JudgedPair]) -> BesideScore:
-    """Compare the judge with the model's own score.
-
-    Args:
-        rows: The verdicts of a record with the rows they came from, in any order.
-        pairs: What is known to be right about some of them.
-
-    Returns:
-        ``agreement_with_model_score``, the strongest disagreements, and, where the truth of ``LEAST`` masks is known,
-        ``auc_judge``, ``auc_model_score``, ``auc_combined`` and the order that both give together.
-    """
+    """Compare the judge with the model's own score."""
     both = _both(rows)
     if len(both.verdicts) < 2:
         return BesideScore(metrics={}, tables={})

@@ -62,11 +62,7 @@ def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
 
 
 def _source_of(kind: str, name: str) -> tuple[Traversable, str]:
-    """The folder of the skeleton, and the name without its room.
-
-    Raises:
-        UsageError: There is no such room of stressors.
-    """
+    """The folder of the skeleton, and the name without its room."""
     skeletons = resources.files("auscult.jobs") / "skeletons"
     room, dot, bare = name.rpartition(".")
     if kind != "stressor" or not dot:
@@ -81,11 +77,7 @@ def _source_of(kind: str, name: str) -> tuple[Traversable, str]:
 
 
 def _check_name(kind: str, name: str) -> None:
-    """Insist on a name that fits and is free.
-
-    Raises:
-        UsageError: It does not, or is taken.
-    """
+    """Insist on a name that fits and is free."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name!r:.60} is no name for a plug-in",

@@ -113,11 +113,7 @@ class ModelWorker:
         self._reader = Reader()
 
     def __call__(self, request: QueuedRequest) -> dict[str, Any] | Failed:
-        """Ask, and give the row that is stored; or why the case cannot be read, whichever model is asked.
-
-        Raises:
-            InputError: What the model gave is no answer.
-        """
+        """Ask, and give the row that is stored; or why the case cannot be read, whichever model is asked."""
         begun = time.perf_counter()
         try:
             ask = request.asked.ask(self._reader)

@@ -17,14 +17,7 @@ HINT = "use --overwrite to begin anew, or another --out"
 
 
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
-    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression.
-
-    Args:
-        item: The item.
-        frame_digest: Hash of its frame's file.
-        sound: Add its sound and time, where it has a sound and something listened to it. A sound that cannot be read
-            counts as one, since that is what the verdict says.
-    """
+    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
     ref = item.mask
     mask = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
     seen = [frame_digest, mask, ref.index, ref.labels, item.query.text]
@@ -38,15 +31,7 @@ def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
 
 
 def refuse_other_scores(done: Mapping[str, object], items: Sequence[Item]) -> None:
-    """Insist that the model's own score of what was done before is still the same.
-
-    Args:
-        done: Id to ``model_score`` of what has a result; results that were written without one are left out.
-        items: The INPUT as it is now.
-
-    Raises:
-        Mismatch: A score changed.
-    """
+    """Insist that the model's own score of what was done before is still the same."""
     by_id = {item.id: item for item in items}
     for name, before in done.items():
         item = by_id.get(name)

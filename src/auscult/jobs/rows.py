@@ -14,16 +14,7 @@ _HINT = "the file was damaged or edited; judge again into another --out"
 
 
 def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
-    """One key of each row, by the row's id; of two rows with one id the later counts.
-
-    Args:
-        rows: Rows of a file of a record.
-        key: What to take.
-        path: The file, for the message.
-
-    Raises:
-        RecordError: A row has no id or no such key.
-    """
+    """One key of each row, by the row's id; of two rows with one id the later counts."""
     found = {}
     for row in rows:
         if not isinstance(row.get("id"), str) or key not in row:
@@ -38,11 +29,7 @@ def in_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, bytes]:
-    """The bytes of the pictures in ``thumbnails.jsonl``, by id.
-
-    Raises:
-        RecordError: A row has no id or no picture.
-    """
+    """The bytes of the pictures in ``thumbnails.jsonl``, by id."""
     texts = column(rows, "jpeg", path=path)
     try:
         return {name: b64decode(text) for name, text in texts.items()}

@@ -146,14 +146,7 @@ def variant_name(kind: str, *, difficulty: str | None, index: int) -> str:
 
 
 def stressed_line(item: Item, name: str, stressed: StressedMask, *, names: tuple[str, str, str]) -> dict[str, Any]:
-    """One line of ``items.jsonl`` for a stressed mask.
-
-    Args:
-        item: The target.
-        name: The new item's id.
-        stressed: What was made of it.
-        names: Where frame, mask and true mask are, relative to the file.
-    """
+    """One line of ``items.jsonl`` for a stressed mask."""
     frame_name, mask_name, truth_name = names
     truth = stressed.truth
     row: dict[str, Any] = {"id": name, "frame": frame_name, "mask": mask_name}

@@ -118,9 +118,6 @@ class _Reached:
 
         Never shown are pictures without a time or behind their time, as in damaged files, and pictures before the
         first whole one, as in a recording that starts anywhere.
-
-        Raises:
-            ValueError: A later picture is not whole.
         """
         if picture.is_corrupt and self.frames:
             raise ValueError("a frame is incomplete")

@@ -270,11 +270,7 @@ def _callable(text: str) -> ModelSpec:
 
 
 def _module_code(module: str) -> list[Any]:
-    """A hash of a module's file, and the code of its top package; of a module alone, the code beside it.
-
-    Raises:
-        UsageError: There is no such module.
-    """
+    """A hash of a module's file, and the code of its top package; of a module alone, the code beside it."""
     file = _module_file(module)
     top = importlib.util.find_spec(module.partition(".")[0])
     folders = [Path(one) for one in (top.submodule_search_locations or ())] if top is not None else []

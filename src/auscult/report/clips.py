@@ -49,15 +49,7 @@ class ClipView:
 
 
 def clip_views(run: Run, *, links: Mapping[str, str]) -> tuple[ClipView, ...]:
-    """Lay out the clips of a record, worst first; at most ``LISTED``.
-
-    Args:
-        run: The record.
-        links: Item id to where a mark of it leads; an item without one has no link.
-
-    Raises:
-        RecordError: A row of ``clips.jsonl`` is damaged.
-    """
+    """Lay out the clips of a record, worst first; at most ``LISTED``."""
     rows = sorted((clip_row_from_json(row) for row in run.clips), key=_worst_first)[:LISTED]
     verdicts = {verdict.id: verdict for verdict, _ in run.verdicts} if rows else {}
     return tuple(_view(row, verdicts, links) for row in rows)
@@ -101,13 +93,7 @@ def _when(mark: Mark) -> str:
 
 
 def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> Markup:
-    """Estimated IoU over the frames of a clip, with its interval and the frames that stand out.
-
-    Args:
-        row: The clip.
-        verdicts: Item id to verdict.
-        links: Item id to where its mark leads.
-    """
+    """Estimated IoU over the frames of a clip, with its interval and the frames that stand out."""
     shown = [None if name is None else verdicts.get(name) for name in row.frames]
     parts = [_axis(len(shown))]
     told = [(place, one) for place, one in enumerate(shown) if one is not None and one.iou is not None]

@@ -405,16 +405,7 @@ _LIKE: Final = {"–": "-", "—": "-", "−": "-", "×": "x", "ß": "ss", "ø":
 
 
 def to_png(drawing: Drawing, *, scale: int = 2) -> bytes:
-    """The drawing as the bytes of an RGB PNG file.
-
-    Args:
-        drawing: What to draw.
-        scale: Pixels of the picture for one of the drawing, 1..4.
-
-    Raises:
-        TooLarge: Over ``MAX_PIXELS`` at that scale.
-        ValueError: Another scale.
-    """
+    """The drawing as the bytes of an RGB PNG file."""
     file = io.BytesIO()
     Image.fromarray(to_picture(drawing, scale=scale)).save(file, format="PNG", optimize=True)
     return file.getvalue()

@@ -187,9 +187,6 @@ def thumbnail(frame: Frame, mask: Mask, *, width_px: int = THUMBNAIL_PX, errors:
         mask: bool (H, W).
         width_px: Width of the result; never wider than the frame, never taller than twice this.
         errors: Where the mask is likely wrong, marked as well.
-
-    Raises:
-        ValueError: Frame and mask differ in size.
     """
     _check(frame, mask)
     return small_overlay(shrunk(frame, width_px=width_px), mask, errors=errors)

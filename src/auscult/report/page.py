@@ -38,14 +38,7 @@ POINTS = 2_000
 
 
 def truth_tables(tables: Mapping[str, object]) -> tuple[Table, ...]:
-    """Read the finished judge-against-truth tables of a record, in the order of their names.
-
-    Args:
-        tables: Name to the JSON of ``tables/<name>.json``: {title, header, rows, note}.
-
-    Raises:
-        InputError: One of them is not such a table.
-    """
+    """Read the finished judge-against-truth tables of a record, in the order of their names."""
     return tuple(read_table(name, tables[name]) for name in sorted(tables))
 
 
@@ -56,9 +49,6 @@ def truth_points(verdicts: Sequence[Verdict], truths: Mapping[str, float], *, li
         verdicts: In the order of the page; an item leads to its card.
         truths: Item id to its true IoU, 0..1.
         listed: How many of them, from the start, have a card on the page.
-
-    Returns:
-        At most ``POINTS``, evenly thinned over the order of the page where there are more.
     """
     places = [
         (index, verdict, verdict.iou)

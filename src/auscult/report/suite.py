@@ -223,12 +223,6 @@ def table_latex(table: Table) -> str:
     r"""A table as a LaTeX ``table`` with ``\toprule``, ``\midrule`` and ``\bottomrule``; needs ``booktabs``.
 
     The first column is set to the left, columns of numbers to the right. A comment of the first line says so.
-
-    Args:
-        table: The finished table.
-
-    Returns:
-        LaTeX, one row a line, UTF-8.
     """
     columns = "".join("l" if index == 0 or not _is_numeric(table, index) else "r" for index in range(len(table.header)))
     lines = [
@@ -302,15 +296,7 @@ def drawing_json(drawing: Drawing) -> dict[str, Any]:
 
 
 def read_drawing(name: str, content: object) -> Drawing:
-    """A drawing from the JSON of ``figures/<name>.json``.
-
-    Args:
-        name: The file's name, for the message.
-        content: The parsed JSON; nothing of it is trusted.
-
-    Raises:
-        InputError: It is no such drawing, or one that is too large.
-    """
+    """A drawing from the JSON of ``figures/<name>.json``."""
     try:
         told = _mapping(content)
         width, height = _sequence(told["size"])

@@ -25,11 +25,7 @@ def number(row: Mapping[str, Any], key: str, *, low: float, high: float) -> floa
 
 
 def whole(row: Mapping[str, Any], key: str, *, low: int, high: int) -> int:
-    """A whole number that must be there.
-
-    Raises:
-        InputError: It is absent, no whole number or out of bounds.
-    """
+    """A whole number that must be there."""
     value = row.get(key)
     if type(value) is not int or not low <= value <= high:
         raise fields.wrong(key, value, f"a whole number from {low} to {high}")
@@ -37,11 +33,7 @@ def whole(row: Mapping[str, Any], key: str, *, low: int, high: int) -> int:
 
 
 def flag(row: Mapping[str, Any], key: str, *, default: bool) -> bool:
-    """True or false; ``default`` where it is absent.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """True or false; ``default`` where it is absent."""
     value = row.get(key, default)
     if not isinstance(value, bool):
         raise fields.wrong(key, value, "true or false")
@@ -49,11 +41,7 @@ def flag(row: Mapping[str, Any], key: str, *, default: bool) -> bool:
 
 
 def word(row: Mapping[str, Any], key: str, allowed: Sequence[str]) -> str:
-    """One of some words, which must be there.
-
-    Raises:
-        InputError: It is absent or another word.
-    """
+    """One of some words, which must be there."""
     value = fields.one_of(row, key, allowed)
     if value is None:
         raise fields.wrong(key, None, f"one of: {', '.join(allowed)}")
@@ -61,11 +49,7 @@ def word(row: Mapping[str, Any], key: str, allowed: Sequence[str]) -> str:
 
 
 def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """An object that must be there.
-
-    Raises:
-        InputError: It is absent or something else.
-    """
+    """An object that must be there."""
     value = fields.mapping(row, key)
     if value is None:
         raise fields.wrong(key, None, "an object")
@@ -73,11 +57,7 @@ def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def entries(row: Mapping[str, Any], key: str, *, most: int) -> list[Mapping[str, Any]]:
-    """A list of at most ``most`` objects, which must be there.
-
-    Raises:
-        InputError: It is absent, longer, or holds something else.
-    """
+    """A list of at most ``most`` objects, which must be there."""
     value = row.get(key)
     if not isinstance(value, list) or len(value) > most or not all(isinstance(entry, dict) for entry in value):
         raise fields.wrong(key, None, f"a list of at most {most} objects")
@@ -97,11 +77,7 @@ def numbers(row: Mapping[str, Any], key: str, *, low: float, high: float) -> tup
 
 
 def spans(row: Mapping[str, Any], key: str, *, until_s: float) -> tuple[tuple[float, float], ...]:
-    """A list of [start, end] in seconds, ordered and apart, within 0 and ``until_s``.
-
-    Raises:
-        InputError: It is absent, or is no such list.
-    """
+    """A list of [start, end] in seconds, ordered and apart, within 0 and ``until_s``."""
     value = row.get(key)
     if not isinstance(value, list) or len(value) > _MOST_VALUES:
         raise fields.wrong(key, None, "a list of [start, end]")

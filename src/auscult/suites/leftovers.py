@@ -19,13 +19,7 @@ _CHART: Final = (".json", ".svg", ".png")
 
 
 def written_files(tables: Mapping[str, Table], charts: Iterable[str], pictures: Iterable[Example] = ()) -> set[str]:
-    """The files of a suite's results, as ``suite_store`` names them.
-
-    Args:
-        tables: By file name.
-        charts: Names of charts.
-        pictures: Example pictures that lie in the record.
-    """
+    """The files of a suite's results, as ``suite_store`` names them."""
     found = {f"tables/{name}{end}" for name in tables for end in _TABLE}
     found |= {f"figures/{name}{end}" for name in charts for end in _CHART}
     return found | {one.file for one in pictures if one.file}
@@ -35,9 +29,6 @@ def remove_stale(run: RunFolder, written: Collection[str]) -> None:
     """Remove tables and figures that lie in the record and are none of these; of files, only those noted as ours.
 
     A note that a hand has altered, so that it leads elsewhere, removes nothing.
-
-    Raises:
-        OutputError: A file cannot be removed.
     """
     noted = {str(row.get("name")) for row in read_lines(run.path / NOTES)}
     for name in sorted(noted - set(written)):

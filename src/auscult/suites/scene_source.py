@@ -23,12 +23,7 @@ _UNCLEAR = 0.1
 
 
 def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
-    """Make the scenes of a run into its folder, as far as they are not there, and say where.
-
-    Raises:
-        UsageError: An option is wrong.
-        RecordError: The folder holds scenes made with other arguments.
-    """
+    """Make the scenes of a run into its folder, as far as they are not there, and say where."""
     from auscult.jobs.make import MakeOptions, make_scenes
 
     folder = options.out / SCENE_FOLDER
@@ -51,13 +46,6 @@ def unshown(folder: Path, *, still: bool) -> frozenset[str]:
 
     Proven from a sentence's logical form and the scene's facts: without the sound, and of one frame without the
     motions, it may mean another thing than the one it names.
-
-    Args:
-        folder: Holds ``scenes.jsonl``; any other folder has no such sentence.
-        still: Whether one frame is shown, in which nothing moves.
-
-    Returns:
-        Ids of the expressions. A line that cannot be read leaves out none.
     """
     found: set[str] = set()
     for row in _rows(folder / SCENES_FILE):

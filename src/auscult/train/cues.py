@@ -300,14 +300,7 @@ _METRICS: Final = {
 def card_of_results(
     results: Sequence[Result], *, judge: str, seed: int, constants: Mapping[str, Mapping[str, float]]
 ) -> Card:
-    """Put the numbers into a card.
-
-    Args:
-        results: Everything that was measured.
-        judge: The judge's full name.
-        seed: Seed of the made masks and of the intervals.
-        constants: What the constant rows say, by source and row.
-    """
+    """Put the numbers into a card."""
     return Card(
         judge=judge,
         summary=_SUMMARY,
@@ -343,22 +336,7 @@ _DRAWN_FOR_TEST: Final = range(1000, 1040)
 
 
 def fit(data: Path, *, out: Path, seed: int = _SHIPPED_SEED, progress: Progress | None = None) -> tuple[Path, ...]:
-    """Fit the coefficients, measure them, and write both.
-
-    Args:
-        data: The folder of real material, with ``images/coco`` and ``video/davis2016``.
-        out: Where ``coefficients.json``, the card and its page go; made if missing.
-        seed: Seed of the made defects and of the card's intervals.
-        progress: Hears how far it is.
-
-    Returns:
-        The files written.
-
-    Raises:
-        UsageError: The extra ``train`` is not installed.
-        InputError: The data is missing or broken.
-        OutputError: A file cannot be written.
-    """
+    """Fit the coefficients, measure them, and write both."""
     listener = progress or Silent()
     train = _part(data, "train", seed=seed, rounds=_FIT_ROUNDS, progress=listener)
     train = joined([train, _drawn(_DRAWN_FOR_FITTING, seed=seed, progress=listener)])

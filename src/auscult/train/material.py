@@ -238,18 +238,7 @@ def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[Cand
 def davis(
     data: Path, names: Sequence[str], *, seed: int, every: int = 1, kinds: Sequence[str] = DEFECTS
 ) -> Iterator[CandidateSample]:
-    """Defects of the one object of each frame.
-
-    Args:
-        data: The folder of real material.
-        names: Sequences.
-        seed: Seed of the defects.
-        every: Take each n-th frame.
-        kinds: The stressors that make them.
-
-    Raises:
-        InputError: A file is missing or broken.
-    """
+    """Defects of the one object of each frame."""
     for name, stem, frame, truth in _davis_frames(data, names, every):
         if np.count_nonzero(truth) >= LEAST_PX:
             target = MaskTarget(mask=truth)
@@ -257,17 +246,7 @@ def davis(
 
 
 def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[CandidateSample]:
-    """Masks on no object, up to five for each object of at least 32 x 32 pixels; the judge sees the candidate alone.
-
-    Args:
-        data: The folder of real material.
-        names: Photographs, by file name.
-        seed: Seed of the masks.
-        key: Another key makes other masks.
-
-    Raises:
-        InputError: A file is missing or broken.
-    """
+    """Masks on no object, up to five for each object of at least 32 x 32 pixels; the judge sees the candidate alone."""
     objects = instances(data / "images/coco/instances.json")
     for name in names:
         frame = read_frame(data / "images/coco/images" / name)
@@ -280,15 +259,7 @@ def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "")
 
 
 def coco_small(data: Path, names: Sequence[str]) -> Iterator[CandidateSample]:
-    """The true masks of objects under 32 x 32 pixels, crowds left out.
-
-    Args:
-        data: The folder of real material.
-        names: Photographs, by file name.
-
-    Raises:
-        InputError: A file is missing or broken.
-    """
+    """The true masks of objects under 32 x 32 pixels, crowds left out."""
     objects = instances(data / "images/coco/instances.json")
     for name in names:
         frame = read_frame(data / "images/coco/images" / name)
@@ -309,33 +280,14 @@ def coco_small(data: Path, names: Sequence[str]) -> Iterator[CandidateSample]:
 
 
 def davis_nonsense(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Iterator[CandidateSample]:
-    """Masks on no object, up to five for each frame.
-
-    Args:
-        data: The folder of real material.
-        names: Sequences.
-        seed: Seed of the masks.
-        every: Take each n-th frame.
-
-    Raises:
-        InputError: A file is missing or broken.
-    """
+    """Masks on no object, up to five for each frame."""
     for name, stem, frame, truth in _davis_frames(data, names, every):
         if np.count_nonzero(truth) >= LEAST_PX:
             yield from _nonsense(MaskTarget(mask=truth), frame, name=("davis", name, f"{name}/{stem}"), seed=seed)
 
 
 def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[CandidateSample]:
-    """Two models' masks: OSVOS, the union of its objects; RVOS, of its proposals the one nearest the truth.
-
-    Args:
-        data: The folder of real material.
-        names: Sequences.
-        every: Take each n-th frame.
-
-    Raises:
-        InputError: A file is missing or broken.
-    """
+    """Two models' masks: OSVOS, the union of its objects; RVOS, of its proposals the one nearest the truth."""
     folder = data / "video/davis2016"
     for name, stem, frame, truth in _davis_frames(data, names, every):
         for model in MODELS:

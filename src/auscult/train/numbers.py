@@ -43,14 +43,7 @@ Keep: TypeAlias = Callable[[Guess], bool]
 def judged_rows(
     table: Table, coefficients: Coefficients, *, judge: str, constants: Mapping[str, float]
 ) -> dict[str, list[Guess]]:
-    """The guesses of the judge and of the baselines, in the table's order.
-
-    Args:
-        table: The masks.
-        coefficients: The judge's.
-        judge: Its name.
-        constants: What the constant rows say, by row.
-    """
+    """The guesses of the judge and of the baselines, in the table's order."""
     rows: dict[str, list[Guess]] = {}
     for at in range(len(table)):
         found = estimate(table.cues[at], coefficients)

@@ -37,11 +37,7 @@ class RecipeOptions:
     workers: int = 1
 
     def material(self) -> Path:
-        """The data folder.
-
-        Raises:
-            UsageError: None was named.
-        """
+        """The data folder."""
         if self.data is None:
             raise UsageError("this recipe needs real material", hint="name its folder: --data DIR")
         return self.data

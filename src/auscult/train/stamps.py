@@ -50,13 +50,7 @@ VERBS = {
 
 
 def lay_out(data: Path, out: Path, *, photographs: Collection[str] | None = None) -> None:
-    """Copy what has a clean name into the three folders.
-
-    Args:
-        data: The folder of real material.
-        out: Where the asset folder goes.
-        photographs: Backgrounds to take, by file name; all that leave room by default.
-    """
+    """Copy what has a clean name into the three folders."""
     cutouts(data, out)
     sounds(data, out)
     backgrounds(data, out, photographs=photographs)

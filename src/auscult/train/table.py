@@ -78,15 +78,7 @@ def tabled(samples: Iterable[CandidateSample]) -> Table:
 
 
 def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rounds: int, progress: Progress) -> Table:
-    """What coefficients or intervals are made from: photographs, sequences and the sequences' real masks.
-
-    Args:
-        data: The folder of real material.
-        names: Photographs under ``coco``, sequences under ``davis``.
-        seed: Seed of the defects.
-        rounds: Times each photograph's objects are given defects; in odd rounds the judge is shown the other objects.
-        progress: Hears of each photograph and sequence.
-    """
+    """What coefficients or intervals are made from: photographs, sequences and the sequences' real masks."""
     progress.stage("cues for fitting", rounds * len(names["coco"]) + len(names["davis"]))
     tables = []
     for number in range(rounds):

@@ -269,9 +269,6 @@ class _Pool:
 
         As many as there are go on: what it lacks may be what they hold. The last one, where it was ready before, is
         tried once more: a lock or a device may not have been free yet.
-
-        Raises:
-            AuscultError: None is left.
         """
         if self._workers:
             self._limit = len(self._workers)

@@ -327,11 +327,7 @@ def _clips(bench: _AvsBench) -> Iterator[_ClipFiles]:
 
 
 def _found(bench: _AvsBench, top: str, row: ClipRow, *, ending: str = "") -> Path | None:
-    """A clip's folder, or its file: under split and category, under the split, or at once.
-
-    Raises:
-        InputError: It leads out of INPUT.
-    """
+    """A clip's folder, or its file: under split and category, under the split, or at once."""
     folders = dict.fromkeys([f"{row.split}/{row.category}", row.split, row.category, ""])
     for above in folders:
         name = "/".join(filter(None, (bench.kind.data, top, above.strip("/"), row.name + ending)))

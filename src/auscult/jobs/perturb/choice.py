@@ -86,11 +86,7 @@ class Wanted:
         return sweep(self.room, self.kinds, self.severities or DEFAULT_SEVERITY, schedule=self.schedule)
 
     def _refuse_severity(self, what: str, schedule: Schedule) -> None:
-        """Refuse severities where they are drawn.
-
-        Raises:
-            UsageError: Both were asked for; the severities would have no effect.
-        """
+        """Refuse severities where they are drawn."""
         if self.severities and schedule.draws_levels:
             raise UsageError(
                 f"--severity {self.severities} does not go with {what}, which draws its severities itself",
@@ -110,12 +106,7 @@ class Wanted:
         return frozenset(room for recipe in recipes for room in recipe.rooms)
 
     def choices(self, parts: PerturbedParts, recipes: Sequence[Recipe], *, seed: int) -> tuple[Choice, ...]:
-        """The folders to make.
-
-        Raises:
-            UsageError: A preset was asked for, and INPUT holds no pictures; or a schedule that goes through a clip, and
-                it holds no clip.
-        """
+        """The folders to make."""
         if not self.preset:
             _check_clips(recipes, parts.parts)
             return tuple(Choice(name=recipe.name, recipe=recipe) for recipe in recipes)
@@ -140,11 +131,7 @@ class Wanted:
 
 
 def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:
-    """Refuse a schedule from frame to frame where every picture stands alone; one that draws severities draws each its.
-
-    Raises:
-        UsageError: There is no clip for it.
-    """
+    """Refuse a schedule that moves from frame to frame where every picture stands alone, unless it draws severities."""
     going = [one.schedule.name for one in recipes if one.schedule.moves and not one.schedule.draws_levels]
     if going and not any(part.kind == "video" or part.count > 1 for part in parts):
         raise UsageError(

@@ -144,10 +144,6 @@ def written(sentences: SentencesFile, made: Mapping[str, str]) -> dict[str, str]
 
     A table keeps its other columns and loses the rows that failed. Lines keep their places; where one failed, a table
     of the others stands instead, since a line that is empty or missing would be a wrong answer.
-
-    Args:
-        sentences: What was read.
-        made: The perturbed sentences by id.
     """
     whole = not sentences.errors and all(row.id in made for row in sentences.rows)
     if not sentences.header and whole:
@@ -278,10 +274,6 @@ def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) ->
         options: How it is read.
         by_group: Whether each clip and each loose picture has a recipe of its own. A sound that several of them share
             is a part for each of them then; else it is one part.
-
-    Raises:
-        NothingToDo: It holds no item.
-        UsageError: An option does not fit it, or two of its files would have one name in the output.
     """
     listing = list_items(source, options)
     films = filmed(listing)
@@ -480,11 +472,7 @@ def parts_of(
 
 
 def _refuse_around(source: Path, out: Path) -> None:
-    """Insist that the output folder is not INPUT or around it: what lies in it is no input.
-
-    Raises:
-        UsageError: It is.
-    """
+    """Insist that the output folder is not INPUT or around it: what lies in it is no input."""
     if is_folder(source) and source.resolve().is_relative_to(out.resolve()):
         raise UsageError(
             "the output folder holds the input",
@@ -523,11 +511,7 @@ def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> 
 
 
 def _refuse_reading(source: Path, options: ListOptions) -> None:
-    """Insist that a picture, video, sound or file of sentences comes without options that say how items are read.
-
-    Raises:
-        UsageError: It comes with one.
-    """
+    """Insist that a picture, video, sound or file of sentences comes without options that say how items are read."""
     told = [field.name for field in fields(options) if getattr(options, field.name) != field.default]
     if told and _alone(source) is not None:
         words = " and ".join(f"--{name}" for name in told)

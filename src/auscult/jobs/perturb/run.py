@@ -74,11 +74,7 @@ _NEEDS: Final[tuple[tuple[str, frozenset[PartKind], str], ...]] = (
 
 
 def check_ranges(options: PerturbOptions) -> None:
-    """Insist that numbers are in range.
-
-    Raises:
-        UsageError: One is not.
-    """
+    """Insist that numbers are in range."""
     fine = {
         f"--seed {options.seed}": (abs(options.seed) < MOST_SEED, f"below {MOST_SEED} in size"),
         f"--quality {options.quality}": (
@@ -93,15 +89,7 @@ def check_ranges(options: PerturbOptions) -> None:
 
 
 def check_kept(options: PerturbOptions, rooms: frozenset[str]) -> None:
-    """Refuse words to keep where no sentence is perturbed: whoever gives them believes that one is.
-
-    Args:
-        options: What was asked for.
-        rooms: The rooms of the perturbations.
-
-    Raises:
-        UsageError: No perturbation of sentences was asked for.
-    """
+    """Refuse words to keep where no sentence is perturbed: whoever gives them believes that one is."""
     given = [name for name, value in (("--keep", options.keep), ("--keep-head", options.keep_head)) if value]
     if given and "sentences" not in rooms:
         raise UsageError(
@@ -138,14 +126,7 @@ RowsById = Mapping[str, Mapping[str, Any]]
 def item_lines(
     parts: PerturbedParts, choice: Choice, *, rows: RowsById, options: PerturbOptions
 ) -> list[dict[str, Any]]:
-    """The lines of one recipe, in the order of INPUT; an item that failed in any of its parts has none.
-
-    Args:
-        parts: What INPUT holds.
-        choice: The recipe.
-        rows: Its lines of ``outputs.jsonl``, by part.
-        options: Where INPUT is, and the seed.
-    """
+    """The lines of one recipe, in the order of INPUT; an item that failed in any of its parts has none."""
     assert parts.listing is not None  # noqa: S101 - the caller looked
     films = filmed(parts.listing)
     known = {part.id: part for part in parts.parts}
@@ -350,15 +331,7 @@ def perturbed_tables(
     rows: Mapping[str, Mapping[str, Any]],
     made: Mapping[str, int],
 ) -> tuple[Summary, list[Table]]:
-    """What a run came to.
-
-    Args:
-        run: The record.
-        parts: What INPUT held.
-        choices: The folders.
-        rows: The lines of ``outputs.jsonl``.
-        made: Folder to items or files that it holds.
-    """
+    """What a run came to."""
     wanted = {
         choice.name: len(parts.listing.items)
         if parts.listing is not None
@@ -468,11 +441,7 @@ def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[
 
 
 def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
-    """What each recipe does, and which package it comes from.
-
-    Raises:
-        UsageError: A plug-in cannot be loaded; the run ends before it begins.
-    """
+    """What each recipe does, and which package it comes from."""
     stressors = {step.name: registry.find("stressor", step.name) for recipe in recipes for step in recipe.steps}
     for entry in stressors.values():
         entry.load()

@@ -57,12 +57,7 @@ def sound_digest(samples: Samples) -> str:
 
 
 def conversions(path: Path) -> list[str]:
-    """What ``read_frame`` changed in a picture, in words; empty for one of RGB, 8 bits, upright, without alpha.
-
-    Raises:
-        InputError: It is no picture.
-        TooLarge: It has more pixels than the limit.
-    """
+    """What ``read_frame`` changed in a picture, in words; empty for one of RGB, 8 bits, upright, without alpha."""
     with path.open("rb") as file, opened(file, path=path, limits=DEFAULT_LIMITS) as picture:
         mode, stored = picture.mode, [tile[3] for tile in getattr(picture, "tile", ())]
         raw = [str(one if isinstance(one, str) or not one else one[0]) for one in stored]
@@ -103,9 +98,6 @@ def carried(part: PerturbedPart, plan: Plan | None) -> Carried:
     Args:
         part: The frame.
         plan: What was done to it; None where nothing was.
-
-    Raises:
-        InputError: The frame cannot be read.
     """
     assert part.path is not None  # noqa: S101 - a frame has a file
     moving = plan if plan is not None and plan.moves else None
@@ -192,20 +184,12 @@ _TIMES_S: Final = np.array([1.0, 2.0])
 
 
 def refuse_sound_steps(part: PerturbedPart, recipe: Recipe) -> None:
-    """Insist that a recipe for a video without sound perturbs none.
-
-    Raises:
-        InputError: It does.
-    """
+    """Insist that a recipe for a video without sound perturbs none."""
     _refuse(part, recipe, [step.name for step in recipe.steps if step.room == "sound"])
 
 
 def refuse_sound_moved(part: PerturbedPart, recipe: Recipe, plan: Plan) -> None:
-    """Insist that no step of timing moves the sound alone, as an offset does, where there is none to move.
-
-    Raises:
-        InputError: One does.
-    """
+    """Insist that no step of timing moves the sound alone, as an offset does, where there is none to move."""
     timing = [(name, params) for name, params in plan.steps if room_of(name) == "timing" and params.strength > 0.0]
     crew = load_stressors(name for name, _ in timing)
     moving = [name for name, params in timing if not np.array_equal(crew[name].heard(params, _TIMES_S), _TIMES_S)]
@@ -275,13 +259,7 @@ class Film:
 
 
 def open_film(path: Path) -> Film:
-    """Look through a video.
-
-    Raises:
-        InputError: It is no video, is truncated or damaged, or its sound has too many channels.
-        TooLarge: Over the limits.
-        UsageError: The extra `video` is not installed.
-    """
+    """Look through a video."""
     info = probe(path, limits=_LIMITS)
     if info.sound_channels > MOST_CHANNELS:
         raise InputError(
@@ -306,13 +284,6 @@ def write_perturbed(film: Film, plan: VideoPlan, target: Path, *, quality: int, 
         target: The file to make.
         quality: 0 for lossless, else x264's quantiser.
         depth: Of the sound's samples.
-
-    Returns:
-        What a record says of it: hashes of the decoded frames and sound, how many, how large, what was cut off.
-
-    Raises:
-        InputError: The frames change their size, or more of them would have to be kept than memory allows.
-        OutputError: It cannot be written.
     """
     size = (film.info.height, film.info.width)
     told: dict[str, Any] = {
@@ -427,15 +398,7 @@ def output_name(recipe: Recipe, part: PerturbedPart) -> str:
 
 
 def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
-    """Hash of what a part is made from: its file, the masks and truths of its items, its sentence.
-
-    Args:
-        part: The part.
-        items: Ids of those of its items that count: a mask that cannot be read costs its own item alone.
-
-    Raises:
-        InputError: A file cannot be read.
-    """
+    """Hash of what a part is made from: its file, the masks and truths of its items, its sentence."""
     masks = []
     for item in part.items:
         if item.id not in items:
@@ -586,11 +549,7 @@ class Perturber:
         return told | {"moved": plan.moves, "plan": plan.as_json()}, Carried()
 
     def _film_plan(self, recipe: Recipe, part: PerturbedPart, film: Film) -> Plan:
-        """Plan for a video.
-
-        Raises:
-            InputError: It has no sound, and a step needs one.
-        """
+        """Plan for a video."""
         frames, fps = len(film.times_s), film.fps
         take = None
         if film.sound is not None:

@@ -501,11 +501,7 @@ def _eyes(folder: Path) -> Eyes:
 
 
 def _opened(path: Path) -> Any:
-    """The network of a file, ready to run.
-
-    Raises:
-        UsageError: It is no network.
-    """
+    """The network of a file, ready to run."""
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 

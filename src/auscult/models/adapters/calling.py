@@ -176,11 +176,7 @@ def _copied(array: Any) -> Any:
 
 
 def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...]]:
-    """Whether a function takes the query in the second place, and what it takes by name.
-
-    Raises:
-        UsageError: It needs something else.
-    """
+    """Whether a function takes the query in the second place, and what it takes by name."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # written in C, which tells no signature

@@ -536,11 +536,7 @@ def _is_earlier(told: object, key: str) -> bool:
 
 
 def _masks(reply: dict[str, Any], shape: tuple[int, int, int]) -> Masks:
-    """The masks of an answer.
-
-    Raises:
-        InputError: It says an error, or its masks do not fit the frames.
-    """
+    """The masks of an answer."""
     if reply.get("error") is not None:
         raise InputError(f"the program says: {_shown(reply['error'])}")
     masks = reply.get("masks")

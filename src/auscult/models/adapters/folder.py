@@ -185,11 +185,7 @@ def union_of(stored: Sequence[StoredMask], *, among_soft: Callable[[], bool]) ->
 
 
 def _is_soft(grey: Sequence[StoredMask], among_soft: Callable[[], bool]) -> bool:
-    """Whether the grey values of a clip are probabilities.
-
-    Raises:
-        InputError: Nobody can tell what they are.
-    """
+    """Whether the grey values of a clip are probabilities."""
     highest = max(int(one.values.max()) for one in grey)
     if all(_is_black_and(highest, one) for one in grey) and highest in {0, _white(grey[0])}:
         return False

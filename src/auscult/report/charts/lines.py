@@ -326,12 +326,7 @@ class Matrix:
     n: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the shape and the range.
-
-        Raises:
-            TooLarge: Over ``MAX_TYPES`` rows.
-            ValueError: Not square, or a value outside -1..1.
-        """
+        """Check the shape and the range."""
         check_size("rows and columns", self.names, MAX_TYPES)
         side = len(self.names)
         if len(self.values) != side or any(len(row) != side for row in self.values):

@@ -200,11 +200,7 @@ def counts(estimates: Iterable[ChartEstimate]) -> str:
 
 
 def check_size(what: str, rows: Sequence[object], most: int) -> None:
-    """Refuse more than a chart can show.
-
-    Raises:
-        TooLarge: More than ``most``.
-    """
+    """Refuse more than a chart can show."""
     if len(rows) > most:
         raise TooLarge(
             f"a chart of {len(rows):,} {what}",
@@ -327,17 +323,7 @@ def heading(words: str, width_px: float) -> list[Shape]:
 
 
 def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[Shape], float]:
-    """Marks and names in columns.
-
-    Args:
-        names: In the order of their styles.
-        left: Where it begins.
-        top: Where its first row begins.
-        room_px: The width there is.
-
-    Returns:
-        The parts and the height they take.
-    """
+    """Marks and names in columns."""
     columns = min(3, max(1, len(names)), max(1, int(room_px // 190)))
     wide = room_px / columns
     parts: list[Shape] = []
@@ -399,13 +385,7 @@ def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float],
 
 
 def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Shape]:
-    """Upright grid lines with their numbers at the foot, and the axis' words.
-
-    Args:
-        columns: From ``columns``.
-        words: Around the chart.
-        rows: Where the rows begin and end.
-    """
+    """Upright grid lines with their numbers at the foot, and the axis' words."""
     top, foot = rows
     parts: list[Shape] = []
     for number, text in zip(columns.ticks.at, columns.ticks.words, strict=True):
@@ -420,14 +400,7 @@ def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Sha
 
 
 def pointed(one: ChartEstimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2) -> list[Shape]:
-    """A mark with its whisker in a row, or ``n/a`` at the left edge of the scale.
-
-    Args:
-        one: The number.
-        columns: From ``columns``.
-        place: y, number of the style, words of the title.
-        digits: Decimals in the title.
-    """
+    """A mark with its whisker in a row, or ``n/a`` at the left edge of the scale."""
     y, number, words = place
     style, title = style_of(number), f"{words}: {with_count(one, digits)}"
     if one.value is None:

@@ -65,22 +65,14 @@ def height(height_px: int, *, tallest_px: int) -> int:
 
 
 def degrees(turn_deg: float) -> float:
-    """A turn.
-
-    Raises:
-        InputError: It is not finite.
-    """
+    """A turn."""
     if not math.isfinite(turn_deg):
         raise InputError(f"a thing's turn is {turn_deg} degrees", expected="a finite number")
     return float(turn_deg) % 360.0
 
 
 def size(given: tuple[int, int]) -> tuple[int, int]:
-    """(height, width) of a picture.
-
-    Raises:
-        InputError: A side is below 1 or above 8192 pixels.
-    """
+    """(height, width) of a picture."""
     if not all(1 <= side <= _LONGEST_PX for side in given):
         raise InputError(f"a picture of {given[0]} x {given[1]} pixels", expected=f"sides of 1 to {_LONGEST_PX}")
     return int(given[0]), int(given[1])

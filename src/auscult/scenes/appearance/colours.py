@@ -49,10 +49,6 @@ _BORDERS: Final[tuple[tuple[str, tuple[float, float], tuple[float, float], tuple
 def draw_tone(rng: np.random.Generator, word: str) -> Tone:
     """A tone that a person calls by this word.
 
-    Args:
-        rng: Draws the tone.
-        word: One of ``COLOURS``.
-
     Returns:
         (red, green, blue), 0..255.
     """

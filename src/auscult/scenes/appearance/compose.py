@@ -51,12 +51,6 @@ def tone_map(own: Tones, *, around: Tones, camera: Camera, light: Light) -> Floa
 
     The way is short enough that a colour keeps its word.
 
-    Args:
-        own: Tones of the thing.
-        around: Tones of the place.
-        camera: The photograph's.
-        light: The scene's.
-
     Returns:
         float32 (3, 3): new RGB from RGB.
     """
@@ -170,12 +164,6 @@ class Layer:
 
 def lay(thing: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | None:
     """Work out a thing's layer.
-
-    Args:
-        thing: What, and where.
-        stage: The background and light.
-        after: An earlier layer on the same stage, whose parts are used again where they would come out the same; the
-            layer does not depend on it.
 
     Returns:
         The layer; None where the thing is outside the picture.
@@ -340,13 +328,7 @@ _MARGIN_PX: Final = 3
 
 
 def derived(master: Sprite, *, scale: float, turn_deg: float) -> Sprite:
-    """Bring a sprite to another size and turn about its middle.
-
-    Args:
-        master: The thing's middle is in its middle; its colours go on beyond its outline.
-        scale: Above 0, at most 1.
-        turn_deg: Clockwise.
-    """
+    """Bring a sprite to another size and turn about its middle."""
     both: NDArray[Any] = cv2.merge([master.rgb, master.alpha])
     if scale < 1:
         sides = [max(1, round(side * scale)) for side in both.shape[1::-1]]

@@ -98,13 +98,7 @@ def star(x: float, y: float, radius: float, *, points: int = 5, depth: float = 0
 
 
 def lathe(profile: Sequence[tuple[float, float]], *, soft: bool = True, x: float = 0.0) -> Points:
-    """A thing turned on a lathe: (half width, y) from top to bottom, mirrored.
-
-    Args:
-        profile: At least two pairs.
-        soft: Round the profile's corners.
-        x: The axis.
-    """
+    """A thing turned on a lathe: (half width, y) from top to bottom, mirrored."""
     right = np.array(profile, dtype=np.float64)
     if soft:
         right = smooth(right, closed=False)
@@ -191,18 +185,7 @@ def upright(parts: Sequence[PaintedOutline]) -> tuple[tuple[PaintedOutline, ...]
 
 
 def draw(parts: Sequence[PaintedOutline], aspect: float, *, skin: Skin, height_px: int, turn_deg: float) -> Sprite:
-    """Draw upright parts.
-
-    Args:
-        parts: As ``upright`` gives them.
-        aspect: Likewise.
-        skin: Paints.
-        height_px: Height before turning.
-        turn_deg: Clockwise, about the middle.
-
-    Returns:
-        A sprite with the thing's middle in its middle.
-    """
+    """Draw upright parts."""
     sheet = _Sheet.around(parts, aspect, height_px=height_px, turn_deg=turn_deg)
     colour: NDArray[Any] = np.zeros((*sheet.size, 3), np.float32)
     weight = np.zeros(sheet.size, np.float32)

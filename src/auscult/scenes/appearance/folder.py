@@ -110,11 +110,7 @@ def categories(tree: Tree) -> tuple[list[NamedFile], list[ErrorRecord]]:
 
 
 def names_by_file(tree: Tree) -> tuple[Mapping[str, frozenset[str]], list[ErrorRecord]]:
-    """All names that ``names.csv`` gives each file; a file may have several rows.
-
-    Returns:
-        File to names, and an error for each row without use.
-    """
+    """All names that ``names.csv`` gives each file; a file may have several rows."""
     rows, errors = listed_rows(tree)
     found: dict[str, frozenset[str]] = {}
     for row in rows:
@@ -189,16 +185,7 @@ class Folder:
         )
 
     def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
-        """Read a cut-out and bring it to a size.
-
-        Args:
-            look: As ``look`` gives it.
-            height_px: Height of the thing before turning, 1 to ``look.params["tallest_px"]``.
-            turn_deg: Clockwise.
-
-        Raises:
-            InputError: The look is none of this folder, the height is out of range, or the file has changed.
-        """
+        """Read a cut-out and bring it to a size."""
         cutout = self._cutout(look.category, look.instance)
         checked.height(height_px, tallest_px=_tallest_px(cutout))
         rgba, _ = _read(cutout.path)
@@ -210,9 +197,6 @@ class Folder:
         Args:
             name: One of ``backgrounds()``.
             size: (height, width) in pixels.
-
-        Raises:
-            InputError: There is no such photograph, it has changed, or the size is out of range.
         """
         if name not in self.photographs:
             raise InputError(f"there is no background {name[:80]!r}", expected="one of the folder's photographs")
@@ -249,18 +233,7 @@ def covering(photograph: Frame, *, size: tuple[int, int]) -> Frame:
 
 
 def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
-    """Open a folder of cut-outs and photographs; each file is read once.
-
-    Args:
-        root: Holds ``cutouts/`` and ``backgrounds/``.
-
-    Returns:
-        The asset set, and what cannot be used of it, each with its file: a picture that is broken, too small, too
-        large, without a name or the same as an earlier one, and a row of a list that is of no use.
-
-    Raises:
-        UsageError: One of the two folders is missing or has nothing that can be used.
-    """
+    """Open a folder of cut-outs and photographs; each file is read once."""
     cutouts, refused = _open_cutouts(walk(root / "cutouts", root=root))
     grounds = walk(root / "backgrounds", root=root)
     photographs, unread = _open_photographs(grounds)

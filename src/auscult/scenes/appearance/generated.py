@@ -95,16 +95,7 @@ class Generated:
         )
 
     def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
-        """Draw a look at a size.
-
-        Args:
-            look: As ``look`` gives it, or the same read back from JSON.
-            height_px: Height before turning, 1 to ``look.params["tallest_px"]``.
-            turn_deg: Clockwise.
-
-        Raises:
-            InputError: The look is none of this set, or the height is out of range.
-        """
+        """Draw a look at a size."""
         parts, aspect = _shape(look.category, look.instance)
         checked.height(height_px, tallest_px=_TALLEST_PX)
         skin = _skin(look)
@@ -116,9 +107,6 @@ class Generated:
         Args:
             name: One of ``backgrounds()``.
             size: (height, width) in pixels.
-
-        Raises:
-            InputError: There is no such background, or the size is out of range.
         """
         if name not in self.backgrounds():
             raise InputError(f"there is no generated background {name[:60]!r}", expected="such as 'meadow-000'")

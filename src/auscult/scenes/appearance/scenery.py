@@ -305,12 +305,6 @@ def draw_weave(rng: np.random.Generator, texture: str) -> Weave:
 def pattern(texture: str, u: Floats, v: Floats, *, weave: Weave) -> Floats | None:
     """Where a texture shows its second tone.
 
-    Args:
-        texture: One of ``TEXTURES``.
-        u: Place across the thing, in heights.
-        v: Place down the thing, in heights.
-        weave: How it lies.
-
     Returns:
         float32 0..1 in the shape of ``u``; None for a plain one.
     """

@@ -82,11 +82,7 @@ def luma_of(pixels: NDArray[Any]) -> Floats:
 
 
 def camera_of(photograph: Pixels) -> Camera:
-    """Measure a photograph on six tiles.
-
-    Returns:
-        Its camera; noise is that of its flatter places.
-    """
+    """Measure a photograph on six tiles."""
     tiles = [luma_of(tile) for tile in _tiles(photograph)]
     cells = np.concatenate([fine_detail(tile) for tile in tiles])
     noise = float(np.percentile(cells, 20)) if cells.size else 1.0
@@ -149,9 +145,6 @@ def fineness_of(*regions: Floats) -> float:
 
     Args:
         regions: Luma, each float32 (H, W).
-
-    Returns:
-        Mean size of the Laplacian's cross term over mean gradient, 0.005..1.
     """
     fine = coarse = 0.0
     for region in regions:
@@ -202,10 +195,6 @@ _COLOUR: Final = np.float32(0.35)  # of the colour noise, against 1 of the luma 
 
 def tile(seed: int, *, blur_px: float) -> Floats:
     """A tile of noise that repeats without a seam.
-
-    Args:
-        seed: Of the noise.
-        blur_px: How soft it is; noise of an enlarged or compressed picture is.
 
     Returns:
         float32 (128, 128, 3); its fine detail, measured as in ``surroundings``, is that of noise of 1.

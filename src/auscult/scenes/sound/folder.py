@@ -36,12 +36,7 @@ VERBS: Final = "verbs.csv"
 
 
 def labels(tree: Tree) -> tuple[list[NamedFile], list[ErrorRecord]]:
-    """Label every sound by the sub-folder it lies in, else by its row in ``names.csv`` (columns ``file,name``).
-
-    Returns:
-        The labelled files in natural order, and an error for each sound without a usable label and each row without
-        use.
-    """
+    """Label every sound by the sub-folder it lies in, else by its row in ``names.csv`` (columns ``file,name``)."""
     return named_files(tree, SOUND_SUFFIXES, what="sound")
 
 
@@ -226,11 +221,6 @@ def read_clip(path: Path, *, limits: Limits = LIMITS) -> Sound:
 
     Returns:
         (1, samples) float32 at the recording's own rate and level.
-
-    Raises:
-        InputError: It cannot be read, is silent, or less than 0.05 s is heard in it.
-        TooLarge: Over ``limits``.
-        UsageError: It is no WAV file, and the extra `video` is not installed.
     """
     sound = read_sound(path, limits=limits)
     mono = _one_channel(sound.samples)
@@ -339,11 +329,7 @@ class FolderSounds:
         return {label: tuple(files) for label, files in self.files.items()}
 
     def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:  # noqa: ARG002 - a recording is as it is
-        """What a recording is called; nothing is free about it.
-
-        Raises:
-            InputError: There is no such recording.
-        """
+        """What a recording is called; nothing is free about it."""
         self._path(label, instance)
         noun, verb = self.words.get(label) or default_words(label)
         return SoundSource(label=label, instance=instance, noun=noun, verb=verb)
@@ -358,10 +344,6 @@ class FolderSounds:
 
         Returns:
             (round(seconds * rate_hz),) float32 at ``REFERENCE_DB``, below 1 in size.
-
-        Raises:
-            InputError: The source is none of this folder, or its file has changed.
-            ValueError: Length or rate is out of range.
         """
         count = sample_count(seconds, rate_hz)
         clip = read_clip(self._path(source.label, source.instance), limits=self.limits)
@@ -382,17 +364,9 @@ class FolderSounds:
 def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple[ErrorRecord, ...]]:
     """Open ``sounds/`` of an asset folder; every file is read once to see whether it can be used.
 
-    Args:
-        root: The asset folder; links may lead anywhere inside it.
-        limits: On each file.
-
     Returns:
         The set, which may be empty, and an error for each file that was left out (broken, silent, too short, without a
         name, too large, or the same as an earlier one) and for each row of a list that is of no use.
-
-    Raises:
-        UsageError: There is no folder ``sounds/``, or it holds files that need the extra `video`, which is not
-            installed.
     """
     tree = walk(Path(root) / "sounds", root=Path(root))
     named, name_errors = labels(tree)

@@ -384,11 +384,7 @@ class GeneratedSounds:
         return {label: tuple(f"{label}-{index:02d}" for index in range(INSTANCES)) for label in KINDS}
 
     def source(self, rng: np.random.Generator, label: str, *, instance: str) -> SoundSource:
-        """Draw a source: the instance's own numbers, and a seed for its grain.
-
-        Raises:
-            ValueError: There is no such label or instance.
-        """
+        """Draw a source: the instance's own numbers, and a seed for its grain."""
         if instance not in self.instances().get(label, ()):
             raise ValueError(f"there is no generated sound {label!r} {instance!r}")
         kind = KINDS[label]
@@ -413,10 +409,6 @@ class GeneratedSounds:
 
         Returns:
             (round(seconds * rate_hz),) float32 at ``REFERENCE_DB``, below 1 in size.
-
-        Raises:
-            InputError: The source's label or numbers are not of this set.
-            ValueError: Length or rate is out of range.
         """
         count = sample_count(seconds, rate_hz)
         kind, seed = _checked(source)
@@ -427,11 +419,7 @@ class GeneratedSounds:
 
 
 def sample_count(seconds: float, rate_hz: int) -> int:
-    """How many samples a sound of this length has.
-
-    Raises:
-        ValueError: Length or rate is out of range.
-    """
+    """How many samples a sound of this length has."""
     if not 0.0 <= seconds <= MAX_SECONDS:
         raise ValueError(f"a sound is 0 to {MAX_SECONDS:g} s long, not {seconds}")
     if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:

@@ -57,9 +57,6 @@ def mix_down(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, 
         sounds: Where the sources come from.
         seconds: Length of the clip.
         rate_hz: Sample rate.
-
-    Raises:
-        ValueError: A track's spans are out of order or outside the clip, or its times do not match its gains and pans.
     """
     count = round(seconds * rate_hz)
     total = np.zeros((2, count), dtype=np.float32)
@@ -255,9 +252,6 @@ def gain_by_height(height: float, *, near: float = NEAR_HEIGHT) -> float:
     Args:
         height: Its height as a share of the picture's, above 0.
         near: Height at which it is heard at reference loudness; higher things are no louder.
-
-    Returns:
-        Decibels, ``SOFTEST_DB`` to 0.
     """
     if height <= 0.0:
         return SOFTEST_DB

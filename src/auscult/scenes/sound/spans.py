@@ -37,19 +37,7 @@ _Pattern: TypeAlias = Callable[[np.random.Generator, Steps, int], Steps | None]
 
 
 def choose_spans(rng: np.random.Generator, count: int, *, duration_s: float) -> tuple[tuple[Span, ...], ...]:
-    """Draw when each of some voices sounds.
-
-    Args:
-        rng: The draw.
-        count: How many voices; 0 gives none.
-        duration_s: Length of the clip.
-
-    Returns:
-        One tuple of spans a voice, in a random order: ordered, apart, within the clip.
-
-    Raises:
-        ValueError: The clip is too short for so many voices to come one after another; a voice takes 1 s.
-    """
+    """Draw when each of some voices sounds."""
     length = int(duration_s / GRID_S + 1e-6)
     if count < 0 or length < (count + 1) * _MARGIN + count * _SHORTEST:
         raise ValueError(f"{count} voices need {count * (MARGIN_S + GAP_S) + MARGIN_S:g} s or more, not {duration_s}")

@@ -118,11 +118,6 @@ def _stake(clusters: float, aim: float, enough: float) -> float:
     Where none may be bad it is the least that wins enough without one: a larger one would win no more, and say less of
     how bad things are where one is.
 
-    Args:
-        clusters: How many of the largest size all items would make.
-        aim: The rate to be ruled out.
-        enough: Log of what has to be won.
-
     Returns:
         1 - q / aim, Kelly's stake where the share q of the clusters is bad, for the largest q that still wins enough.
     """

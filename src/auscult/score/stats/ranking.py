@@ -502,11 +502,7 @@ def _means(sums: Doubles) -> Doubles:
 
 
 def _names(sets: Mapping[str, DataSet[Any]]) -> tuple[str, ...]:
-    """The models, the same on every data set.
-
-    Raises:
-        InputError: There is none, or one data set has others.
-    """
+    """The models, the same on every data set."""
     named = [tuple(one.models) for one in sets.values()]
     if not named or not named[0]:
         raise InputError("there is no model to rank", expected="one model or more")

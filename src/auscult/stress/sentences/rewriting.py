@@ -149,11 +149,7 @@ def difference(before: str, after: str) -> list[Edit]:
 
 
 def _allowed(sentence: str, edits: Sequence[Edit], kept: Sequence[Span]) -> tuple[Edit, ...]:
-    """The edits without those that put one word for another that must stay.
-
-    Raises:
-        InputError: One takes out or moves what must stay.
-    """
+    """The edits without those that put one word for another that must stay."""
     guard = Guard.over(kept)
     for edit in edits:
         was = sentence[edit.start : edit.end]
@@ -172,12 +168,7 @@ def _shrunk(before: str, edit: Edit) -> Edit:
 
 
 def _checked_reply(sentence: str, reply: object) -> str:
-    """The reply as a rewriting of the sentence.
-
-    Raises:
-        UsageError: It is no text.
-        InputError: It is none.
-    """
+    """The reply as a rewriting of the sentence."""
     if not isinstance(reply, str):
         raise UsageError(f"the rewriter gave {type(reply).__name__}", expected="text")
     most = int(_MOST_GROWTH * len(sentence)) + _SPARE
@@ -208,11 +199,7 @@ def _within(sentence: str, reply: str) -> str:
 
 
 def _refuse_steering(sentence: str, text: str) -> None:
-    """Refuse characters of control, of direction and of no script that the sentence does not hold.
-
-    Raises:
-        InputError: The text holds one.
-    """
+    """Refuse characters of control, of direction and of no script that the sentence does not hold."""
     for char in sorted(set(text) - set(sentence)):
         if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}:
             raise InputError(f"the reply holds the character U+{ord(char):04X}", hint=_HINT)

@@ -92,20 +92,12 @@ def perturb(
 
 
 def _take(sound: Samples, rate_hz: object) -> AudioInfo:
-    """What is known of an opened sound.
-
-    Raises:
-        UsageError: The rate is none, or out of range.
-    """
+    """What is known of an opened sound."""
     return AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
 
 
 def _chosen(stressor: AnyStressor, take: AudioInfo, *, severity: float | str, seed: int, key: str) -> Params:
-    """What is drawn for a sound.
-
-    Raises:
-        UsageError: The severity is out of range.
-    """
+    """What is drawn for a sound."""
     rng = randomness.generator(seed, "stress", stressor.name, key)
     params: Params = stressor.choose(rng, take, strength=strength_of(severity))
     return params

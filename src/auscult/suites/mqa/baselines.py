@@ -68,17 +68,7 @@ def constant_of(training: Sequence[Candidate]) -> Constant:
 def baseline_answers(
     candidates: Sequence[Candidate], constant: Constant, policy: Policy, *, seed: int = 0
 ) -> dict[str, dict[str, JudgeAnswer]]:
-    """Answers of the three rows.
-
-    Args:
-        candidates: What is judged.
-        constant: What the constant row says.
-        policy: What turns its IoU and type into an action.
-        seed: Of the random row.
-
-    Returns:
-        Row to item id to answer.
-    """
+    """Answers of the three rows."""
     perfect = JudgeAnswer(iou=1.0, defect="perfect", action="accept")
     action, _ = action_of(policy, defect=constant.defect, iou=constant.iou, identity=True)
     fixed = JudgeAnswer(iou=constant.iou, defect=constant.defect, action=action)

@@ -83,14 +83,7 @@ class Media:
 
 
 def media_of(instances: Sequence[Instance]) -> dict[str, Media]:
-    """Number the frames of every clip.
-
-    Args:
-        instances: All that were chosen; instances of one clip may be annotated in different frames.
-
-    Returns:
-        Clip to its files.
-    """
+    """Number the frames of every clip."""
     by_clip: dict[str, list[Instance]] = {}
     for instance in instances:
         by_clip.setdefault(instance.clip, []).append(instance)
@@ -120,14 +113,7 @@ def taken_of(looked: Looked, options: BuildOptions) -> tuple[int, ...]:
 def orders_of(
     sample: SampledInstances, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
 ) -> list[Order]:
-    """What is to be made: the image protocol first, each in the order of the sample.
-
-    Args:
-        sample: The chosen instances.
-        taken: Id to indices of the frames of the image protocol.
-        options: Protocols to make.
-        media: Where the clips' files go.
-    """
+    """What is to be made: the image protocol first, each in the order of the sample."""
     orders: list[Order] = []
     several = options.step > 0
     if "image" in options.protocols:
@@ -204,12 +190,7 @@ class CandidateWriter:
         self._run.append("targets.jsonl", built.target)
 
     def _copy_clip(self, clip: str) -> None:
-        """Copy a clip's frames and sound, once a run.
-
-        Raises:
-            InputError: A frame can no longer be read.
-            OutputError: The disk is full.
-        """
+        """Copy a clip's frames and sound, once a run."""
         if clip in self._clips:
             return
         media = self._media[clip]
@@ -233,15 +214,7 @@ _SHAPE: Final = '{"test": ["name", ...], ...}, or such objects by group'
 
 
 def read_parts(path: Path) -> dict[str, str]:
-    """Name to split.
-
-    Args:
-        path: The file.
-
-    Raises:
-        NothingToDo: It cannot be read or is not JSON.
-        UsageError: It names nothing, a name stands in two splits, or a split has a reserved name.
-    """
+    """Name to split."""
     found: dict[str, str] = {}
     for split, name in _named(fields.load(path, max_bytes=_MOST_BYTES), path):
         if found.setdefault(name, split) != split:
@@ -254,21 +227,12 @@ def read_parts(path: Path) -> dict[str, str]:
 
 
 def splits_digest(path: Path | None) -> str | None:
-    """What a manifest says of a file of splits: its division, so that a resumed run insists on the same.
-
-    Raises:
-        NothingToDo: It cannot be read or is not JSON.
-        UsageError: It is no such file.
-    """
+    """What a manifest says of a file of splits: its division, so that a resumed run insists on the same."""
     return None if path is None else digest_json(sorted(read_parts(path).items()))
 
 
 def with_parts(instances: Sequence[Instance], parts: Mapping[str, str]) -> tuple[Instance, ...]:
-    """The instances with the split that a file gives them; what it does not name is in ``UNLISTED``.
-
-    Raises:
-        UsageError: The source has splits of its own.
-    """
+    """The instances with the split that a file gives them; what it does not name is in ``UNLISTED``."""
     own = sorted({instance.split for instance in instances if instance.split})
     if own:
         raise UsageError(
@@ -352,13 +316,7 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
 
 
 def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, broken: bool) -> None:
-    """Say what is wrong with a source that gives nothing, before anything is written.
-
-    Args:
-        instances: What the source has.
-        options: What was asked for.
-        broken: Some of it could not be listed; that is then what the record says.
-    """
+    """Say what is wrong with a source that gives nothing, before anything is written."""
     found = splits_in(instances, [split_of(instance) for instance in instances])
     unknown = [name for name in options.splits if name not in found]
     if instances and unknown:
@@ -451,11 +409,7 @@ def _signed(built: Built, making: Mapping[str, str]) -> Built:
 
 
 def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
-    """Insist that what was made before still comes from the same files.
-
-    Raises:
-        Mismatch: A file changed or can no longer be read.
-    """
+    """Insist that what was made before still comes from the same files."""
     for order in orders:
         name = order.instance.id
         try:

@@ -56,11 +56,7 @@ class OpenedMoment:
 
 
 def open_moment(moment: Moment) -> OpenedMoment:
-    """Read the masks of a moment.
-
-    Raises:
-        InputError: The frame is missing or no picture, or the target's mask cannot be read or has another size.
-    """
+    """Read the masks of a moment."""
     size = frame_size(moment.frame)
     target = None if moment.target is None else read_mask(moment.target, size=size).mask
     others: list[Mask | None] = []
@@ -81,11 +77,7 @@ def _other(ref: MaskRef | None, size: tuple[int, int]) -> Mask | AuscultError | 
 
 
 def digest_of(instance: Instance, moments: Sequence[int]) -> str:
-    """Hash of what is made use of: expression, and of each moment the frame's and the masks' content.
-
-    Raises:
-        InputError: The frame or the target's mask can no longer be read.
-    """
+    """Hash of what is made use of: expression, and of each moment the frame's and the masks' content."""
     content: list[object] = [instance.query.text, instance.category, instance.template]
     for index in moments:
         moment = instance.moments[index]
@@ -132,9 +124,6 @@ def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
     Returns:
         Index of the frame with most objects; of several the one where the target is larger, then the earlier one. None
         when no frame shows the target.
-
-    Raises:
-        UsageError: The two differ in length, or a number is negative.
 
     Example:
         >>> key_frame([2, 4, 4, 5], [90, 40, 50, 0])
@@ -235,27 +224,14 @@ class Finder:
 
 
 def make_finder(key_frame: str | Detector, *, least_px: int = 0) -> Finder:
-    """Make the worker's function; module-level, so that a child process can be told to call it.
-
-    Args:
-        key_frame: As ``BuildOptions.key_frame``.
-        least_px: As ``BuildOptions.least_px``.
-
-    Raises:
-        UnknownName: No such proposer.
-    """
+    """Make the worker's function; module-level, so that a child process can be told to call it."""
     if not isinstance(key_frame, str):
         return Finder(key_frame, least_px)
     return Finder(None if key_frame == ANNOTATED else count_objects(load_proposer(key_frame)), least_px)
 
 
 def load_proposer(name: str) -> MaskProposer:
-    """A registered proposer of regions, by its full or short name.
-
-    Raises:
-        UnknownName: No such model.
-        UsageError: The model proposes no regions.
-    """
+    """A registered proposer of regions, by its full or short name."""
     entry = registry.find("model", name)
     loaded = entry.load()
     if not callable(loaded) or "target" not in inspect.signature(loaded).parameters:
@@ -448,16 +424,7 @@ class Builder:
 
 
 def make_builder(negatives: str | MaskProposer, *, seed: int, generator: str = STANDARD) -> Builder:
-    """Make the worker's function; module-level, so that a child process can be told to call it.
-
-    Args:
-        negatives: As ``BuildOptions.negatives``.
-        seed: The run's seed.
-        generator: As ``BuildOptions.generator``.
-
-    Raises:
-        UnknownName: No such proposer.
-    """
+    """Make the worker's function; module-level, so that a child process can be told to call it."""
     if not isinstance(negatives, str):
         return Builder(seed=seed, proposer=negatives, generator=generator)
     proposer = None if negatives == OWN else load_proposer(negatives)

@@ -132,9 +132,6 @@ def pairs_of(block: Block, answers: Answers) -> list[AnsweredCandidate]:
 def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
     """The reliability curve of an estimate.
 
-    Args:
-        pairs: Candidates with estimate and truth, as ``pairs_of`` gives.
-
     Returns:
         ``BINS`` even bins of the estimated IoU over 0..1, from low to high.
     """

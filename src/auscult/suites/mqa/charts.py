@@ -149,10 +149,6 @@ def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
 
     Where several are equally good the wrong type counts as worse, then the id decides.
 
-    Args:
-        candidates: What is evaluated.
-        answers: The judge's.
-
     Returns:
         (title, candidate), in the paper's order of types; none of a type that nobody answered.
     """
@@ -174,13 +170,7 @@ def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
 
 
 def draw_examples(run: RunFolder, chosen: Sequence[Pick], shown: Shown) -> list[Example]:
-    """Draw what was picked and keep it in the record; one whose files cannot be read is left out.
-
-    Args:
-        run: The record.
-        chosen: From ``picks``.
-        shown: Items and answers.
-    """
+    """Draw what was picked and keep it in the record; one whose files cannot be read is left out."""
     examples = []
     for title, one in chosen:
         item = shown.items[one.id]

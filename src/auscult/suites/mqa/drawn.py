@@ -18,14 +18,7 @@ _COLUMN: Final = (_WIDTH - _LEFT) / 2
 
 
 def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], title: str, unit: str) -> Drawing:
-    """Upright bars side by side, for counts over a range of values.
-
-    Args:
-        bars: Words and count of each, left to right.
-        ticks: Edge of a bar (0 is the left end) to the text under it.
-        title: What is counted.
-        unit: What one of them is called.
-    """
+    """Upright bars side by side, for counts over a range of values."""
     most = max((count for _, count in bars), default=0)
     foot, step = _TOP + _BARS_PX, (_WIDTH - _LEFT - _RIGHT) / max(1, len(bars))
     parts: list[Shape] = []
@@ -45,13 +38,7 @@ def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], t
 
 
 def lines_drawing(rows: Sequence[Row], axes: Axes, *, title: str) -> Drawing:
-    """Lines over steps, told apart by mark and dash as well as by colour.
-
-    Args:
-        rows: In the order of the legend.
-        axes: Scales and words. Values outside are drawn at the edge.
-        title: What the chart is of.
-    """
+    """Lines over steps, told apart by mark and dash as well as by colour."""
     foot = _TOP + _LINES_PX
     parts = _frame(axes, foot)
     if axes.diagonal:

@@ -110,11 +110,7 @@ def columns_of(protocol: MqaProtocol) -> tuple[Column, ...]:
 
 
 def plain_mean(values: Sequence[Scored[float] | Undefined]) -> Scored[float] | Undefined:
-    """Mean of the columns that are defined; its signature says over how many of how many.
-
-    Args:
-        values: One per column.
-    """
+    """Mean of the columns that are defined; its signature says over how many of how many."""
     defined = [value.value for value in values if isinstance(value, Scored)]
     if not defined:
         return Undefined("no column has a mask")
@@ -123,11 +119,7 @@ def plain_mean(values: Sequence[Scored[float] | Undefined]) -> Scored[float] | U
 
 
 def mean_by_group(values: Sequence[Scored[float] | Undefined]) -> tuple[Scored[float] | Undefined, ...]:
-    """The nine columns as six: the difficulties of a type are averaged first.
-
-    Args:
-        values: One per column of Table 2, in its order.
-    """
+    """The nine columns as six: the difficulties of a type are averaged first."""
     by_key = {column.key: value for column, value in zip(TABLE_2, values, strict=True)}
     means = (plain_mean([by_key[key] for key in keys]) for _, keys in GROUPS)
     return tuple(mean if isinstance(mean, Scored) else Undefined(NO_ITEMS) for mean in means)
@@ -136,12 +128,7 @@ def mean_by_group(values: Sequence[Scored[float] | Undefined]) -> tuple[Scored[f
 def ablation_mean(
     seen: Sequence[Scored[float] | Undefined], unseen: Sequence[Scored[float] | Undefined] = ()
 ) -> Scored[float] | Undefined:
-    """The average of the ablation tables: six columns of seen and six of unseen, plain mean of the twelve.
-
-    Args:
-        seen: One per column of Table 2; or all masks, where the source has no splits.
-        unseen: Likewise; nothing where the source has no splits.
-    """
+    """The average of the ablation tables: six columns of seen and six of unseen, plain mean of the twelve."""
     return plain_mean([*mean_by_group(seen), *(mean_by_group(unseen) if unseen else ())])
 
 
@@ -447,14 +434,7 @@ def training_of(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
-    """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks.
-
-    Args:
-        block: The candidates.
-        judge: Name of the row.
-        answers: What the judge said; a candidate without an answer has failed.
-        unparsed: What a reply without an answer counts as.
-    """
+    """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks."""
     cells: list[TableNumber] = []
     for metric, measure in METRICS.items():
         row = [
@@ -475,12 +455,7 @@ def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparse
 
 
 def ablation_cells(seen: Sequence[TableNumber], unseen: Sequence[TableNumber] = ()) -> list[TableNumber]:
-    """The ablation form of one judge and metric: six columns of each part, and the mean of all.
-
-    Args:
-        seen: The nine cells of one part, in the order of Table 2.
-        unseen: Those of the other; nothing where there is one part.
-    """
+    """The ablation form of one judge and metric: six columns of each part, and the mean of all."""
     cells = [
         replace(_summed(members), column=defect, outcome=outcome, draws=_mean_draws(members))
         for part in (seen, unseen)

@@ -70,22 +70,14 @@ class Basis:
 
 
 def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:
-    """Write both files.
-
-    Raises:
-        OutputError: The disk is full, or the folder cannot be written to.
-    """
+    """Write both files."""
     run.remove(CANDIDATES)
     run.append_many(CANDIDATES, (asdict(one) for one in candidates))
     run.write_json(BASIS, asdict(basis))
 
 
 def read_candidates(folder: Path) -> tuple[Candidate, ...]:
-    """The candidates of a record.
-
-    Raises:
-        RecordError: There are none, or a line is damaged; the message names file and line.
-    """
+    """The candidates of a record."""
     path = folder / CANDIDATES
     found = tuple(_candidates(path))
     if not found:
@@ -94,11 +86,7 @@ def read_candidates(folder: Path) -> tuple[Candidate, ...]:
 
 
 def read_basis(folder: Path) -> Basis:
-    """What is beside the candidates of a record.
-
-    Raises:
-        RecordError: It is missing or damaged.
-    """
+    """What is beside the candidates of a record."""
     path = folder / BASIS
     try:
         return _basis(load(read_bytes(path, limits=_LIMITS)))
@@ -192,18 +180,7 @@ class RunOutcome:
 
 
 def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, Item], unlisted: int) -> SuiteRun:
-    """Write everything that follows from the answers.
-
-    Args:
-        run: The record.
-        outcome: Candidates and answers.
-        items: Item id to item, for the pictures.
-        unlisted: Candidates that could not be listed, and instances that could not be built; each is a failure of
-            every judge.
-
-    Returns:
-        Summary and tables.
-    """
+    """Write everything that follows from the answers."""
     results = results_of(outcome.candidates, outcome.rows)
     summary = summary_of(outcome, results, unlisted=unlisted)
     tables = noted_tables(results, outcome.constant)
@@ -391,11 +368,7 @@ def _run(folder: Path, name: str) -> Run | None:
 
 
 def _policy(told: Any, folder: Path) -> Policy:
-    """The policy as the manifest has it, checked like a policy file.
-
-    Raises:
-        RecordError: It is none.
-    """
+    """The policy as the manifest has it, checked like a policy file."""
     try:
         given = {name: told[name] for name in ("name", "summary", "require_identity")}
         good = told.get("good")

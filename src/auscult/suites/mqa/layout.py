@@ -45,11 +45,6 @@ def layout_files(
 ) -> dict[str, bytes]:
     """The released files.
 
-    Args:
-        items: Rows of ``items.jsonl``.
-        orders: What they were made of.
-        key_frames: Instance id to the number of its key frame in its clip.
-
     Returns:
         Name to bytes; no file for a split and protocol without a mask.
     """
@@ -93,14 +88,7 @@ _WIDTH, _PANEL, _HEAD, _LEGEND = 540.0, 206.0, 22.0, 30.0
 
 
 def iou_figure(items: Sequence[JsonRow]) -> str:
-    """Draw the exact IoUs of every split.
-
-    Args:
-        items: Rows of ``items.jsonl``.
-
-    Returns:
-        A whole SVG file with its own colours, readable on light and dark pages.
-    """
+    """Draw the exact IoUs of every split."""
     cells: dict[TableCell, dict[str, list[int]]] = {}
     for place, kind, ious in iou_cells(items):
         cells.setdefault(place, {})[kind] = histogram(ious)
@@ -163,18 +151,7 @@ def finish(
     options: BuildOptions,
     remarks: Sequence[str],
 ) -> tuple[Summary, list[Table]]:
-    """Write everything that follows from the lines.
-
-    Args:
-        run: The record.
-        orders: What was to be made, in order.
-        sample: The instances it was made of.
-        options: What was asked for.
-        remarks: What there is to say of the source.
-
-    Returns:
-        Summary and tables.
-    """
+    """Write everything that follows from the lines."""
     items, targets = _settled(run, orders)
     failed = failed_rows(run.lines("errors.jsonl"), ())
     tables = {

@@ -238,15 +238,7 @@ REASON_WORDS: Final[Mapping[str, str]] = {
 
 
 def statistics(items: Sequence[JsonRow], targets: Sequence[JsonRow]) -> dict[str, Table]:
-    """The tables of a benchmark that was made.
-
-    Args:
-        items: Rows of ``items.jsonl`` with ``truth``, ``stress`` and ``mqa``.
-        targets: Rows of ``targets.jsonl``: per instance and protocol what was made and what was not.
-
-    Returns:
-        File name to table: ``masks`` (Table 1), ``types`` (Table 8), ``iou`` (Fig. 4), ``undefined``.
-    """
+    """The tables of a benchmark that was made."""
     return {
         "masks": masks_table(items),
         "types": types_table(items),

@@ -94,10 +94,6 @@ def candidates_of(
 ) -> tuple[list[Candidate], list[tuple[str, ErrorRecord]]]:
     """The candidates among items, and those that say they are and are none.
 
-    Args:
-        items: The benchmark's items.
-        films: Ids of items that are frames of a video, from ``clip_tracks.filmed``.
-
     Returns:
         Candidates in the order of the items; (id, error) of each item without a usable place or truth.
     """
@@ -114,15 +110,7 @@ def candidates_of(
 
 
 def candidate_of(item: Item, *, cluster: str) -> Candidate:
-    """An item as a candidate.
-
-    Args:
-        item: The item.
-        cluster: Its clip or photograph, where the key ``mqa`` does not say.
-
-    Raises:
-        InputError: Its truth names no defect, or its key ``mqa`` is not what it should be.
-    """
+    """An item as a candidate."""
     truth = item.truth
     if truth is None or truth.defect is None:
         raise _wrong(item, "the item's truth names no defect", expected='"truth": {"iou", "defect", "action"}')

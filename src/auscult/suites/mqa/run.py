@@ -62,10 +62,6 @@ def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> li
 
     Each true mask is opened once. The area stays unknown where there is none, or where it cannot be read, which the
     judges' records say.
-
-    Args:
-        candidates: What is judged, after judging: true masks are opened here.
-        items: Item id to item.
     """
     known: dict[tuple[str, int | None], float | None] = {}
     found = []
@@ -92,15 +88,7 @@ FILE = "items.jsonl"
 
 
 def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
-    """The folder around the record and every file it names; None where all lie in the record.
-
-    Args:
-        folder: The record.
-        items: What is to be judged.
-
-    Raises:
-        UsageError: They lie on different drives.
-    """
+    """The folder around the record and every file it names; None where all lie in the record."""
     home = folder.resolve()
     parents = {home, *(path.resolve().parent for item in items for path in _paths(item))}
     try:
@@ -184,10 +172,6 @@ def benchmark_of(options: SuiteOptions, progress: Progress) -> Benchmark:
     A source whose items already say where they stand in a benchmark is used as it is: an INPUT of
     ``auscult stress masks --suite mqa``, or a released MQ-RAVSBench folder. So is what plain ``auscult stress masks``
     made, whose truths name defects. Anything else with true masks is what a benchmark is built from.
-
-    Raises:
-        NothingToDo: The source holds nothing to judge.
-        UsageError: ``data`` is neither a path nor ``scenes``, or an option is unknown.
     """
     if options.data == SCENES:
         return _built(_scenes(options, progress), options, progress)
@@ -207,11 +191,7 @@ def benchmark_of(options: SuiteOptions, progress: Progress) -> Benchmark:
 
 
 def _refuse_making(options: SuiteOptions, source: Path) -> None:
-    """Refuse to say how masks are made where they are made already.
-
-    Raises:
-        UsageError: An option asks for another benchmark than ``source`` holds.
-    """
+    """Refuse to say how masks are made where they are made already."""
     plain = SuiteOptions(data=options.data, out=options.out)
     for name in ("generator", "take", "objects", "least_px", "splits_file"):
         if getattr(options, name) != getattr(plain, name):
@@ -373,11 +353,7 @@ def _manifest(options: SuiteOptions, judges: Mapping[str, registry.Entry], polic
 
 
 def _tested(candidates: Sequence[Candidate], options: SuiteOptions, benchmark: Benchmark) -> list[Candidate]:
-    """The candidates of the wanted protocols that are evaluated.
-
-    Raises:
-        NothingToDo: There are none.
-    """
+    """The candidates of the wanted protocols that are evaluated."""
     wanted = [one for one in candidates if one.protocol in options.protocols]
     if options.splits and not benchmark.made:
         wanted = [one for one in wanted if one.split in options.splits]

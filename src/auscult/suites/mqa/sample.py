@@ -216,11 +216,7 @@ def _in_order(pool: Sequence[Instance], chosen: Iterable[Instance]) -> tuple[Ins
 
 
 def split_remarks(instances: Sequence[Instance]) -> tuple[str, ...]:
-    """What does not fit the words seen and unseen: categories of ``test_s`` without training, of ``test_u`` with it.
-
-    Args:
-        instances: What the source has, whatever was chosen of it. Nothing is said where there is no training split.
-    """
+    """What does not fit the words seen and unseen: categories of ``test_s`` without training, of ``test_u`` with it."""
     categories: dict[str, set[str]] = defaultdict(set)
     for instance in instances:
         if instance.category and not instance.absent:

@@ -102,13 +102,7 @@ def cell_text(cell: TableNumber) -> str:
 
 
 def paper_table(block: Block, metric: str, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
-    """One block of Table 2 or 3.
-
-    Args:
-        block: What it is about.
-        metric: ``rmse``, ``f2_m`` or ``f2_a``.
-        cells: Judge to its nine cells and their average, in the order of the columns.
-    """
+    """One block of Table 2 or 3."""
     columns = columns_of(block.protocol)
     rows = [
         (
@@ -156,13 +150,7 @@ def _failed(counts: Mapping[str, int]) -> str:
 
 
 def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequence[TableNumber]]) -> Table:
-    """The ablation form: hard and medium averaged first, then the mean over all columns.
-
-    Args:
-        metric: ``rmse``, ``f2_m`` or ``f2_a``.
-        parts: ``seen`` and ``unseen``, or one part.
-        cells: Judge to the cells that ``ablation_cells`` gives.
-    """
+    """The ablation form: hard and medium averaged first, then the mean over all columns."""
     prefix = {"seen": "S ", "unseen": "U "} if len(parts) > 1 else {}
     titles = [f"{prefix.get(part, '')}{defect.capitalize()}" for part in parts for defect, _ in GROUPS]
     rows = tuple(
@@ -186,12 +174,7 @@ def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequen
 
 
 def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]]) -> Table:
-    """What is over all masks of a block: the headline of the benchmark.
-
-    Args:
-        block: What it is about.
-        cells: Judge to metric to its cell.
-    """
+    """What is over all masks of a block: the headline of the benchmark."""
     header = {
         "rmse": "RMSE",
         "f2_confusion_m": "F2-confusion M",
@@ -382,9 +365,6 @@ def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) ->
 
     Args:
         frames: All frames of the track with what the judge said, None where it failed; in any order.
-
-    Returns:
-        The four quantities; a step is two frames that follow one another in the track and both have an answer.
     """
     in_order = sorted(frames, key=lambda pair: pair[0].frame)
     ordered = [(one, answer) for one, answer in in_order if answer is not None]

@@ -196,11 +196,7 @@ class InputOrder:
 
 
 def order_of(run: RunFolder, prepared: Prepared) -> InputOrder | None:
-    """Where the files of a case under a condition go; None where they are there.
-
-    Raises:
-        OutputError: The case's id is no path inside the folder, or a folder cannot be made.
-    """
+    """Where the files of a case under a condition go; None where they are there."""
     case = prepared.case
     base = f"{FOLDER}/{prepared.condition.name}/{case.id}"
     query = run.claim(f"{base}/{QUERY}")
@@ -231,12 +227,7 @@ class InputWriter:
         self._reader = Reader()
 
     def __call__(self, order: InputOrder) -> bool:
-        """Write one case under one condition.
-
-        Raises:
-            InputError: It cannot be read or perturbed.
-            OutputError: It cannot be written.
-        """
+        """Write one case under one condition."""
         ask = order.prepared.ask(self._reader)
         for path, frame in zip(order.frames, ask.frames(), strict=True):
             write_frame(path, frame)

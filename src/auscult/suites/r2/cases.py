@@ -100,13 +100,6 @@ def cases_of(
 ) -> CaseList:
     """Make the cases of a task.
 
-    Args:
-        instances: What the data refers to.
-        task: The task.
-        scored: Which frames of a clip are scored.
-        step: Called after each instance.
-        unopened: Frames whose mask cannot be opened, to why: no clip is asked by a mask that comes after one.
-
     Returns:
         The cases. An instance without what the task needs (a sentence, a sound, a first mask) is an error, not a case.
     """
@@ -212,11 +205,7 @@ def _told(ref: MaskRef, hashes: _Hashes) -> list[Any]:
 
 
 def target(case: R2Case, place: int) -> Mask | None:
-    """The true mask of a frame, bool (H, W); None where the data set has none.
-
-    Raises:
-        InputError: It cannot be read, or is of another size than its frame.
-    """
+    """The true mask of a frame, bool (H, W); None where the data set has none."""
     ref = case.targets[place]
     return None if ref is None else read_mask(ref, size=case.size).mask
 
@@ -302,12 +291,7 @@ def _rate(times_s: Sequence[float | None]) -> float:
 
 
 def listing_of(options: SuiteOptions, task: TaskRules, progress: Progress) -> InstanceListing:
-    """List what the data refers to.
-
-    Raises:
-        NothingToDo: It holds nothing.
-        UsageError: There is no such data, or an option does not fit it.
-    """
+    """List what the data refers to."""
     if options.data == SCENES:
         _refuse_unknown(options.splits, SPLITS)
     source = scenes_of(options, progress) if options.data == SCENES else Path(options.data)

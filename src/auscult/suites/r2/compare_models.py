@@ -53,16 +53,7 @@ class Overall:
 
 
 def models_over(sets: Sequence[DataSet], metric: str, *, seed: int) -> Overall:
-    """Put the models that were asked on every data set side by side.
-
-    Args:
-        sets: The data sets.
-        metric: Of which metric.
-        seed: Of the draws; every data set draws by itself.
-
-    Returns:
-        Nothing of one data set, of which ``results_of`` tells all this.
-    """
+    """Put the models that were asked on every data set side by side."""
     if len(sets) < 2:
         return Overall()
     joined = _Joined({one.name: one.view for one in sets}, metric, seed)

@@ -93,16 +93,7 @@ def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def read_record(folder: Path, label: str) -> R2Record:
-    """Read one record.
-
-    Args:
-        folder: The output folder of ``auscult run r2``; the run may still be at work.
-        label: What it is called here.
-
-    Raises:
-        RecordError: It is no such record, or a damaged one; the message names file and line.
-        UnknownName: Its task is not one that this version knows.
-    """
+    """Read one record."""
     require_record(folder)
     manifest = read_manifest(folder)
     if manifest["command"] != COMMAND:
@@ -224,13 +215,7 @@ def _asked(path: Path) -> RequestLog:
 
 
 def _condition(told: Mapping[str, Any]) -> Condition:
-    """One condition.
-
-    Raises:
-        TypeError: It has other fields.
-        ValueError: A field holds something else than a condition's.
-        AuscultError: Its level is no strength.
-    """
+    """One condition."""
     one = Condition(**told)
     if not all(isinstance(word, str) for word in (one.name, one.group, one.level)) or one.part not in PARTS:
         raise ValueError(f"no condition: {told!r:.80}")
@@ -276,14 +261,7 @@ class _Group:
 
 
 def data_sets(records: Sequence[R2Record]) -> tuple[tuple[DataSet, ...], tuple[Condition, ...]]:
-    """Put records of one task together.
-
-    Args:
-        records: The records, at least one.
-
-    Returns:
-        The data sets, on common cases and common conditions; and the conditions that were left out.
-    """
+    """Put records of one task together."""
     groups = _groups(records)
     named = _named(groups)
     names = _set_names(groups)
@@ -493,10 +471,6 @@ def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str
     """Room of the kinds to the correlation of their changes, over all models and data sets joined.
 
     Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
-
-    Args:
-        views: The scores of each data set.
-        metric: Of which metric.
     """
     places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if place[0] not in MIXES)
     rooms: dict[str, dict[str, SampleValues]] = {}
@@ -525,14 +499,6 @@ def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Numb
     """The level and the change of every group of conditions as means over models, for each data set and over all.
 
     Baselines are in no mean: what does not look has nothing to lose. Nothing is returned of one model on one data set.
-
-    Args:
-        sets: The data sets.
-        metric: Of which metric.
-        seed: Of the draws.
-
-    Returns:
-        Numbers whose ``model`` is the data set, or ``ALL``: ``level`` and ``apc``.
     """
     series: dict[str, Sequence[DataSet]] = {one.name: [one] for one in sets}
     if len(sets) > 1:
@@ -605,21 +571,6 @@ def mean_over(
     replicates: int = REPLICATES,
 ) -> Outcome[float]:
     """The mean of the means of every model on every data set.
-
-    Args:
-        parts: The values of each model, for each data set.
-        clusters: The cluster of each sample, for each data set.
-        seed: Of the draws; every data set draws by itself.
-        of: What the values are, for the signature.
-        levels: Under which strengths, likewise.
-        replicates: How often to draw.
-
-    Returns:
-        The mean, over the models that have any value; with an interval where every data set has two clusters or more.
-        Undefined where nothing is scored.
-
-    Raises:
-        InputError: A value is not finite, a sample has no cluster, or ``replicates`` is below 1.
 
     Example:
         >>> told = mean_over({"a": [{"x": -0.5, "y": -0.25}], "b": [{"z": -0.125}]},

@@ -102,10 +102,6 @@ def conditions_of(
         kinds: Names of perturbations, or ``all``: the paper's kinds of the picture and of the task's guidance.
         levels: ``low``, ``medium``, ``high``, numbers from 0 to 5, ``dynamic``.
         parts: ``all``, or ``first`` and ``rest`` for a clip whose first frame carries the reference.
-
-    Raises:
-        UnknownName: There is no such perturbation.
-        UsageError: A word is none of these, or does not fit the task.
     """
     _check(task, mixes=mixes, levels=levels, parts=parts)
     # where the reference is a mask, the two are one, which is asked once

@@ -63,13 +63,7 @@ def questions_of(row: Mapping[str, Any]) -> list[ResultKey]:
 def still_true(
     rows: Iterable[Mapping[str, Any]], asked: RequestLog, now: Mapping[str, Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """The errors of questions that are not asked again now; everything else is tried again, and told again.
-
-    Args:
-        rows: The rows of ``errors.jsonl``.
-        asked: What was asked so far, this command included.
-        now: Model to the conditions that it is asked under again.
-    """
+    """The errors of questions that are not asked again now; everything else is tried again, and told again."""
 
     def stands(model: str, condition: str) -> bool:
         return condition in asked.asked_of.get(model, ()) and condition not in now.get(model, ())
@@ -88,16 +82,7 @@ def still_true(
 def merge_errors(
     rows: Iterable[Mapping[str, Any]], *, asked: RequestLog, failed: Collection[ResultKey]
 ) -> list[dict[str, Any]]:
-    """Join the rows that say the same.
-
-    Args:
-        rows: The rows of ``errors.jsonl``, as they came.
-        asked: What was asked so far.
-        failed: What has no answer or no score now; a row says nothing of other questions.
-
-    Returns:
-        The rows, those of questions last; each in the order in which it was first told.
-    """
+    """Join the rows that say the same."""
     standing = set(failed)
     groups: dict[object, tuple[Mapping[str, Any], dict[ResultKey, None]]] = {}
     plain: list[dict[str, Any]] = []
@@ -141,13 +126,7 @@ def _rows(
 
 
 def _with(row: Mapping[str, Any], places: Sequence[ResultKey], *, every: int = 0) -> dict[str, Any]:
-    """The row, about these questions.
-
-    Args:
-        row: With its ``cause``.
-        places: One or more; of one model and case where the row is of a model.
-        every: How many conditions the model was asked under, where these are all.
-    """
+    """The row, about these questions."""
     cause = str(row.get("cause"))
     if row.get("id") is None:
         error = f"{cause}; it costs {_cost(places)}"

@@ -74,12 +74,7 @@ class Grid:
         return self.cells.get((model, condition, metric), Cell())
 
     def signature(self, model: str, metric: str) -> Mapping[str, Any]:
-        """How the scores behind a number were made.
-
-        Args:
-            model: A model; anything else stands for several.
-            metric: One of the task's, ``J&F`` or ``oIoU``; these two are told by what they are made of.
-        """
+        """How the scores behind a number were made."""
         made = {"J&F": ("F", "mean of J and F"), "oIoU": ("IoU", "pixels in both of pixels in either")}
         parts, said = made.get(metric, (metric, ""))
         found = self.by_model.get((model, parts), self.signatures.get(parts, {}))
@@ -249,9 +244,6 @@ class Scorer:
         """The rows of one prediction; or why there is nothing to score with, whichever model answered.
 
         A frame whose true mask cannot be read is not scored, and the rows say so under ``unread``.
-
-        Raises:
-            InputError: The stored masks cannot be read.
         """
         case, row = given.prepared.case, given.row
         if self._case != case.id:

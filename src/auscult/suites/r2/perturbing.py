@@ -48,11 +48,7 @@ class Prepared:
     guidance: str
 
     def ask(self, reader: Reader) -> Request:
-        """What the model is asked.
-
-        Raises:
-            InputError: A file cannot be read, frames differ in size, or the first mask cannot be perturbed so.
-        """
+        """What the model is asked."""
         case = self.case
         sound = None if case.sound is None else reader.sound(case.sound)
         plan = self.plan(self._heard_by(reader))
@@ -77,9 +73,6 @@ class Prepared:
         """The true mask of every frame as it is shown: moved where its pixels moved, and in its frame's place.
 
         What moves pixels or frames is alone in its recipe, so that no draw of it depends on the sound.
-
-        Args:
-            masks: The true masks of the case's own frames.
         """
         plan = self.plan(None)
         if plan is None or not (plan.moves or plan.retimes):
@@ -153,11 +146,7 @@ class Prepared:
         return self._spoiled(mask)[0]
 
     def first_kind(self) -> str:
-        """The kind of the defect that the first mask has; empty where it has none.
-
-        Raises:
-            InputError: As ``ask``.
-        """
+        """The kind of the defect that the first mask has; empty where it has none."""
         mask = target(self.case, 0) if self.case.first else None
         return "" if mask is None else self._spoiled(mask)[1]
 

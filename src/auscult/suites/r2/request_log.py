@@ -21,11 +21,7 @@ UNANSWERED: Final = "unanswered.jsonl"
 
 
 def failed_keys(folder: Path) -> frozenset[str]:
-    """Keys of a record's failed requests.
-
-    Raises:
-        RecordError: The file is damaged.
-    """
+    """Keys of a record's failed requests."""
     path = folder / UNANSWERED
     return frozenset(str(row.get("key")) for row in read_lines(path)) if path.is_file() else frozenset()
 
@@ -102,9 +98,6 @@ def assign_unique_names(run: RunFolder, models: Sequence[ModelSpec]) -> tuple[Mo
 
     A model from where an earlier one of its name was found, or with its code, is that one, changed or not; another
     gets a number, ``name~2``.
-
-    Raises:
-        RecordError: The folder's own list is damaged.
     """
     before = load_log(run)
     found: list[ModelSpec] = []
@@ -137,17 +130,7 @@ def _numbered(name: str) -> Iterator[str]:
 def with_earlier(
     run: RunFolder, models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
 ) -> RequestLog:
-    """What is asked now together with what the folder was asked before; nothing is written.
-
-    Args:
-        run: The record.
-        models: Who is asked under every condition.
-        conditions: Under what.
-        floor: Who is asked about clean input only.
-
-    Raises:
-        RecordError: The folder's own list is damaged.
-    """
+    """What is asked now together with what the folder was asked before; nothing is written."""
     before = load_log(run)
     listed = {one.name: one.revision for one in (*models, *floor)}
     listed.update({name: revision for name, revision in before.models.items() if name not in listed})
@@ -187,11 +170,7 @@ def conditions_for(model: ModelSpec, conditions: Sequence[Condition], before: Re
 
 
 def save_log(run: RunFolder, asked: RequestLog) -> None:
-    """Write down what was asked.
-
-    Raises:
-        OutputError: The disk is full, or the folder cannot be written to.
-    """
+    """Write down what was asked."""
     content = {
         "models": dict(asked.models),
         "conditions": [one.as_json() for one in asked.conditions],
@@ -205,12 +184,6 @@ def forget_models(run: RunFolder, asked: RequestLog, before: RequestLog, *, name
     """Write down that models that could not be loaded were asked nothing after all.
 
     A misspelled name would otherwise stay in the folder, with failures that no command mends.
-
-    Args:
-        run: The record.
-        asked: What was to be asked.
-        before: What the folder was asked before this command.
-        names: Models that could not be loaded.
     """
     kept = [name for name in asked.models if name not in names]
     if not kept and not before.models:
@@ -229,11 +202,7 @@ def forget_models(run: RunFolder, asked: RequestLog, before: RequestLog, *, name
 
 
 def load_log(run: RunFolder) -> RequestLog:
-    """What the folder was asked so far; nothing where it is new.
-
-    Raises:
-        RecordError: The folder's own list is damaged.
-    """
+    """What the folder was asked so far; nothing where it is new."""
     path = run.path / ASKED
     if not path.is_file():
         return RequestLog(models={}, conditions=(), failed=failed_keys(run.path))
@@ -256,11 +225,5 @@ def load_log(run: RunFolder) -> RequestLog:
 
 
 def asked_of(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Model to the names of its conditions, out of the list as JSON.
-
-    Raises:
-        KeyError: The list lacks them.
-        AttributeError: It is no mapping.
-        TypeError: A model has no list of names.
-    """
+    """Model to the names of its conditions, out of the list as JSON."""
     return {str(model): tuple(map(str, told)) for model, told in content["asked_of"].items()}

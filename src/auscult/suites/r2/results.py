@@ -146,11 +146,7 @@ def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
 def write_parts(
     run: RunFolder, *, tables: Mapping[str, Table], charts: Sequence[Chart], numbers: Sequence[Number]
 ) -> None:
-    """Write tables as JSON, CSV and LaTeX, charts as JSON, SVG and PNG, and every number.
-
-    Raises:
-        OutputError: The disk is full, or the folder cannot be written to.
-    """
+    """Write tables as JSON, CSV and LaTeX, charts as JSON, SVG and PNG, and every number."""
     write_tables(run, tables)
     run.write_json("cells.json", cells_json(numbers))
     run.write_text("cells.csv", cells_csv(numbers))
@@ -220,15 +216,7 @@ class RunOutcome:
 
 
 def write_results(run: RunFolder, outcome: RunOutcome) -> SuiteRun:
-    """Write everything that follows from the scores.
-
-    Args:
-        run: The record.
-        outcome: Scores and counts.
-
-    Returns:
-        Summary and tables.
-    """
+    """Write everything that follows from the scores."""
     results = results_of(GridColumns(grid=outcome.grid, seed=outcome.seed))
     tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
     write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
@@ -270,10 +258,6 @@ def summary_of(outcome: RunOutcome, numbers: tuple[Number, ...]) -> Summary:
 
 def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
     """Why answers have no score, in a sentence for each of the commonest reasons.
-
-    Args:
-        rows: Of ``scores.jsonl``.
-        grid: What holds of them.
 
     Returns:
         Sentences with the number of answers and the cases; empty where every answer has a score.

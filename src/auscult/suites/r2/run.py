@@ -157,17 +157,7 @@ def _errors(run: RunFolder, asked: RequestLog, now: Mapping[str, Sequence[str]])
 def _tell_once(
     bench: R2Runner, asked: RequestLog, *, places: Mapping[str, ResultKey], told: Sequence[str | None]
 ) -> tuple[ResultKey, ...]:
-    """Say what one file or one model's fault cost in one row, now that all of it is known.
-
-    Args:
-        bench: The run.
-        asked: What was asked so far.
-        places: The answers that are valid.
-        told: Files that the listing named already.
-
-    Returns:
-        The questions without an answer or a score, whichever command asked them.
-    """
+    """Say what one file or one model's fault cost in one row, now that all of it is known."""
     scored = bench.scored(places)
     failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, scored.keys))))
     bench.errors.keep(row for row in scored.unread if row.get("path") not in told)
@@ -178,11 +168,7 @@ def _tell_once(
 
 
 def _take_back(bench: R2Runner, asked: RequestLog, before: RequestLog, *, models: Sequence[ModelSpec]) -> None:
-    """Forget models that could not be loaded.
-
-    Raises:
-        AuscultError: None could be.
-    """
+    """Forget models that could not be loaded."""
     if all(one.name in bench.unloaded for one in models):
         forget_models(bench.run, before, before, names=())
         raise next(iter(bench.unloaded.values()))

@@ -61,9 +61,6 @@ def draw_strips(
         cases: What was asked about.
         valid: Key of an answer to (model, condition, case): answers to other data are passed over.
         workers: Worker processes.
-
-    Returns:
-        The strips that could be drawn, in the order of the groups.
     """
     orders = _orders(run, view, {case.id: case for case in cases}, valid=valid)
     made: dict[str, bytes] = {}

@@ -91,11 +91,7 @@ _BY_LAYOUT: Final[Mapping[tuple[str, str], FrameRule]] = MappingProxyType(
 
 
 def task_rules(name: str) -> TaskRules:
-    """A task by its name.
-
-    Raises:
-        UnknownName: There is no such task.
-    """
+    """A task by its name."""
     if name not in TASK_RULES:
         told = ", ".join(f"{one.name} ({one.title})" for one in TASK_RULES.values())
         raise UnknownName(f"there is no task {name!r:.40}", expected=f"one of: {told}", hint="--task vos, for example")
@@ -103,12 +99,7 @@ def task_rules(name: str) -> TaskRules:
 
 
 def frame_rule(task: TaskRules, layout: str) -> FrameRule:
-    """Which frames of a clip are scored.
-
-    Args:
-        task: The task.
-        layout: Registry name of the data set's layout.
-    """
+    """Which frames of a clip are scored."""
     return _BY_LAYOUT.get((task.name, layout), task.scored)
 
 

@@ -173,16 +173,7 @@ def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> 
 
 
 def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None:
-    """Make one candidate of a kind, or None where the object does not allow it this time.
-
-    Args:
-        work: The object, from ``working``.
-        kind: One of ``mixture``'s names.
-        rng: Everything random is drawn from it.
-
-    Raises:
-        KeyError: No such kind.
-    """
+    """Make one candidate of a kind, or None where the object does not allow it this time."""
     draft = _maker(kind)(work, rng)
     return None if draft is None else _finished(work, kind, draft)
 
@@ -209,11 +200,7 @@ def of_mask(target: CandidateScene, mask: Mask, *, kind: str) -> Candidate | Non
 
 
 def working(target: CandidateScene) -> Work:
-    """Check a target and make it ready.
-
-    Raises:
-        UsageError: The true mask is empty, or masks and frame do not fit together.
-    """
+    """Check a target and make it ready."""
     shape = target.mask.shape
     frames = [target.frame] + ([target.before[0]] if target.before else [])
     masks = [target.mask, *target.others] + ([target.before[1]] if target.before else [])

@@ -83,12 +83,7 @@ def stepped(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | N
 
 
 def band(side: BandDefect, shaped: Shaped) -> Maker:
-    """Make a maker of erosions or dilations of a shape.
-
-    Args:
-        side: What it makes. One that only takes away works in the window that fits the object.
-        shaped: One of the shapes above.
-    """
+    """Make a maker of erosions or dilations of a shape."""
 
     def maker(work: Work, rng: np.random.Generator) -> Draft | None:
         if side == "dilate":

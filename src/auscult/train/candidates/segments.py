@@ -133,11 +133,6 @@ def together(first: Maker, second: Maker) -> Maker:
 def superpixels(work: Work, rng: np.random.Generator, *, spacing: float) -> Labels:
     """Label every pixel of ``work.box`` with the basin it belongs to.
 
-    Args:
-        work: The object.
-        rng: Draws the grid.
-        spacing: Distance of the seeds, in sides of the object.
-
     Returns:
         int32 (h, w), from 1; neighbouring basins touch.
     """

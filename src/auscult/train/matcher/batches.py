@@ -51,14 +51,7 @@ class Batch:
 
 
 def batch_of(shard: Shard, part: int, *, seed: int, step: int) -> Batch:
-    """One batch of a shard; follows from (shard, part, seed, step) alone.
-
-    Args:
-        shard: Where it is taken from.
-        part: Which ``FRAMES`` of its frames, in an order drawn for this pass.
-        seed: The recipe's seed.
-        step: Number of the step.
-    """
+    """One batch of a shard; follows from (shard, part, seed, step) alone."""
     rng = generator(seed, "matcher", "batch", step)
     order = generator(seed, "matcher", "order", step - part).permutation(len(shard.frames))
     chosen = np.take(

@@ -35,16 +35,7 @@ _DONE: Final = ".laid-out"
 
 
 def lay_out(data: Path, out: Path, part: SplitName) -> Path:
-    """Copy the stamps, and the photographs of one part, as a folder that `make scenes --assets` takes.
-
-    Args:
-        data: The data folder, with ``images/stamps_gpl2``, ``images/coco`` and ``audio``.
-        out: Where the folder ``assets-PART`` is made, unless it is there; nothing of it may be passed on.
-        part: Whose photographs are the backgrounds.
-
-    Raises:
-        InputError: The data is missing or broken.
-    """
+    """Copy the stamps, and the photographs of one part, as a folder that `make scenes --assets` takes."""
     root = out / f"assets-{part}"
     if not (root / _DONE).is_file():
         try:
@@ -133,15 +124,7 @@ class Shard:
 
 
 def draw_shard(source: AssetSource, number: int, *, seed: int, scenes: int, words: Vocabulary) -> Shard:
-    """Draw one shard: ``SHOTS`` frames of each scene at chance times.
-
-    Args:
-        source: What scenes are made of.
-        number: Which shard; each has its own scenes and one size.
-        seed: The recipe's seed.
-        scenes: How many scenes.
-        words: What categories, colours and textures are called.
-    """
+    """Draw one shard: ``SHOTS`` frames of each scene at chance times."""
     assets, shelf = source
     options = SceneOptions(size=SIZES[number % len(SIZES)])
     frames: list[NDArray[np.uint8]] = []

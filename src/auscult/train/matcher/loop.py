@@ -37,11 +37,7 @@ OPSET: Final = 17
 
 
 def export(net: Matcher, path: Path) -> Path:
-    """Write a network in evaluation mode as ``scenes.onnx``; frames of any size, any number of crops.
-
-    Raises:
-        OutputError: The file cannot be written.
-    """
+    """Write a network in evaluation mode as ``scenes.onnx``; frames of any size, any number of crops."""
     net = net.eval().to(memory_format=torch.contiguous_format)
     example = (torch.zeros(1, 3, 144, 256), torch.zeros(2, 4, CROP, CROP))
     maps = {0: "frames", 2: "rows", 3: "columns"}
@@ -311,17 +307,7 @@ class MatcherOptions:
 
 
 def scenes_identity(options: MatcherOptions, progress: Progress) -> Iterator[Path]:
-    """Draw, train, export, calibrate, measure.
-
-    Yields:
-        ``scenes.onnx``, ``scenes.json``, and, once training is through, ``identity.scenes.v1.json`` with what was
-        measured. Where training was stopped before its last step the numbers are there too and say how far it was.
-
-    Raises:
-        UsageError: The extra ``train`` is not installed.
-        InputError: The data is missing or broken.
-        OutputError: A file cannot be written.
-    """
+    """Draw, train, export, calibrate, measure."""
     import torch
 
     from auscult.nets.matcher import MatcherSettings

@@ -122,11 +122,7 @@ def auc(match: NDArray[np.float64], truth: NDArray[np.bool_]) -> float | None:
 
 
 def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """Slope and offset of a logistic curve on the logit of what was proven, by Newton's method.
-
-    Returns:
-        Slope, at least 0.05, offset, and the mean logarithmic loss.
-    """
+    """Slope and offset of a logistic curve on the logit of what was proven, by Newton's method."""
     inside = np.clip(raw, _EDGE, 1 - _EDGE)
     logit = np.log(inside / (1 - inside))
     inputs = np.stack([logit, np.ones_like(logit)], axis=1)
@@ -165,13 +161,7 @@ def _loss(inputs: NDArray[np.float64], truth: NDArray[np.bool_], weights: NDArra
 def calibrated_words(
     words: Vocabulary, pairs: Sequence[SentencePair], make: Callable[[Vocabulary], IdentityCheck]
 ) -> Vocabulary:
-    """The sharpness, slope and offset that describe some pairs best.
-
-    Args:
-        words: The vocabulary.
-        pairs: Of the calibration part.
-        make: Makes a check with other numbers in its vocabulary.
-    """
+    """The sharpness, slope and offset that describe some pairs best."""
     best: tuple[float, Vocabulary] | None = None
     for sharpness in (0.6, 0.8, 1.0, 1.25, 1.6):
         plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)

@@ -46,16 +46,7 @@ _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
 def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] = lambda _: None) -> Calibration:
-    """Fit all numbers of a calibration.
-
-    Args:
-        outputs: What the networks said of calibration masks: real families, ``flawless`` and ``made``.
-        weights: SHA-256 of the networks' files.
-        log: Hears one line a step.
-
-    Raises:
-        UsageError: There are fewer than two families of ``LEAST_MASKS`` masks.
-    """
+    """Fit all numbers of a calibration."""
     counted = weights_of(outputs)
     shares = numbers.shares_of(outputs.ious)
     bent = fit_bent(shares.mean(axis=1), outputs, counted)
@@ -344,16 +335,7 @@ _HELD: Final = 0.01
 
 
 def refit(outputs: Outputs, shipped: Calibration, *, seed: int = 0) -> Calibration:
-    """Fit to masks of a user's own.
-
-    Args:
-        outputs: What the shipped networks say of them, with their truth.
-        shipped: Where the fit starts, and what it is held at.
-        seed: Seed of the folds.
-
-    Raises:
-        UsageError: There are fewer than 60 masks or 10 photographs or clips.
-    """
+    """Fit to masks of a user's own."""
     clusters = np.unique(outputs.cluster)
     if len(outputs) < LEAST_OWN_MASKS or len(clusters) < LEAST_CLUSTERS:
         raise UsageError(

@@ -230,13 +230,7 @@ class Shares:
 
 
 def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) -> list[Shares]:
-    """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/expected`` makes it.
-
-    Args:
-        columns: What is true.
-        row: A judge's row with probabilities.
-        shift: The judge's ``prob_shift``.
-    """
+    """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/expected`` makes it."""
     made = []
     for name, (_, inside) in real_sets(columns).items():
         at = np.flatnonzero(inside)

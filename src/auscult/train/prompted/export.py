@@ -45,19 +45,7 @@ class _Shipped(nn.Module):
 
 
 def export(net: PromptedNet, path: Path) -> float:
-    """Write a network as ONNX and compare the two on random inputs.
-
-    Args:
-        net: The network, as it shall judge.
-        path: Where the file goes.
-
-    Returns:
-        The largest difference of any output.
-
-    Raises:
-        UsageError: The exported file differs from the network.
-        OutputError: It cannot be written.
-    """
+    """Write a network as ONNX and compare the two on random inputs."""
     shipped = _Shipped(net).eval()
     example = tuple(torch.from_numpy(one) for one in random_inputs(net, count=2).values())
     try:
@@ -116,16 +104,7 @@ def difference(net: PromptedNet, path: Path, *, seed: int = 0, count: int = 4) -
 
 
 def in_eight_bits(path: Path, target: Path, seen: Sequence[Inputs]) -> Path:
-    """Write a file's network again with its convolutions in 8 bits.
-
-    Args:
-        path: The whole file.
-        target: Where the smaller one goes.
-        seen: Inputs that the ranges are measured on: real ones, of the training part.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
+    """Write a file's network again with its convolutions in 8 bits."""
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 

@@ -49,14 +49,6 @@ def drawn_by(net: PromptedNet, pictures: Iterable[Picture], *, seed: int) -> Ite
     """What a network draws of objects that it did not learn from.
 
     Each object is shown three times, told by a jittered true box or by points; each answer is cut at its own level.
-
-    Args:
-        net: The network, on the CPU.
-        pictures: Pictures that it did not learn from; of a sequence every third frame is taken.
-        seed: Seed of the prompts and of the levels.
-
-    Yields:
-        The masks of one picture.
     """
     for picture in pictures:
         found: list[Judgeable] = []
@@ -105,11 +97,7 @@ def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:
 
 
 def save_drawn(drawn: Iterable[Judgeable], path: Path) -> Path:
-    """Write drawn masks: of each its picture, the object it is meant for, and its RLE.
-
-    Raises:
-        OutputError: They cannot be written.
-    """
+    """Write drawn masks: of each its picture, the object it is meant for, and its RLE."""
     rows = []
     for one in drawn:
         name, _, target = one.name.rpartition("#")
@@ -122,11 +110,7 @@ def save_drawn(drawn: Iterable[Judgeable], path: Path) -> Path:
 
 
 def with_drawn(pictures: Iterable[Picture], path: Path) -> list[Picture]:
-    """Pictures with the masks of a file added to their real ones; masks of other pictures are left.
-
-    Raises:
-        InputError: The file is missing or damaged.
-    """
+    """Pictures with the masks of a file added to their real ones; masks of other pictures are left."""
     found: dict[str, list[RealMask]] = {}
     try:
         with gzip.open(path) as file:

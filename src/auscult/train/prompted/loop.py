@@ -49,17 +49,7 @@ Kernel: TypeAlias = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 def begin(net: PromptedNet, start: Start, folder: Path) -> None:
-    """Copy public weights into a network's backbone, and into its context head where the file has one.
-
-    Args:
-        net: Filled in place; what the file does not hold keeps its random weights.
-        start: Which file; ``scratch`` reads none.
-        folder: Where the files lie.
-
-    Raises:
-        InputError: The file is missing, another one than expected, or has other layers.
-        UsageError: LiteRT is not installed.
-    """
+    """Copy public weights into a network's backbone, and into its context head where the file has one."""
     if start == "scratch":
         return
     kernels = read_kernels(folder / FILES[start], digest=SHA256[start])
@@ -79,10 +69,6 @@ def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
 
     Returns:
         Weights as PyTorch has them (out, in / groups, h, w) and biases, float32.
-
-    Raises:
-        InputError: The file is missing, broken, or another one.
-        UsageError: LiteRT is not installed.
     """
     try:
         content = path.read_bytes()
@@ -251,11 +237,7 @@ class Trainer:
         return net
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint, whole or not at all.
-
-        Raises:
-            OutputError: It cannot be written.
-        """
+        """Write a checkpoint, whole or not at all."""
         state = {
             "schema": SCHEMA,
             "plan": asdict(self.plan),
@@ -299,11 +281,7 @@ class Trainer:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read a checkpoint as plain values and tensors; nothing in it is executed.
-
-    Raises:
-        InputError: It is missing, damaged or of another schema.
-    """
+    """Read a checkpoint as plain values and tensors; nothing in it is executed."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
         if state["schema"] != SCHEMA:
@@ -343,12 +321,7 @@ def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
 
 
 def losses(found: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The parts of the loss: answer mask, IoU and type.
-
-    Args:
-        found: What the network gave.
-        given: The batch; a type of -1 is left out.
-    """
+    """The parts of the loss: answer mask, IoU and type."""
     answered = given["answered"] / given["answered"].sum().clamp(min=1.0)
     pixels = functional.binary_cross_entropy_with_logits(found["answer"], given["truth"], reduction="none")
     sure = torch.sigmoid(found["answer"])

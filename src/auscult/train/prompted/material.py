@@ -116,15 +116,7 @@ class Material:
 
 
 def read_material(data: Path, *, families: Iterable[str] = MAY_TRAIN) -> Material:
-    """Read all that there is.
-
-    Args:
-        data: The folder of real material, see its ``DATA.md``.
-        families: Whose masks come with the pictures.
-
-    Raises:
-        InputError: A listing is missing or broken, or lists nothing.
-    """
+    """Read all that there is."""
     found = Material()
     wanted = frozenset(families)
     with _naming(data / "images/more/instances.json"):
@@ -144,13 +136,7 @@ def family_of(model: str) -> str:
 
 
 def part_of(name: str, source: str, split: str) -> SplitPart:
-    """What a photograph of ``images/more`` is for; it follows from its own name, so that new ones move no other.
-
-    Args:
-        name: Its file name.
-        source: The repository it came from.
-        split: ``train`` or ``dev`` in the data's own ``split.csv``.
-    """
+    """What a photograph of ``images/more`` is for; it follows from its own name, so that new ones move no other."""
     if source.startswith(_UNSEEN_SOURCES):
         return "unseen"
     place = int(hashlib.blake2b(Path(name).name.encode(), digest_size=4).hexdigest(), 16) % 100

@@ -116,11 +116,7 @@ class Outputs(CandidateColumns):
 
 
 def load_outputs(path: Path) -> Outputs:
-    """Read what ``Outputs.save`` wrote.
-
-    Raises:
-        InputError: It is missing or broken.
-    """
+    """Read what ``Outputs.save`` wrote."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             return Outputs(**{one.name: found[one.name] for one in fields(Outputs)})
@@ -129,13 +125,7 @@ def load_outputs(path: Path) -> Outputs:
 
 
 def judged(things: Iterable[Judgeable], members: Sequence[Member], *, progress: Progress) -> Outputs:
-    """Run networks on candidates, a batch at a time.
-
-    Args:
-        things: The candidates.
-        members: The networks.
-        progress: Optional steps, one a candidate.
-    """
+    """Run networks on candidates, a batch at a time."""
     rows: list[dict[str, Any]] = []
     batch: list[Judgeable] = []
     for thing in things:
@@ -203,13 +193,7 @@ def real_and_flawless(pictures: Iterable[Picture], *, every: int = 1) -> Iterato
 
 
 def made_of(pictures: Iterable[Picture], *, seed: int, each: int) -> Iterator[Judgeable]:
-    """Made candidates of every object, with their types.
-
-    Args:
-        pictures: Whose objects.
-        seed: Seed of the candidates.
-        each: How many of each object.
-    """
+    """Made candidates of every object, with their types."""
     for picture in pictures:
         frame, masks = picture.frame(), picture.masks()
         for target, truth in enumerate(masks):

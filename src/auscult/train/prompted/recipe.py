@@ -85,19 +85,7 @@ class PromptedOptions:
 
 
 def prompted_mask(options: PromptedOptions, progress: Progress) -> Iterator[Path]:
-    """Train, export, calibrate.
-
-    Args:
-        options: What it is told.
-        progress: Optional steps.
-
-    Yields:
-        The files it wrote; ``member*.onnx`` and ``calibration.json`` are the judge.
-
-    Raises:
-        InputError: The material is missing or broken, or a checkpoint is another plan's.
-        OutputError: A file cannot be written.
-    """
+    """Train, export, calibrate."""
     cv2.setNumThreads(1)
     torch.set_num_threads(options.threads)
     until = time.monotonic() + options.minutes * 60
@@ -126,19 +114,7 @@ def prompted_mask(options: PromptedOptions, progress: Progress) -> Iterator[Path
 
 
 def fit_to_own(options: PromptedOptions, progress: Progress) -> Iterator[Path]:
-    """Fit the shipped judge to masks of a user's own: ``--data`` is an INPUT with truth.
-
-    Args:
-        options: ``data`` is the INPUT, ``seed`` that of the folds.
-        progress: Optional steps, one a mask.
-
-    Yields:
-        ``material.json``, ``calibration.json`` for ``--judge prompted@OUT``, and the outputs it rests on.
-
-    Raises:
-        UsageError: Too few masks have a truth.
-        OutputError: A file cannot be written.
-    """
+    """Fit the shipped judge to masks of a user's own: ``--data`` is an INPUT with truth."""
     cv2.setNumThreads(1)
     torch.set_num_threads(options.threads)
     shipped = load_calibration()
@@ -178,11 +154,7 @@ def _own_thing(item: Item, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
 
 
 def calibrate(outputs: Outputs, members: Sequence[Member], out: Path) -> Path:
-    """Fit the numbers and write ``calibration.json``, with ``calibration.txt`` on how it went.
-
-    Raises:
-        OutputError: A file cannot be written.
-    """
+    """Fit the numbers and write ``calibration.json``, with ``calibration.txt`` on how it went."""
     lines: list[str] = []
     found = fit(outputs, [member.digest for member in members], log=lines.append)
     good = estimates(outputs, found).good
@@ -217,15 +189,7 @@ def learnable(pictures: Sequence[Picture], *, photographs: int | None, seed: int
 def calibration_outputs(
     material: Material, members: Sequence[Member], net: PromptedNet, *, options: PromptedOptions, progress: Progress
 ) -> Outputs:
-    """What the networks say of calibration masks: real models', flawless and made ones, and what our own network draws.
-
-    Args:
-        material: Its calibration part is judged.
-        members: The networks as they ship.
-        net: One of them in PyTorch, which can be told boxes and points.
-        options: The seed, and how many pictures.
-        progress: Optional steps, one a mask.
-    """
+    """What the networks say of calibration masks: of real models, flawless, made, and drawn by our own network."""
     pictures = material.of("calibration")[: options.objects]
     progress.stage("judging calibration masks", sum(len(one.real) + 6 * len(one.objects) for one in pictures))
     things = [
@@ -325,11 +289,7 @@ def range_inputs(pictures: Sequence[Picture], plan: Plan, *, seed: int) -> list[
 
 
 def ship(out: Path, folder: Path) -> list[Path]:
-    """Copy a trained judge's files to where the judge looks for them.
-
-    Raises:
-        InputError: ``out`` does not hold a trained judge.
-    """
+    """Copy a trained judge's files to where the judge looks for them."""
     names = [*sorted(path.name for path in out.glob("member?.onnx")), "calibration.json"]
     if len(names) < 2 or not (out / "calibration.json").exists():
         raise InputError("there is no trained judge here", expected="member*.onnx and calibration.json", path=out)

@@ -241,11 +241,7 @@ class FreehandCutout:
 
 
 class _Places:
-    """Where spots may be drawn, on the coarse grid.
-
-    Args:
-        piece: The target.
-    """
+    """Where spots may be drawn, on the coarse grid."""
 
     def __init__(self, piece: Workpiece) -> None:
         x, y = grid(piece.box)
