@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -440,3 +441,21 @@ def test_the_truth_of_an_item_reaches_python_too(tmp_path: Path) -> None:
     known = replace(one, truth=Truth(iou=0.1, defect="merge"))
     (with_truth,), (without,) = list(auscult.audit([known])), list(auscult.audit([one]))
     assert replace(with_truth, seconds=0) == replace(without, seconds=0)
+
+
+def test_an_audit_reads_its_verdicts_once_and_opens_each_frame_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for judging and once for the crops of the worst; before that a resumed run reads what is done."""
+    source = folder_input(tmp_path / "in")
+    opened: Counter[str] = Counter()
+    plain = Path.open
+
+    def counted(path: Path, *args: Any, **kwargs: Any) -> Any:
+        opened[f"{path.parent.name}/{path.name}"] += not args or args[0] == "rb"
+        return plain(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", counted)
+    audit_folder(AuditOptions(source=source, out=tmp_path / "out", workers=0))
+    assert [opened[f"frames/{stem}.png"] for stem in "abc"] == [2, 2, 2]
+    assert opened["out/verdicts.jsonl"] == 2

@@ -23,7 +23,7 @@ from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
 from auscult.record.folder import open_run
-from auscult.record.reader import read_run
+from auscult.record.reader import read_run, read_verdicts
 from auscult.record.schema import clip_row_from_json, clip_row_to_json, verdict_to_json
 from auscult.types import Evidence, Verdict
 from small_inputs import auscult, ellipse, item, rows, save_frame, save_mask, write_lines
@@ -83,7 +83,8 @@ def rows_of(tmp_path: Path, masks: Sequence[Bools], ious: Sequence[float], **nam
         for number, mask in enumerate(masks):
             run.append("masks.jsonl", {"id": f"v/{number}", "segmentation": encode(mask)})
             run.append("verdicts.jsonl", verdict_to_json(judged(f"v/{number}", mask, ious[number])))
-        write_clips(run, listing, policy=DEFAULT, workers=0, errors=ErrorLog(run), progress=Silent())
+        verdicts = read_verdicts(run.path)
+        write_clips(run, listing, verdicts=verdicts, policy=DEFAULT, workers=0, errors=ErrorLog(run), progress=Silent())
     return rows(tmp_path / "out" / "clips.jsonl")
 
 

@@ -60,8 +60,12 @@ def _group(folder: Path) -> FrameGroup:
 
 def test_a_frame_is_decoded_once_for_all_its_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    read = judging.read_frame
-    monkeypatch.setattr(judging, "read_frame", lambda path, **given: (opened.append(path), read(path, **given))[1])
+    decode = judging.decode_frame
+    monkeypatch.setattr(
+        judging,
+        "decode_frame",
+        lambda data, *, path, **given: (opened.append(path), decode(data, path=path, **given))[1],
+    )
     found = Auditor(_Judge(maps=False), load_policy("default"), tmp_path)(_group(tmp_path))
     assert [entry.id for entry in found] == ["m0", "m1", "m2"]
     assert opened == [tmp_path / "f.png"]

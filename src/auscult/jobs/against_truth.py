@@ -23,6 +23,7 @@ from auscult.media.masks import read_mask
 from auscult.media.readings import LoadedMask
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.folder import RunFolder
+from auscult.record.reader import Verdicts
 from auscult.record.schema import score_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
@@ -41,14 +42,16 @@ class KnownTruth:
     error: Mapping[str, Any] | None = None
 
 
-def collect_truth(run: RunFolder, listing: Listing, *, workers: int, errors: ErrorLog, progress: Progress) -> None:
+def collect_truth(
+    run: RunFolder, listing: Listing, *, verdicts: Verdicts, workers: int, errors: ErrorLog, progress: Progress
+) -> None:
     """Write a row of truth for each judged item that has some, and its score; earlier ones are replaced.
 
     Truth may be corrected between two runs without judging again, so that it is compared anew each time.
     """
     run.remove(FILE)
     run.remove("scores.jsonl")
-    judged = {row["id"] for row in run.lines("verdicts.jsonl")}
+    judged = {verdict.id for verdict, _ in verdicts}
     known = [item for item in listing.items if item.truth is not None and item.id in judged]
     if not known:
         return

@@ -32,6 +32,7 @@ from auscult.jobs.resume import refuse_changed, refuse_other_scores
 from auscult.judge import DEFAULT_JUDGE
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder, open_run
+from auscult.record.reader import read_verdicts
 from auscult.record.schema import Summary, error_to_json
 from auscult.types import Item
 
@@ -161,8 +162,9 @@ def _tables(judged: Sequence[Judged]) -> Iterator[tuple[str, list[dict[str, Any]
 def finalize(
     run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
 ) -> Summary:
-    """Write what follows from the verdicts."""
-    draw_worst(run, listing.items, workers=workers, progress=progress)
-    write_clips(run, listing, policy=policy, workers=workers, errors=errors, progress=progress)
-    collect_truth(run, listing, workers=workers, errors=errors, progress=progress)
-    return finish_run(run, command="audit")
+    """Write what follows from the verdicts, which are read once."""
+    verdicts = read_verdicts(run.path)
+    draw_worst(run, listing.items, verdicts=verdicts, workers=workers, progress=progress)
+    write_clips(run, listing, verdicts=verdicts, policy=policy, workers=workers, errors=errors, progress=progress)
+    collect_truth(run, listing, verdicts=verdicts, workers=workers, errors=errors, progress=progress)
+    return finish_run(run, command="audit", verdicts=verdicts)

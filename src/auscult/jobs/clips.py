@@ -37,7 +37,8 @@ from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.folder import RunFolder
-from auscult.record.schema import ClipRow, Mark, clip_row_to_json, error_to_json, verdict_from_json
+from auscult.record.reader import Verdicts
+from auscult.record.schema import ClipRow, Mark, clip_row_to_json, error_to_json
 from auscult.score.masks.over_time import MaskStep, flicker, is_switch
 from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen
 from auscult.types import Frame, Item, Verdict
@@ -448,7 +449,14 @@ _TIMEOUT_S = 120.0
 
 
 def write_clips(
-    run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
+    run: RunFolder,
+    listing: Listing,
+    *,
+    verdicts: Verdicts,
+    policy: Policy,
+    workers: int,
+    errors: ErrorLog,
+    progress: Progress,
 ) -> None:
     """Write a row for each track of each video; earlier ones are replaced."""
     run.remove(FILE)
@@ -456,14 +464,12 @@ def write_clips(
     if not clips:
         return
     wanted = {item.id for clip in clips for track in clip.tracks for item in track.places.values()}
-    verdicts = {
-        str(row["id"]): verdict_from_json(row) for row in run.lines("verdicts.jsonl") if row.get("id") in wanted
-    }
+    judged = {verdict.id: verdict for verdict, _ in verdicts if verdict.id in wanted}
     masks = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
     progress.stage("following clips", sum(len(clip.frames) for clip in clips))
-    known = {name: masks[name] for name in verdicts if name in masks}
+    known = {name: masks[name] for name in judged if name in masks}
     for clip, seen in _followed(clips, known, workers=workers, errors=errors):
-        run.append_many(FILE, _rows(clip, seen, verdicts=verdicts, policy=policy))
+        run.append_many(FILE, _rows(clip, seen, verdicts=judged, policy=policy))
         progress.step(len(clip.frames))
 
 

@@ -24,8 +24,8 @@ from auscult.media.paths import safe_name
 from auscult.media.rle import decode
 from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
-from auscult.record.reader import Run, read_run
-from auscult.record.schema import Summary, verdict_from_json
+from auscult.record.reader import Run, Verdicts, read_run
+from auscult.record.schema import Summary
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.html import render
 from auscult.report.overlay import crop
@@ -53,10 +53,9 @@ def picture_name(item_id: str) -> str:
     return f"pictures/{safe_name(item_id)}.jpg"
 
 
-def draw_worst(run: RunFolder, items: Sequence[Item], *, workers: int, progress: Progress) -> None:
+def draw_worst(run: RunFolder, items: Sequence[Item], *, verdicts: Verdicts, workers: int, progress: Progress) -> None:
     """Draw the worst items that have no crop yet; one that cannot be drawn is left out, its verdict stays."""
-    verdicts = [verdict_from_json(row) for row in run.lines("verdicts.jsonl")]
-    worst = {verdict.id: verdict for verdict in worst_first(verdicts)[:WORST]}
+    worst = {verdict.id: verdict for verdict in worst_first(verdict for verdict, _ in verdicts)[:WORST]}
     missing = [item for item in items if item.id in worst and not (run.path / picture_name(item.id)).exists()]
     groups = [_group([(item, worst[item.id]) for item in group]) for group in group_by_frame(missing)]
     progress.stage("drawing the worst", len(missing))
@@ -166,9 +165,9 @@ HANDOVERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def finish_run(run: RunFolder, *, command: str) -> Summary:
+def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None) -> Summary:
     """Write everything that follows from the lines: summary, tables, CSV, COCO, report."""
-    read = read_run(run.path)
+    read = read_run(run.path, verdicts=verdicts)
     truths = known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl")
     told = {row["id"] for row in truths}
     unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - told

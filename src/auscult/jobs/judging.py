@@ -19,12 +19,13 @@ from auscult.jobs.errors import failed_row
 from auscult.jobs.groups import FrameGroup, asked
 from auscult.jobs.identities import Checker, load_identity
 from auscult.jobs.resume import input_digest
-from auscult.media.frames import encode_jpeg, read_frame
+from auscult.media.frames import decode_frame, encode_jpeg
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
+from auscult.media.paths import read_bytes
 from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
-from auscult.record.digest import digest_file, digest_json
+from auscult.record.digest import digest_bytes, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Verdict
@@ -90,12 +91,12 @@ class Auditor:
         """Judge the wanted items of one frame, in their order."""
         wanted = [item for item in group.items if item.id in group.wanted]
         try:
-            frame = read_frame(wanted[0].frame, limits=self.limits)
-            frame_digest = digest_file(wanted[0].frame)
+            content = read_bytes(wanted[0].frame, limits=self.limits)
+            frame = decode_frame(content, path=wanted[0].frame, limits=self.limits)
         except AuscultError as error:
             return [Judged(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
         masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else group.items)}
-        opened = _Opened(frame, shrunk(frame), frame_digest, masks)
+        opened = _Opened(frame, shrunk(frame), digest_bytes(content), masks)
         verdicts = self._judged(wanted, opened)
         return [self._one(item, opened, verdicts.get(item.id)) for item in wanted]
 

@@ -42,7 +42,17 @@ def read_frame(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Frame:
             integers, floating point).
         TooLarge: Over ``limits``.
     """
-    data = read_bytes(path, limits=limits)
+    return decode_frame(read_bytes(path, limits=limits), path=path, limits=limits)
+
+
+def decode_frame(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Frame:
+    """Decode what a picture file holds, as ``read_frame`` does.
+
+    Args:
+        data: The file's bytes.
+        path: Its name, for messages.
+        limits: Checked against the header, before anything is decoded.
+    """
     with opened(data, path=path, limits=limits) as picture:
         turn = orientation(picture)
         plain_jpeg = picture.format in {"JPEG", "MPO"} and picture.mode == "RGB"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
 from auscult.record.folder import MANIFEST, read_manifest
@@ -99,11 +99,16 @@ def _is_remark(row: Mapping[str, Any]) -> bool:
     return isinstance(stage, str) and stage in REMARKS
 
 
-def read_run(folder: Path) -> Run:
+Verdicts: TypeAlias = tuple[tuple[Verdict, Mapping[str, Any]], ...]
+"""Each verdict with the whole row it came from, which may hold further keys."""
+
+
+def read_run(folder: Path, *, verdicts: Verdicts | None = None) -> Run:
     """Read a record.
 
     Args:
         folder: The output folder of a command; the command may still be at work.
+        verdicts: Its verdicts, where they have been read already.
 
     Raises:
         NewerSchema: A newer version made it.
@@ -113,7 +118,7 @@ def read_run(folder: Path) -> Run:
     return Run(
         path=folder,
         manifest=read_manifest(folder),
-        verdicts=tuple(_verdicts(folder / "verdicts.jsonl")),
+        verdicts=read_verdicts(folder) if verdicts is None else verdicts,
         errors=tuple(read_lines(folder / "errors.jsonl")),
         scores=tuple(read_lines(folder / "scores.jsonl")),
         clips=tuple(read_lines(folder / "clips.jsonl")),
@@ -141,6 +146,15 @@ def require_record(folder: Path) -> None:
             hint="`auscult audit INPUT --out DIR` makes one",
             path=folder,
         )
+
+
+def read_verdicts(folder: Path) -> Verdicts:
+    """The verdicts of a record.
+
+    Raises:
+        RecordError: A line is no verdict; the message names file and line.
+    """
+    return tuple(_verdicts(folder / "verdicts.jsonl"))
 
 
 def _verdicts(path: Path) -> Iterator[tuple[Verdict, Mapping[str, Any]]]:
