@@ -33,7 +33,7 @@ from auscult.stress import masks
 from auscult.train.matcher.frames import AssetPart as Kind
 from auscult.train.matcher.frames import AssetSource, lay_out, stamps_on
 from auscult.train.matcher.measure import DECIDABLE
-from auscult.train.matcher.pairs import KeyFrameSentence, asked_of
+from auscult.train.matcher.pairs import KeyFrameSentence, key_frame_sentences
 from auscult.types import DEFECTS, Case, MaskTarget, Prediction, Query
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,7 +101,7 @@ def even(source: AssetSource, scenes: int) -> list[tuple[int, KeyFrameSentence]]
     found: dict[bool, list[tuple[int, KeyFrameSentence]]] = {True: [], False: []}
     for scene in range(scenes):
         rng = generator(SEED, "six", scene)
-        for asked in asked_of(source, scene, seed=SEED, options=OPTIONS, nulls=0, rng=rng):
+        for asked in key_frame_sentences(source, scene, seed=SEED, options=OPTIONS, nulls=0, rng=rng):
             if asked.said.target is not None and asked.said.family in DECIDABLE and len(asked.things) > 1:
                 found[bool(asked.alike)].append((scene, asked))
     alike = found[True]

@@ -1,4 +1,4 @@
-"""How many items look unlike what the judge knows: what is counted and what is left out."""
+"""How many items are out of distribution: what is counted and what is left out."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from auscult.errors import InputError
 from auscult.report.charts.lines import StrengthLine, robustness_lines
-from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words, counts, printed, style_of, ticks, told
+from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words, counts, estimate_text, printed, style_of, ticks
 from auscult.report.drawing import Drawing, Line, Polygon, Polyline, Text, points_of, to_png, to_svg
 
 WORDS = Words(axis="J&F, higher is better")
@@ -219,8 +219,8 @@ def test_estimates_that_make_no_sense_are_refused() -> None:
 
 def test_numbers_in_words() -> None:
     assert (printed(None), printed(-0.0), printed(0.001), printed(-2e-9)) == ("n/a", "0.00", "0.001", "-2.0e-09")
-    assert told(ChartEstimate(value=0.5, low=0.4, high=0.6)) == "0.50 [0.40, 0.60]"
-    assert told(ChartEstimate(value=None, beyond=2.5), 1) == "above 2.5"
-    assert told(ChartEstimate(value=4.9, beyond=5.0), 1) == "4.9 [above 5, above 5]"
+    assert estimate_text(ChartEstimate(value=0.5, low=0.4, high=0.6)) == "0.50 [0.40, 0.60]"
+    assert estimate_text(ChartEstimate(value=None, beyond=2.5), 1) == "above 2.5"
+    assert estimate_text(ChartEstimate(value=4.9, beyond=5.0), 1) == "4.9 [above 5, above 5]"
     assert counts([ChartEstimate(value=1, n=1200), ChartEstimate(value=1, n=30), UNDEFINED]) == "n 30 to 1,200"
     assert counts([UNDEFINED]) == ""

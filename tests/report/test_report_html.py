@@ -270,7 +270,7 @@ def _unlike(share: object, n: object = 500) -> dict[str, Any]:
 def test_a_judge_out_of_its_depth_is_said_loudly_with_what_to_do(verdict: Make, a_run: Make) -> None:
     page = Page(_html(a_run([verdict("a")], summary=_unlike(0.38))))
     assert len(page.all("aside", "unlike")) == 1
-    assert "38 % of your items look unlike what this judge knows" in page.words
+    assert "38 % of your items are out of distribution for this judge" in page.words
     for words in ("190 of 500 judged masks", "Widen.", "Calibrate.", "auscult act gate", "Compare.", "auscult compare"):
         assert words in page.words
 
@@ -278,9 +278,9 @@ def test_a_judge_out_of_its_depth_is_said_loudly_with_what_to_do(verdict: Make, 
 def test_few_unlike_items_are_said_quietly_and_none_not_at_all(verdict: Make, a_run: Make) -> None:
     few = Page(_html(a_run([verdict("a")], summary=_unlike(0.1))))
     assert few.all("aside") == []
-    assert "10 % of the items (50 of 500) look unlike what this judge knows" in few.words
+    assert "10 % of the items (50 of 500) are out of distribution for this judge" in few.words
     for share, n in ((0, 500), (None, 500), ("x", 500), (0.5, "many"), (7, 500)):
-        assert "look unlike" not in Page(_html(a_run([verdict("a")], summary=_unlike(share, n)))).words
+        assert "out of distribution for" not in Page(_html(a_run([verdict("a")], summary=_unlike(share, n)))).words
 
 
 def test_a_broken_table_is_refused(verdict: Make, a_run: Make) -> None:

@@ -264,7 +264,7 @@ def _instances(clip: _ClipMasks) -> Iterator[Instance]:
             if first is None:
                 continue
             moments = tuple(_moment(clip, thing, frame=frame, others=others) for frame in frames)
-            names = [_told(next(iter(one.items.values())), "category") for one in others]
+            names = [_extra_text(next(iter(one.items.values())), "category") for one in others]
             if len(moments) == 1:
                 moments = (_with_listed(moments[0], first),)
             yield Instance(
@@ -272,9 +272,9 @@ def _instances(clip: _ClipMasks) -> Iterator[Instance]:
                 clip=clip.name,
                 query=Query(text),
                 moments=moments,
-                split=_told(first, "split"),
-                category=_told(first, "category"),
-                template=_told(first, "template"),
+                split=_extra_text(first, "split"),
+                category=_extra_text(first, "category"),
+                template=_extra_text(first, "template"),
                 others=(*names, *[""] * (len(moments[0].others) - len(names))),
                 source=first.source,
                 line=first.line,
@@ -311,7 +311,7 @@ def _with_listed(moment: Moment, item: Item) -> Moment:
     return replace(moment, others=(*moment.others, *(ref for ref in item.others if _key(ref) not in known)))
 
 
-def _told(item: Item, key: str) -> str:
+def _extra_text(item: Item, key: str) -> str:
     """What the item's row says beside the known keys; a benchmark's rows say it under ``mqa``."""
     inner: Any = item.extra.get("mqa")
     for row in (item.extra, inner if isinstance(inner, Mapping) else {}):

@@ -66,10 +66,10 @@ def with_texts(
         by_id, errors = _table(texts, items)
     if not by_id and text is None:
         return tuple(items), errors
-    return tuple(_told(item, by_id.get(item.id), text) for item in items), errors
+    return tuple(_with_text(item, by_id.get(item.id), text) for item in items), errors
 
 
-def _told(item: Item, own: str | None, general: str | None) -> Item:
+def _with_text(item: Item, own: str | None, general: str | None) -> Item:
     wanted = own if own is not None else item.query.text if item.query.text is not None else general
     return item if wanted == item.query.text else replace(item, query=Query(wanted))
 
@@ -114,7 +114,7 @@ class _Near:
                 self._frames = _names(self._items, "frame")
             ids = self._frames.get(name)
             if ids:
-                told = _told_few(ids)
+                told = _few_names(ids)
                 return f"the ids of this frame are {told}; or name the column frame, which stands for all of them"
         if self._left <= 0:
             return _HINT
@@ -123,7 +123,7 @@ class _Near:
         return f"is it {' or '.join(shown(one) for one in near)}? {_HINT}" if near else _HINT
 
 
-def _told_few(names: Sequence[str]) -> str:
+def _few_names(names: Sequence[str]) -> str:
     return ", ".join(shown(name) for name in names[:_FEW]) + (", ..." if len(names) > _FEW else "")
 
 
@@ -238,10 +238,10 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
             path=path,
         )
     told = tuple(replace(item, model_score=scores[item.id]) if item.id in scores else item for item in items)
-    return told, tuple(_said(unknown, sum(item.model_score is None for item in told)))
+    return told, tuple(_remarks(unknown, sum(item.model_score is None for item in told)))
 
 
-def _said(unknown: Sequence[str], without: int) -> Iterator[str]:
+def _remarks(unknown: Sequence[str], without: int) -> Iterator[str]:
     if unknown:
         few = ", ".join(shown(name) for name in unknown[:_FEW]) + (", ..." if len(unknown) > _FEW else "")
         what = "is of an id that is none" if len(unknown) == 1 else "are of ids that are none"

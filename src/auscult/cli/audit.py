@@ -100,7 +100,7 @@ def _say_unlike(run: Run) -> None:
     found = unlike_of(run.summary or {})
     if found is not None and found.many:
         share = percent(found.share)
-        show.say(f"note: {share} of your items look unlike what this judge knows; the report says what to do")
+        show.say(f"note: {share} of your items are out of distribution for this judge; the report says what to do")
 
 
 def _say_remarks(run: Run) -> None:

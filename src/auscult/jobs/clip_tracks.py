@@ -193,13 +193,13 @@ def _grouped(items: Sequence[Item]) -> dict[str, list[Item]]:
     alone = len({item.frame for item in items}) == len(items)
     numbered = {name for name, group in grouped.items() if group[0].mask.index is not None}
     bare = [item for name, group in grouped.items() if name not in numbered for item in group]
-    untold = len(grouped) == len(items) and not _told_apart(items)
-    if alone and (len(grouped) == 1 or untold or (len(numbered) == 1 and not _told_apart(bare))):
+    untold = len(grouped) == len(items) and not _names_tracks(items)
+    if alone and (len(grouped) == 1 or untold or (len(numbered) == 1 and not _names_tracks(bare))):
         return {"": list(items)}  # a palette on which nothing is drawn belongs to the one object of its clip
     return grouped
 
 
-def _told_apart(items: Iterable[Item]) -> bool:
+def _names_tracks(items: Iterable[Item]) -> bool:
     return any("track" in item.extra or "mqa" in item.extra for item in items)
 
 

@@ -192,7 +192,7 @@ def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
     return (f"The search ended at {step.threshold:g}: {step.tested_bad} of {step.tested} bad, {why}.",)
 
 
-def told(run: Run, calibration: Calibration) -> Iterator[str]:
+def differences_text(run: Run, calibration: Calibration) -> Iterator[str]:
     """What the two sets say of themselves that a reader should know."""
     if not calibration.grouped:
         yield (
@@ -219,13 +219,13 @@ def _shared(run: Run, calibration: Calibration) -> Iterator[str]:
     promise = "the promise is on masks that are not"
     if calibration.digests:
         shared = sum(row.get("input") in calibration.digests for _, row in run.verdicts)
-        told = f"{shared} masks of the record are in the calibration set too; {promise}."
+        overlap = f"{shared} masks of the record are in the calibration set too; {promise}."
     else:
         ids = {mask.id for mask in calibration.masks}
         shared = sum(verdict.id in ids for verdict, _ in run.verdicts)
-        told = f"{shared} masks of the record have an id that the calibration set has too. If it is they: {promise}."
+        overlap = f"{shared} masks of the record have an id that the calibration set has too. If it is they: {promise}."
     if shared:
-        yield told
+        yield overlap
 
 
 def unlike(rows: Sequence[Mapping[str, Any]], calibration: Calibration, *, by: str) -> Iterator[str]:
@@ -410,7 +410,7 @@ def gate_record(options: GateOptions) -> Gated:
         found=found,
         calibration=calibration,
         origins={"record": origin(options.folder), "calibration": origin(options.calibration)},
-        warnings=(*told(run, calibration), *unlike(rows, calibration, by=options.by)),
+        warnings=(*differences_text(run, calibration), *unlike(rows, calibration, by=options.by)),
         out=out,
     )
     segmentations = column(run.lines("masks.jsonl"), "segmentation", path=options.folder / "masks.jsonl")

@@ -99,7 +99,7 @@ def _run(crew: Crew[R], groups: Mapping[str, FrameGroup]) -> Iterator[tuple[str,
         yield result.key, result.outcome
 
 
-def asked(item: Item) -> dict[str, Any]:
+def item_row(item: Item) -> dict[str, Any]:
     """Expression, clip and time of an item, as the keys of ``items.jsonl``; what it lacks is left out."""
     keys = {"text": item.query.text, "clip": item.clip, "time_s": item.time_s}
     return {key: value for key, value in keys.items() if value is not None}

@@ -16,7 +16,7 @@ from auscult import registry
 from auscult.act.policy import Policy, decide
 from auscult.errors import AuscultError, UsageError
 from auscult.jobs.errors import failed_row
-from auscult.jobs.groups import FrameGroup, asked
+from auscult.jobs.groups import FrameGroup, item_row
 from auscult.jobs.identities import Checker, load_identity
 from auscult.jobs.resume import input_digest
 from auscult.media.frames import decode_frame, encode_jpeg
@@ -241,7 +241,7 @@ def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:
     origin: dict[str, Any] = {"frame": frame.as_posix(), "reading": loaded.reading}
     if item.mask.path is not None:
         origin["mask"] = item.mask.path.name
-    origin |= asked(item)
+    origin |= item_row(item)
     if item.model_score is not None:
         origin["model_score"] = item.model_score
     if item.extra:

@@ -132,10 +132,10 @@ def audit(
         if isinstance(outcome, Failed):
             yield from (Failed(replace(outcome.error, id=name)) for name in sorted(wanted))
         else:
-            yield from map(_told, outcome)
+            yield from map(_verdict_or_failed, outcome)
 
 
-def _told(judged: Judged) -> Verdict | Failed:
+def _verdict_or_failed(judged: Judged) -> Verdict | Failed:
     if judged.verdict is not None:
         return verdict_from_json(judged.verdict)
     return Failed(replace(error_from_json(judged.error or {}), id=judged.id))

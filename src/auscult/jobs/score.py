@@ -90,7 +90,7 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
         results[result.key] = result.outcome
         listener.step()
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
-    summary, tables = _told(ordered, protocol)
+    summary, tables = _summary_and_tables(ordered, protocol)
     if options.out is not None:
         _write(options, ordered, summary=summary, tables=tables)
     return summary, tables
@@ -219,7 +219,7 @@ def _signed_alike(results: ScoresByName) -> ScoresByName:
     }
 
 
-def _told(results: ScoresByName, protocol: DavisProtocol) -> tuple[Summary, list[Table]]:
+def _summary_and_tables(results: ScoresByName, protocol: DavisProtocol) -> tuple[Summary, list[Table]]:
     whole = aggregate(list(results.values()))
     counts = [sum(isinstance(result, kind) for result in results.values()) for kind in (Scored, Undefined, Failed)]
     metrics = {}

@@ -19,7 +19,7 @@ from auscult.errors import AuscultError, InputError, NothingToDo, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.errors import ErrorLog, failed_row
 from auscult.jobs.finish import counted_by
-from auscult.jobs.groups import Crew, FrameGroup, asked, each_frame
+from auscult.jobs.groups import Crew, FrameGroup, each_frame, item_row
 from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import input_digest, refuse_changed
@@ -150,7 +150,7 @@ def stressed_line(item: Item, name: str, stressed: StressedMask, *, names: tuple
     frame_name, mask_name, truth_name = names
     truth = stressed.truth
     row: dict[str, Any] = {"id": name, "frame": frame_name, "mask": mask_name}
-    row |= asked(item)
+    row |= item_row(item)
     row["truth"] = {
         "mask": truth_name,
         "iou": truth.iou,

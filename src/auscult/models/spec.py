@@ -40,7 +40,7 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 Told: TypeAlias = list[list[str | int]]
 
 
-def told_code(folder: Path, suffixes: frozenset[str] = PYTHON) -> Told:
+def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> Told:
     """What the code below a folder is, for a hash.
 
     Folders are read level by level in the order of their names. Hidden ones, ``__pycache__``, environments and those
@@ -78,9 +78,9 @@ def is_installed(folder: Path) -> bool:
     return folder.name in _INSTALLED
 
 
-def told_folders(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[Told]:
-    """``told_code`` of each folder, once."""
-    return [told_code(folder, suffixes) for folder in dict.fromkeys(one.resolve() for one in folders)]
+def folder_files(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[Told]:
+    """``code_files`` of each folder, once."""
+    return [code_files(folder, suffixes) for folder in dict.fromkeys(one.resolve() for one in folders)]
 
 
 def _files(folder: Path, suffixes: frozenset[str]) -> list[Path]:
@@ -244,7 +244,7 @@ def _command(text: str) -> ModelSpec:
         kind="command",
         name=f"command.{name}",
         target=line,
-        revision=digest_json([line, *hashed, told_folders(own, SCRIPTS)])[:_DIGITS],
+        revision=digest_json([line, *hashed, folder_files(own, SCRIPTS)])[:_DIGITS],
     )
 
 
@@ -256,7 +256,7 @@ def _callable(text: str) -> ModelSpec:
     if file.suffix == ".py":
         if not file.is_file():
             raise UsageError("there is no such file", path=file, expected=_FORMS)
-        name, code = safe_name(file.stem), [digest_file(file), told_code(file.resolve().parent)]
+        name, code = safe_name(file.stem), [digest_file(file), code_files(file.resolve().parent)]
     else:
         name, code = target.rpartition(".")[2], _module_code(target)
     return ModelSpec(
@@ -276,7 +276,7 @@ def _module_code(module: str) -> list[Any]:
     folders = [Path(one) for one in (top.submodule_search_locations or ())] if top is not None else []
     if not folders and not is_installed(file.parent):
         folders = [file.parent]
-    return [digest_file(file), told_folders(folders)]
+    return [digest_file(file), folder_files(folders)]
 
 
 def _module_file(module: str) -> Path:

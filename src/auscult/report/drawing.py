@@ -572,7 +572,7 @@ def to_svg(drawing: Drawing) -> str:
         (
             '<svg xmlns="http://www.w3.org/2000/svg" ',
             f'width="{width}" height="{height}" viewBox="0 0 {width} {height}" ',
-            f'role="img" aria-label="{_said(drawing)}" font-family="{_FONT}">',
+            f'role="img" aria-label="{_alt_text(drawing)}" font-family="{_FONT}">',
             f"<title>{_safe(drawing.title)}</title>",
             f"<desc>{_safe(drawing.words, limit=_WORDS)}</desc>" if drawing.words else "",
             f'<rect width="{width}" height="{height}" fill="{LIGHT["ground"]}"/>',
@@ -592,7 +592,7 @@ def to_markup(drawing: Drawing) -> Markup:
     return Markup(  # noqa: S704 - every word in it is escaped
         f'<svg class="drawing{" wide" if wide else ""}" viewBox="0 0 {width} {height}" role="img" '
         f'style="max-width:{width}px{f";min-width:{_WIDE_PX}px" if wide else ""}" '
-        f'aria-label="{_said(drawing)}" font-family="{_FONT}">'
+        f'aria-label="{_alt_text(drawing)}" font-family="{_FONT}">'
         f"{_style(drawing)}<g>{_elements(drawing, _followed)}</g></svg>"
     )
 
@@ -678,7 +678,7 @@ def _style(drawing: Drawing) -> str:
     )
 
 
-def _said(drawing: Drawing) -> str:
+def _alt_text(drawing: Drawing) -> str:
     return _safe(f"{drawing.title}. {drawing.words}" if drawing.words else drawing.title, limit=_WORDS)
 
 

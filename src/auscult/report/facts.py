@@ -88,7 +88,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 UNLIKE: Final = 0.5
-"""Novelty from which an item counts as unlike what the judge was calibrated on; each judge scales its novelty so."""
+"""Novelty from which an item counts as out of distribution; each judge scales its novelty so."""
 
 UNLIKE_SHARE: Final = "unlike_share"
 """Name of the metric of ``summary.json`` that holds the share of such items."""
@@ -112,7 +112,7 @@ _MEANING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unlike:
-    """How many items look unlike what the judge knows, as the summary says.
+    """How many items are out of distribution, as the summary says.
 
     Attributes:
         share: Of the judged items, 0..1.

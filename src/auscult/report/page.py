@@ -166,7 +166,7 @@ class ReportPage:
         defect_actions: Defect to action to count, of the whole record.
         unchecked: Plain sentences about what no judge looked at.
         estimates: Label and text of what the estimates come to; empty where the judge gives no probabilities.
-        unlike: How many items look unlike what the judge knows; None where none does or it was not counted.
+        unlike: How many items are out of distribution; None where none does or it was not counted.
         rows: Worst first; at most ``LISTED``.
         judged: How many verdicts the record has.
         tables: Further finished tables of the record.

@@ -484,7 +484,9 @@ class Plan:
         made = opened(sound)
         found = AudioInfo(samples=made.shape[1], channels=made.shape[0], rate_hz=rate_hz)
         if self.take is not None and found != self.take:
-            raise UsageError(f"the sound is {_told(found)}", expected=f"{_told(self.take)}, as was planned for")
+            raise UsageError(
+                f"the sound is {_sound_text(found)}", expected=f"{_sound_text(self.take)}, as was planned for"
+            )
         for part in self._layout.parts:
             if part.room == "sound":
                 other = noise if isinstance(part.stressor, MixingStressor) else None
@@ -565,7 +567,7 @@ def _within(index: int, frames: int) -> int:
     return index
 
 
-def _told(take: AudioInfo) -> str:
+def _sound_text(take: AudioInfo) -> str:
     return f"{take.channels} x {take.samples} samples at {take.rate_hz} Hz"
 
 

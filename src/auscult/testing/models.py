@@ -146,7 +146,7 @@ def answers_with_masks(name: str, example: Example) -> None:
     given = (example.frames, example.sound, example.first_mask)
     before = [array.tobytes() for array in given]
     for task in _tasks(name, example):
-        answer = _asked(name, example, task)
+        answer = _predicted(name, example, task)
         require(isinstance(answer, np.ndarray), f"{task}: an answer is an array, not {type(answer).__name__}")
         require([array.tobytes() for array in given] == before, f"{task}: what it was given is unchanged")
         require(not any(np.shares_memory(answer, array) for array in given), f"{task}: its answer is its own array")
@@ -156,9 +156,9 @@ def answers_with_masks(name: str, example: Example) -> None:
 def says_the_same_twice(name: str) -> None:
     """The same question has the same answer, whatever was asked between."""
     asked = [(EXAMPLES[key], task) for key in _REPEATED for task in _tasks(name, EXAMPLES[key])]
-    first = [_asked(name, *one).copy() for one in asked]
+    first = [_predicted(name, *one).copy() for one in asked]
     for one, answer in reversed([*zip(asked, first, strict=True)]):
-        require(_asked(name, *one).tobytes() == answer.tobytes(), f"{one[1]}: the same question, the same answer")
+        require(_predicted(name, *one).tobytes() == answer.tobytes(), f"{one[1]}: the same question, the same answer")
 
 
 def says_the_same_elsewhere(name: str) -> None:
@@ -184,7 +184,7 @@ def _asker(name: str) -> Callable[[str], str]:
 
 def _digest(name: str, key: str) -> str:
     example = EXAMPLES[key]
-    return digest_bytes(b"".join(_asked(name, example, task).tobytes() for task in _tasks(name, example)))
+    return digest_bytes(b"".join(_predicted(name, example, task).tobytes() for task in _tasks(name, example)))
 
 
 def _tasks(name: str, example: Example) -> tuple[ModelTask, ...]:
@@ -194,7 +194,7 @@ def _tasks(name: str, example: Example) -> tuple[ModelTask, ...]:
     return tuple(task for task in tasks if GUIDANCE[task] in example.of)
 
 
-def _asked(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
+def _predicted(name: str, example: Example, task: ModelTask) -> NDArray[Any]:
     """Ask as a suite does: the guidance of the task, and of a photograph one frame."""
     model: ReferringModel = registry.load("model", name)
     guidance: Guidance = GUIDANCE[task]

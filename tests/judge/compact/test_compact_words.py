@@ -181,7 +181,7 @@ def test_novelty_widens_the_interval_and_is_said() -> None:
     assert novel.iou_high - novel.iou_low > 1.2 * (plain.iou_high - plain.iou_low)  # type: ignore[operator]
     far = judged("erode", disc(67), features=3.0)
     assert far.novelty == 1.0
-    assert "it looks unlike what this judge knows" in far.rationale
+    assert "it is out of distribution for this judge" in far.rationale
     assert "unlike" not in plain.rationale
 
 

@@ -68,7 +68,7 @@ class _Coco:
         row = self.names.get(key)
         if row is None:
             raise InputError(
-                f"image_id {_told(key)} is none of the images", expected="an id of 'images'", path=self.file
+                f"image_id {_shown_id(key)} is none of the images", expected="an id of 'images'", path=self.file
             )
         name = fields.required(row, "file_name")
         path = within(self.base, home=self.folder, name=name)
@@ -240,9 +240,11 @@ def _truth(coco: _Coco, row: Mapping[str, Any], picture: _Picture) -> Truth | No
         return None
     true = coco.truths.get(_key(named, "ann_id"))
     if true is None:
-        raise InputError(f"ann_id {_told(named)} is none of the annotations", expected="an id in --instances")
+        raise InputError(f"ann_id {_shown_id(named)} is none of the annotations", expected="an id in --instances")
     if true.get("image_id") != row.get("image_id"):
-        raise InputError(f"ann_id {_told(named)} is on another picture", expected="an annotation of the same picture")
+        raise InputError(
+            f"ann_id {_shown_id(named)} is on another picture", expected="an annotation of the same picture"
+        )
     return Truth(mask=MaskRef(segmentation=_segmentation(true), size=picture.size))
 
 
@@ -276,10 +278,10 @@ def _key(value: object, name: str) -> int | str:
 
 def _name(row: object, place: int) -> str:
     known = row.get("id") if isinstance(row, dict) else None
-    return f"entry {place}" if known is None else f"entry {place} (id {_told(known)})"
+    return f"entry {place}" if known is None else f"entry {place} (id {_shown_id(known)})"
 
 
-def _told(value: object) -> str:
+def _shown_id(value: object) -> str:
     return shown(value) if isinstance(value, str) else str(value)[:40]
 
 

@@ -249,7 +249,7 @@ class MqRavsDataset:
         else:
             notes = ("no metadata.csv with a column kfid: the training file's expressions and frames are not known",)
         for file in files:
-            split, protocol = _told(file.name)
+            split, protocol = _split_and_protocol(file.name)
             place = _Place(file=file, root=root, base=base, split=split, protocol=protocol, rows=rows)
             document = read_document(file, protocol=protocol)
             errors += document.errors
@@ -264,10 +264,17 @@ class MqRavsDataset:
 def _files(folder: Path) -> list[Path]:
     """The benchmark's files in a folder: training, then image before video, splits by name."""
     found = [folder / name for name in file_names(folder) if _FILE.match(name) and is_file(folder / name)]
-    return sorted(found, key=lambda path: (_told(path.name)[0] != mqravs.TRAIN, _told(path.name)[1], path.name))
+    return sorted(
+        found,
+        key=lambda path: (
+            _split_and_protocol(path.name)[0] != mqravs.TRAIN,
+            _split_and_protocol(path.name)[1],
+            path.name,
+        ),
+    )
 
 
-def _told(name: str) -> tuple[str, MqaProtocol]:
+def _split_and_protocol(name: str) -> tuple[str, MqaProtocol]:
     """Split and protocol that a file's name says."""
     match = _FILE.match(name)
     if match is None or match[1]:

@@ -325,7 +325,7 @@ def _expressions(bench: _YtVosSplit, file: Path) -> list[str]:
         known = [one for one in told.rows if one.index is not None]
         bench.counts["untold"] += len(told.rows) - len(known)
         if known:
-            bench.found += _asked(bench, replace(told, rows=tuple(known)), meta)
+            bench.found += _referred(bench, replace(told, rows=tuple(known)), meta)
     where = bench.part.split or file.name
     notes = [f"{where}: {counted(len(bench.found), 'expression')}"] if bench.found else []
     if bench.counts["untold"]:
@@ -337,7 +337,7 @@ def _expressions(bench: _YtVosSplit, file: Path) -> list[str]:
     return notes
 
 
-def _asked(bench: _YtVosSplit, told: Told[Sentence], meta: Meta[Sentence]) -> Iterator[Instance]:
+def _referred(bench: _YtVosSplit, told: Told[Sentence], meta: Meta[Sentence]) -> Iterator[Instance]:
     things = bench.things.get(told.video, ())
     named = tuple(
         VideoObject(index=index) for index in sorted({one.index for one in told.rows if one.index is not None})

@@ -420,7 +420,9 @@ def parts_of(source: Path) -> tuple[SplitFolder, ...]:
     """
     if is_folder(source / FRAMES):
         return _here(source)
-    asked = tuple(part for folder in subfolders(source / _EXPRESSIONS) if (part := _asked(source, folder)) is not None)
+    asked = tuple(
+        part for folder in subfolders(source / _EXPRESSIONS) if (part := _sentence_split(source, folder)) is not None
+    )
     return asked or splits_of(source)[:1]
 
 
@@ -448,7 +450,7 @@ def _here(source: Path) -> tuple[SplitFolder, ...]:
     return () if things is None else (SplitFolder(folder=source, split=split, things=things),)
 
 
-def _asked(source: Path, folder: Path) -> SplitFolder | None:
+def _sentence_split(source: Path, folder: Path) -> SplitFolder | None:
     """The split of a folder of expressions; ``val`` of one may be called ``valid`` in the other."""
     if not is_file(folder / SENTENCES):
         return None

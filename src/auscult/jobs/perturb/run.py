@@ -23,7 +23,7 @@ from auscult import registry
 from auscult.errors import REMARKS, AuscultError, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.errors import ErrorLog
-from auscult.jobs.groups import asked
+from auscult.jobs.groups import item_row
 from auscult.jobs.manifests import SAME_RESULT, InputOptions
 from auscult.jobs.perturb.choice import Choice, Wanted, tasks_of, untouched
 from auscult.jobs.perturb.inputs import (
@@ -173,7 +173,7 @@ class _Found:
         item, picture = self._item, self._rows["picture"]
         extra = {key: value for key, value in item.extra.items() if key not in {*self._left_out(), "stress"}}
         said = picture["items"][item.id]
-        row: dict[str, Any] = {"id": item.id, "frame": self._below(picture), "mask": said["mask"], **asked(item)}
+        row: dict[str, Any] = {"id": item.id, "frame": self._below(picture), "mask": said["mask"], **item_row(item)}
         if "sentence" in self._rows:
             row["text"] = self._rows["sentence"]["text"]
         if "sound" in self._rows:

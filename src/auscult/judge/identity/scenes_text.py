@@ -199,7 +199,7 @@ def plain_patterns(words: Vocabulary) -> dict[Tokens, Form]:
     for colour in words.colours:
         seen += [no({"op": "colour", "word": colour}), {"op": "colour", "word": colour}]
     for form in seen:
-        found.update(dict.fromkeys(_said(form), form))
+        found.update(dict.fromkeys(_surface_forms(form), form))
     for word, texts in _MORE_PLACES.items():
         found.update({tokens(text): {"op": "place", "word": word} for text in texts})
     return found
@@ -210,13 +210,13 @@ def _unheard(words: Vocabulary) -> Iterator[tuple[Form, set[Tokens]]]:
     heard: list[Form] = [SOUNDS, no(SOUNDS), {"op": "throughout"}, no({"op": "throughout"})]
     heard += [{"op": "times", "count": count} for count in _COUNTS]
     for form in heard:
-        yield UNHEARD, _said(form)
+        yield UNHEARD, _surface_forms(form)
     anyone = {noun for noun, _, maker in words.voices if not maker}
     makers = {(name, f"makes {name} sounds", name) for name in words.categories if name not in anyone}
     for noun, verb, named in sorted(makers | set(words.voices)):
         maker = named if named in words.categories else ""
         voice: Form = {"op": "voice", "noun": noun, "verb": verb}
-        yield {"op": "category", "word": maker} if maker else UNHEARD, _said(voice)
+        yield {"op": "category", "word": maker} if maker else UNHEARD, _surface_forms(voice)
         more = (ing(verb), f"{noun} sound", f"the {sound_name(noun)}")
         yield {"op": "category", "word": maker} if maker else UNHEARD, {tokens(text) for text in more}
 
@@ -249,7 +249,7 @@ def _around(text: str) -> tuple[Tokens, Tokens]:
     return tokens(before), tokens(after)
 
 
-def _said(form: Form) -> set[Tokens]:
+def _surface_forms(form: Form) -> set[Tokens]:
     return {tokens(text) for text in _texts_of(form)}
 
 

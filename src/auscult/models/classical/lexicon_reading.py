@@ -185,7 +185,7 @@ def tokens_of(text: str) -> list[str]:
 def phrases() -> Mapping[Tokens, Meaning]:
     """Every phrase that is known; what our own tables say goes before what `language` says in other words."""
     found: dict[Tokens, Meaning] = {}
-    for text, meaning in (*_own(), *_said()):
+    for text, meaning in (*_own(), *_word_meanings()):
         tokens = tuple(tokens_of(text))
         if 0 < len(tokens) <= LONGEST:
             found.setdefault(tokens, meaning)
@@ -214,7 +214,7 @@ def _own() -> Iterator[tuple[str, Meaning]]:
     yield from ((text, Meaning("nothing")) for text in _NOTHING)
 
 
-def _said() -> Iterator[tuple[str, Meaning]]:
+def _word_meanings() -> Iterator[tuple[str, Meaning]]:
     """The wordings of `language`, each with what it says of what is seen."""
     for word in PLACES:
         yield from _worded({"op": "place", "word": word}, Meaning("place", word))

@@ -19,6 +19,7 @@ from auscult.report.charts.marks import (
     check_size,
     columns,
     counts,
+    estimate_text,
     frame,
     heading,
     label,
@@ -28,7 +29,6 @@ from auscult.report.charts.marks import (
     name_label,
     pointed,
     style_of,
-    told,
     with_count,
 )
 from auscult.report.drawing import Drawing, Line, Rect, Shape, Text, fitted, text_width
@@ -165,13 +165,14 @@ def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float,
 
 def _bars_text(one: TypeBars, digits: int) -> str:
     """What stands at the right: the number where there is one model, and the counts."""
-    number = told(one.values[0], digits) if len(one.values) == 1 and one.values[0] != UNDEFINED else ""
+    number = estimate_text(one.values[0], digits) if len(one.values) == 1 and one.values[0] != UNDEFINED else ""
     return "; ".join(text for text in (number, counts(one.values)) if text)
 
 
 def _words(groups: Sequence[BarGroup], models: Sequence[str]) -> str:
     told_types = [
-        f"{one.name}: " + ", ".join(f"{model} {told(value)}" for model, value in zip(models, one.values, strict=True))
+        f"{one.name}: "
+        + ", ".join(f"{model} {estimate_text(value)}" for model, value in zip(models, one.values, strict=True))
         for group in groups
         for one in group.types
     ]
@@ -332,7 +333,8 @@ def paired(pairs: Sequence[PairedBar], conditions: tuple[str, str], words: Words
         parts=(*heading(words.heading, WIDTH - 16), *frame(layout, words, (top, foot)), *parts, *named),
         title=words.heading or f"{words.axis}: {conditions[0]} against {conditions[1]}",
         words="; ".join(
-            f"{pair.name}: {conditions[0]} {told(pair.first)}, {conditions[1]} {told(pair.second)}" for pair in pairs
+            f"{pair.name}: {conditions[0]} {estimate_text(pair.first)}, {conditions[1]} {estimate_text(pair.second)}"
+            for pair in pairs
         )
         or "no row",
     )
@@ -362,5 +364,5 @@ def _pair_row(pair: PairedBar, conditions: tuple[str, str], layout: tuple[Column
 
 
 def _pair_text(pair: PairedBar, digits: int) -> str:
-    change = "" if pair.difference is None else "diff. " + told(pair.difference, digits)
+    change = "" if pair.difference is None else "diff. " + estimate_text(pair.difference, digits)
     return "; ".join(text for text in (change, counts((pair.first, pair.second))) if text)

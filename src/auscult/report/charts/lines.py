@@ -19,6 +19,7 @@ from auscult.report.charts.marks import (
     check_size,
     counts,
     cross,
+    estimate_text,
     heading,
     label,
     lying_arrow,
@@ -28,7 +29,6 @@ from auscult.report.charts.marks import (
     printed,
     style_of,
     ticks,
-    told,
     upright_whisker,
     with_count,
 )
@@ -234,7 +234,7 @@ def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[Shape]:
     if found.value is None or height is None:
         return _interval(line, plot, number) if found.value is None else []
     x, y, style = plot.x.at(found.value) + plot.shift(number), plot.y.at(height), style_of(number)
-    title = f"{line.name}: half of the clean score is lost at strength {told(found, 1)}"
+    title = f"{line.name}: half of the clean score is lost at strength {estimate_text(found, 1)}"
     thread = Line(start=(x, y), end=(x, plot.y.first_px), colour=style.colour, width=1, dash=(1.5, 2.5))
     return [thread, *_interval(line, plot, number), *cross((x, y), style.colour, title=title)]
 
@@ -290,7 +290,7 @@ def _breaking(line: StrengthLine, digits: int) -> str:
         return ""
     if found.value is None and found.beyond is None:
         return f"half lost above {max((strength for strength, _ in line.at), default=0):g}"
-    said = told(found, min(digits, 1) or 1)
+    said = estimate_text(found, min(digits, 1) or 1)
     return f"half lost {said}" if found.value is None else f"half lost at {said}"
 
 
@@ -442,5 +442,5 @@ def _matrix_text(table: Matrix) -> str:
         key=lambda pair: -abs(pair[0]),
     )
     missing = sum(value is None for row in table.values for value in row)
-    told = ", ".join(f"{one} and {other} {value:.2f}" for value, one, other in pairs[:8])
-    return (told or "no pair") + (f"; {missing} cells {NONE}" if missing else "")
+    strongest = ", ".join(f"{one} and {other} {value:.2f}" for value, one, other in pairs[:8])
+    return (strongest or "no pair") + (f"; {missing} cells {NONE}" if missing else "")

@@ -173,7 +173,7 @@ def printed(number: float | None, digits: int = 2) -> str:
     return text.removeprefix("-") if not float(text) else text
 
 
-def told(estimate: ChartEstimate, digits: int = 2) -> str:
+def estimate_text(estimate: ChartEstimate, digits: int = 2) -> str:
     """A number with its interval as text, ``0.71 [0.68, 0.74]`` or, with an open end, ``4.4 [3.9, above 5]``."""
     if estimate.beyond is not None:
         end = f"above {estimate.beyond:g}"
@@ -187,8 +187,8 @@ def told(estimate: ChartEstimate, digits: int = 2) -> str:
 
 
 def with_count(estimate: ChartEstimate, digits: int = 2) -> str:
-    """``told`` and the count."""
-    return told(estimate, digits) + ("" if estimate.n is None else f", n {estimate.n:,}")
+    """``estimate_text`` and the count."""
+    return estimate_text(estimate, digits) + ("" if estimate.n is None else f", n {estimate.n:,}")
 
 
 def counts(estimates: Iterable[ChartEstimate]) -> str:

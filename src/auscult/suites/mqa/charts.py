@@ -245,10 +245,10 @@ def _facts(one: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str
     grade = f", {one.difficulty}" if one.difficulty else ""
     action = ACTION_WORDS.get(one.action or "", DASH)
     facts = [("truth", f"IoU {number(one.iou)}, {one.defect}{grade}, {action}")]
-    return facts + [(judge, _said(answers.get(one.id))) for judge, answers in judges.items()]
+    return facts + [(judge, _answer_text(answers.get(one.id))) for judge, answers in judges.items()]
 
 
-def _said(answer: JudgeAnswer | None) -> str:
+def _answer_text(answer: JudgeAnswer | None) -> str:
     if answer is None:
         return "failed"
     return f"IoU {number(answer.iou)}, {answer.defect or DASH}, {ACTION_WORDS.get(answer.action or '', DASH)}"

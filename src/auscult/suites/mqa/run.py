@@ -32,7 +32,7 @@ from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import counted_by
-from auscult.jobs.groups import asked
+from auscult.jobs.groups import item_row
 from auscult.jobs.identities import identity_arguments
 from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
@@ -104,7 +104,7 @@ def line_of(item: Item, folder: Path) -> dict[str, Any]:
     """An item as a line of the ``items.jsonl`` in a folder; keys that auscult does not know are kept."""
     home = folder.resolve()
     row: dict[str, Any] = {"id": item.id, "frame": _name(item.frame, home), "mask": _mask(item.mask, home)}
-    row |= asked(item)
+    row |= item_row(item)
     if item.audio is not None:
         row["audio"] = _name(item.audio, home)
     if item.truth is not None:
@@ -412,11 +412,11 @@ def _judge_all(
     return _read(run.path / JUDGES, list(judges), items, policy=policy, overwrite=options.overwrite)
 
 
-def _read(folder: Path, asked: Sequence[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool) -> Judged:
+def _read(folder: Path, names: Sequence[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool) -> Judged:
     """Read the records of the judges asked for, and of those that judged the same masks here before."""
     there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).is_file()) if folder.is_dir() else []
-    runs = {name: read_run(folder / name) for name in asked if name in there}
-    answers: dict[str, Answers] = {name: _answers(runs[name], items) if name in runs else {} for name in asked}
+    runs = {name: read_run(folder / name) for name in names if name in there}
+    answers: dict[str, Answers] = {name: _answers(runs[name], items) if name in runs else {} for name in names}
     for name in there:
         if name in answers or overwrite:
             continue

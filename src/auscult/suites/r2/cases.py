@@ -193,11 +193,11 @@ def _with_digest(case: R2Case, hashes: _Hashes) -> R2Case:
         "first": None if first is None else digest_json([first.shape, np.packbits(first).tobytes().hex()]),
         "rate": case.rate_fps,
     }
-    truth = [None if ref is None else _told(ref, hashes) for ref in case.targets]
+    truth = [None if ref is None else _mask_digest(ref, hashes) for ref in case.targets]
     return replace(case, digest=digest_json(seen), truth=digest_json(truth))
 
 
-def _told(ref: MaskRef, hashes: _Hashes) -> list[Any]:
+def _mask_digest(ref: MaskRef, hashes: _Hashes) -> list[Any]:
     """What a true mask follows from; a file that is not there is found when it is scored."""
     if ref.path is None:
         return [repr(ref.segmentation)]
@@ -248,9 +248,9 @@ def _start(one: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
             if _shows(moment.target, moment.frame):
                 return place
         except InputError as error:
-            raise _unsaid(ErrorRecord.of(error, STAGE)) from error
+            raise _unreadable(ErrorRecord.of(error, STAGE)) from error
         if moment.target is None and moment.frame in unopened:
-            raise _unsaid(unopened[moment.frame])
+            raise _unreadable(unopened[moment.frame])
     raise InputError(
         "the object is in no frame that has a true mask",
         expected="a first frame whose mask says which object is meant",
@@ -258,7 +258,7 @@ def _start(one: Instance, unopened: Mapping[Path, ErrorRecord]) -> int:
     )
 
 
-def _unsaid(why: ErrorRecord) -> InputError:
+def _unreadable(why: ErrorRecord) -> InputError:
     return InputError(
         f"the first mask, which says which object is meant, cannot be read: {why.error}",
         expected=why.expected,

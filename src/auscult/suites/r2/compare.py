@@ -44,7 +44,7 @@ from auscult.suites.r2.figures import Chart, charts_of
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import questions
 from auscult.suites.r2.measures import Number
-from auscult.suites.r2.relations import Ranks, correlation_table, strengths_told, unranked
+from auscult.suites.r2.relations import Ranks, correlation_table, strengths_text, unranked
 from auscult.suites.r2.results import FAILED, R2Results, figures_of, results_of, sections_of, write_parts
 from auscult.suites.r2.tables import (
     PERCENT,
@@ -493,7 +493,7 @@ def _joint(
         over = ", over all data sets, each of which counts alike."
         charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
         tables |= {
-            f"correlation_{room}": joined_table(room, one, strengths_told([each.view for each in sets], room))
+            f"correlation_{room}": joined_table(room, one, strengths_text([each.view for each in sets], room))
             for room, one in correlations.items()
         }
         drawn = [chart for chart in _charts(means, correlations) if chart.name.startswith("correlation")]

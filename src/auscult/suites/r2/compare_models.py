@@ -157,7 +157,7 @@ class _Joined:
             kept = common(many)
             value = kept.values[0] if len(many) == 1 else kept.values[0] - kept.values[1]
             strata[name] = self._stratum(name, kept, np.stack([value, np.ones_like(value)], axis=1))
-        return _told(strata, {"metric": f"mean {of}"}, pair=False)
+        return _change_outcome(strata, {"metric": f"mean {of}"}, pair=False)
 
     def _change(self, scores: Mapping[str, Sequence[Scores]]) -> Outcome[float]:
         """The change of one model, or that of the first minus that of the second."""
@@ -169,7 +169,7 @@ class _Joined:
         many = next(iter(scores.values()))
         fields = change_fields(many[0], "difference")
         pair = len(many) > 1
-        return _told(strata, fields | ({"metric": "apc difference"} if pair else {}), pair=pair, change=True)
+        return _change_outcome(strata, fields | ({"metric": "apc difference"} if pair else {}), pair=pair, change=True)
 
     def _stratum(self, name: str, kept: Common, columns: Doubles) -> Stratum:
         cases = self.views[name].grid.cases
@@ -225,7 +225,7 @@ def _place(one: Condition) -> tuple[str, str, str]:
     return one.group, one.level, one.part
 
 
-def _told(
+def _change_outcome(
     strata: Mapping[str, Stratum], fields: Mapping[str, object], *, pair: bool, change: bool = False
 ) -> Outcome[float]:
     empty = [name for name, one in strata.items() if not one.samples]

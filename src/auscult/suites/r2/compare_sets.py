@@ -40,7 +40,7 @@ from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
 from auscult.suites.r2.measures import GridColumns, Number, static_of
-from auscult.suites.r2.request_log import ASKED, RequestLog, asked_of, base_name, failed_keys
+from auscult.suites.r2.request_log import ASKED, RequestLog, base_name, conditions_by_model, failed_keys
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.suites.r2.tasks import TaskRules, task_rules
 from auscult.types import Doubles, Query
@@ -107,7 +107,7 @@ def read_record(folder: Path, label: str) -> R2Record:
         raise RecordError(
             "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
         )
-    asked = _asked(folder / ASKED)
+    asked = _request_log(folder / ASKED)
     finished = "finished" in manifest
     grid = _grid(folder, task, asked=asked, cases=cases, seed=seed)
     if not grid.cells:
@@ -193,13 +193,13 @@ def _is_score(row: Mapping[str, Any]) -> bool:
     return sound and isinstance(row.get("signature"), Mapping)
 
 
-def _asked(path: Path) -> RequestLog:
+def _request_log(path: Path) -> RequestLog:
     try:
         with path.open("rb") as file:
             content: Any = load(file.read(_MAX_BYTES))
         models = {str(name): str(revision) for name, revision in content["models"].items()}
         conditions = tuple(_condition(one) for one in content["conditions"])
-        told = asked_of(content)
+        told = conditions_by_model(content)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, AuscultError) as error:
         reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
         raise RecordError(f"the list of what was asked is damaged: {reason}", path=path, hint=_AGAIN) from error
@@ -365,7 +365,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
             mine = pixels.setdefault((named[record.label, model], spelled[condition]), {})
             mine.update({case: one for case, one in counted.items() if case in group.common and case not in mine})
         failed |= {(named[record.label, model], spelled[condition]) for model, condition in record.grid.failed}
-        for model, condition in _asked_at_all(record.grid):
+        for model, condition in _pairs_asked(record.grid):
             here = (named[record.label, model], spelled[condition])
             left = record.grid.waiting.get((model, condition), frozenset()) & group.common.keys()
             waiting[here] = waiting[here] & left if here in waiting else set(left)
@@ -391,7 +391,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
     return grid, differing
 
 
-def _asked_at_all(grid: Grid) -> set[tuple[str, str]]:
+def _pairs_asked(grid: Grid) -> set[tuple[str, str]]:
     """Models and conditions of a record that it has asked, or was to ask."""
     return {(model, condition) for model, condition, _ in grid.cells} | grid.failed | grid.waiting.keys()
 

@@ -116,7 +116,7 @@ def conditions_of(
                 found.setdefault(one.name, one)
     if groups and len(found) == 1 and any(level == DYNAMIC or _word(level) != "0" for level in levels):
         raise UsageError(
-            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {', '.join(map(_said, groups))}",
+            f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {', '.join(map(_group_text, groups))}",
             expected="low or high for first masks, dynamic for pictures of clips, else any severity",
         )
     return tuple(found.values())
@@ -137,7 +137,7 @@ def words_of(conditions: Iterable[Condition]) -> str:
     return " ".join(f"--{name} {','.join(words)}" for name, words in told.items() if words)
 
 
-def _said(group: str) -> str:
+def _group_text(group: str) -> str:
     return base_of(group) if "." in group else group
 
 

@@ -296,7 +296,7 @@ def scores_of(
     """
     if task.name == "avs":
         return {
-            name: _told(one, task, frames=frames, threshold=threshold)
+            name: _signed_for_task(one, task, frames=frames, threshold=threshold)
             for name, one in avs_scores(prediction, truth).items()
         }
     found = j_and_f(prediction, truth, protocol="davis2016")
@@ -304,7 +304,7 @@ def scores_of(
         return dict.fromkeys(task.metrics, found)
     values = (found.j,) if task.name == "ris" else (found.j, found.f)
     plain = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
-    return {name: _told(one, task, frames=frames, threshold=threshold) for name, one in plain.items()}
+    return {name: _signed_for_task(one, task, frames=frames, threshold=threshold) for name, one in plain.items()}
 
 
 def _plain(metric: str) -> Signature:
@@ -312,7 +312,7 @@ def _plain(metric: str) -> Signature:
     return Signature.of(metric=metric, objects="one at a time", empty=1, **tolerance)
 
 
-def _told(
+def _signed_for_task(
     outcome: Scored[float] | Undefined, task: TaskRules, *, frames: str, threshold: float | None
 ) -> Scored[float] | Undefined:
     """The outcome with the task, the frames and the threshold in its signature."""

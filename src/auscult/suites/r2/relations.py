@@ -148,7 +148,7 @@ def ranking_table(ranks: list[Ranks]) -> Table | None:
     )
 
 
-def strengths_told(views: Iterable[GridColumns], room: str) -> str:
+def strengths_text(views: Iterable[GridColumns], room: str) -> str:
     """Of which strengths the changes of the kinds of a room are the means, in a sentence."""
     told: dict[str, dict[str, None]] = {}
     for view in views:
@@ -194,6 +194,6 @@ __all__ = [
     "ranking_table",
     "rankings_of",
     "room_words",
-    "strengths_told",
+    "strengths_text",
     "unranked",
 ]

@@ -137,7 +137,7 @@ def with_earlier(
     known = {one.name: one for one in unique_conditions((*conditions, *before.conditions))}
     order = dict.fromkeys([one.name for one in before.conditions] + [one.name for one in conditions])
     mine = {name: told for name, told in before.asked_of.items() if before.models.get(name) == listed.get(name)}
-    for name, told in asked_now(models, conditions, before=before, floor=floor).items():
+    for name, told in conditions_now(models, conditions, before=before, floor=floor).items():
         mine[name] = tuple(dict.fromkeys((*mine.get(name, ()), *told)))
     return RequestLog(
         models=listed,
@@ -148,7 +148,7 @@ def with_earlier(
     )
 
 
-def asked_now(
+def conditions_now(
     models: Sequence[ModelSpec], conditions: Sequence[Condition], *, before: RequestLog, floor: Sequence[ModelSpec] = ()
 ) -> dict[str, tuple[str, ...]]:
     """Model to the names of the conditions that a command asks it under."""
@@ -196,7 +196,10 @@ def forget_models(run: RunFolder, asked: RequestLog, before: RequestLog, *, name
             asked,
             models={name: (asked if name in kept else before).models[name] for name in order},
             sources={**before.sources, **{name: asked.sources[name] for name in kept if name in asked.sources}},
-            asked_of={**before.asked_of, **{name: asked.asked_of[name] for name in kept if name in asked.asked_of}},
+            asked_of={
+                **before.asked_of,
+                **{name: asked.asked_of[name] for name in kept if name in asked.asked_of},
+            },
         ),
     )
 
@@ -215,7 +218,7 @@ def load_log(run: RunFolder) -> RequestLog:
             models=models,
             conditions=unique_conditions(conditions),
             sources=sources,
-            asked_of=asked_of(content),
+            asked_of=conditions_by_model(content),
             failed=failed_keys(run.path),
         )
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -224,6 +227,6 @@ def load_log(run: RunFolder) -> RequestLog:
         ) from error
 
 
-def asked_of(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def conditions_by_model(content: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Model to the names of its conditions, out of the list as JSON."""
     return {str(model): tuple(map(str, told)) for model, told in content["asked_of"].items()}

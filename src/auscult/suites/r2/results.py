@@ -39,10 +39,10 @@ from auscult.suites.r2.relations import (
     correlations_of,
     ranking_table,
     rankings_of,
-    strengths_told,
+    strengths_text,
     unranked,
 )
-from auscult.suites.r2.request_log import ASKED, RequestLog, ResultKey, asked_of, failed_keys
+from auscult.suites.r2.request_log import ASKED, RequestLog, ResultKey, conditions_by_model, failed_keys
 from auscult.suites.r2.strips import draw_strips
 from auscult.suites.r2.tables import cells_csv, cells_json, is_baseline, summary_metrics
 from auscult.suites.registered import SuiteRun
@@ -96,7 +96,7 @@ def results_of(view: GridColumns) -> R2Results:
     correlations, ranks = correlations_of(view, metric), rankings_of(view, metric)
     tables = tables_of(index, splits=parts)
     tables |= {
-        f"correlation_{room}": correlation_table(room, found, strengths_told([view], room))
+        f"correlation_{room}": correlation_table(room, found, strengths_text([view], room))
         for room, found in correlations.items()
     }
     ranking = ranking_table(ranks)
@@ -347,7 +347,7 @@ def score_r2(folder: Path) -> SuiteRun:
         RecordError: It is no such record, or a damaged one; the message names file and line.
     """
     record = read_record(folder, labels_of([folder])[0])
-    asked = _asked(record)
+    asked = _request_log(record)
     places = asked.places(_cases(record), seed=record.seed)
     results = results_of(GridColumns(grid=record.grid, seed=record.seed))
     answers = answers_of(
@@ -362,12 +362,12 @@ def score_r2(folder: Path) -> SuiteRun:
     return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
 
 
-def _asked(record: R2Record) -> RequestLog:
+def _request_log(record: R2Record) -> RequestLog:
     content = load(read_bytes(record.path / ASKED, limits=_LIMITS))  # ``read_record`` has checked it
     return RequestLog(
         models=record.revisions,
         conditions=record.grid.conditions,
-        asked_of=asked_of(content),
+        asked_of=conditions_by_model(content),
         failed=failed_keys(record.path),
     )
 

@@ -46,9 +46,9 @@ from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.request_log import (
     RequestLog,
     ResultKey,
-    asked_now,
     assign_unique_names,
     conditions_for,
+    conditions_now,
     forget_models,
     load_log,
     save_log,
@@ -106,7 +106,7 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
         before = load_log(run)
         asked = with_earlier(run, models, setting.conditions, floor=floor)
-        errors = _errors(run, asked, asked_now(models, setting.conditions, before=before, floor=floor))
+        errors = _errors(run, asked, conditions_now(models, setting.conditions, before=before, floor=floor))
         listing = read or listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
         errors.keep(error_to_json(name, error) for name, error in listing.errors)

@@ -346,11 +346,11 @@ def breaking_table(index: Index) -> Table | None:
         header=("model", *(group_name(group, part) for group, part in groups)),
         rows=tuple(rows),
         note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
-        f"that was asked. {_curves_told(index, groups)}In brackets: 95 % interval over clips.",
+        f"that was asked. {_curves_text(index, groups)}In brackets: 95 % interval over clips.",
     )
 
 
-def _curves_told(index: Index, groups: Sequence[tuple[str, str]]) -> str:
+def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
     """Which strengths breaking points were sought between, and of which column where these differ."""
     told: dict[str, list[str]] = {}
     for place in groups:

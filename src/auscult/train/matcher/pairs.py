@@ -102,11 +102,11 @@ def pairs_of(
         nulls: Most null expressions.
     """
     rng = generator(seed, "pairs", scene)
-    for asked in asked_of(source, scene, seed=seed, options=options, nulls=nulls, rng=rng):
+    for asked in key_frame_sentences(source, scene, seed=seed, options=options, nulls=nulls, rng=rng):
         yield from _candidates(rng, asked, scene=scene)
 
 
-def asked_of(
+def key_frame_sentences(
     source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int, rng: np.random.Generator
 ) -> Iterator[KeyFrameSentence]:
     """What is said of one scene, each at one of its key frames; arguments as in ``pairs_of``."""

@@ -355,7 +355,7 @@ def say(
         if sight == "small":
             text += "; it is smaller than anything this judge was measured on"
         elif novelty >= _UNLIKE:
-            text += "; it looks unlike what this judge knows"
+            text += "; it is out of distribution for this judge"
     if width > _GUESS:
         text += "; the estimate is hardly better than a guess here"
     return f"{text[0].upper()}{text[1:]}; {UNCHECKED}.", box
