@@ -21,7 +21,7 @@ from pathlib import Path
 from mqa_results import placed
 
 from auscult.judge import DEFAULT_JUDGE
-from auscult.judge.cards.card import markdown
+from auscult.judge.cards import markdown
 from auscult.judge.identity.combine import combined
 from auscult.judge.identity.scenes import WEIGHTS, Eyes, ScenesIdentity
 from auscult.outcome import Scored

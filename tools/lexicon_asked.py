@@ -21,7 +21,7 @@ import numpy as np
 from auscult.cases.instances import list_instances
 from auscult.language.facts import Facts, SceneObject
 from auscult.language.forms import ANYTHING, SIGHT_QUALITIES, Form, both, colours, most, places
-from auscult.language.phrases import phrase
+from auscult.language.grammar import phrase
 from auscult.language.proof import Proof
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask

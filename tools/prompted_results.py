@@ -15,7 +15,7 @@ from pathlib import Path
 import cv2
 
 from auscult.cli import show
-from auscult.judge.cards.card import FOLDER
+from auscult.judge.cards import FOLDER
 from auscult.judge.masks.compact import CompactJudge
 from auscult.judge.masks.cues import CuesJudge
 from auscult.judge.masks.prompted import PromptedJudge

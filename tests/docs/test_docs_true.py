@@ -16,8 +16,7 @@ from docs_pages import DOCS, EVERY, README, ROOT, anchors, links
 
 from auscult import registry
 from auscult.judge import DEFAULT_JUDGE
-from auscult.judge.cards import load_card, page
-from auscult.judge.cards.card import table
+from auscult.judge.cards import load_card, page, table
 
 CARD = load_card(NAME)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.masks.cues.catalogue import CUES
 from auscult.judge.masks.cues.measure import measure
+from auscult.judge.masks.cues.model import CUES
 from auscult.rng import generator
 from auscult.types import Frame, Mask
 

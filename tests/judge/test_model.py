@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from auscult.errors import UsageError
 from auscult.judge.masks.cues import model
-from auscult.judge.masks.cues.catalogue import CUES
+from auscult.judge.masks.cues.model import CUES
 from auscult.rng import generator
 from auscult.types import DEFECTS
 

@@ -9,8 +9,7 @@ from random_facts import random_facts
 
 from auscult.errors import UsageError
 from auscult.language import grammar, proof
-from auscult.language.grammar import BOTH, FAMILIES, describe, nulls
-from auscult.language.phrases import phrase
+from auscult.language.grammar import BOTH, FAMILIES, describe, nulls, phrase
 from auscult.language.proof import Proof
 from auscult.rng import generator
 

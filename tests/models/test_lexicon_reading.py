@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from auscult.language.facts import MOTIONS
 from auscult.language.forms import PLACES, Form, both, most, no
-from auscult.language.phrases import phrase
+from auscult.language.grammar import phrase
 from auscult.models.classical.lexicon_reading import LONGEST, MOST_THINGS, Cue, ReadWish, parse_query, phrases
 from auscult.models.classical.lexicon_things import COLOURS, colour_fits
 

@@ -10,7 +10,7 @@ import pytest
 
 from auscult.errors import UnknownName
 from auscult.stress import sentences, sound, timing, vision
-from auscult.stress.loading import loaded
+from auscult.stress.perturbation import loaded
 
 PICTURE = np.zeros((4, 5, 3), np.uint8)
 SOUND = np.zeros(100, np.float32)

@@ -15,10 +15,10 @@ from auscult.errors import InputError, UnknownName
 from auscult.judge.cards import Result
 from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_json, to_json
 from auscult.rng import generator
-from auscult.train import material, numbers, recipes
+from auscult.train import material, recipes
 from auscult.train.cues import constant_ious
 from auscult.train.material import arbitrary, drawn
-from auscult.train.table import Table, joined, tabled
+from auscult.train.table import Table, joined, judged_rows, results_of, tabled
 from auscult.types import DEFECTS
 
 pytestmark = pytest.mark.slow  # tables of what is made from photographs take seconds
@@ -113,8 +113,8 @@ def test_fitted_coefficients_survive_json(coefficients: Coefficients, table: Tab
 
 @pytest.mark.extra_train
 def test_every_row_of_a_set_is_measured_on_the_same_masks(table: Table, coefficients: Coefficients) -> None:
-    rows = numbers.judged_rows(table, coefficients, judge="j", constants={"constant-IoU": 0.8})
-    found = list(numbers.results_of("drawn", table, rows, seed=0))
+    rows = judged_rows(table, coefficients, judge="j", constants={"constant-IoU": 0.8})
+    found = list(results_of("drawn", table, rows, seed=0))
     by_metric: dict[str, list[Result]] = {}
     for result in found:
         by_metric.setdefault(result.metric, []).append(result)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from auscult.work import default_workers, machine
+from auscult.work import default_workers, pool
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ def test_a_containers_share_limits_the_workers(
 ) -> None:
     limit = tmp_path / "cpu.max"
     limit.write_text(content, "ascii")
-    monkeypatch.setattr(machine, "_V2", limit)
-    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(6)))
+    monkeypatch.setattr(pool, "_V2", limit)
+    monkeypatch.setattr(pool.os, "sched_getaffinity", lambda _: set(range(6)))
     assert default_workers() == expected
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import typer
 
-from auscult.cli import act, audit, make, records, registered, run, stress, train
+from auscult.cli import act, audit, make, records, registered, run, stress
 from auscult.cli.show import clean
 from auscult.errors import AuscultError
 from auscult.version import VERSION
@@ -35,7 +35,7 @@ app.command("score")(records.score)
 app.command("compare")(records.compare)
 app.command("report")(records.report)
 app.add_typer(act.app, name="act")
-app.command("train")(train.train)
+app.command("train")(registered.train)
 app.command("list")(registered.list_registered)
 app.command("doctor")(registered.doctor)
 app.command("new")(registered.new)

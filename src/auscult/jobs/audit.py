@@ -26,9 +26,8 @@ from auscult.jobs.finish import draw_worst, finish_run
 from auscult.jobs.groups import Crew, each_frame
 from auscult.jobs.identities import identity_arguments
 from auscult.jobs.judging import Judged, find_judge, make_auditor
-from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import refuse_changed, refuse_other_scores
+from auscult.jobs.resume import SAME_RESULT, InputOptions, input_manifest, refuse_changed, refuse_other_scores
 from auscult.judge import DEFAULT_JUDGE
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder, open_run

@@ -22,8 +22,8 @@ from auscult.errors import InputError, Mismatch, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import Crew, FrameGroup, each_frame
-from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import SAME_RESULT
 from auscult.jobs.stress import DefectWriter, Made, Stresser
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, rasterize

@@ -14,10 +14,10 @@ from auscult.act.export import ExportedMask, coco, verdicts_csv
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_truth import against_truth, pairs_of
+from auscult.jobs.errors import column, in_order, known, pictures
 from auscult.jobs.expected import expected
 from auscult.jobs.model_scores import ORDER_FILE, beside_score
 from auscult.jobs.progress import Progress
-from auscult.jobs.rows import column, in_order, known, pictures
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name

@@ -19,8 +19,8 @@ from auscult.cases.layouts import refavs
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError, UsageError
 from auscult.jobs.errors import ErrorLog
-from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.resume import SAME_RESULT
 from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from auscult.cases.ids import natural_key
 from auscult.errors import InputError, NothingToDo, RecordError, UsageError
 from auscult.jobs.against_truth import against_truth, pairs_of
+from auscult.jobs.errors import known
 from auscult.jobs.finish import summarise
-from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.model_scores import beside_score
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.rows import known
+from auscult.jobs.resume import SAME_RESULT
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined

@@ -20,9 +20,8 @@ from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.errors import ErrorLog, failed_row
 from auscult.jobs.finish import counted_by
 from auscult.jobs.groups import Crew, FrameGroup, each_frame, item_row
-from auscult.jobs.manifests import SAME_RESULT, InputOptions, input_manifest
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import input_digest, refuse_changed
+from auscult.jobs.resume import SAME_RESULT, InputOptions, input_digest, input_manifest, refuse_changed
 from auscult.media.frames import frame_size
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import read_bytes, safe_name

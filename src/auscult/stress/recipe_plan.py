@@ -26,8 +26,7 @@ from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, 
 from auscult.stress.sound.making import MOST_HZ, opened
 from auscult.stress.sound.making import rendered as sound_rendered
 from auscult.stress.strength import strength_of
-from auscult.stress.timing.base import Numbers, Times, TimingInfo
-from auscult.stress.timing.hearing import Spans, joined, retimed, spans_heard, unheard
+from auscult.stress.timing.base import Numbers, Spans, Times, TimingInfo, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.making import heard_by, numbers_of
 from auscult.stress.vision.base import ClipInfo, MovingStressor
 from auscult.stress.vision.making import at_strength, frame_of

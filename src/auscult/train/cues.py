@@ -43,9 +43,9 @@ from auscult.judge.masks.cues.model import (
     standardised,
     to_json,
 )
-from auscult.train import material, numbers
+from auscult.train import material
 from auscult.train.split import PARTS, SplitName, committed
-from auscult.train.table import Table, fitting_table, joined, tabled
+from auscult.train.table import Guess, Table, fitting_table, joined, judged_rows, results_of, tabled
 from auscult.types import DEFECTS, Doubles
 
 KNOTS: Final = (0.2, 0.5, 0.8)
@@ -380,8 +380,8 @@ def measure(
     found: list[Result] = []
     for name, table in test_tables(data, seed=seed):
         said = constants[str(table.source[0])]
-        rows = numbers.judged_rows(table, measured, judge=JUDGE.name, constants=said)
-        found += numbers.results_of(name, table, rows, seed=seed)
+        rows = judged_rows(table, measured, judge=JUDGE.name, constants=said)
+        found += results_of(name, table, rows, seed=seed)
         listener.step()
     return found
 
@@ -437,7 +437,7 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
     calibration = [*committed()["davis"]["calibration"], *committed()["coco"]["calibration"]]
     sequences = np.unique(table.cluster[table.source == "real"])
     progress.stage("leaving one sequence out", len(sequences))
-    rows: dict[str, list[numbers.Guess]] = {}
+    rows: dict[str, list[Guess]] = {}
     parts = []
     for sequence in sequences:
         rest = table.where(table.cluster != sequence)
@@ -445,11 +445,11 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
         coefficients = fitted(rest.where(~held), calibration=rest.where(held))
         part = table.where((table.cluster == sequence) & (table.source == "real"))
         constants = constant_ious(rest)["real"]
-        for row, guesses in numbers.judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
+        for row, guesses in judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
             rows.setdefault(row, []).extend(guesses)
         parts.append(part)
         progress.step()
-    return list(numbers.results_of("davis_real_leave_one_out", joined(parts), rows, seed=seed))
+    return list(results_of("davis_real_leave_one_out", joined(parts), rows, seed=seed))
 
 
 def _dumped(value: Mapping[str, Any]) -> str:

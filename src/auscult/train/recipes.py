@@ -99,8 +99,7 @@ def _prompted_mask(options: RecipeOptions, progress: Progress) -> Iterator[Path]
 
 
 def _scenes_identity(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
-    from auscult.train.matcher.batches import FRAMES
-    from auscult.train.matcher.loop import MINUTES, STEPS, MatcherOptions, scenes_identity
+    from auscult.train.matcher.loop import FRAMES, MINUTES, STEPS, MatcherOptions, scenes_identity
 
     job = MatcherOptions(
         data=options.material(),

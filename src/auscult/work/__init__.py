@@ -5,7 +5,6 @@ are separate interpreters, not forks: no lock or thread of the caller is copied 
 script again, and each computes on one processor, because the workers are the parallelism.
 """
 
-from auscult.work.machine import default_workers
-from auscult.work.pool import Task, TaskResult, run_tasks
+from auscult.work.pool import Task, TaskResult, default_workers, run_tasks
 
 __all__ = ["Task", "TaskResult", "default_workers", "run_tasks"]

@@ -24,7 +24,7 @@ from auscult.judge.masks.compact.view import (
     read_along,
     scaled,
 )
-from auscult.judge.masks.cues.catalogue import CUES
+from auscult.judge.masks.cues.model import CUES
 
 
 def disc(size: tuple[int, int], centre: tuple[int, int], radius: int) -> np.ndarray:

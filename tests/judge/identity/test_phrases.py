@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.judge.identity.clip import MOST_LETTERS, NOUNS, asked_for, photo_of, prompts, singular
+from auscult.language.grammar import phrase
 from auscult.language.morphology import plural
-from auscult.language.phrases import phrase
 from auscult.rng import generator
 
 TABLE = [

@@ -16,10 +16,9 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.media.frames import read_frame
 from auscult.stress import timing
-from auscult.stress.timing.base import TimingInfo
+from auscult.stress.timing.base import TimingInfo, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.drift import STRESSOR as DRIFT
 from auscult.stress.timing.drift import DriftParams
-from auscult.stress.timing.hearing import joined, retimed, spans_heard, unheard
 from auscult.stress.timing.offset import STRESSOR as OFFSET
 from auscult.stress.timing.offset import OffsetParams
 from auscult.stress.timing.stalls import DROPPED_FRAMES as DROPPED

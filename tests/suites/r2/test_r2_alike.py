@@ -14,9 +14,9 @@ import pytest
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.suites.leftovers import remove_stale
-from auscult.suites.r2 import strips
+from auscult.suites.r2 import figures
 from auscult.suites.r2.answering import Answers
-from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.cases import R2Case, task_rules
 from auscult.suites.r2.conditions import Condition, conditions_of, words_of
 from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.grid import Grid, grid_of, joined_signature
@@ -25,7 +25,6 @@ from auscult.suites.r2.relations import unranked
 from auscult.suites.r2.request_log import ASKED as FILE
 from auscult.suites.r2.request_log import load_log, with_earlier
 from auscult.suites.r2.results import R2Results, RunOutcome, results_of, summary_of
-from auscult.suites.r2.tasks import task_rules
 from auscult.suites.scene_source import unshown
 from auscult.types import Query
 
@@ -234,7 +233,7 @@ def test_a_strip_shows_no_answer_to_other_data(tmp_path: Path) -> None:
     case = R2Case(
         id="a", clip="a", split="", query=Query(), frames=(), targets=(), size=(1, 1), rate_fps=1.0, scored="all"
     )
-    (order,) = strips._orders(SimpleNamespace(path=tmp_path), view, {"a": case}, valid={"now": ("m", "clean", "a")})
+    (order,) = figures._orders(SimpleNamespace(path=tmp_path), view, {"a": case}, valid={"now": ("m", "clean", "a")})
     assert order.rows[0][1] == lines[0]
 
 

@@ -15,8 +15,7 @@ from r2_material import SIZE, asked, block, calls, clip, clips, line, listed, mo
 from auscult.cases.instances import list_instances
 from auscult.errors import InputError
 from auscult.media.masks import write_labels, write_mask
-from auscult.suites.r2.cases import CaseList, cases_of, truths_of
-from auscult.suites.r2.tasks import task_rules
+from auscult.suites.r2.cases import CaseList, cases_of, task_rules, truths_of
 from auscult.types import Query
 
 

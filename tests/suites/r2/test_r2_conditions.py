@@ -11,10 +11,9 @@ import pytest
 from r2_material import asked, clips, model_file, photographs, sounding
 
 from auscult.errors import NothingToDo, UsageError
-from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.cases import TASK_RULES, R2Case, frame_rule, scored_frames, task_rules
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
 from auscult.suites.r2.request_log import key_of
-from auscult.suites.r2.tasks import TASK_RULES, frame_rule, scored_frames, task_rules
 from auscult.suites.registered import SCENES
 from auscult.types import Query
 from small_inputs import auscult

@@ -16,12 +16,12 @@ from auscult.outcome import Undefined
 from auscult.record.folder import open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.suites.r2.answering import answers_of
+from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.grid import Grid, grid_of
 from auscult.suites.r2.measures import GridColumns, Number, numbers_of
 from auscult.suites.r2.request_log import ASKED as FILE
 from auscult.suites.r2.request_log import assign_unique_names, save_log, with_earlier
-from auscult.suites.r2.tasks import task_rules
 
 CASES = ("a", "b", "c", "d", "e")
 CLIPS = {"a": "one", "b": "one", "c": "two", "d": "three", "e": "four"}

@@ -15,13 +15,13 @@ from auscult.report.suite import Example, Section, SuitePage, render_suite
 from auscult.rng import generator
 from auscult.score.stats.correlation import correlation
 from auscult.score.stats.ranking import rank_by_score
-from auscult.suites.r2 import strips
+from auscult.suites.r2 import figures
+from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.figures import charts_of
 from auscult.suites.r2.grid import Cell, Grid
 from auscult.suites.r2.relations import Ranks
 from auscult.suites.r2.results import undefined_reasons
 from auscult.suites.r2.tables import Index
-from auscult.suites.r2.tasks import task_rules
 from auscult.types import Frame
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
@@ -35,13 +35,13 @@ def words(drawing: Drawing) -> str:
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
     """The rows of every strip that is drawn in this process."""
     kept: list[Sequence[StripRow]] = []
-    real = strips.strip
+    real = figures.strip
 
     def keep(made: Sequence[StripRow], *, width_px: int) -> Frame:
         kept.append(made)
         return real(made, width_px=width_px)
 
-    monkeypatch.setattr(strips, "strip", keep)
+    monkeypatch.setattr(figures, "strip", keep)
     return kept
 
 

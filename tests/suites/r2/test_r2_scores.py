@@ -16,8 +16,8 @@ from r2_material import SIZE, asked, block, model_file, picture, rows, scores, s
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.outcome import Scored, Undefined
+from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.grid import scores_of
-from auscult.suites.r2.tasks import task_rules
 
 Clip = NDArray[np.bool_]
 

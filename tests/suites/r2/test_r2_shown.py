@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from auscult.outcome import Undefined
+from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.grid import grid_of
 from auscult.suites.r2.measures import GridColumns, numbers_of
@@ -20,7 +21,6 @@ from auscult.suites.r2.tables import (
     kinds_table,
     number_signature,
 )
-from auscult.suites.r2.tasks import task_rules
 
 CASES = ("a", "b", "c", "d")
 CLEAN = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.4}

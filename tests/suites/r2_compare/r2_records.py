@@ -9,10 +9,9 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.digest import digest_json
 from auscult.record.folder import open_run
 from auscult.record.schema import SCHEMA, score_to_json
-from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.cases import R2Case, task_rules
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.request_log import key_of
-from auscult.suites.r2.tasks import task_rules
 from auscult.types import Query
 from auscult.version import VERSION
 

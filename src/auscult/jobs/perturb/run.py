@@ -24,7 +24,6 @@ from auscult.errors import REMARKS, AuscultError, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.errors import ErrorLog
 from auscult.jobs.groups import item_row
-from auscult.jobs.manifests import SAME_RESULT, InputOptions
 from auscult.jobs.perturb.choice import Choice, Wanted, tasks_of, untouched
 from auscult.jobs.perturb.inputs import (
     PartKind,
@@ -49,7 +48,7 @@ from auscult.jobs.perturb.work import (
     part_digest,
 )
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import HINT
+from auscult.jobs.resume import HINT, SAME_RESULT, InputOptions
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
 from auscult.media.wav import DEPTHS, Depth
 from auscult.outcome import Failed

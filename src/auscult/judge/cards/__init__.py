@@ -4,6 +4,246 @@ A built-in judge's card is ``<name>.json`` in this folder; a plug-in's judge nam
 The page under ``docs/cards`` is generated from the card by ``page``.
 """
 
-from auscult.judge.cards.card import Card, Result, card_of, load_card, page, require_card
+from __future__ import annotations
 
-__all__ = ["Card", "Result", "card_of", "load_card", "page", "require_card"]
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from auscult.errors import UsageError
+from auscult.types import MaskJudge
+
+FOLDER: Final = Path(__file__).parent
+SCHEMA: Final = 1
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.v[0-9]+")
+_MOST_BYTES: Final = 1_000_000
+_MOST_REMEMBERED: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One measured number.
+
+    Attributes:
+        set: What it was measured on, a key of ``Card.sets``.
+        row: Whose number it is: the judge's name, or a baseline's.
+        metric: What it is, ``rmse`` or ``f2_tables.erode.hard``.
+        value: The number; None where it is undefined.
+        low: Lower end of its interval over clusters; None where there is none.
+        high: Upper end.
+        n: Masks it was measured on.
+        clusters: Photographs or sequences they come from.
+        reason: Why the value is undefined; empty otherwise.
+    """
+
+    set: str
+    row: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What was measured of one judge.
+
+    Attributes:
+        judge: The judge's full name.
+        summary: One sentence: what it is.
+        data: What it was fitted and measured on, with licences, one line each.
+        split: How the data was divided, one line each.
+        sets: The measured sets by name, and what is in them.
+        metrics: The metrics by first part of their name, and what they are.
+        seed: Seed of the measured masks and of the intervals.
+        not_for: What the judge must not be used for, one line each.
+        results: The numbers.
+        constants: What baselines that say one number say: by source of masks, then by row; may be empty.
+    """
+
+    judge: str
+    summary: str
+    data: tuple[str, ...]
+    split: tuple[str, ...]
+    sets: Mapping[str, str]
+    metrics: Mapping[str, str]
+    seed: int
+    not_for: tuple[str, ...]
+    results: tuple[Result, ...]
+    constants: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The card as JSON values; ``card_of`` reads them back."""
+        values = {name.name: getattr(self, name.name) for name in fields(self)}
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+        return {"schema": SCHEMA, **plain, "results": [asdict(result) for result in self.results]}
+
+
+def card_of(value: object) -> Card:
+    """Read what ``Card.as_json`` wrote.
+
+    Raises:
+        UsageError: Another schema, a missing or unknown part, or no result at all.
+    """
+    if not isinstance(value, Mapping) or value.get("schema") != SCHEMA:
+        raise UsageError("this is no quality card", expected=f"a JSON object with schema {SCHEMA}")
+    parts = {key: part for key, part in value.items() if key != "schema"}
+    try:
+        parts["results"] = tuple(Result(**result) for result in parts["results"])
+        for key in ("data", "split", "not_for"):
+            parts[key] = tuple(str(line) for line in parts[key])
+        card = Card(**parts)
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"the quality card is incomplete: {error}", expected="every part of a card") from error
+    if not any(_is_number(result.value) for result in card.results if result.row == card.judge):
+        raise UsageError(f"the card of {card.judge} holds no measured number", hint="measure the judge first")
+    return card
+
+
+def load_card(name: str) -> Card:
+    """Load a built-in judge's card.
+
+    Args:
+        name: The judge's full name, ``masks.cues.v1``.
+
+    Raises:
+        UsageError: There is none, or it is broken or another judge's.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name[:80]!r} is no judge's name", expected="room.name.vN")
+    return _read(FOLDER / f"{name}.json", name)
+
+
+def require_card(judge: MaskJudge) -> Card:
+    """The card that a judge comes with; without one it must not be used.
+
+    Args:
+        judge: A judge. One from a plug-in names its card's file in an attribute ``card``.
+
+    Raises:
+        UsageError: There is none, or it is broken or another judge's.
+    """
+    path = getattr(judge, "card", None)
+    if path is None:
+        return load_card(judge.name)
+    return _read(Path(path), judge.name)
+
+
+def _read(path: Path, name: str) -> Card:
+    try:
+        written = path.stat().st_mtime_ns
+    except OSError:
+        written = None
+    return _parsed(path, name, written)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _parsed(path: Path, name: str, written: int | None) -> Card:  # noqa: ARG001  # a card written again is read again
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"the card is larger than {_MOST_BYTES} bytes", path=path)
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"the judge {name} has no quality card",
+            expected="a JSON file of measured results",
+            hint="a judge is used only with a measured card: measure it, and name the file in its attribute `card`",
+            path=path,
+        ) from error
+    except ValueError as error:
+        raise UsageError(f"the card of {name} is not JSON: {error}", path=path) from error
+    card = card_of(value)
+    if card.judge != name:
+        raise UsageError(f"the card is of {card.judge}, not of {name}", path=path)
+    return card
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+_READING: Final = (
+    "Scores are 0..1. In brackets: 95 % interval from drawing whole photographs or sequences; with two or three of "
+    "these it says little. n counts masks."
+)
+
+SectionLayout: TypeAlias = Callable[[Sequence[Result]], Sequence[str]]
+"""Lays out the results of one set as Markdown parts."""
+
+
+def page(
+    card: Card, *, made_by: str = "auscult train cues", before: Sequence[str] = (), layout: SectionLayout | None = None
+) -> str:
+    """Lay out a card; everything on the page is in the card.
+
+    Args:
+        card: The card.
+        made_by: The command that wrote it.
+        before: Markdown parts to stand before the results set by set, such as a summary and charts.
+        layout: Lays out the results of one set; one table of all by default.
+
+    Returns:
+        Markdown. Scores are 0..1, intervals are in brackets.
+    """
+    parts = [
+        f"# Quality card: {card.judge}",
+        card.summary,
+        f"Generated from the card's JSON by `{made_by}`; do not edit.",
+        "## What it must not be used for",
+        _listed(card.not_for),
+        "## Data and licences",
+        _listed(card.data),
+        "## Split",
+        _listed(card.split),
+        f"Seed {card.seed}.",
+        "## Metrics",
+        _listed(f"`{name}`: {meaning}" for name, meaning in card.metrics.items()),
+        *before,
+        "## Results",
+        _READING,
+    ]
+    for name, meaning in card.sets.items():
+        results = [result for result in card.results if result.set == name]
+        parts += [f"### {name}", meaning, *(layout(results) if layout else [table(results)])]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def table(results: Sequence[Result]) -> str:
+    """Results as a Markdown table: a line a metric, a column a row of the card."""
+    rows = list(dict.fromkeys(result.row for result in results))
+    metrics = list(dict.fromkeys(result.metric for result in results))
+    found = {(result.metric, result.row): result for result in results}
+    lines = []
+    for metric in metrics:
+        here = [found.get((metric, row)) for row in rows]
+        first = next(result for result in here if result is not None)
+        lines.append([f"`{metric}`", str(first.n), str(first.clusters), *(cell(result) for result in here)])
+    return markdown(["metric", "n", "clusters", *rows], lines)
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
+
+
+def cell(result: Result | None) -> str:
+    """A number with its interval as text; empty where it was not measured, the reason where it is undefined."""
+    if result is None:
+        return ""
+    if result.value is None:
+        return f"undefined: {result.reason}"
+    if result.low is None or result.high is None:
+        return f"{result.value:.3f}"
+    return f"{result.value:.3f} [{result.low:.3f}, {result.high:.3f}]"

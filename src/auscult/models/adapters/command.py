@@ -42,7 +42,7 @@ from auscult.media.wav import encode_wav
 from auscult.models.adapters.folder import stored_png
 from auscult.models.base import Answer, Masks, Request
 from auscult.models.spec import SCRIPTS
-from auscult.work.orphans import dying_with
+from auscult.work.worker import dying_with
 
 BLANK: Final = b"\xef\xbb\xbf \t\r\n\v\f"
 """What may stand before an answer: a byte order mark, and spaces."""

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
-from auscult.stress.loading import loaded
-from auscult.stress.perturbation import Effect
+from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.sentences.base import (
     MOST_CHARACTERS,
     Edit,

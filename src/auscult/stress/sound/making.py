@@ -11,9 +11,8 @@ import numpy as np
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
-from auscult.stress.loading import loaded
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect
+from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.sound.base import AnyStressor, AudioInfo, mixes, silences
 from auscult.stress.strength import strength_of
 from auscult.types import Samples, Stressed

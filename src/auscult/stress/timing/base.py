@@ -6,14 +6,16 @@ that each output frame shows, and the time of the input at which each moment of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
 from auscult.stress.perturbation import Perturbation
+from auscult.types import Samples
 
 Numbers: TypeAlias = NDArray[np.int64]
 Times: TypeAlias = NDArray[np.float64]
@@ -66,3 +68,108 @@ class TimingStressor(Perturbation[P], Protocol[P]):
 
 
 AnyStressor: TypeAlias = TimingStressor[Any]
+
+
+Heard: TypeAlias = Callable[[Times], Times]
+"""The time of the input's sound heard at each time of the output; never falling."""
+
+Spans: TypeAlias = tuple[tuple[float, float], ...]
+
+_TAPS: Final = 32
+_PHASES: Final = 512
+_KAISER: Final = 8.0
+_CHUNK: Final = 1 << 15
+_WHOLE: Final = 1e-4  # of a sample: nearer than this to one, the sample itself is taken
+_HALVINGS: Final = 60
+
+
+def retimed(sound: Samples, heard: Heard, *, rate_hz: int) -> Samples:
+    """A sound at other times.
+
+    Args:
+        sound: float32 (channels, samples).
+        heard: Which time of it is heard at each time of the output.
+        rate_hz: Samples per second.
+
+    Returns:
+        A new array of the same shape. Where every time falls on a sample, the samples themselves; else between them,
+        by a windowed sinc of 32 taps. Played faster by some percent, what then lies above half the rate folds back.
+    """
+    channels, samples = sound.shape
+    padded = np.zeros((channels, samples + 2 * _TAPS), dtype=np.float32)
+    padded[:, _TAPS : _TAPS + samples] = sound
+    made = np.empty_like(padded, shape=sound.shape)
+    table = _table()
+    for start in range(0, samples, _CHUNK):
+        stop = min(start + _CHUNK, samples)
+        places = heard(np.arange(start, stop) / rate_hz) * rate_hz
+        made[:, start:stop] = _taken(padded, places, table=table)
+    return made
+
+
+def _taken(padded: Samples, places: Times, *, table: NDArray[np.float32]) -> Samples:
+    samples = padded.shape[1] - 2 * _TAPS
+    inside = (places >= -_WHOLE) & (places <= samples - 1 + _WHOLE)
+    places = np.clip(places, 0.0, samples - 1.0)
+    whole = np.rint(places)
+    if np.abs(places - whole).max(where=inside, initial=0.0) < _WHOLE:
+        found: Samples = padded[:, whole.astype(np.int64) + _TAPS] * inside
+        return found
+    below = np.floor(places)
+    phase = (places - below) * _PHASES
+    row = phase.astype(np.int64)
+    share = (phase - row).astype(np.float32)[:, None]
+    weights = table[row] + share * (table[row + 1] - table[row])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, _TAPS, axis=1)
+    first = below.astype(np.int64) + _TAPS - (_TAPS // 2 - 1)
+    made: Samples = np.stack([np.einsum("ij,ij->i", one[first], weights) for one in windows]) * inside
+    return made
+
+
+def _table() -> NDArray[np.float32]:
+    """Weights of the taps for every phase between two samples, (phases + 2, taps), each row summing to 1."""
+    phases = np.arange(_PHASES + 2)[:, None] / _PHASES
+    away = np.arange(_TAPS)[None, :] - (_TAPS // 2 - 1) - phases
+    window = np.i0(_KAISER * np.sqrt(np.clip(1.0 - (away / (_TAPS // 2)) ** 2, 0.0, 1.0)))
+    weights = np.sinc(away) * window
+    found: NDArray[np.float32] = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    return found
+
+
+def spans_heard(spans: Sequence[tuple[float, float]], heard: Heard, *, duration_s: float) -> Spans:
+    """When spans of the input are heard in the output, in seconds; those that are never heard are left out."""
+    found = [(_when(heard, start, duration_s), _when(heard, end, duration_s)) for start, end in spans]
+    return tuple((start, end) for start, end in found if end > start)
+
+
+def unheard(heard: Heard, *, duration_s: float) -> Spans:
+    """When nothing of the input is heard, because it has not begun or is over, in seconds."""
+    begins, ends = _when(heard, 0.0, duration_s), _when(heard, duration_s, duration_s)
+    return tuple((start, end) for start, end in ((0.0, begins), (ends, duration_s)) if end - start > 1e-9)
+
+
+def joined(spans: Sequence[tuple[float, float]]) -> Spans:
+    """Spans in order, those that touch as one."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def _when(heard: Heard, moment_s: float, duration_s: float) -> float:
+    """The first time of the output, 0 to its end, at which the input is at ``moment_s`` or later."""
+    if float(heard(np.array([0.0]))[0]) >= moment_s:
+        return 0.0
+    if float(heard(np.array([duration_s]))[0]) < moment_s:
+        return duration_s
+    low, high = 0.0, duration_s
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if float(heard(np.array([middle]))[0]) >= moment_s:
+            high = middle
+        else:
+            low = middle
+    return high

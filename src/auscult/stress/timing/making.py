@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
-from auscult.stress.loading import loaded
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect
+from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
 from auscult.stress.strength import strength_of
-from auscult.stress.timing.base import AnyStressor, Numbers, Times, TimingInfo
-from auscult.stress.timing.hearing import retimed, unheard
+from auscult.stress.timing.base import AnyStressor, Numbers, Times, TimingInfo, retimed, unheard
 from auscult.stress.vision.pictures import masks_from
 from auscult.types import Mask, Samples, Stressed
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from auscult import rng as randomness
 from auscult.arrays.boxes import box_of, grown, window
 from auscult.errors import UsageError
-from auscult.stress.loading import loaded
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect
+from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.strength import strength_of
 from auscult.stress.vision.base import AnyStressor, MovingStressor
 from auscult.stress.vision.pictures import OpenedPicture, boxes_from, masks_from, opened

@@ -37,9 +37,8 @@ from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, NothingToDo, UsageError
 from auscult.jobs.errors import ErrorLog
-from auscult.jobs.manifests import SAME_RESULT
 from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import HINT
+from auscult.jobs.resume import HINT, SAME_RESULT
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.digest import digest_json

@@ -39,14 +39,13 @@ from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.schema import error_to_json
 from auscult.report.tables import Table
-from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.cases import R2Case, TaskRules
 from auscult.suites.r2.conditions import Condition
 from auscult.suites.r2.error_report import failed_row
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Scorer, ToScore
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.request_log import UNANSWERED, ResultKey, failed_request_row, key_of
-from auscult.suites.r2.tasks import TaskRules
 from auscult.work.pool import Task, run_tasks
 
 

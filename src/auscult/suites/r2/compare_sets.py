@@ -35,14 +35,13 @@ from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.stress.recipe_parts import room_of
-from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.cases import R2Case, TaskRules, task_rules
 from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_conditions
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
 from auscult.suites.r2.measures import GridColumns, Number, static_of
 from auscult.suites.r2.request_log import ASKED, RequestLog, base_name, conditions_by_model, failed_keys
 from auscult.suites.r2.tables import group_name, is_baseline
-from auscult.suites.r2.tasks import TaskRules, task_rules
 from auscult.types import Doubles, Query
 
 COMMAND: Final = "run r2"

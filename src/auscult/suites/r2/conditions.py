@@ -26,7 +26,7 @@ from auscult import registry
 from auscult.errors import UsageError
 from auscult.stress.recipe_parts import PAPER, base_of, full_name, registered, room_of
 from auscult.stress.strength import strength_of
-from auscult.suites.r2.tasks import TaskRules
+from auscult.suites.r2.cases import TaskRules
 
 FramePart = Literal["all", "first", "rest"]
 

@@ -17,10 +17,9 @@ from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import error_to_json, score_to_json
 from auscult.score.masks.ref_avs import avs_scores
 from auscult.score.masks.video import j_and_f
-from auscult.suites.r2.cases import R2Case, Truths, truths_of
+from auscult.suites.r2.cases import R2Case, TaskRules, Truths, scored_frames, truths_of
 from auscult.suites.r2.conditions import Condition
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.tasks import TaskRules, scored_frames
 from auscult.types import Mask
 
 _AND: Final = " and "

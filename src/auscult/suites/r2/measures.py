@@ -30,9 +30,9 @@ from auscult.score.stats.breaking import beyond_of, breaking_point
 from auscult.score.stats.change import Scores, change_difference, change_interval
 from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.score.stats.samples import Counts, Value, common
+from auscult.suites.r2.cases import BASELINES
 from auscult.suites.r2.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.r2.grid import Grid
-from auscult.suites.r2.tasks import BASELINES
 
 BOTH: Final = "J&F"
 OVERALL: Final = "oIoU"

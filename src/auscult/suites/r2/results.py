@@ -29,7 +29,7 @@ from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
 from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.error_report import waiting_notes
-from auscult.suites.r2.figures import Chart, charts_of
+from auscult.suites.r2.figures import Chart, charts_of, draw_strips
 from auscult.suites.r2.grid import FILE, Grid, questions
 from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.measures import GridColumns, Number, numbers_of
@@ -43,7 +43,6 @@ from auscult.suites.r2.relations import (
     unranked,
 )
 from auscult.suites.r2.request_log import ASKED, RequestLog, ResultKey, conditions_by_model, failed_keys
-from auscult.suites.r2.strips import draw_strips
 from auscult.suites.r2.tables import cells_csv, cells_json, is_baseline, summary_metrics
 from auscult.suites.registered import SuiteRun
 from auscult.types import Query

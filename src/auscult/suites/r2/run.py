@@ -38,7 +38,7 @@ from auscult.record.manifest import IGNORED
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
 from auscult.suites.r2.answering import R2Runner, answers_of
-from auscult.suites.r2.cases import CaseList, R2Case, cases_of, listing_of
+from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
 from auscult.suites.r2.error_report import failed_row, merge_errors, questions_of, still_true, unmade_rows
 from auscult.suites.r2.grid import FILE as SCORES
@@ -55,7 +55,6 @@ from auscult.suites.r2.request_log import (
     with_earlier,
 )
 from auscult.suites.r2.results import RunOutcome, write_results
-from auscult.suites.r2.tasks import BASELINES, TaskRules, frame_rule, task_rules
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
 
 COMMAND = "run r2"

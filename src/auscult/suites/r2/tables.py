@@ -12,9 +12,9 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.report.tables import Table
 from auscult.stress.recipe_parts import base_of
 from auscult.stress.strength import strength_of
+from auscult.suites.r2.cases import BASELINES
 from auscult.suites.r2.conditions import DYNAMIC, MIXES
 from auscult.suites.r2.measures import BOTH, NOT_ALL_LEVELS, PAPER_LEVELS, Number
-from auscult.suites.r2.tasks import BASELINES
 
 PERCENT: Final = (
     "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."

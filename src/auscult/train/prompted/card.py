@@ -14,8 +14,7 @@ import numpy as np
 from auscult.act.policy import load_policy
 from auscult.errors import InputError
 from auscult.jobs.progress import Progress
-from auscult.judge.cards import Card, Result
-from auscult.judge.cards.card import cell, markdown, page
+from auscult.judge.cards import Card, Result, cell, markdown, page
 from auscult.judge.masks.prompted.calibration import BAD, GOOD
 from auscult.outcome import Scored
 from auscult.record.schema import verdict_from_json, verdict_to_json

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
-from auscult.judge.masks.cues.catalogue import CUES
 from auscult.judge.masks.cues.measure import measure
+from auscult.judge.masks.cues.model import CUES
 from auscult.types import Box, Floats, Frame, Mask
 
 LOG_RATIO: Final = 42

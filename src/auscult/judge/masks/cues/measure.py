@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, grown, window
-from auscult.judge.masks.cues.catalogue import CUES
 from auscult.judge.masks.cues.features import Colour, Ribbon, ShapeFindings, colour_of, ribbon_cues, ribbon_of, shape_of
+from auscult.judge.masks.cues.model import CUES
 from auscult.judge.masks.cues.view import CueView, view_of
 from auscult.types import Box, Frame, Mask
 

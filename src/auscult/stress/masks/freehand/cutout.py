@@ -25,7 +25,7 @@ from auscult.arrays import boxes
 from auscult.outcome import Undefined
 from auscult.stress.masks import fields
 from auscult.stress.masks.base import Workpiece, undefined, workpiece
-from auscult.stress.masks.freehand.levels import Fine, enlarged, grid, level_for, narrowest, shares, wanted_px, wobble
+from auscult.stress.masks.freehand.edges import Fine, enlarged, grid, level_for, narrowest, shares, wanted_px, wobble
 from auscult.types import Defect, Difficulty, Floats, Mask, MaskTarget, Metadata
 
 Mode: TypeAlias = Literal["stroke", "wedge", "bite", "holes", "crop", "limb"]

@@ -29,12 +29,14 @@ from auscult.stress.masks.freehand.edges import (
     Mode,
     Ring,
     Side,
+    Wanted,
     distance_of,
     edge_map,
+    level_for,
     own_window,
+    wanted_px,
     window_of,
 )
-from auscult.stress.masks.freehand.levels import Wanted, level_for, wanted_px
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
 _ON_EDGE_PX: Final = 2.0
