@@ -1,8 +1,8 @@
 """Measure `auscult act gate` with a real judge: how many masks it accepts, and how many of them are bad.
 
-    python tools/gate_numbers.py --data $AUSCULT_DATA                          COCO photographs
-    python tools/gate_numbers.py --material drawn --photographs 600            drawn pictures, as many as wanted
-    python tools/gate_numbers.py --table judged.csv                            scores that were kept before
+    python studies/gate_numbers.py --data $AUSCULT_DATA                          COCO photographs
+    python studies/gate_numbers.py --material drawn --photographs 600            drawn pictures, as many as wanted
+    python studies/gate_numbers.py --table judged.csv                            scores that were kept before
 
 Each object of a picture gets one candidate mask: its true mask, or, for a share of the objects, a random defect of it.
 The judge sees no truth. Then the pictures are divided at random many times: one side is the calibration set, the other

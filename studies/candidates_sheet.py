@@ -1,6 +1,6 @@
 """Look at candidates: time, yield and IoU of each kind, and a contact sheet of them on training photographs.
 
-python tools/candidates_sheet.py --data $AUSCULT_DATA --out /tmp/sheet.png [--kind wavy] [--objects 60]
+python studies/candidates_sheet.py --data $AUSCULT_DATA --out /tmp/sheet.png [--kind wavy] [--objects 60]
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write docs/r2-results.md from finished runs of ``auscult run r2``: python tools/r2_results.py --page FOLDER ...
+"""Write docs/r2-results.md from finished runs of ``auscult run r2``: python studies/r2_results.py --page FOLDER ...
 
 Each folder is a run; its title and what it teaches stand in FOLDER.words.md beside it. Without ``--page`` the page is
 printed.
@@ -18,7 +18,7 @@ HEAD = """# Results of the models without weights
 
 What the suite [R2](r2.md) says of the three models that run anywhere. They are no rivals of networks; they show what a
 curve looks like, and what can be learned from it. Scores are percent, changes percentage points, in brackets 95 %
-intervals over clips or photographs. `python tools/r2_results.py --page FOLDER ...` writes the tables from runs of the
+intervals over clips or photographs. `python studies/r2_results.py --page FOLDER ...` writes the tables from runs of the
 commands below.
 
 """

@@ -2,7 +2,7 @@
 
 ::
 
-    python tools/chart_gallery.py FOLDER
+    python studies/chart_gallery.py FOLDER
 """
 
 from __future__ import annotations

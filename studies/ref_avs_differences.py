@@ -1,6 +1,6 @@
 """How far J, F and S of Ref-AVS move with the release whose rules are used, on the same predictions.
 
-    python tools/ref_avs_differences.py SCENES [--write]
+    python studies/ref_avs_differences.py SCENES [--write]
 
 SCENES is a folder made by `auscult make scenes`, or any Ref-AVSBench folder. Predictions are made from
 the truth: probabilities of a blurred, shifted and sometimes wrong mask, by a fixed seed. They belong to no model; what

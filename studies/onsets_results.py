@@ -1,6 +1,6 @@
 """How well does the sound model do on scenes, beside masks that do not listen? Prints one table.
 
-Usage: python tools/onsets_results.py SCENES [SCENES ...]
+Usage: python studies/onsets_results.py SCENES [SCENES ...]
 
 SCENES is a folder that `auscult make scenes` wrote, of a seed that no constant was chosen on (901 to 904 were). For
 each score: the mean over clips of the model and of five masks that do not listen, and the difference of the model to

@@ -1,6 +1,6 @@
 """How well the IoU of merged masks can be estimated by who sees both objects and is not told which one is meant.
 
-    python tools/merge_floor.py --data DIR [--part calibration]
+    python studies/merge_floor.py --data DIR [--part calibration]
 
 A merge of the objects A and B has IoU A / (A + B) where A was asked for, and about B / (A + B) where B was. The best
 estimate without the expression knows the smaller of the two values and how often the larger object is the one that is

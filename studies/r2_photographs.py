@@ -1,6 +1,6 @@
-"""Write an INPUT of photographs with sentences that name one object each: python tools/r2_photographs.py COCO OUT.
+"""Write an INPUT of photographs with sentences that name one object each: python studies/r2_photographs.py COCO OUT.
 
-COCO is a folder with ``instances.json`` and its photographs. The sentences are those of ``tools/lexicon_asked.py``,
+COCO is a folder with ``instances.json`` and its photographs. The sentences are those of ``studies/lexicon_asked.py``,
 proven from the true masks; photographs of odd number are taken: the lexicon's constants were chosen on the even ones.
 """
 

@@ -1,6 +1,6 @@
 """Print the tables of docs/models-classical-flow.md: the flow model against the baselines on videos with true masks.
 
-Usage: python tools/flow_results.py FOLDER
+Usage: python studies/flow_results.py FOLDER
 
 FOLDER is any INPUT with videos and their true masks, such as a folder of DAVIS sequences. Each object is followed from
 its true mask in its first frame. Differences are paired: whole videos are drawn, for both models at once.

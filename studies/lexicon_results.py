@@ -1,7 +1,7 @@
 """What the lexicon model scores beside baselines, on scenes, photographs and videos; prints tables.
 
     auscult make scenes --out SCENES --count 30 --seed 9203 --seconds 5 --size 480x640
-    python tools/lexicon_results.py [--data DATA] [--scenes SCENES] [--only ris-scenes,...] [--part reported]
+    python studies/lexicon_results.py [--data DATA] [--scenes SCENES] [--only ris-scenes,...] [--part reported]
 
 ris-scenes, rvos-scenes   every expression that names a thing; of a photograph's task the frame that shows most of it
 ris-photographs           COCO photographs of DATA with sentences made here from the true masks, see ``lexicon_asked``

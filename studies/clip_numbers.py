@@ -1,6 +1,6 @@
 """Do the flags of ``clips.jsonl`` agree with true IoU? Prints a line for each track of records that have truth.
 
-Usage: python tools/clip_numbers.py RECORD [RECORD ...]
+Usage: python studies/clip_numbers.py RECORD [RECORD ...]
 
 A record is the output folder of `auscult audit` on an INPUT with true masks. ``rho`` is Spearman's rank correlation
 over the frames of a track: of oddness with how far the true IoU lies below that of its neighbours (``odd~dip``), and of

@@ -1,6 +1,6 @@
 """Lay out real cut-outs, sounds and photographs as a folder of scene assets, from the project's data folder.
 
-    python tools/scene_assets.py DATA OUT
+    python studies/scene_assets.py DATA OUT
 
 What it takes and where it puts it is told in ``auscult.train.stamps``. Nothing of OUT may be passed on.
 """
