@@ -14,8 +14,8 @@ import pytest
 from auscult.errors import AuscultError, Locked, NewerSchema, RecordError
 from auscult.jobs.act import FilterOptions, filter_record
 from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.finish import score_record
 from auscult.jobs.report import report_folder
-from auscult.jobs.score import score_record
 from auscult.jobs.stress import StressOptions, stress_masks
 from auscult.record.folder import open_run, read_manifest
 from small_inputs import folder_input, rows, tree, write_lines

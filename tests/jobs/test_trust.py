@@ -15,8 +15,8 @@ from auscult.errors import AuscultError, RecordError
 from auscult.jobs import groups
 from auscult.jobs.act import FilterOptions, filter_record
 from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.finish import score_record
 from auscult.jobs.report import report_folder
-from auscult.jobs.score import score_record
 from auscult.jobs.stress import StressOptions, stress_masks
 from small_inputs import LEFT, folder_input, item, rows, save_frame, save_mask, write_lines
 

@@ -86,7 +86,7 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
 
         made = score_mqa(folder)
         return made.summary, made.shown
-    from auscult.jobs.score import score_record
+    from auscult.jobs.finish import score_record
 
     return score_record(folder)
 

@@ -13,10 +13,10 @@ from typing import Any
 from auscult.act.export import ExportedMask, coco, verdicts_csv
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, RecordError
-from auscult.jobs.against_truth import against_truth, pairs_of
+from auscult.jobs.against_truth import AgainstTruth, against_truth, pairs_of
 from auscult.jobs.errors import column, in_order, known, pictures
 from auscult.jobs.expected import expected
-from auscult.jobs.model_scores import ORDER_FILE, beside_score
+from auscult.jobs.model_scores import ORDER_FILE, BesideScore, beside_score
 from auscult.jobs.progress import Progress
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
@@ -30,6 +30,7 @@ from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.html import render
 from auscult.report.overlay import crop
 from auscult.report.page import LARGE, PICTURED, page_from_run
+from auscult.report.tables import Table
 from auscult.types import ACTIONS, DEFECTS, Box, ErrorMap, Item, Verdict
 from auscult.work.pool import Task, TaskResult, run_tasks
 
@@ -168,12 +169,7 @@ HANDOVERS: Mapping[str, tuple[str, ...]] = {
 def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None) -> Summary:
     """Write everything that follows from the lines: summary, tables, CSV, COCO, report."""
     read = read_run(run.path, verdicts=verdicts)
-    truths = known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl")
-    told = {row["id"] for row in truths}
-    unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - told
-    pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)
-    compared = against_truth(pairs, unreadable=len(unreadable))
-    beside = beside_score(read.verdicts, pairs)
+    compared, beside = _measured(read, known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl"))
     summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
     tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
     for name, table in tables.items():
@@ -191,6 +187,34 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
     run.write_text("report.html", page)
     run.finish()
     return summary
+
+
+def score_record(folder: Path) -> tuple[Summary, list[Table]]:
+    """Score the verdicts of a record against the truth it holds; no input file is opened.
+
+    Raises:
+        RecordError: The folder holds no record, or one without truth.
+    """
+    read = read_run(folder)
+    truths = known(read.lines("truth.jsonl"), path=folder / "truth.jsonl")
+    if not truths:
+        raise RecordError(
+            "the record holds no truth to score against",
+            path=folder,
+            expected="a record of `auscult audit` whose INPUT had truth",
+            hint="two folders of masks: `auscult score PRED TRUTH --protocol davis2016`",
+        )
+    compared, beside = _measured(read, truths)
+    summary = summarise(read, command="score", metrics={**beside.metrics, **compared.metrics})
+    return summary, list(compared.tables.values())
+
+
+def _measured(read: Run, truths: Sequence[Mapping[str, Any]]) -> tuple[AgainstTruth, BesideScore]:
+    """Verdicts against truth, and beside the model's own score."""
+    with_truth = {row["id"] for row in truths}
+    unreadable = {str(row.get("id")) for row in read.errors if row.get("stage") == "truth"} - with_truth
+    pairs = pairs_of([verdict for verdict, _ in read.verdicts], truths)
+    return against_truth(pairs, unreadable=len(unreadable)), beside_score(read.verdicts, pairs)
 
 
 def summarise(read: Run, *, command: str, metrics: Mapping[str, Mapping[str, Any]]) -> Summary:

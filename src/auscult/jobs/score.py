@@ -1,4 +1,4 @@
-"""``auscult score``: two folders of masks by J, F and J&F; or a record again, from what it holds."""
+"""``auscult score PRED TRUTH``: two folders of masks by J, F and J&F; records are scored in ``jobs.finish``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.cases.ids import natural_key
-from auscult.errors import InputError, NothingToDo, RecordError, UsageError
-from auscult.jobs.against_truth import against_truth, pairs_of
-from auscult.jobs.errors import known
-from auscult.jobs.finish import summarise
-from auscult.jobs.model_scores import beside_score
+from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.progress import Progress, Silent
 from auscult.jobs.resume import SAME_RESULT
 from auscult.media.frames import MASK_SUFFIXES
@@ -24,7 +20,6 @@ from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build
-from auscult.record.reader import read_run
 from auscult.record.schema import Summary, error_to_json, score_to_json
 from auscult.report.tables import Table
 from auscult.score.masks import aggregate, j_and_f
@@ -94,30 +89,6 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
     if options.out is not None:
         _write(options, ordered, summary=summary, tables=tables)
     return summary, tables
-
-
-def score_record(folder: Path) -> tuple[Summary, list[Table]]:
-    """Score the verdicts of a record against the truth it holds; no input file is opened.
-
-    Raises:
-        RecordError: The folder holds no record, or one without truth.
-    """
-    run = read_run(folder)
-    truths = known(run.lines("truth.jsonl"), path=folder / "truth.jsonl")
-    if not truths:
-        raise RecordError(
-            "the record holds no truth to score against",
-            path=folder,
-            expected="a record of `auscult audit` whose INPUT had truth",
-            hint="two folders of masks: `auscult score PRED TRUTH --protocol davis2016`",
-        )
-    known_ids = {row["id"] for row in truths}
-    unreadable = {str(row.get("id")) for row in run.errors if row.get("stage") == "truth"} - known_ids
-    pairs = pairs_of([verdict for verdict, _ in run.verdicts], truths)
-    compared = against_truth(pairs, unreadable=len(unreadable))
-    beside = beside_score(run.verdicts, pairs)
-    summary = summarise(run, command="score", metrics={**beside.metrics, **compared.metrics})
-    return summary, list(compared.tables.values())
 
 
 def _protocol(name: str) -> DavisProtocol:
