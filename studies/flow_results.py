@@ -23,7 +23,8 @@ from auscult import rng
 from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import Frames, Masks, frames_of
+from auscult.models.base import (Masks, frames_of)
+from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical import flow
 from auscult.score.masks.video import JAndF, j_and_f

@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 from lexicon_asked import Asked, davis, photographs, scenes
 
-from auscult.models.base import Frames, Masks
+from auscult.models.base import (Masks)
+from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical.lexicon import MODEL as LEXICON
 from auscult.rng import generator

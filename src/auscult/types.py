@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Frame: TypeAlias = NDArray[np.uint8]
+Frames: TypeAlias = NDArray[np.uint8]
 Mask: TypeAlias = NDArray[np.bool_]
 Samples: TypeAlias = NDArray[np.float32]
 Floats: TypeAlias = NDArray[np.float32]

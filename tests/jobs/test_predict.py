@@ -16,9 +16,9 @@ from auscult.jobs.progress import Progress, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import decode
 from auscult.media.wav import encode_wav
-from auscult.models.base import Frames, Request
+from auscult.models.base import Request
 from auscult.models.spec import model_spec
-from auscult.types import Query
+from auscult.types import Frames, Query
 
 SIZE = (6, 8)
 

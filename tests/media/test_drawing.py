@@ -24,11 +24,11 @@ from auscult.report.drawing import (
     SERIES,
     Circle,
     Drawing,
+    DrawnShape,
     Line,
     Polygon,
     Polyline,
     Rect,
-    Shape,
     Text,
     contrast,
     fitted,
@@ -43,7 +43,7 @@ from auscult.report.drawing import (
     to_svg,
 )
 
-PARTS: tuple[Shape, ...] = (
+PARTS: tuple[DrawnShape, ...] = (
     Line(start=(5, 5), end=(60, 5), colour="s0", width=2, dash=(4, 3), title="a line"),
     Polyline(points=((5, 20), (30, 30), (60, 20)), colour="s1", width=2),
     Polygon(points=((70, 5), (90, 5), (80, 20)), fill="s2", opacity=0.5, title="a shape"),
@@ -226,7 +226,7 @@ def test_accents_are_drawn_as_their_letters() -> None:
     ],
     ids=["nan", "infinite", "colour", "dash", "negative"],
 )
-def test_parts_that_cannot_be_drawn_are_refused(part: Callable[[], Shape], words: str) -> None:
+def test_parts_that_cannot_be_drawn_are_refused(part: Callable[[], DrawnShape], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Drawing(size=(9, 9), parts=(part(),), title="t")
 

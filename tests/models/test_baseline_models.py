@@ -11,9 +11,9 @@ import pytest
 
 from auscult.arrays import regions
 from auscult.models.answers import masks_of
-from auscult.models.base import TASKS, Frames, ReferringModel
+from auscult.models.base import TASKS, ReferringModel
 from auscult.models.baselines import CENTRE_BOX, EMPTY, FULL_FRAME, RANDOM_REGION, middle, some_region
-from auscult.types import Query
+from auscult.types import Frames, Query
 
 MODELS: tuple[ReferringModel, ...] = (
     FULL_FRAME,

@@ -15,9 +15,9 @@ from auscult.arrays import overlap
 from auscult.errors import InputError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import Frames, Masks, ReferringModel, frames_of
+from auscult.models.base import Masks, ReferringModel, frames_of
 from auscult.models.classical.flow import MODEL
-from auscult.types import Mask, MaskRef, Query
+from auscult.types import Frames, Mask, MaskRef, Query
 
 SIZE = (96, 144)
 SIDE = 34

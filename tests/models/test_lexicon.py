@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from auscult.arrays import overlap
 from auscult.errors import InputError
-from auscult.models.base import Frames, ReferringModel
+from auscult.models.base import ReferringModel
 from auscult.models.classical.lexicon import MODEL
-from auscult.types import Mask, Query
+from auscult.types import Frames, Mask, Query
 
 HEIGHT, WIDTH = 150, 210
 TONES = {"red": (200, 40, 35), "blue": (40, 70, 200), "green": (40, 150, 60), "yellow": (235, 215, 50)}

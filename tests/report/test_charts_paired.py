@@ -7,7 +7,7 @@ import pytest
 from auscult.errors import InputError
 from auscult.report.charts.bars import PairedBar, Rank, paired, ranks, seen_unseen
 from auscult.report.charts.marks import UNDEFINED, ChartEstimate, Words
-from auscult.report.drawing import Circle, Drawing, Line, Polygon, Rect, Shape, Text, points_of, to_png
+from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Polygon, Rect, Text, points_of, to_png
 
 WORDS = Words(axis="APC of J&F")
 
@@ -20,7 +20,7 @@ def texts(drawing: Drawing) -> list[str]:
     return [part.words for part in drawing.parts if isinstance(part, Text)]
 
 
-def centre(part: Shape) -> float:
+def centre(part: DrawnShape) -> float:
     points = points_of(part)
     return (min(x for x, _ in points) + max(x for x, _ in points)) / 2
 

@@ -6,13 +6,13 @@ A row is a line of ``verdicts.jsonl``: the verdict's keys, and whatever else the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast, get_args
 
+from auscult.act.export import JsonRow
 from auscult.act.policy import Policy, action_of, with_note
 from auscult.errors import UsageError
 from auscult.types import ACTIONS, DEFECTS, Defect, Existence, Verdict
 
-JsonRow: TypeAlias = Mapping[str, Any]
 R = TypeVar("R", Verdict, JsonRow)
 
 _DEFECTS = (*DEFECTS, "empty")

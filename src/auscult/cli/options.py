@@ -68,8 +68,8 @@ EvidenceFrom = Annotated[
         "--evidence", help="hf:FOLDER: SAM, SAM 2 or SAM 3 draws what the judge compares with, from weights of yours."
     ),
 ]
-Frames = Annotated[Path | None, typer.Option("--frames", help="Folder of the frames, when not INPUT/frames.")]
-Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the masks, when not INPUT/masks.")]
+FramesOption = Annotated[Path | None, typer.Option("--frames", help="Folder of the frames, when not INPUT/frames.")]
+MasksOption = Annotated[Path | None, typer.Option("--masks", help="Folder of the masks, when not INPUT/masks.")]
 Images = Annotated[Path | None, typer.Option("--images", help="Folder of the pictures of a COCO json.")]
 Instances = Annotated[
     Path | None, typer.Option("--instances", help="COCO instances that name the pictures of a results json.")
@@ -86,7 +86,7 @@ Scores = Annotated[
 Root = Annotated[
     Path | None, typer.Option("--root", help="Folder that paths in INPUT may reach; INPUT's own by default.")
 ]
-Labels = Annotated[bool, typer.Option("--labels", help="Read grey mask values as object indices.")]
+LabelsOption = Annotated[bool, typer.Option("--labels", help="Read grey mask values as object indices.")]
 
 
 def input_path(text: str) -> Path:

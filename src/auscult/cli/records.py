@@ -35,7 +35,7 @@ def score(
             help="davis2016: union of objects, all frames; davis2017: each object, first and last frame left out.",
         ),
     ] = "davis2016",
-    labels: options.Labels = False,
+    labels: options.LabelsOption = False,
     out: Annotated[Path | None, typer.Option("--out", help="Also write a record there.")] = None,
     workers: options.Workers = None,
     overwrite: options.Overwrite = False,

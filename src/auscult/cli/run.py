@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from auscult.suites.registered import SuiteOptions, SuiteRun, Tested
 
 
-Suite = Annotated[str, typer.Argument(metavar="SUITE", help="A suite of `auscult list suite`, for example mqa.")]
+SuiteArgument = Annotated[
+    str, typer.Argument(metavar="SUITE", help="A suite of `auscult list suite`, for example mqa.")
+]
 Data = Annotated[
     str,
     typer.Option(
@@ -38,7 +40,7 @@ Assets = Annotated[
     Path | None, typer.Option("--assets", help="Folder of cutouts/, sounds/ and backgrounds/ for the scenes.")
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="Comma-separated: image,video.")]
-Split = Annotated[
+SplitOption = Annotated[
     str, typer.Option("--split", help="Comma-separated splits of the source.", show_default="the suite's")
 ]
 Negatives = Annotated[
@@ -119,7 +121,7 @@ Inputs = Annotated[
 
 def run(
     ctx: typer.Context,
-    suite: Suite,
+    suite: SuiteArgument,
     *,
     data: Data,
     out: options.Out,
@@ -138,7 +140,7 @@ def run(
     seed: options.Seed = 0,
     assets: Assets = None,
     protocol: Protocol = "image,video",
-    split: Split = "",
+    split: SplitOption = "",
     negatives: Negatives = "own",
     generator: Generator = "standard",
     take: Take = "key",

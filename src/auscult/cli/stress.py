@@ -33,14 +33,16 @@ Kind = Annotated[
     str, typer.Option("--kind", help="Comma-separated: perfect,cutout,dilate,erode,merge,full_neg, or all.")
 ]
 Grades = Annotated[str, typer.Option("--difficulty", help="Comma-separated: hard (IoU .85-.90), medium (IoU .75-.80).")]
-Masks = Annotated[Path | None, typer.Option("--masks", help="Folder of the true masks, when not INPUT/masks.")]
-Suite = Annotated[
+TrueMasksOption = Annotated[
+    Path | None, typer.Option("--masks", help="Folder of the true masks, when not INPUT/masks.")
+]
+SuiteOption = Annotated[
     str | None, typer.Option("--suite", help="Build a whole benchmark instead: mqa, with its sampling and key frames.")
 ]
 Protocol = Annotated[
     str, typer.Option("--protocol", help="With --suite: image (one key frame), video (whole clips), or both.")
 ]
-Split = Annotated[
+SplitOption = Annotated[
     str, typer.Option("--split", help="With --suite: splits of INPUT to take.", show_default="all but val, test_n")
 ]
 Count = Annotated[
@@ -91,9 +93,9 @@ def stress_masks_command(
     seed: options.Seed = 0,
     kind: Kind = "all",
     difficulty: Grades = "hard,medium",
-    suite: Suite = None,
+    suite: SuiteOption = None,
     protocol: Protocol = "image,video",
-    split: Split = "",
+    split: SplitOption = "",
     count: Count = None,
     negatives: Negatives = "own",
     key_frame: KeyFrame = "annotated",
@@ -104,12 +106,12 @@ def stress_masks_command(
     splits_file: SplitsFile = None,
     text: options.Text = None,
     texts: options.Texts = None,
-    frames: options.Frames = None,
-    masks: Masks = None,
+    frames: options.FramesOption = None,
+    masks: TrueMasksOption = None,
     images: options.Images = None,
     instances: options.Instances = None,
     root: options.Root = None,
-    labels: options.Labels = False,
+    labels: options.LabelsOption = False,
     workers: options.Workers = None,
     timeout: options.Timeout = 120.0,
     overwrite: options.Overwrite = False,

@@ -20,7 +20,7 @@ from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
 from auscult.jobs.errors import column, in_order
 from auscult.jobs.finish import coco_of
-from auscult.jobs.gate_calibration import Calibration, read_calibration, settings_of, version_of
+from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
 from auscult.media.paths import write_bytes
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run, read_run
@@ -192,7 +192,7 @@ def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
     return (f"The search ended at {step.threshold:g}: {step.tested_bad} of {step.tested} bad, {why}.",)
 
 
-def differences_text(run: Run, calibration: Calibration) -> Iterator[str]:
+def differences_text(run: Run, calibration: GateCalibration) -> Iterator[str]:
     """What the two sets say of themselves that a reader should know."""
     if not calibration.grouped:
         yield (
@@ -214,7 +214,7 @@ def differences_text(run: Run, calibration: Calibration) -> Iterator[str]:
         yield "The audit of the record has not come to its end; masks that it still has to judge are in neither list."
 
 
-def _shared(run: Run, calibration: Calibration) -> Iterator[str]:
+def _shared(run: Run, calibration: GateCalibration) -> Iterator[str]:
     """Which masks are in both sets: the same content, or in a table, which does not hold it, the same id."""
     promise = "the promise is on masks that are not"
     if calibration.digests:
@@ -228,7 +228,7 @@ def _shared(run: Run, calibration: Calibration) -> Iterator[str]:
         yield overlap
 
 
-def unlike(rows: Sequence[Mapping[str, Any]], calibration: Calibration, *, by: str) -> Iterator[str]:
+def unlike(rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, *, by: str) -> Iterator[str]:
     """Whether the record's masks look unlike those of the calibration set, by novelty and by estimated score."""
     photographs = len({mask.cluster for mask in calibration.masks}), len({row.get("frame") for row in rows})
     limit = max(_FAR, math.sqrt(-math.log(_CHANCE / 2) / 2 * (1 / photographs[0] + 1 / photographs[1])))
@@ -253,7 +253,7 @@ def unlike(rows: Sequence[Mapping[str, Any]], calibration: Calibration, *, by: s
 
 
 def _scores(
-    rows: Sequence[Mapping[str, Any]], calibration: Calibration, by: str
+    rows: Sequence[Mapping[str, Any]], calibration: GateCalibration, by: str
 ) -> tuple[list[float | None], list[float | None]]:
     return [mask.score for mask in calibration.masks], [score_of(row, by) for row in rows]
 
@@ -324,7 +324,7 @@ class Gated:
     to_look_at: tuple[str, ...]
     failed: tuple[Mapping[str, Any], ...]
     found: Search
-    calibration: Calibration
+    calibration: GateCalibration
     origins: Mapping[str, Mapping[str, Any]]
     warnings: tuple[str, ...]
     out: Path
@@ -468,7 +468,7 @@ def _check(options: GateOptions) -> None:
         )
 
 
-def _refuse_other(run: Run, calibration: Calibration, options: GateOptions) -> None:
+def _refuse_other(run: Run, calibration: GateCalibration, options: GateOptions) -> None:
     """Insist that the estimates of both sets mean the same."""
     judges = {verdict.judge for verdict, _ in run.verdicts}
     if len(judges | calibration.judges) > 1:
@@ -505,7 +505,7 @@ def _names(judges: frozenset[str] | set[str]) -> str:
     return " and ".join(sorted(judges)) or "nobody"
 
 
-def _refuse_small(found: Search, calibration: Calibration, options: GateOptions) -> None:
+def _refuse_small(found: Search, calibration: GateCalibration, options: GateOptions) -> None:
     if found.enough:
         return
     asked = f"for an error of {options.accept_error:g} at a confidence of {options.confidence:g}, even if none is bad"

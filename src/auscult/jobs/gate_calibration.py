@@ -33,7 +33,7 @@ _SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class GateCalibration:
     """Masks whose truth is known, and who judged them.
 
     Attributes:
@@ -57,7 +57,7 @@ class Calibration:
     version: str = ""
 
 
-def read_calibration(path: Path, *, by: str, bad_below: float) -> Calibration:
+def read_calibration(path: Path, *, by: str, bad_below: float) -> GateCalibration:
     """Read a calibration set."""
     if path.is_dir():
         return _of_record(path, by=by, bad_below=bad_below)
@@ -93,7 +93,7 @@ def version_of(manifest: Mapping[str, Any]) -> str:
     return str(versions.get("auscult") or "") if isinstance(versions, Mapping) else ""
 
 
-def _of_record(folder: Path, *, by: str, bad_below: float) -> Calibration:
+def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
     run = read_run(folder)
     truths = {row["id"]: row for row in known(run.lines("truth.jsonl"), path=folder / "truth.jsonl")}
     told = {row["id"]: row for _, row in run.verdicts if truths.get(row["id"], {}).get("iou") is not None}
@@ -104,7 +104,7 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> Calibration:
             hint="give INPUT true masks and run the same `auscult audit` again: it compares without judging anew",
             path=folder,
         )
-    return Calibration(
+    return GateCalibration(
         masks=tuple(
             KnownMask(
                 id=name,
@@ -123,7 +123,7 @@ def _of_record(folder: Path, *, by: str, bad_below: float) -> Calibration:
     )
 
 
-def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str, bad_below: float) -> Calibration:
+def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str, bad_below: float) -> GateCalibration:
     masks: list[KnownMask] = []
     novelty: list[float | None] = []
     judges: set[str] = set()
@@ -146,7 +146,7 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
         masks.append(KnownMask(id=name, score=score_of(row, by), bad=row["true_iou"] < bad_below, cluster=cluster))
         novelty.append(row.get("novelty"))
     told = tuple(one for one in novelty if one is not None)
-    return Calibration(
+    return GateCalibration(
         masks=tuple(masks),
         untold=untold,
         novelty=told if len(told) == len(masks) else (),

@@ -22,9 +22,10 @@ from auscult.media.frames import read_frame
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
 from auscult.media.wav import Sound
-from auscult.models.base import Frames, Request
+from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
+from auscult.types import Frames
 from auscult.work.pool import Task, run_tasks
 
 _MOST_BYTES = 4 << 30

@@ -24,11 +24,10 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.types import Frame, Mask, Metadata, Query, Samples
+from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
 
 ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
 Guidance: TypeAlias = Literal["text", "mask", "sound"]
-Frames: TypeAlias = NDArray[np.uint8]
 Masks: TypeAlias = NDArray[np.bool_]
 
 TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs")

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng
-from auscult.models.base import TASKS, Frames, Masks, ModelTask
+from auscult.models.base import TASKS, Masks, ModelTask
 from auscult.record.digest import digest_bytes
-from auscult.types import Box, Frame, Mask, Metadata, Query, Samples
+from auscult.types import Box, Frame, Frames, Mask, Metadata, Query, Samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
-from auscult.models.base import Frames, ModelTask
-from auscult.types import Mask, Metadata, Query, Samples
+from auscult.models.base import ModelTask
+from auscult.types import Frames, Mask, Metadata, Query, Samples
 
 ByText: TypeAlias = Callable[[Frames, str], NDArray[Any]]
 ByMask: TypeAlias = Callable[[Frames, Mask], NDArray[Any]]

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
 from auscult.nets.hf_folder import read_table
-
-Frames = NDArray[np.uint8]
+from auscult.types import Frames
 
 PREPARED: Final = "preprocessor_config.json"
 _PROCESSOR: Final = "processor_config.json"

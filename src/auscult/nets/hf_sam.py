@@ -34,9 +34,9 @@ from auscult.nets.hf_folder import (
     load,
     read_table,
 )
-from auscult.nets.hf_pictures import Frames, Preparation, read_preparation, square
+from auscult.nets.hf_pictures import Preparation, read_preparation, square
 from auscult.nets.hf_text import FloatBox
-from auscult.types import Mask
+from auscult.types import Frames, Mask
 
 SAM3_TEXT: Final = Family(
     title="SAM 3",

@@ -26,7 +26,8 @@ from auscult.nets.hf_folder import (
     finite,
     load,
 )
-from auscult.nets.hf_pictures import PREPARED, Frames, Preparation, batches, read_preparation
+from auscult.nets.hf_pictures import PREPARED, Preparation, batches, read_preparation
+from auscult.types import Frames
 
 CLIPSEG: Final = Family(
     title="CLIPSeg",

@@ -228,7 +228,7 @@ class Text:
     title: str = ""
 
 
-Shape: TypeAlias = Line | Polyline | Polygon | Rect | Circle | Text
+DrawnShape: TypeAlias = Line | Polyline | Polygon | Rect | Circle | Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class Drawing:
     """
 
     size: tuple[int, int]
-    parts: tuple[Shape, ...]
+    parts: tuple[DrawnShape, ...]
     title: str
     words: str = ""
 
@@ -270,7 +270,7 @@ class Drawing:
             _check(part)
 
 
-def points_of(part: Shape) -> tuple[Point, ...]:
+def points_of(part: DrawnShape) -> tuple[Point, ...]:
     """The places that make a part: ends, corners, centre or anchor."""
     match part:
         case Line():
@@ -286,14 +286,14 @@ def points_of(part: Shape) -> tuple[Point, ...]:
             return (part.at,)
 
 
-def colours_of(part: Shape) -> tuple[str, ...]:
+def colours_of(part: DrawnShape) -> tuple[str, ...]:
     """The names of the colours a part uses."""
     if isinstance(part, Line | Polyline | Text):
         return (part.colour,)
     return tuple(name for name in (part.fill, part.stroke) if name)
 
 
-def _check(part: Shape) -> None:
+def _check(part: DrawnShape) -> None:
     for name in colours_of(part):
         if name not in LIGHT:
             raise ValueError(f"{name!r} is not a colour of the palette")
@@ -305,7 +305,7 @@ def _check(part: Shape) -> None:
         raise ValueError("a rectangle's sides are 0 or more")
 
 
-def _numbers(part: Shape) -> Iterator[float]:
+def _numbers(part: DrawnShape) -> Iterator[float]:
     for point in points_of(part):
         yield from point
     match part:
@@ -443,7 +443,7 @@ class _Pen:
         self._ink = ImageDraw.Draw(image, "RGBA")
         self._fonts: dict[float, ImageFont.FreeTypeFont | ImageFont.ImageFont] = {}
 
-    def draw(self, part: Shape) -> None:
+    def draw(self, part: DrawnShape) -> None:
         match part:
             case Line():
                 self._stroke([part.start, part.end], part)
@@ -601,7 +601,7 @@ def _elements(drawing: Drawing, paint: _Paint) -> str:
     return "".join(_element(part, paint) for part in drawing.parts)
 
 
-def _element(part: Shape, paint: _Paint) -> str:
+def _element(part: DrawnShape, paint: _Paint) -> str:
     match part:
         case Line():
             (x1, y1), (x2, y2) = part.start, part.end

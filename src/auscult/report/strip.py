@@ -14,7 +14,7 @@ import numpy as np
 
 from auscult.errors import TooLarge
 from auscult.report.charts.marks import NONE, printed
-from auscult.report.drawing import Drawing, Rect, Shape, Text, fitted, text_width, to_picture
+from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, fitted, text_width, to_picture
 from auscult.report.overlay import overlay
 from auscult.types import Frame, Mask
 
@@ -208,7 +208,7 @@ def _cell_px(rows: Sequence[StripRow], width: int) -> tuple[int, int]:
 def _written(plan: _Plan) -> Drawing:
     """All words of the strip, and a ground where a frame is missing."""
     wide, tall = plan.cell_px
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for place in plan.places:
         parts.append(Rect(x=place.x, y=place.y, width_px=wide, height_px=tall, fill="faint"))
         parts.append(_centred(_words(place.cell), (place.x, place.y + tall + 13), wide))

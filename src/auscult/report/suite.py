@@ -47,12 +47,12 @@ from auscult.record.lines import load
 from auscult.report.drawing import (
     Circle,
     Drawing,
+    DrawnShape,
     Line,
     Point,
     Polygon,
     Polyline,
     Rect,
-    Shape,
     Text,
     TextAnchor,
     plain,
@@ -273,7 +273,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-_PARTS: Final[Mapping[str, type[Shape]]] = {
+_PARTS: Final[Mapping[str, type[DrawnShape]]] = {
     "line": Line,
     "polyline": Polyline,
     "polygon": Polygon,
@@ -315,7 +315,7 @@ def read_drawing(name: str, content: object) -> Drawing:
         ) from error
 
 
-def _part_json(part: Shape) -> dict[str, Any]:
+def _part_json(part: DrawnShape) -> dict[str, Any]:
     row: dict[str, Any] = {"part": _NAMES[type(part)]}
     for one in fields(part):
         value = getattr(part, one.name)
@@ -324,7 +324,7 @@ def _part_json(part: Shape) -> dict[str, Any]:
     return row
 
 
-def _part(told: Mapping[str, Any]) -> Shape:
+def _part(told: Mapping[str, Any]) -> DrawnShape:
     kind = _PARTS[_words(told["part"])]
     return kind(**{name: _READERS[name](value) for name, value in told.items() if name != "part"})
 

@@ -20,7 +20,7 @@ from auscult.stress.params import MOST_SEED, Params, seed_from
 from auscult.stress.perturbation import WordChange
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
-from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, Span, edited, followed
+from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, TextSpan, edited, followed
 from auscult.stress.sentences.making import checked, sound_edits, spans_of
 from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, silences
 from auscult.stress.sound.making import MOST_HZ, opened
@@ -662,7 +662,9 @@ class _Cast:
         again = (times,) if times else ()
         return generator(self.seed, "stress", name, self.key, *again)
 
-    def edits(self, stressor: Any, text: str, *, kept: Sequence[Span], strength: float, times: int) -> tuple[Edit, ...]:
+    def edits(
+        self, stressor: Any, text: str, *, kept: Sequence[TextSpan], strength: float, times: int
+    ) -> tuple[Edit, ...]:
         """Choose what to change in a sentence, as it is by now."""
         if not text or strength == 0.0:
             return ()

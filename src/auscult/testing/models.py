@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.models.answers import masks_of
-from auscult.models.base import GUIDANCE, TASKS, Frames, Guidance, ModelTask, ReferringModel, WeightedModel
+from auscult.models.base import GUIDANCE, TASKS, Guidance, ModelTask, ReferringModel, WeightedModel
 from auscult.outcome import Failed
 from auscult.record.digest import digest_bytes
 from auscult.rng import generator
 from auscult.testing import require
-from auscult.types import Mask, Metadata, Query, Samples
+from auscult.types import Frames, Mask, Metadata, Query, Samples
 from auscult.work import Task as Work
 from auscult.work import run_tasks
 

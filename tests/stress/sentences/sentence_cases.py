@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from auscult.rng import generator
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span, edited
+from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan, edited
 from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
 from auscult.stress.sentences.grammar_error import STRESSOR as GRAMMAR_ERROR
 from auscult.stress.sentences.homoglyphs import STRESSOR as HOMOGLYPHS
@@ -21,13 +21,13 @@ LONG = "The first object making a sound by being played by the man on the left."
 
 
 def edits(
-    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[Span] = ()
+    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[TextSpan] = ()
 ) -> Sequence[Edit]:
     return stressor.choose(generator(seed, sentence), sentence, strength=strength, kept=kept)
 
 
 def made(
-    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[Span] = ()
+    stressor: SentenceStressor, sentence: str, *, strength: float, seed: int = 0, kept: Sequence[TextSpan] = ()
 ) -> str:
     return edited(sentence, edits(stressor, sentence, strength=strength, seed=seed, kept=kept))
 

@@ -40,8 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.models.base import Frames, Masks, ModelTask
-from auscult.types import Floats, Frame, Mask, Metadata, Query, Samples
+from auscult.models.base import Masks, ModelTask
+from auscult.types import Floats, Frame, Frames, Mask, Metadata, Query, Samples
 
 Shift: TypeAlias = tuple[int, int]
 

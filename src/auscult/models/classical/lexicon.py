@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from auscult.arrays import motion
 from auscult.errors import InputError
-from auscult.models.base import Frames, Masks, ModelTask
+from auscult.models.base import Masks, ModelTask
 from auscult.models.classical.lexicon_reading import Cue, ReadWish, parse_query
 from auscult.models.classical.lexicon_things import COLOURS, Things, small, things_in
-from auscult.types import Frame, Mask, Metadata, Query, Samples
+from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
 
 Values = NDArray[np.float64]
 

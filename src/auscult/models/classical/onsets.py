@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
-from auscult.models.base import Frames, Masks, ModelTask
+from auscult.models.base import Masks, ModelTask
 from auscult.models.classical.onsets_sight import NEAR, CandidateKind, ClipSight, SeenPart, enlarged
-from auscult.types import Doubles, Frame, Mask, Metadata, Query, Samples
+from auscult.types import Doubles, Frame, Frames, Mask, Metadata, Query, Samples
 
 _MARGIN_PX: Final = 12
 _OUT_PX: Final = 9  # sides of squares: how far the new outline may lie outside and inside the old one

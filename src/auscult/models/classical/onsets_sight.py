@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, union_box
-from auscult.models.base import Frames, Masks
+from auscult.models.base import Masks
 from auscult.models.classical.regions import LEAST_SIDE_PX, Regions
-from auscult.types import Frame, Mask
+from auscult.types import Frame, Frames, Mask
 
 NEAR: Final = 0.08
 """Share of the width: what is farther from where a sound comes from does not make it."""

@@ -31,7 +31,7 @@ from auscult.report.charts.marks import (
     style_of,
     with_count,
 )
-from auscult.report.drawing import Drawing, Line, Rect, Shape, Text, fitted, text_width
+from auscult.report.drawing import Drawing, DrawnShape, Line, Rect, Text, fitted, text_width
 
 _BAR, _THIN_BAR, _PAD, _GROUP = 13.0, 9.0, 7.0, 25.0
 
@@ -106,12 +106,12 @@ def _sorted(group: BarGroup) -> BarGroup:
 
 def _rows(
     groups: Sequence[BarGroup], models: Sequence[str], layout: tuple[Columns, float, int]
-) -> tuple[list[Shape], float]:
+) -> tuple[list[DrawnShape], float]:
     """All rows, and where they end."""
     place, y, digits = layout
     bar = _BAR if len(models) <= 2 else _THIN_BAR
     tall = max(16.0, len(models) * bar) + _PAD
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for group in groups:
         if group.name:
             parts.append(Text(at=(8, y + 17), words=fitted(group.name, 13, 400), bold=True, title=group.name))
@@ -130,23 +130,23 @@ def _rows(
     return parts, y
 
 
-def _bars(one: TypeBars, models: Sequence[str], layout: tuple[Columns, float, float, int]) -> list[Shape]:
+def _bars(one: TypeBars, models: Sequence[str], layout: tuple[Columns, float, float, int]) -> list[DrawnShape]:
     place, top, bar, digits = layout
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for number, (model, value) in enumerate(zip(models, one.values, strict=True)):
         title = f"{one.name}, {model}: {with_count(value, digits)}"
         parts += _bar(value, number, (place, top + (number + 0.5) * bar, bar, title))
     return parts
 
 
-def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float, str]) -> list[Shape]:
+def _bar(value: ChartEstimate, number: int, layout: tuple[Columns, float, float, str]) -> list[DrawnShape]:
     place, y, bar, title = layout
     style, zero = style_of(number), place.x.at(0.0)
     if value.value is None:
         return [Text(at=(zero + 4, y + 3.2), words=NONE, size=min(10.0, bar), colour=style.colour, title=title)]
     end = place.x.at(value.value)
     tall = bar - 3
-    parts: list[Shape] = [
+    parts: list[DrawnShape] = [
         Rect(
             x=min(zero, end),
             y=y - tall / 2,
@@ -232,9 +232,9 @@ def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
     )
 
 
-def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[Shape]:
+def _frame(about: str, scale: Scale, box: tuple[float, float, float]) -> list[DrawnShape]:
     top, foot, share_px = box
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     step = max(1, round((scale.high - 1) / 11))
     for rank in range(1, int(scale.high) + 1, step):
         x = scale.at(rank)
@@ -252,11 +252,11 @@ def _about(rows: Sequence[Rank], words: Words) -> str:
     return "; ".join(text for text in (f"rank by {words.axis} (1 is best)", counts(row.rank for row in rows)) if text)
 
 
-def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float]) -> list[Shape]:
+def _rank_row(row: Rank, number: int, layout: tuple[Scale, float, float, float]) -> list[DrawnShape]:
     scale, top, names_px, share_px = layout
     y, style = top + _ROW / 2, style_of(number)
     title = f"{row.name}: rank {with_count(row.rank, 1)}, first {_percent(row.first)}"
-    parts: list[Shape] = [
+    parts: list[DrawnShape] = [
         Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
         name_label((names_px, y + 4), row.name, names_px - 8, anchor="end"),
     ]
@@ -321,7 +321,7 @@ def paired(pairs: Sequence[PairedBar], conditions: tuple[str, str], words: Words
     said = [_pair_text(pair, words.digits) for pair in pairs]
     layout = columns([pair.name for pair in pairs], said, numbers)
     top = 38.0 if words.heading else 6.0
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for number, pair in enumerate(pairs):
         parts += _pair_row(pair, conditions, (layout, top + number * _ROW, words.digits))
     foot = top + max(1, len(pairs)) * _ROW
@@ -345,10 +345,10 @@ def seen_unseen(pairs: Sequence[PairedBar], words: Words) -> Drawing:
     return paired(pairs, ("seen", "unseen"), words)
 
 
-def _pair_row(pair: PairedBar, conditions: tuple[str, str], layout: tuple[Columns, float, int]) -> list[Shape]:
+def _pair_row(pair: PairedBar, conditions: tuple[str, str], layout: tuple[Columns, float, int]) -> list[DrawnShape]:
     place, top, digits = layout
     middle = top + _ROW / 2
-    parts: list[Shape] = [
+    parts: list[DrawnShape] = [
         Line(start=(8, top), end=(WIDTH - 8, top), colour="faint"),
         name_label((place.names_px, middle + 4), pair.name, place.names_px - 8, anchor="end"),
         label((place.said_px, middle + 4), _pair_text(pair, digits), place.said_room, size=11, colour="quiet"),

@@ -34,11 +34,11 @@ from auscult.report.charts.marks import (
 )
 from auscult.report.drawing import (
     Drawing,
+    DrawnShape,
     Line,
     Polygon,
     Polyline,
     Rect,
-    Shape,
     Text,
     fitted,
     on_scale,
@@ -143,10 +143,10 @@ def _estimates(line: StrengthLine) -> list[ChartEstimate]:
     return [one for _, one in line.at] + ([line.dynamic] if line.dynamic is not None else [])
 
 
-def _frame(plot: _Plot, words: Words, strengths: Sequence[float]) -> list[Shape]:
+def _frame(plot: _Plot, words: Words, strengths: Sequence[float]) -> list[DrawnShape]:
     """Grid, axes and their words."""
     foot, right = plot.y.first_px, _WIDTH - _RIGHT
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for number, text in zip(plot.ticks.at, plot.ticks.words, strict=True):
         y = plot.y.at(number)
         parts.append(Line(start=(plot.left, y), end=(right, y), colour="quiet" if number == 0 else "line"))
@@ -167,9 +167,9 @@ def _frame(plot: _Plot, words: Words, strengths: Sequence[float]) -> list[Shape]
     return parts
 
 
-def _bands(line: StrengthLine, plot: _Plot, style: Style) -> list[Shape]:
+def _bands(line: StrengthLine, plot: _Plot, style: Style) -> list[DrawnShape]:
     """Intervals as areas, one for each run of scores that have one."""
-    bands: list[Shape] = []
+    bands: list[DrawnShape] = []
     for run in _runs(line):
         known = [(strength, one.low, one.high) for strength, one in run if one.low is not None and one.high is not None]
         if len(known) > 1:
@@ -190,11 +190,11 @@ def _runs(line: StrengthLine) -> list[list[tuple[float, ChartEstimate]]]:
     return [run for run in runs if run]
 
 
-def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[Shape]:
+def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[DrawnShape]:
     """One model: its line, its marks and whiskers, its gaps, its breaking point."""
     style = style_of(number)
     aside = plot.shift(number)
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for run in _runs(line):
         path = tuple(
             (plot.x.at(strength) + aside, plot.y.at(one.value)) for strength, one in run if one.value is not None
@@ -209,7 +209,7 @@ def _drawn(line: StrengthLine, number: int, plot: _Plot) -> list[Shape]:
     return parts + _broken(line, plot, number)
 
 
-def _point(one: ChartEstimate, place: tuple[float, int, str], plot: _Plot) -> list[Shape]:
+def _point(one: ChartEstimate, place: tuple[float, int, str], plot: _Plot) -> list[DrawnShape]:
     x, number, words = place
     style, title = style_of(number), f"{words}: {with_count(one, plot.digits)}"
     if one.value is None:
@@ -219,13 +219,13 @@ def _point(one: ChartEstimate, place: tuple[float, int, str], plot: _Plot) -> li
             Text(at=(x - 5, y), words=NONE, size=10, colour=style.colour, title=title),
         ]
     x += plot.shift(number)
-    whisker: list[Shape] = []
+    whisker: list[DrawnShape] = []
     if one.low is not None and one.high is not None:
         whisker = upright_whisker(x, (plot.y.at(one.low), plot.y.at(one.high)), style.colour)
     return [*whisker, mark((x, plot.y.at(one.value)), style, title=title)]
 
 
-def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[Shape]:
+def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
     """A cross on the line where half of the clean score is lost, its interval, and a thread down to the axis."""
     found = line.breaks_at
     if found is None:
@@ -239,7 +239,7 @@ def _broken(line: StrengthLine, plot: _Plot, number: int) -> list[Shape]:
     return [thread, *_interval(line, plot, number), *cross((x, y), style.colour, title=title)]
 
 
-def _interval(line: StrengthLine, plot: _Plot, number: int) -> list[Shape]:
+def _interval(line: StrengthLine, plot: _Plot, number: int) -> list[DrawnShape]:
     """The breaking point's interval at the height of half the clean score; an arrow where its end is open."""
     found = line.breaks_at or UNDEFINED
     half = _half(line) if found.value is None else _height(line, found.value)
@@ -270,8 +270,8 @@ def _height(line: StrengthLine, at: float) -> float | None:
     return None
 
 
-def _legend(lines: Sequence[StrengthLine], top: float, digits: int) -> list[Shape]:
-    parts: list[Shape] = []
+def _legend(lines: Sequence[StrengthLine], top: float, digits: int) -> list[DrawnShape]:
+    parts: list[DrawnShape] = []
     for number, line in enumerate(lines):
         y, style = top + number * _ROW, style_of(number)
         parts.append(Line(start=(12, y), end=(46, y), colour=style.colour, width=2, dash=style.dash))
@@ -352,7 +352,7 @@ def matrix(table: Matrix, words: Words) -> Drawing:
     longest = max((text_width(name, size) for name in shown), default=20.0)
     left = 8 + longest + 8
     top = (34.0 if words.heading else 8.0) + longest * _SLANT + size
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for number, (name, short) in enumerate(zip(table.names, shown, strict=True)):
         title, middle = ("" if short == name else name), (number + 0.5) * cell
         parts.append(Text(at=(left - 7, top + middle + 4), words=short, size=size, anchor="end", title=title))
@@ -374,7 +374,7 @@ def matrix(table: Matrix, words: Words) -> Drawing:
     )
 
 
-def _cell(table: Matrix, at: tuple[int, int], box: tuple[float, float, float]) -> list[Shape]:
+def _cell(table: Matrix, at: tuple[int, int], box: tuple[float, float, float]) -> list[DrawnShape]:
     row, column = at
     x, y, side = box
     value = table.values[row][column]
@@ -382,7 +382,7 @@ def _cell(table: Matrix, at: tuple[int, int], box: tuple[float, float, float]) -
     if value is None:
         return _hatched(box, title)
     inner = side - 1
-    parts: list[Shape] = [Rect(x=x, y=y, width_px=inner, height_px=inner, fill=scale(value), title=title)]
+    parts: list[DrawnShape] = [Rect(x=x, y=y, width_px=inner, height_px=inner, fill=scale(value), title=title)]
     if side >= _NUMBERS_FROM:
         size = min(11.5, side * 0.38)
         words = _short(value)
@@ -391,11 +391,13 @@ def _cell(table: Matrix, at: tuple[int, int], box: tuple[float, float, float]) -
     return parts
 
 
-def _hatched(box: tuple[float, float, float], title: str) -> list[Shape]:
+def _hatched(box: tuple[float, float, float], title: str) -> list[DrawnShape]:
     """Slanted lines in a cell: no colour of the scale, and told apart without colour."""
     x, y, side = box
     inner = side - 1
-    parts: list[Shape] = [Rect(x=x, y=y, width_px=inner, height_px=inner, fill="ground", stroke="line", title=title)]
+    parts: list[DrawnShape] = [
+        Rect(x=x, y=y, width_px=inner, height_px=inner, fill="ground", stroke="line", title=title)
+    ]
     for share in (-0.5, 0.0, 0.5):
         first, last = max(0.0, share), min(1.0, 1 + share)
         start = (x + first * inner, y + inner - (first - share) * inner)
@@ -412,10 +414,10 @@ def _short(value: float) -> str:
     return "0" if text in {".00", "-.00"} else text
 
 
-def _matrix_legend(table: Matrix, words: Words, box: tuple[float, float, float]) -> list[Shape]:
+def _matrix_legend(table: Matrix, words: Words, box: tuple[float, float, float]) -> list[DrawnShape]:
     x, y, room = box
     step = _BAR_PX / _BAR_STEPS
-    parts: list[Shape] = [
+    parts: list[DrawnShape] = [
         Rect(x=x + number * step, y=y, width_px=step, height_px=12, fill=scale(number / 10 - 1))
         for number in range(_BAR_STEPS)
     ]

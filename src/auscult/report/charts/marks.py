@@ -11,10 +11,10 @@ from auscult.errors import TooLarge
 from auscult.report.drawing import (
     SERIES,
     Circle,
+    DrawnShape,
     Line,
     Point,
     Polygon,
-    Shape,
     Text,
     TextAnchor,
     fitted,
@@ -247,7 +247,7 @@ def style_of(number: int) -> Style:
     )
 
 
-def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Shape:
+def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> DrawnShape:
     """The mark of a series at a place."""
     fill, stroke = ("ground" if style.hollow else style.colour), style.colour
     if style.shape == 0:
@@ -256,7 +256,7 @@ def mark(at: Point, style: Style, *, title: str = "", size: float = 1.0) -> Shap
     return Polygon(points=corners, fill=fill, stroke=stroke, width=1.4, title=title)
 
 
-def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tuple[Shape, Shape]:
+def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tuple[DrawnShape, DrawnShape]:
     """Two lines that cross at a place, for a point that is marked on a line."""
     x, y = at
     return (
@@ -265,7 +265,7 @@ def cross(at: Point, colour: str, *, title: str = "", reach: float = 5.0) -> tup
     )
 
 
-def upright_whisker(x: float, ends: tuple[float, float], colour: str) -> list[Shape]:
+def upright_whisker(x: float, ends: tuple[float, float], colour: str) -> list[DrawnShape]:
     """An interval from top to bottom, with caps."""
     first, last = ends
     return [
@@ -274,7 +274,7 @@ def upright_whisker(x: float, ends: tuple[float, float], colour: str) -> list[Sh
     ]
 
 
-def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: float = _CAP_PX) -> list[Shape]:
+def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: float = _CAP_PX) -> list[DrawnShape]:
     """An interval from left to right, with caps."""
     first, last = ends
     return [
@@ -283,7 +283,7 @@ def lying_whisker(y: float, ends: tuple[float, float], colour: str, *, cap: floa
     ]
 
 
-def lying_arrow(y: float, ends: tuple[float, float], colour: str, *, capped: bool = True) -> list[Shape]:
+def lying_arrow(y: float, ends: tuple[float, float], colour: str, *, capped: bool = True) -> list[DrawnShape]:
     """An interval from left to right whose right end is open: a cap, if any, and the head of an arrow."""
     first, last = ends
     head = ((last, y), (last - 7, y - 3.6), (last - 7, y + 3.6))
@@ -314,7 +314,7 @@ def _whole(words: str, shown: str) -> str:
     return "" if shown == plain(words) else words
 
 
-def heading(words: str, width_px: float) -> list[Shape]:
+def heading(words: str, width_px: float) -> list[DrawnShape]:
     """The words above a chart; nothing for none."""
     if not words:
         return []
@@ -322,11 +322,11 @@ def heading(words: str, width_px: float) -> list[Shape]:
     return [Text(at=(8, 22), words=shown, size=14.5, bold=True, title=_whole(words, shown))]
 
 
-def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[Shape], float]:
+def legend(names: Sequence[str], *, left: float, top: float, room_px: float) -> tuple[list[DrawnShape], float]:
     """Marks and names in columns."""
     columns = min(3, max(1, len(names)), max(1, int(room_px // 190)))
     wide = room_px / columns
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for number, name in enumerate(names):
         x, y = left + (number % columns) * wide, top + (number // columns) * 19 + 11
         parts.append(mark((x + 7, y - 4), style_of(number)))
@@ -384,10 +384,10 @@ def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float],
     return Columns(names_px=8 + wide, x=scale, ticks=marks, said_px=said_px)
 
 
-def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Shape]:
+def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[DrawnShape]:
     """Upright grid lines with their numbers at the foot, and the axis' words."""
     top, foot = rows
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for number, text in zip(columns.ticks.at, columns.ticks.words, strict=True):
         x = columns.x.at(number)
         colour = "quiet" if number == 0 else "line"
@@ -399,7 +399,9 @@ def frame(columns: Columns, words: Words, rows: tuple[float, float]) -> list[Sha
     return parts
 
 
-def pointed(one: ChartEstimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2) -> list[Shape]:
+def pointed(
+    one: ChartEstimate, columns: Columns, place: tuple[float, int, str], *, digits: int = 2
+) -> list[DrawnShape]:
     """A mark with its whisker in a row, or ``n/a`` at the left edge of the scale."""
     y, number, words = place
     style, title = style_of(number), f"{words}: {with_count(one, digits)}"
@@ -409,7 +411,7 @@ def pointed(one: ChartEstimate, columns: Columns, place: tuple[float, int, str],
             mark((x + 2, y), style, size=0.7, title=title),
             Text(at=(x + 9, y + 3.5), words=NONE, size=10, colour=style.colour, title=title),
         ]
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     if one.low is not None and one.high is not None:
         parts = lying_whisker(y, (columns.x.at(one.low), columns.x.at(one.high)), style.colour)
     return [*parts, mark((columns.x.at(one.value), y), style, title=title)]

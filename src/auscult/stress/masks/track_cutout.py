@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from auscult.outcome import Undefined
 from auscult.stress.masks import fields
 from auscult.stress.masks.base import undefined
 from auscult.stress.masks.body import Body, Posed
+from auscult.stress.masks.cutout import Shape
 from auscult.types import Mask
 
 _MOST_HOLES: Final = 8
@@ -33,8 +34,6 @@ _GAP: Final = 0.03
 _DRAWS: Final = 4
 _WIDEST: Final = 2.5  # a hole grown by more is not the same hole any more
 _RIM: Final = 0.03
-
-Shape = Literal["rectangle", "ellipse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ MOST_CHARACTERS: Final = 200_000
 _MOST_EDITS: Final = 100_000
 _KEYS: Final = ("strength", "edits")
 
-Span: TypeAlias = tuple[int, int]
+TextSpan: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class SentenceStressor(Protocol):
     declared: Mapping[int, str]
 
     def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Choose what to change.
 
@@ -136,13 +136,13 @@ def changes(sentence: str, edits: Sequence[Edit]) -> tuple[WordChange, ...]:
     return tuple(WordChange(start=one.start, before=sentence[one.start : one.end], after=one.text) for one in edits)
 
 
-def free(span: Span, kept: Sequence[Span]) -> bool:
+def free(span: TextSpan, kept: Sequence[TextSpan]) -> bool:
     """Whether a span, or the place of an insertion, touches none that is to be kept."""
     start, end = span
     return all(end <= low or start >= high for low, high in kept)
 
 
-def followed(kept: Sequence[Span], edits: Sequence[Edit]) -> tuple[Span, ...]:
+def followed(kept: Sequence[TextSpan], edits: Sequence[Edit]) -> tuple[TextSpan, ...]:
     """Where spans that no edit touches stand in the edited sentence."""
     moved = []
     for low, high in kept:

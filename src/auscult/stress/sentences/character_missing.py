@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span
+from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
@@ -32,7 +32,7 @@ class CharacterMissing:
     )
 
     def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw the order in which characters go, and take the first of it; a kept word does not run into others."""
         (share,) = between(self.levels, strength)
@@ -44,7 +44,7 @@ class CharacterMissing:
         return [Edit(can_go[at][0], can_go[at][1], "") for at in gone]
 
 
-def _with_spaces(sentence: str, span: Span) -> Span:
+def _with_spaces(sentence: str, span: TextSpan) -> TextSpan:
     low, high = span
     before, after = sentence[max(low - 1, 0) : low].isspace(), sentence[high : high + 1].isspace()
     return low - before, high + after

@@ -20,7 +20,7 @@ import numpy as np
 
 from auscult.language.morphology import article, ing, is_plural, plural
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span
+from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon, regular_past, third
 from auscult.stress.sentences.misspelling import as_written
 from auscult.stress.sentences.tokens import Guard, Word, words
@@ -301,7 +301,7 @@ class GrammarError:
     )
 
     def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw an order among all faults that could be put in, and take the first that do not touch one another."""
         (share,) = between(self.levels, strength)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from auscult.stress.sentences.base import Span
+from auscult.stress.sentences.base import TextSpan
 from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon
 from auscult.stress.sentences.tokens import Word, words
 
@@ -32,7 +32,7 @@ def head_noun(sentence: str) -> str | None:
     return None if span is None else sentence[span[0] : span[1]]
 
 
-def head_span(sentence: str) -> Span | None:
+def head_span(sentence: str) -> TextSpan | None:
     """Where the head noun stands, (start, end) in characters."""
     found = words(sentence)
     at = 0

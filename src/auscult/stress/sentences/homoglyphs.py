@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span
+from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
@@ -35,7 +35,7 @@ class Homoglyphs:
     )
 
     def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw the order in which letters are replaced and a look-alike for each, and take the first of them."""
         (share,) = between(self.levels, strength)

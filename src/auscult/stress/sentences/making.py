@@ -15,7 +15,7 @@ from auscult.stress.sentences.base import (
     Edit,
     Edits,
     SentenceStressor,
-    Span,
+    TextSpan,
     changes,
     edited,
 )
@@ -110,7 +110,7 @@ def load(name: str) -> SentenceStressor:
     return stressor
 
 
-def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[Span, ...]:
+def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[TextSpan, ...]:
     """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too.
 
     Raises:
@@ -136,7 +136,7 @@ def _whole(phrase: str) -> str:
     return before + re.escape(phrase) + after
 
 
-def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[Span]) -> tuple[Edit, ...]:
+def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[TextSpan]) -> tuple[Edit, ...]:
     """Edits that do not overlap and leave alone what must stay.
 
     Raises:

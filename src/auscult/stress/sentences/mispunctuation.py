@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span
+from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
@@ -35,7 +35,7 @@ class Mispunctuation:
     )
 
     def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw distinct places and a mark for each."""
         (share,) = between(self.levels, strength)

@@ -18,7 +18,7 @@ import numpy as np
 
 from auscult.errors import UsageError
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, SentenceStressor, Span
+from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.grammar_lexicon import lexicon
 from auscult.stress.sentences.tokens import Guard, graphemes, words
 from auscult.stress.strength import ALL_ONE_WAY, Rows, between
@@ -212,7 +212,7 @@ class Misspelling:
         self._layout = layout
 
     def choose(
-        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[Span] = ()
+        self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw the order in which words are misspelt and how, and take the first of them; digits are left alone."""
         (share,) = between(self.levels, strength)

@@ -17,7 +17,7 @@ import numpy as np
 from auscult.errors import InputError, UsageError
 from auscult.stress.perturbation import Effect
 from auscult.stress.sentences import data
-from auscult.stress.sentences.base import Edit, Edits, Rewriter, Span, changes, edited
+from auscult.stress.sentences.base import Edit, Edits, Rewriter, TextSpan, changes, edited
 from auscult.stress.sentences.making import checked, load, spans_of
 from auscult.stress.sentences.tokens import Guard, graphemes, words
 from auscult.stress.strength import between, strength_of
@@ -106,7 +106,7 @@ def rewritten(
     )
 
 
-def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[Span] = ()) -> str:
+def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()) -> str:
     """What a model is asked to do with a sentence.
 
     Raises:
@@ -148,7 +148,7 @@ def difference(before: str, after: str) -> list[Edit]:
     return [_shrunk(before, edit) for edit in edits]
 
 
-def _allowed(sentence: str, edits: Sequence[Edit], kept: Sequence[Span]) -> tuple[Edit, ...]:
+def _allowed(sentence: str, edits: Sequence[Edit], kept: Sequence[TextSpan]) -> tuple[Edit, ...]:
     """The edits without those that put one word for another that must stay."""
     guard = Guard.over(kept)
     for edit in edits:

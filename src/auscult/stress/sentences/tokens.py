@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from auscult.stress.sentences.base import Span
+from auscult.stress.sentences.base import TextSpan
 
 _JOINER: Final = "\u200d"
 _NON_JOINER: Final = "\u200c"
@@ -22,7 +22,7 @@ _SPACING: Final = "\u0e33\u0eb3\uff9e\uff9f"  # letters by category that are wri
 _INNER: Final = "'’-‐‑"  # inside a word they belong to it
 
 
-def graphemes(text: str) -> list[Span]:
+def graphemes(text: str) -> list[TextSpan]:
     r"""The characters that a reader sees, in order, as spans that cover the text.
 
     A rule set of few lines instead of all of Unicode's annex 29: it never splits what that annex keeps together in
@@ -126,9 +126,9 @@ class Guard:
     highs: tuple[int, ...]
 
     @classmethod
-    def over(cls, kept: Sequence[Span]) -> Self:
+    def over(cls, kept: Sequence[TextSpan]) -> Self:
         """A guard over spans in any order, which may overlap."""
-        merged: list[Span] = []
+        merged: list[TextSpan] = []
         for low, high in sorted(kept):
             if merged and low < merged[-1][1]:
                 merged[-1] = (merged[-1][0], max(high, merged[-1][1]))

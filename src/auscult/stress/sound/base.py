@@ -80,15 +80,15 @@ class MixingStressor(Protocol[P_contra]):
         ...
 
 
-AnyStressor: TypeAlias = SoundStressor[Any]
+AnySoundStressor: TypeAlias = SoundStressor[Any]
 
 
-def silences(stressor: AnyStressor) -> TypeGuard[SilencingStressor[Any]]:
+def silences(stressor: AnySoundStressor) -> TypeGuard[SilencingStressor[Any]]:
     """Whether it takes the sound away for a while; checking the whole protocol would take longer than a gain."""
     return hasattr(stressor, "silent")
 
 
-def keeps_silence(stressor: AnyStressor) -> bool:
+def keeps_silence(stressor: AnySoundStressor) -> bool:
     """Whether what it makes of silence is silence, but for what a filter spreads of the sound beside it.
 
     It says so by an attribute ``keeps_silence`` that is true; noise, echoes and codecs have none.
@@ -96,7 +96,7 @@ def keeps_silence(stressor: AnyStressor) -> bool:
     return bool(getattr(stressor, "keeps_silence", False))
 
 
-def mixes(stressor: AnyStressor) -> TypeGuard[MixingStressor[Any]]:
+def mixes(stressor: AnySoundStressor) -> TypeGuard[MixingStressor[Any]]:
     """Whether it mixes in another sound."""
     return hasattr(stressor, "mix")
 

@@ -13,7 +13,7 @@ from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.params import Params
 from auscult.stress.perturbation import Effect, loaded
-from auscult.stress.sound.base import AnyStressor, AudioInfo, mixes, silences
+from auscult.stress.sound.base import AnySoundStressor, AudioInfo, mixes, silences
 from auscult.stress.strength import strength_of
 from auscult.types import Samples, Stressed
 
@@ -95,7 +95,7 @@ def _take(sound: Samples, rate_hz: object) -> AudioInfo:
     return AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
 
 
-def _chosen(stressor: AnyStressor, take: AudioInfo, *, severity: float | str, seed: int, key: str) -> Params:
+def _chosen(stressor: AnySoundStressor, take: AudioInfo, *, severity: float | str, seed: int, key: str) -> Params:
     """What is drawn for a sound."""
     rng = randomness.generator(seed, "stress", stressor.name, key)
     params: Params = stressor.choose(rng, take, strength=strength_of(severity))
@@ -118,19 +118,19 @@ def render(
     return made.reshape(np.shape(sound))
 
 
-def load(name: str) -> AnyStressor:
+def load(name: str) -> AnySoundStressor:
     """A registered perturbation of sound by its name.
 
     Raises:
         UnknownName: No such stressor of sound.
         UsageError: It cannot be loaded.
     """
-    stressor: AnyStressor = loaded(ROOM, name)
+    stressor: AnySoundStressor = loaded(ROOM, name)
     return stressor
 
 
 def rendered(
-    stressor: AnyStressor, sound: Samples, params: Params, *, rate_hz: int, noise: Samples | None = None
+    stressor: AnySoundStressor, sound: Samples, params: Params, *, rate_hz: int, noise: Samples | None = None
 ) -> Samples:
     """A sound (channels, samples), perturbed; a copy at strength 0.
 

@@ -67,7 +67,7 @@ class TimingStressor(Perturbation[P], Protocol[P]):
         ...
 
 
-AnyStressor: TypeAlias = TimingStressor[Any]
+AnyTimingStressor: TypeAlias = TimingStressor[Any]
 
 
 Heard: TypeAlias = Callable[[Times], Times]

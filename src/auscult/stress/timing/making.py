@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
@@ -18,12 +17,11 @@ from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
 from auscult.stress.strength import strength_of
-from auscult.stress.timing.base import AnyStressor, Numbers, Times, TimingInfo, retimed, unheard
+from auscult.stress.timing.base import AnyTimingStressor, Numbers, Times, TimingInfo, retimed, unheard
 from auscult.stress.vision.pictures import masks_from
-from auscult.types import Mask, Samples, Stressed
+from auscult.types import Frames, Mask, Samples, Stressed
 
 ROOM = "timing"
-Frames: TypeAlias = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -145,18 +143,18 @@ def render(
     return _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
 
 
-def load(name: str) -> AnyStressor:
+def load(name: str) -> AnyTimingStressor:
     """A registered perturbation of timing by its name.
 
     Raises:
         UnknownName: No such stressor of timing.
         UsageError: It cannot be loaded.
     """
-    stressor: AnyStressor = loaded(ROOM, name)
+    stressor: AnyTimingStressor = loaded(ROOM, name)
     return stressor
 
 
-def numbers_of(stressor: AnyStressor, params: Params, reel: TimingInfo) -> Numbers:
+def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) -> Numbers:
     """The number of the input frame that each output frame shows, int64 (reel.frames,).
 
     Raises:
@@ -175,7 +173,7 @@ def numbers_of(stressor: AnyStressor, params: Params, reel: TimingInfo) -> Numbe
     return made  # type: ignore[return-value]
 
 
-def heard_by(stressor: AnyStressor, params: Params, times_s: Times) -> Times:
+def heard_by(stressor: AnyTimingStressor, params: Params, times_s: Times) -> Times:
     """The time of the input's sound that is heard at each time of the output.
 
     Raises:
@@ -212,7 +210,13 @@ def reel_of(clip: object, rate_fps: object) -> TimingInfo:
 
 
 def _made(
-    stressor: AnyStressor, params: Params, *, clip: Frames, sound: Samples | None, numbers: Numbers, rate_hz: int | None
+    stressor: AnyTimingStressor,
+    params: Params,
+    *,
+    clip: Frames,
+    sound: Samples | None,
+    numbers: Numbers,
+    rate_hz: int | None,
 ) -> Footage:
     if sound is None:
         return Footage(clip=clip[numbers])

@@ -70,7 +70,7 @@ class MovingStressor(Protocol[P_contra]):
         ...
 
 
-AnyStressor: TypeAlias = VisionStressor[Any]
+AnyVisionStressor: TypeAlias = VisionStressor[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from auscult.errors import UsageError
 from auscult.stress.params import Params
 from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.strength import strength_of
-from auscult.stress.vision.base import AnyStressor, MovingStressor
+from auscult.stress.vision.base import AnyVisionStressor, MovingStressor
 from auscult.stress.vision.pictures import OpenedPicture, boxes_from, masks_from, opened
 from auscult.types import Box, Frame, Mask, Stressed
 
@@ -105,18 +105,18 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
     return rendered(stressor, picture, [stressor.params.from_json(params_json)] * len(picture.frames))
 
 
-def load(name: str) -> AnyStressor:
+def load(name: str) -> AnyVisionStressor:
     """A registered perturbation of pictures by its name.
 
     Raises:
         UnknownName: No such stressor of pictures.
         UsageError: It cannot be loaded.
     """
-    stressor: AnyStressor = loaded(ROOM, name)
+    stressor: AnyVisionStressor = loaded(ROOM, name)
     return stressor
 
 
-def rendered(stressor: AnyStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
+def rendered(stressor: AnyVisionStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
     """Every frame by its own parameters, in the shape that was given.
 
     Raises:
@@ -128,7 +128,7 @@ def rendered(stressor: AnyStressor, picture: OpenedPicture, params: Sequence[Par
     ])  # fmt: skip
 
 
-def frame_of(stressor: AnyStressor, frame: Frame, params: Params, *, index: int = 0) -> Frame:
+def frame_of(stressor: AnyVisionStressor, frame: Frame, params: Params, *, index: int = 0) -> Frame:
     """One frame, perturbed; a copy at strength 0.
 
     Raises:
@@ -148,7 +148,7 @@ def frame_of(stressor: AnyStressor, frame: Frame, params: Params, *, index: int 
 
 
 def moved(
-    stressor: AnyStressor,
+    stressor: AnyVisionStressor,
     picture: OpenedPicture,
     params: Params,
     *,

@@ -8,7 +8,7 @@ from typing import Final
 from auscult.report.charts.marks import mark, name_label, style_of
 from auscult.report.curves import Axes
 from auscult.report.curves import Line as Row
-from auscult.report.drawing import Drawing, Line, Polyline, Rect, Shape, Text
+from auscult.report.drawing import Drawing, DrawnShape, Line, Polyline, Rect, Text
 
 _WIDTH: Final = 520.0
 _LEFT, _RIGHT, _TOP = 44.0, 34.0, 12.0
@@ -21,7 +21,7 @@ def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], t
     """Upright bars side by side, for counts over a range of values."""
     most = max((count for _, count in bars), default=0)
     foot, step = _TOP + _BARS_PX, (_WIDTH - _LEFT - _RIGHT) / max(1, len(bars))
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for height in sorted({most, most // 2} - {0}):
         y = foot - _BARS_PX * height / most
         parts += [_level(y), _beside(y, f"{height:,}")]
@@ -53,9 +53,9 @@ def lines_drawing(rows: Sequence[Row], axes: Axes, *, title: str) -> Drawing:
     return Drawing(size=(int(_WIDTH), height), parts=tuple(parts), title=title, words=said)
 
 
-def _frame(axes: Axes, foot: float) -> list[Shape]:
+def _frame(axes: Axes, foot: float) -> list[DrawnShape]:
     """Grid and words."""
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     for step in range(6):
         value = axes.y[0] + (axes.y[1] - axes.y[0]) * step / 5
         y = _place(axes, axes.x[0], value)[1]
@@ -65,17 +65,17 @@ def _frame(axes: Axes, foot: float) -> list[Shape]:
     return parts
 
 
-def _row(row: Row, axes: Axes) -> list[Shape]:
+def _row(row: Row, axes: Axes) -> list[DrawnShape]:
     style = style_of(row.style)
     places = [(_place(axes, x, y), f"{row.name}: {words}") for x, y, words in row.points]
     path = tuple(place for place, _ in places)
-    parts: list[Shape] = []
+    parts: list[DrawnShape] = []
     if len(path) > 1:
         parts.append(Polyline(points=path, colour=style.colour, width=1.2 if row.quiet else 2, dash=style.dash))
     return parts + [mark(place, style, title=words) for place, words in places]
 
 
-def _legend(row: Row, at: tuple[float, float]) -> list[Shape]:
+def _legend(row: Row, at: tuple[float, float]) -> list[DrawnShape]:
     (x, y), style = at, style_of(row.style)
     width = 1.2 if row.quiet else 2
     return [

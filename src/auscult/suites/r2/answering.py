@@ -32,7 +32,7 @@ from auscult.media.masks import write_mask
 from auscult.media.paths import write_bytes
 from auscult.media.wav import Sound, wav_bytes
 from auscult.models.adapters.folder import FolderOfPredictions
-from auscult.models.base import Frames, Request
+from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
@@ -46,6 +46,7 @@ from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Scorer, ToScore
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.request_log import UNANSWERED, ResultKey, failed_request_row, key_of
+from auscult.types import Frames
 from auscult.work.pool import Task, run_tasks
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.jobs.predict import Reader
-from auscult.models.base import Frames, Request
+from auscult.models.base import Request
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.stress.masks import stress
@@ -24,7 +24,7 @@ from auscult.stress.sound.base import AudioInfo
 from auscult.stress.vision.base import ClipInfo
 from auscult.suites.r2.cases import R2Case, target
 from auscult.suites.r2.conditions import CLEAN, DIFFICULTY, FIRST_MASKS, MIXES, Condition
-from auscult.types import Frame, Mask, MaskTarget, Query, Samples
+from auscult.types import Frame, Frames, Mask, MaskTarget, Query, Samples
 
 _FULL: Final = 5.0
 _SHARES: Final = MappingProxyType({"mix": (0.2, 0.4), "picture": (0.0, 1.0), "guidance": (0.0, 0.0)})
