@@ -46,7 +46,7 @@ def test_a_skeleton_installs_is_found_and_keeps_the_contract(kind: str, tmp_path
     own = _run(sys.executable, "-m", "pytest", *quick, str(folder), site=site, cwd=folder)
     assert " passed" in own.stdout
     file = {"stressor": "test_mask_stressors.py", "judge": "test_judges.py", "identity": "test_identities.py"}[kind]
-    contract = ROOT / "tests" / "contracts" / file
+    contract = ROOT / "tests" / "testing" / file
     ours = _run(sys.executable, "-m", "pytest", *quick, "-k", "wobble", str(contract), site=site, cwd=ROOT)
     assert " passed" in ours.stdout
 

@@ -149,12 +149,12 @@ def test_the_missing_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.linear_model'] = None\n"
         "from auscult.errors import UsageError\n"
-        "from auscult.train import material, regressions\n"
+        "from auscult.train import cues, material\n"
         "from auscult.train.table import tabled\n"
         "import dataclasses, numpy\n"
         "table = tabled(material.pictures([0, 1], seed=1, alone=True))\n"
         "table = dataclasses.replace(table, source=numpy.full(len(table), 'coco'))\n"
-        "try:\n    regressions.fitted(table, calibration=table)\n"
+        "try:\n    cues.fitted(table, calibration=table)\n"
         "except UsageError as error:\n    print(error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
