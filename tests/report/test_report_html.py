@@ -79,7 +79,14 @@ def test_cards_come_worst_first_with_everything_a_reader_needs(verdict: Make, a_
     page = Page(_html(a_run(verdicts, rows=rows)))
     assert [text for tag, text in page.texts if tag == "h3"] == ["bad", "middling", "good"]
     assert [card["data-action"] for card in page.all("li", "card")] == ["reject", "major_revision", "accept"]
-    for words in ("0.31", "[0.40, 0.60]", "“the dog on the left”", "f_7.jpg", "index 2 of a palette", "0.80 – out of distribution"):
+    for words in (
+        "0.31",
+        "[0.40, 0.60]",
+        "“the dog on the left”",
+        "f_7.jpg",
+        "index 2 of a palette",
+        "0.80 – out of distribution",
+    ):
         assert words in page.words
 
 

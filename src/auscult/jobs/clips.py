@@ -4,12 +4,12 @@ It follows from the verdicts, the masks on record and the frames, and is made an
 truth. The frames are read again, in worker processes; one that cannot be read costs the numbers that need it. So does a
 stretch of frames whose worker ends or takes too long, and ``errors.jsonl`` says so.
 
-Frames are read and shrunk one after the other; no more than two are held. Masks come from the record, as RLE. What
-cannot be read leaves a gap, and costs nothing else.
+Following a clip: frames are read and shrunk one after the other; no more than two are held. Masks come from the record,
+as RLE. What cannot be read leaves a gap, and costs nothing else.
 
-The series of a track runs over the frames of its video from its first item to its last. A frame without an item of
-the track counts as one where the mask is missing, unless the track has items on fewer than half of these frames: then
-it was looked at now and then only, and its own frames are the series.
+A row of a track: its series runs over the frames of its video from its first item to its last. A frame without an item
+of the track counts as one where the mask is missing, unless the track has items on fewer than half of these frames:
+then it was looked at now and then only, and its own frames are the series.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ def _above(
 
 _BY = ("iou", "iou_low")
 _CLUSTERS = ("one", "bound")
-# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.binomial``.
+# Below, the bound need not hold where the rates of the photographs differ; see ``score.stats.betting``.
 _LEAST_SURE = 0.7
 _SURE_OF_MORE = 0.75
 _HALF = 0.5

@@ -13,11 +13,12 @@ How a file is read:
 
 Masks of another size than their frame are refused, never resized.
 
-It makes the bytes of a 480x854 mask about five times as fast as a general encoder does, and no larger.
+Our own encoder of PNG makes the bytes of a 480x854 mask about five times as fast as a general one, and no larger.
 
-COCO's rule (``frPyObjects``): the corners are rounded to a grid five times as fine, every edge becomes the grid points
-along its longer axis, and wherever the column changes between two points at the middle of a pixel column, that column
-toggles between outside and inside from that row down. A pixel is inside when it was toggled an odd number of times.
+Polygons follow COCO's rule (``frPyObjects``): the corners are rounded to a grid five times as fine, every edge becomes
+the grid points along its longer axis, and wherever the column changes between two points at the middle of a pixel
+column, that column toggles between outside and inside from that row down. A pixel is inside when it was toggled an odd
+number of times.
 """
 
 from __future__ import annotations

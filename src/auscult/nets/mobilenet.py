@@ -1,6 +1,6 @@
 """MobileNetV2 as a backbone of stride 16, with batch norm folded into its convolutions.
 
-The layers and their order are those of the public TensorFlow Lite files (``train/prompted/start`` reads them), so
+The layers and their order are those of the public TensorFlow Lite files (``train/prompted/loop`` reads them), so
 that weights can be copied one convolution after the other. The last stage keeps stride 16 and is dilated instead, as
 DeepLab v3 does it; the context head is DeepLab's with image pooling and one 1x1 branch.
 

@@ -1,8 +1,9 @@
-"""The colours of drawings by name, each for a light and for a dark page.
+"""Drawings: charts as values of lines and words, and the renderers that make SVG and PNG of the same geometry.
 
-The eight colours of series differ in lightness as well as in hue, but no drawing relies on colour alone: marks and
-dashes tell series apart too. The diverging scale runs from orange over grey to blue, which people who confuse red and
-green can read. Each step of it has a colour for the text on it, the one of two that has the higher contrast.
+Colours have names, each with a tone for a light and one for a dark page. The eight colours of series differ in
+lightness as well as in hue, but no drawing relies on colour alone: marks and dashes tell series apart too. The
+diverging scale runs from orange over grey to blue, which people who confuse red and green can read. Each step of it has
+a colour for the text on it, the one of two that has the higher contrast.
 
 Units are pixels of the drawing, x to the right, y downwards, angles clockwise in degrees. Text stands on its baseline.
 

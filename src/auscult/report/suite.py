@@ -4,13 +4,14 @@ It has no script at all. Names and expressions come from files that nobody has c
 text only, and the content security policy allows pictures that are part of the file and nothing else. Charts come as
 drawings, which are values: whatever file they lay in, the markup is made here.
 
-A suite lays its page down in the record with ``suite_store``; ``suite_read`` reads one back.
+A suite lays its page down in the record with ``write_page``; ``read_page`` reads one back.
 
 LaTeX is plain text with rules in the manner of ``booktabs``; names come from users, so that every character that means
 something to TeX is escaped, and what TeX cannot set is dropped.
 
-``{"size": [width, height], "title", "words", "parts": [{"part": "line", "start": [x, y], ...}]}``; what a part has as
-usual is left out. What is read is checked: a drawing holds names of colours, finite numbers and plain text only.
+A drawing on record is ``{"size": [width, height], "title", "words", "parts": [{"part": "line", "start": [x, y],
+...}]}``; what a part has as usual is left out. What is read is checked: a drawing holds names of colours, finite
+numbers and plain text only.
 
 A record may come from anyone. Text stays text, charts are values, names of files lead nowhere outside the folder, and
 what is read is bounded. A part that is missing or damaged is told on the page and costs itself alone.

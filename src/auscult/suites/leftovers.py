@@ -19,7 +19,7 @@ _CHART: Final = (".json", ".svg", ".png")
 
 
 def written_files(tables: Mapping[str, Table], charts: Iterable[str], pictures: Iterable[Example] = ()) -> set[str]:
-    """The files of a suite's results, as ``suite_store`` names them."""
+    """The files of a suite's results, as ``report.suite`` names them."""
     found = {f"tables/{name}{end}" for name in tables for end in _TABLE}
     found |= {f"figures/{name}{end}" for name in charts for end in _CHART}
     return found | {one.file for one in pictures if one.file}

@@ -2,11 +2,11 @@
 
 Only what may enter shipped coefficients is read: ``images/coco`` and ``video/davis2016``.
 
-Photographs of a few dozen scenes hold few objects with a clean outline and strong contrast all round. Without some, a
-fit concludes that a clean outline excuses a second object. These pictures teach that it does not.
+Drawn pictures: photographs of a few dozen scenes hold few objects with a clean outline and strong contrast all round.
+Without some, a fit concludes that a clean outline excuses a second object. These pictures teach that it does not.
 
-The paper's full_neg (MQ-RAVSBench, Eq. 3) holds regions of the background as well as other objects. Unlike those,
-background regions can be told by their outline, which follows no object's edge.
+Masks on no object: the paper's full_neg (MQ-RAVSBench, Eq. 3) holds regions of the background as well as other objects.
+Unlike those, background regions can be told by their outline, which follows no object's edge.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ It leads a process group of its own, and has a folder of its own for temporary f
 what is left of both goes with it, and so does what it started and what left the group. Its memory is watched from here,
 where nothing that it does can hold the watch up, and what it prints is passed on from here.
 
-They are its process group, and whatever inherited the name of its folder for temporary files, which no other process
-knows: a child that leaves the group, as a daemon does, keeps its environment. One that leaves the group and clears its
-environment is not found.
+What belongs to a worker is its process group, and whatever inherited the name of its folder for temporary files, which
+no other process knows: a child that leaves the group, as a daemon does, keeps its environment. One that leaves the
+group and clears its environment is not found.
 """
 
 from __future__ import annotations

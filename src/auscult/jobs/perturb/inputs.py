@@ -1,4 +1,4 @@
-"""What an INPUT holds that is perturbed (its parts, each once).
+"""What an INPUT holds that is perturbed: each frame, sound, video and expression once.
 
 INPUT is items (whatever ``audit`` takes), one picture, video or sound, a folder of them, or a file of sentences.
 """

@@ -1,4 +1,4 @@
-"""Options of ``auscult stress vision|sound|sentences|timing|recipe`` that are out of range, or have no effect.
+"""``auscult stress vision|sound|sentences|timing|recipe``: perturbed copies of an INPUT, a folder for each recipe.
 
 ::
 

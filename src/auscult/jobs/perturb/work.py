@@ -1,7 +1,8 @@
-"""What becomes of content as it is decoded: its hash, which two people compare, and what reading a picture changed.
+"""What a worker process of ``auscult stress vision|sound|sentences|timing|recipe`` does: one part by one recipe.
 
-The file is gone through twice: once to count its frames and see that it is whole, since a plan needs to know how long
-a clip is and half a video would be a wrong answer; once to perturb it. Frames come upright, at their own times.
+Content is hashed as it is decoded, so that two people can compare. A video is gone through twice: once to count its
+frames and see that it is whole, since a plan needs to know how long a clip is and half a video would be a wrong answer;
+once to perturb it. Frames come upright, at their own times.
 """
 
 from __future__ import annotations

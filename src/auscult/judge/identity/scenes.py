@@ -1,7 +1,7 @@
 """`identity.scenes.v1`: is a mask on the object that was asked for? For what one frame and words can decide.
 
-Three steps: a sentence becomes a logical form (`scenes_text`), two small networks say what things the frame holds
-(`scenes_things`), and the form is proven over what they may be (`scenes_worlds`).
+Three steps: a sentence becomes a logical form (`scenes_text`), two small networks say what things the frame holds, and
+the form is proven over what they may be.
 
 What a thing is called is drawn from its probabilities, many times over. In each such world the sentence is proven with
 the language's own proof (`language.proof`), from sight alone; what is unclear there is shared among what it may be.

@@ -3,11 +3,10 @@
 Each frame, made small, in a window around where the object was:
 
 1. The last soft mask is carried along the flow; where the flow cannot be trusted (something came into view, or the
-   search failed) it is blurred. See ``flow_motion``.
+   search failed) it is blurred.
 2. The first mask is carried along the summed flow, corrected against the first frame itself, so that errors do not
    only add up; it weighs as much as its pixels look like those of the first frame.
-3. Colours vote: those of the object in the first frame, and around each place those of the object as just carried. See
-   ``flow_colour``.
+3. Colours vote: those of the object in the first frame, and around each place those of the object as just carried.
 4. The sum of the logits goes through a guided filter (He, Sun and Tang, TPAMI 2013), so that the outline lies on edges.
 
 Where less than three tenths of the first area is left, the whole frame is searched for the object as it looked in the

@@ -1,17 +1,15 @@
 """Segments what sounds, without weights: where the sound comes from against where things are and move.
 
-Stereo tells how far left or right each sound is (``onsets_sound``); in each frame the thing that stands there is taken
+Stereo tells how far left or right each sound is; in each frame the thing that stands there is taken
 (``onsets_sight``), one that moves before one that stands. Where nothing tells left from right, the thing whose change
 goes along with the sound's level is taken. Frame ``k`` of ``T`` is at ``k / T`` of the sound, as in scenes and at one
 frame a second; in a silent frame, and without sound, nothing sounds and the mask is empty.
 
 Short stretches around each frame are transformed; in stereo each of their frequencies lies somewhere between left and
-right, by the amplitudes of the two channels alone (constant power panning, as in ``cases.scenes`` and on most mixers).
+right, by the amplitudes of the two channels alone (constant power panning, as in ``scenes`` and on most mixers).
 Where two things sound at one frequency at once the place lies between them and is no one's, so a frequency counts by
 how well a single place explains it over a few neighbours in time and pitch (as single-source zones in Arberet et al.,
 "A robust method to count and locate audio sources in a multichannel underdetermined mixture", IEEE TSP 2010).
-
-Rows are: the measures of a candidate, the same times the narrow bell of its distance in x, the same times the wide one.
 
 In stereo every place that something is heard from gets the candidate with the highest likeness: a guess of its IoU with
 what sounds there, linear in a few plain measures. The weights were fitted by ridge regression on scenes of the seeds

@@ -24,8 +24,9 @@ The releases also resize both masks first (256x256 and 224x224); here masks are 
 
 References: Ref-AVS (Wang et al., ECCV 2024) and its evaluation code; TGS-Agent's; MQA-RefAVS Table 7 prints J, F, J&F.
 
-Conventions: masks are bool (T, H, W); everything that sounds is one mask a frame, empty where nothing that is seen
-does. Scores are 0..1, higher is better; each is one number a clip, so that two models can be paired clip by clip.
+AVSBench, without sentences: masks are bool (T, H, W); everything that sounds is one mask a frame, empty where nothing
+that is seen does. Scores are 0..1, higher is better; each is one number a clip, so that two models can be paired clip
+by clip.
 
 Metrics:
 

@@ -24,7 +24,7 @@ from the start, as in DAVIS, both are the same. (That package knows no void: the
 References: DAVIS 2016 (Perazzi et al., CVPR 2016, Sec. 4), DAVIS 2017 (Pont-Tuset et al., arXiv:1704.00675,
 Sec. 3) and its published evaluation; vos-benchmark 0.1.0.
 
-Values: 0 none, 255 void, any other whole number an object; bool is one object of index 1. Pixels that the
+Values of arrays: 0 none, 255 void, any other whole number an object; bool is one object of index 1. Pixels that the
 truth calls void are taken out of both masks; void in the prediction is no object.
 """
 

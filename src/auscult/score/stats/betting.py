@@ -1,8 +1,8 @@
 """Exact bounds on a rate: by betting for items that come in clusters, by Clopper-Pearson for independent ones.
 
-Conventions: cluster c has ``accepted[c]`` items of which ``bad[c]`` are bad; clusters are independent, items of one
-cluster need not be. The rate is (expected bad) / (expected accepted), so that a large cluster counts for more than a
-small one. One item a cluster is the case of ``binomial``, which is tighter there.
+Betting, for items in clusters: cluster c has ``accepted[c]`` items of which ``bad[c]`` are bad; clusters are
+independent, items of one cluster need not be. The rate is (expected bad) / (expected accepted), so that a large cluster
+counts for more than a small one. One item a cluster is the case of Clopper-Pearson, which is tighter there.
 
 For a supposed rate r, cluster c pays ``1 - stake * (bad - r * accepted)``. If the true rate is r or more, the expected
 product of all payments is at most 1, whatever happens inside the clusters; a product above 1 / (1 - confidence) is then
@@ -13,12 +13,12 @@ these very clusters is r or more, because the mean of logarithms is at most the 
 Reference: I. Waudby-Smith, A. Ramdas, "Estimating Means of Bounded Random Variables by Betting", JRSS B 86, 2024,
 Sec. 4 (products of bets); J. Kelly, "A New Interpretation of Information Rate", Bell System Technical Journal 35, 1956.
 
-Conventions: ``events`` of ``trials`` happened, the trials independent; a rate and a confidence are 0..1. The bounds are
-one-sided: whatever the true rate, ``upper_bound`` lies at or above it with at least the confidence. Trials of unequal
-rates are covered too, where the confidence is high enough: the bound then holds for their mean rate. That is Theorem 4
-of Hoeffding for an event count of at least one below its mean, which at the bound is so from a confidence of 0.75 on,
-and from 0.7 on where the bound is at most 0.5 (worst cases 1 of 3, 0.741, and 1 of 4, 0.6875). Without an event it is
-so at any confidence, by the inequality of means.
+Clopper-Pearson: ``events`` of ``trials`` happened, the trials independent; a rate and a confidence are 0..1. The bounds
+are one-sided: whatever the true rate, ``upper_bound`` lies at or above it with at least the confidence. Trials of
+unequal rates are covered too, where the confidence is high enough: the bound then holds for their mean rate. That is
+Theorem 4 of Hoeffding for an event count of at least one below its mean, which at the bound is so from a confidence of
+0.75 on, and from 0.7 on where the bound is at most 0.5 (worst cases 1 of 3, 0.741, and 1 of 4, 0.6875). Without an
+event it is so at any confidence, by the inequality of means.
 
 References: C. Clopper, E. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case of the Binomial",
 Biometrika 26, 1934; W. Hoeffding, "On the Distribution of the Number of Successes in Independent Trials", Annals of

@@ -11,12 +11,11 @@ Variants:
   Over samples it is the share of their clean mean: a mean of each sample's share would be ruled by samples whose clean
   score is near 0. Undefined where the clean score is not above 0.
 
-Only samples that are scored clean and at every level enter; the others are counted. Intervals are in
-``change_intervals``.
+Only samples that are scored clean and at every level enter; the others are counted.
 
 References: R2-Bench Sec. 5.1 (APC) and Tables 3 to 6.
 
-Conventions: as in ``change``. Whole clusters (videos, photographs) are drawn with replacement, for the clean and the
+Intervals: whole clusters (videos, photographs) are drawn with replacement, for the clean and the
 perturbed scores and for both models of a difference at once, so that what makes a video hard for all cancels.
 
 References: R2-Bench Sec. 5; intervals as in ``intervals``.

@@ -16,10 +16,10 @@ These are statements about other videos or photographs of the same kind. They ar
 References: R2-Bench Sec. 5.2 ranks by score and by APC without either; intervals as in ``intervals``. Marshall and
 Spiegelhalter, "Reliability of league tables of in vitro fertilisation clinics", BMJ 316, 1998, for intervals of places.
 
-The statistic is computed of each data set and averaged. An interval draws whole clusters within each data set by
-itself, so that every data set is in every draw, and everything that is computed of one data set at once meets the same
-clusters. A data set with a single cluster has nothing to draw from: then there is no interval at all, since one of the
-other data sets alone would pass for one of all of them.
+Strata are data sets: the statistic is computed of each and averaged. An interval draws whole clusters within each data
+set by itself, so that every data set is in every draw, and everything that is computed of one data set at once meets
+the same clusters. A data set with a single cluster has nothing to draw from: then there is no interval at all, since
+one of the other data sets alone would pass for one of all of them.
 
 References: intervals as in ``intervals``; Efron and Tibshirani, An Introduction to the Bootstrap, 1993, Sec. 8.3
 (several samples, each drawn from by itself).

@@ -1,7 +1,7 @@
 """Room reverberation: the source sounds in a room, and its echoes are heard too.
 
-A shoebox room, its walls alike, with a source and a microphone 15 to 35 cm from it, as audiomentations places them:
-``room_images`` makes the response. The direct sound is heard without delay and at its loudness; echoes come on top.
+A shoebox room, its walls alike, with a source and a microphone 15 to 35 cm from it, as audiomentations places them,
+by image sources. The direct sound is heard without delay and at its loudness; echoes come on top.
 
 Up to level 4 the walls follow from the level's absorption, at level 5 from its reverberation time, as in the release;
 between the two, on a straight line. Chosen otherwise than audiomentations: the late part is noise of the power and

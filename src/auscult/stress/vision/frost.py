@@ -3,7 +3,7 @@
 Source: R2-Bench, Sec. 3.1 and toolbox; formula and constants of ImageNet-C (Hendrycks and Dietterich 2019, Sec. 3.1):
 ``picture_weight * picture + frost_weight * frost``, the frost a random piece of a texture.
 
-Chosen otherwise: the textures are drawn by us, see ``weather_frost``; their brightness is that of photographs of frost.
+Chosen otherwise: the textures are drawn by us, see below; their brightness is that of photographs of frost.
 In a clip frost stands still.
 
 No photograph is behind them. Feathers of ice grow inwards from the borders and from cracks; each has a stem, branches

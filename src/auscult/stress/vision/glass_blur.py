@@ -1,13 +1,13 @@
 """Glass blur: a pane of uneven glass before the lens.
 
 Source: R2-Bench, Table 1, sensor noise of vision; constants of ImageNet-C: a Gaussian, one to three rounds in which
-each pixel shows another from nearby (see ``blur_pane``), and the Gaussian again. Two choices are ours: the pane stands
+each pixel shows another from nearby, and the Gaussian again. Two choices are ours: the pane stands
 still in a clip, where theirs is drawn anew for each picture; and blurred values are rounded, not cut down.
 
-That loop runs over the picture from its last pixel to its first and gives each the value of one within the reach. A
-pixel it has already been at shows what it was given, so that values travel. Here each pixel looks up at once where its
-value comes from in the end, which gives the same bytes as the loop. (The loop is written as a swap of two pixels, but
-of views on them, so that the second keeps its value.)
+The release's loop of a round runs over the picture from its last pixel to its first and gives each the value of one
+within the reach. A pixel it has already been at shows what it was given, so that values travel. Here each pixel looks
+up at once where its value comes from in the end, which gives the same bytes as the loop. (The loop is written as a swap
+of two pixels, but of views on them, so that the second keeps its value.)
 """
 
 from __future__ import annotations

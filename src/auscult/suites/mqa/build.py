@@ -16,7 +16,7 @@ Source: MQ-RAVSBench, Sec. 3.
 A clip's frames are numbered once for all its instances, in order of time, as ``media/<clip>/frames/<n>``; so that a
 model that looks at the whole clip finds it beside the masks, as in MQ-RAVSBench.
 
-The file is a JSON object of split to list of names, or of groups of those; other keys are for people::
+The file of splits is a JSON object of split to list of names, or of groups of those; other keys are for people::
 
     {"rule": "by hash", "coco": {"train": ["a.jpg"], "test": ["b.jpg"]}, "davis": {"test": ["dog"]}}
 

@@ -103,7 +103,7 @@ class BuildOptions(InputOptions):
             shows the target.
         objects: ``sample`` for the numbers of MQ-RAVSBench, at most two a clip; ``all`` for every instance.
         least_px: Frames whose target has fewer pixels are left out; image protocol only.
-        splits_file: Tells the splits of a source that has none; see ``parts``.
+        splits_file: Tells the splits of a source that has none; see ``suites.mqa.build``.
     """
 
     seed: int = 0

@@ -1,4 +1,4 @@
-"""Records put together: which are of the same cases, which models are one, and which conditions all were asked under.
+"""Records read and put together: which share cases, which models are one, under which conditions all were asked.
 
 - Records that have cases in common (same id, same hash) and sign their scores alike are one data set. Where their cases
   differ, only those that all of them have are compared.

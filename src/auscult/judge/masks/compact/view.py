@@ -8,13 +8,13 @@ ones first, and shows what lies across them on the line of their normals, from d
 Each also has a channel that says how much a pixel's colour is like the mask's inside (``likeness``). The cues are those
 of `masks.cues.v1` and measures of the strip (``along``): they hold for objects unlike all that a network has seen.
 
-Two histograms over Lab, of the mask's core and of what lies well outside, give each colour a log ratio. A network with
-small receptive fields cannot compare a pixel with the whole inside; shown the ratio, it needs to know nothing of the
-object to see that a band along the outline belongs to the other side.
+Likeness: two histograms over Lab, of the mask's core and of what lies well outside, give each colour a log ratio. A
+network with small receptive fields cannot compare a pixel with the whole inside; shown the ratio, it needs to know
+nothing of the object to see that a band along the outline belongs to the other side.
 
-Quantiles and longest stretches over the whole outline, which a convolution cannot give: "on a third of the outline, in
-one piece, what lies outside is coloured like the inside and no edge divides them" tells a missing piece from a weak
-edge on any object, seen before or not.
+Measures of the strip: quantiles and longest stretches over the whole outline, which a convolution cannot give: "on a
+third of the outline, in one piece, what lies outside is coloured like the inside and no edge divides them" tells a
+missing piece from a weak edge on any object, seen before or not.
 """
 
 from __future__ import annotations

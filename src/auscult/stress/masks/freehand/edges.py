@@ -10,12 +10,11 @@ corners   an outline clicked with few corners, all of them on the wrong side
 ========  ==============================================================================================
 
 Each errs to one side only: what is taken in is kept, or what is left out stays out. The first four are maps with a
-level (``edge_maps``), the last two are shapes (``shapes``).
+level, the last two are shapes (``outline``).
 
-A map gives each pixel on the wrong side of the outline the level at which it is lost (inside) or taken in (outside).
-
-A map gives every pixel the amount at which the defect takes it; the defect at a level is the set of pixels at most
-there. So the level for a wanted number of pixels is an order statistic of the map.
+A map gives every pixel the level at which the defect takes it: at which one inside is lost, one outside taken in. The
+defect at a level is the set of pixels at most there. So the level for a wanted number of pixels is an order statistic
+of the map.
 """
 
 from __future__ import annotations
