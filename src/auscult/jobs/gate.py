@@ -192,7 +192,7 @@ def _ended(found: Search, options: GateOptions) -> tuple[str, ...]:
     return (f"The search ended at {step.threshold:g}: {step.tested_bad} of {step.tested} bad, {why}.",)
 
 
-def differences_text(run: Run, calibration: GateCalibration) -> Iterator[str]:
+def warnings_about(run: Run, calibration: GateCalibration) -> Iterator[str]:
     """What the two sets say of themselves that a reader should know."""
     if not calibration.grouped:
         yield (
@@ -410,7 +410,7 @@ def gate_record(options: GateOptions) -> Gated:
         found=found,
         calibration=calibration,
         origins={"record": origin(options.folder), "calibration": origin(options.calibration)},
-        warnings=(*differences_text(run, calibration), *unlike(rows, calibration, by=options.by)),
+        warnings=(*warnings_about(run, calibration), *unlike(rows, calibration, by=options.by)),
         out=out,
     )
     segmentations = column(run.lines("masks.jsonl"), "segmentation", path=options.folder / "masks.jsonl")

@@ -24,7 +24,7 @@ from auscult.scenes import reading
 Motion: TypeAlias = Literal["still", "left", "right", "up", "down", "nearer", "away", "to_and_fro"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
 
-_FARTHEST_OF_PATH = 4.0  # how far outside the picture a centre may lie, in pictures
+_FARTHEST_OUTSIDE = 4.0  # how far outside the picture a centre may lie, in pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class Pose:
             InputError: A value is absent, no number or out of bounds.
         """
         return cls(
-            x=reading.number(row, "x", low=-_FARTHEST_OF_PATH, high=1 + _FARTHEST_OF_PATH),
-            y=reading.number(row, "y", low=-_FARTHEST_OF_PATH, high=1 + _FARTHEST_OF_PATH),
+            x=reading.number(row, "x", low=-_FARTHEST_OUTSIDE, high=1 + _FARTHEST_OUTSIDE),
+            y=reading.number(row, "y", low=-_FARTHEST_OUTSIDE, high=1 + _FARTHEST_OUTSIDE),
             height=reading.number(row, "height", low=1e-3, high=2.0),
             turn_deg=reading.number(row, "turn_deg", low=-360.0, high=360.0),
         )
