@@ -6,13 +6,14 @@ PY := $(VENV)/bin/python
 # Bytecode comes with the first import of what is imported: compiling all of it doubles the time of an install.
 PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
-.PHONY: demo test test-all check bench docs clean
+.PHONY: demo test test-all fuzz check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      audit masks of real photographs; writes auscult-demo/report.html"
 	@echo "make test      the tests of the core, under 5 minutes with the install"
 	@echo "make test-all  every extra alone, comparisons with other packages, slow tests"
+	@echo "make fuzz      the property tests with examples that no run has seen"
 	@echo "make check     formatting, types, imports between rooms, size budgets"
 	@echo "make bench     speed beside other packages, in one run, as ratios"
 	@echo "make docs      the documentation, in site/"
@@ -51,6 +52,9 @@ test: $(VENV)/.core
 test-all: $(VENV)/.peers $(PERTURB)/.done
 	$(PY) tools/test_extras.py
 	$(PY) -m pytest -n auto -m "slow or peer"
+
+fuzz: $(VENV)/.core
+	$(PY) -m pytest -n auto --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip"
 
 check: $(VENV)/.core
 	$(VENV)/bin/ruff check .

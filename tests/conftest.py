@@ -7,6 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A run is the same each time, however busy the machine; `make fuzz` looks for new examples.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("search", derandomize=False, deadline=None)
+settings.load_profile("repeatable")
 
 # The only reasons for which a test may be skipped; any other skip fails the run.
 ALLOWED_SKIPS = (
