@@ -14,7 +14,7 @@ from auscult.cases.layouts.refavs import metadata_csv
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError
 from auscult.language.forms import Expression
-from auscult.record.lines import dump
+from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear

@@ -10,8 +10,8 @@ from typing import Any
 
 from auscult.cases.ids import natural_key
 from auscult.errors import AuscultError, ErrorRecord, RecordError
+from auscult.record.codec import dump
 from auscult.record.folder import RunFolder
-from auscult.record.lines import dump
 from auscult.record.schema import error_to_json
 from auscult.types import Item
 

@@ -25,9 +25,10 @@ from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.outcome import Failed
+from auscult.record.codec import dump
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder, open_run
-from auscult.record.lines import dump, numbered_lines
+from auscult.record.lines import numbered_lines
 from auscult.record.manifest import build
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json

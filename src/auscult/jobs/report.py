@@ -11,9 +11,9 @@ from auscult.errors import InputError, RecordError
 from auscult.jobs.finish import finish_run
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
+from auscult.record.codec import load
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest
-from auscult.record.lines import load
 from auscult.record.reader import require_record
 from auscult.record.schema import Summary
 from auscult.report.suite import PAGE, REPORT, SuitePage, read_page, render_suite

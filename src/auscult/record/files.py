@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 
 from auscult.errors import AuscultError, OutputError
-from auscult.record.lines import dump, heal, read_lines
+from auscult.record.codec import dump
+from auscult.record.lines import heal, read_lines
 
 NOTES = ".written"
 PART = ".part"

@@ -25,8 +25,9 @@ from typing import Any, Self
 
 from auscult.errors import Locked, Mismatch, NewerSchema, OutputError, RecordError
 from auscult.record import manifest
+from auscult.record.codec import dump, load
 from auscult.record.files import NOTES, PART, Files, failed
-from auscult.record.lines import dump, heal, load, read_lines
+from auscult.record.lines import heal, read_lines
 from auscult.record.schema import SCHEMA
 
 NAME = ".lock"

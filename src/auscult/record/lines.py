@@ -6,15 +6,15 @@ Only a line feed ends a line. A last line that is broken is what a killed writer
 
 from __future__ import annotations
 
-import json
 import os
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from auscult.errors import OutputError, RecordError
+from auscult.record.codec import load
 
 MAX_LINE_BYTES = 64 << 20
 
@@ -25,38 +25,6 @@ class _Line:
     start: int
     row: dict[str, Any] | None
     ended: bool
-
-
-def dump(value: object, *, indent: int | None = None) -> bytes:
-    """Write a JSON value as UTF-8, keys in their order.
-
-    Raises:
-        OutputError: The value holds something JSON cannot, such as NaN.
-    """
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
-        try:
-            return text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair, from a file name that is not UTF-8
-            return json.dumps(value, allow_nan=False, indent=indent).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise OutputError(
-            f"a result cannot be written as JSON: {error}",
-            expected="text, finite numbers, lists and objects",
-            hint="a judge or plug-in gave another value; please report it",
-        ) from error
-
-
-def load(text: bytes) -> Any:
-    """Read a JSON value.
-
-    Raises:
-        ValueError: It is not JSON of UTF-8, or holds NaN or infinity, or nests too deeply.
-    """
-    try:
-        return json.loads(text.decode("utf-8"), parse_constant=_refuse)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -144,7 +112,3 @@ def _row(text: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return row if isinstance(row, dict) else None
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")

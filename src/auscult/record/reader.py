@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
+from auscult.record.codec import load
 from auscult.record.folder import MANIFEST, read_manifest
-from auscult.record.lines import load, numbered_lines, read_lines
+from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.schema import verdict_from_json
 from auscult.types import Verdict
 

@@ -43,8 +43,8 @@ from markupsafe import Markup
 from auscult.errors import InputError, OutputError, RecordError
 from auscult.media.limits import Limits
 from auscult.media.paths import inside, read_bytes
+from auscult.record.codec import load
 from auscult.record.folder import RunFolder
-from auscult.record.lines import load
 from auscult.report.drawing import (
     Circle,
     Drawing,

@@ -52,8 +52,8 @@ from auscult.jobs.resume import HINT, SAME_RESULT, InputOptions
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
 from auscult.media.wav import DEPTHS, Depth
 from auscult.outcome import Failed
+from auscult.record.codec import dump
 from auscult.record.folder import RunFolder, open_run
-from auscult.record.lines import dump
 from auscult.record.manifest import build
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table

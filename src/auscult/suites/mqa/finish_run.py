@@ -21,8 +21,9 @@ from auscult.errors import InputError, RecordError
 from auscult.jobs.finish import counted_by
 from auscult.media.limits import Limits
 from auscult.media.paths import inside, read_bytes
+from auscult.record.codec import load
 from auscult.record.folder import MANIFEST, RunFolder, read_manifest
-from auscult.record.lines import load, numbered_lines
+from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_record
 from auscult.record.schema import Summary

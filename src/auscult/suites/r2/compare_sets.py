@@ -25,8 +25,9 @@ import numpy as np
 from auscult.errors import AuscultError, InputError, RecordError
 from auscult.media.paths import safe_name
 from auscult.outcome import Outcome, Signature
+from auscult.record.codec import load
 from auscult.record.folder import read_manifest
-from auscult.record.lines import load, numbered_lines
+from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import require_record
 from auscult.rng import generator

@@ -10,9 +10,10 @@ from typing import Any, Final, TypeAlias
 
 from auscult.errors import RecordError
 from auscult.models.spec import ModelSpec
+from auscult.record.codec import load
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder
-from auscult.record.lines import load, read_lines
+from auscult.record.lines import read_lines
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.conditions import CLEAN, Condition, unique_conditions
 

@@ -14,8 +14,9 @@ from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
+from auscult.record.codec import load
 from auscult.record.folder import RunFolder
-from auscult.record.lines import load, numbered_lines, read_lines
+from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of

@@ -1,0 +1,358 @@
+"""The one way between our values and JSON: ``to_json`` and ``from_json``, and ``dump`` and ``load`` for its text.
+
+A format is a frozen dataclass, and its annotations are its rules: no converter and no checker is written by hand::
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Threshold:
+        iou: Share                                  # a number from 0 to 1
+        action: Literal["accept", "reject"]
+        note: str | None = None                     # may be absent or null
+        seen: tuple[int, int] = (0, 0)              # a list of two whole numbers
+
+    row = to_json(Threshold(iou=0.8, action="accept"))
+    from_json(Threshold, row, path=file, line=3)
+
+- A field without default must be there. Keys that are no field are passed over, or refused with ``exact=True``.
+- Numbers are finite and at most 1e300; ``true`` is no number; a whole number will do for a float, never the reverse.
+- ``Share``, ``Count`` and ``Above0``, and any ``Annotated[float, Meta(ge=..., le=...)]``, are bounds.
+- Arrays (``NDArray[np.float64]``) are nested lists. Rules that tie fields together stand in ``__post_init__`` and
+  raise ValueError.
+- What is wrong becomes one of our errors: key and value, what was expected, hint, path and line.
+
+msgspec does the checking. Text is written and read by the standard library, whose bytes are what records hold and which
+knows half surrogate pairs, as in file names that are no UTF-8.
+
+``record`` and every room above it may import this; ``work`` and ``nets`` beside it, and the rooms below, may not.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from auscult.errors import AuscultError, OutputError, RecordError
+
+T = TypeVar("T")
+
+Share: TypeAlias = Annotated[float, Meta(ge=0.0, le=1.0)]
+"""A number from 0 to 1."""
+Above0: TypeAlias = Annotated[float, Meta(gt=0.0)]
+"""A number above 0."""
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+"""A whole number from 0 up."""
+
+LARGEST = 1e300
+"""No number is larger: JSON knows whole numbers that no float can hold."""
+
+_SHOWN = 80
+_PLAIN = {str: "text", int: "a whole number", float: "a number", bool: "true or false", type(None): "null"}
+_MANY = {str: "texts", int: "whole numbers", float: "numbers", bool: "true or false"}
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
+_FROM_MSGSPEC = re.compile(r"Expected `|Object missing|Invalid |Number out of range|Can't parse|Unable to")
+
+
+def to_json(value: object, *, decimals: int | None = None) -> Any:
+    """A value of ours as JSON values: dictionaries, lists, text, numbers.
+
+    Args:
+        value: A dataclass, keys in the order of its fields; or anything made of such, of mappings, sequences and numpy
+            numbers and arrays.
+        decimals: Decimals that floats are rounded to; all of them by default.
+
+    Raises:
+        OutputError: It holds something else.
+    """
+    try:
+        return _lists(msgspec.to_builtins(value, enc_hook=_builtin), decimals)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unwritable(error) from error
+
+
+def from_json(
+    kind: type[T],
+    value: object,
+    *,
+    path: Path | str | None = None,
+    line: int | None = None,
+    error: type[AuscultError] = RecordError,
+    hint: str = "",
+    exact: bool = False,
+) -> T:
+    """Read JSON values as a type.
+
+    Args:
+        kind: A dataclass, or ``dict[str, float]`` and the like.
+        value: What ``load`` gave. Nothing is changed.
+        path: The file it is from, for the error.
+        line: Its line there, from 1.
+        error: The error to raise: ``InputError`` for a user's file.
+        hint: The next step, where the error itself knows none.
+        exact: Refuse keys that are no field, with the nearest one as hint.
+
+    Raises:
+        AuscultError: Of the type ``error``; something is missing, of another type or out of its bounds.
+    """
+    try:
+        if not _sound(value):
+            raise error(_unsound(value, ""), expected="finite numbers up to 1e300", hint=hint, path=path, line=line)
+        if exact:
+            _refuse_unknown(kind, value, "")
+        return msgspec.convert(value, kind, dec_hook=_array)
+    except msgspec.ValidationError as invalid:
+        message, expected = _explained(kind, value, str(invalid))
+        raise error(message, expected=expected, hint=hint, path=path, line=line) from invalid
+    except RecursionError as deep:
+        raise error("it nests too deeply", expected=described(kind), hint=hint, path=path, line=line) from deep
+    except AuscultError as found:  # of a __post_init__, or an unknown key
+        raise error(
+            found.message, expected=found.expected, hint=found.hint or hint, path=path or found.path, line=line
+        ) from found
+
+
+def dump(value: object, *, indent: int | None = None) -> bytes:
+    """Write JSON values as UTF-8, keys in their order.
+
+    Raises:
+        OutputError: The value holds something JSON cannot, such as NaN.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+        try:
+            return text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair, from a file name that is not UTF-8
+            return json.dumps(value, allow_nan=False, indent=indent).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unwritable(error) from error
+
+
+def load(text: bytes) -> Any:
+    """Read a JSON value.
+
+    Raises:
+        ValueError: It is not JSON of UTF-8, or holds NaN or infinity, or nests too deeply.
+    """
+    try:
+        return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def described(kind: Any) -> str:
+    """What values of a type are, in plain words: ``a number from 0 to 1 or null``."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return f"one of {', '.join(map(str, parts))}"
+    if origin is Annotated:
+        bounds = [_bounded(meta) for meta in parts[1:] if isinstance(meta, Meta)]
+        return " ".join(part for part in (described(parts[0]), *bounds) if part)
+    if origin in {Union, types.UnionType}:
+        return " or ".join(described(part) for part in parts)
+    if is_dataclass(kind):
+        return f"an object with the keys {', '.join(field.name for field in fields(kind))}"
+    return _PLAIN[kind] if kind in _PLAIN else _described_many(kind, parts)
+
+
+def _described_many(kind: Any, parts: tuple[Any, ...]) -> str:
+    origin = get_origin(kind) or kind
+    if _is_array(kind):
+        return "lists of numbers, all of one length"
+    if origin is tuple and parts and parts[-1] is not ...:
+        items = {_MANY.get(_bare(part), "items") for part in parts}
+        return f"a list of {len(parts)} {items.pop() if len(items) == 1 else 'items'}"
+    container = "an object" if _holds_keys(origin) else "a list"
+    inner = _MANY.get(_bare(parts[-1] if _holds_keys(origin) else parts[0]), "") if parts else ""
+    return f"{container} of {inner}" if inner else container
+
+
+def _bounded(meta: Meta) -> str:
+    """The bounds of a number, a text's length or a list's, in words."""
+    if meta.ge is not None and meta.le is not None:
+        return f"from {meta.ge:g} to {meta.le:g}"
+    words = (("from {:g} up", meta.ge), ("above {:g}", meta.gt), ("up to {:g}", meta.le), ("below {:g}", meta.lt))
+    lengths = (("of length {} or more", meta.min_length), ("of length {} or less", meta.max_length))
+    found = [word.format(bound) for word, bound in (*words, *lengths) if bound is not None]
+    return ", ".join([*found, *([f"matching {meta.pattern}"] if meta.pattern else [])])
+
+
+def _explained(kind: Any, value: object, complaint: str) -> tuple[str, str]:
+    """Message and expectation for a complaint of msgspec's, such as ``Expected `str`, got `int` - at `$.id```."""
+    problem, _, where = complaint.rpartition(" - at `")
+    if not problem:
+        problem, where = complaint, ""
+    label = ""
+    for name, index, any_key in _STEP.findall(where.partition("` in `$")[2] or where):
+        step: Any = name or (int(index) if index else None)
+        kind = _holder(kind, value)
+        if any_key:
+            step = next((key for key, part in _items(value) if not _fits(_part(kind, key), part)), None)
+        if step is None:
+            break
+        label += f"[{step}]" if isinstance(step, int) else f".{step}" if label else str(step)
+        kind, value = _part(kind, step), _at(value, step)
+    if missing := re.match(r"Object missing required field `(\w+)`", problem):
+        name = missing[1]
+        label = f"{label}.{name}" if label else name
+        return f"{label!r} is missing", f"{described(_part(_holder(kind, value), name))} at {label!r}"
+    at = f" at {label!r}" if label else ""
+    if not _FROM_MSGSPEC.match(problem):  # what a __post_init__ says
+        return (f"{label!r}: {problem}" if label else problem), f"{described(kind)}{at}"
+    return f"{repr(label) if label else 'it'} is {_shown(value)}", f"{described(kind)}{at}"
+
+
+def _refuse_unknown(kind: Any, value: object, label: str) -> None:
+    """Insist that every key is a field, in the parts as well."""
+    kind = _holder(kind, value)
+    if is_dataclass(kind) and isinstance(value, Mapping):
+        names = [field.name for field in fields(kind)]
+        for key in value:
+            if key not in names:
+                near = difflib.get_close_matches(str(key), names, n=1)
+                raise RecordError(
+                    f"{label or 'it'} has an unknown key {str(key)[:40]!r}",
+                    expected=f"the keys {', '.join(names)}",
+                    hint=f"did you mean {near[0]}?" if near else "",
+                )
+    for key, part in _items(value):
+        if isinstance(part, (Mapping, list, tuple)):
+            _refuse_unknown(_part(kind, key), part, f"{label}.{key}" if label else str(key))
+
+
+def _holder(kind: Any, value: object) -> Any:
+    """The type among alternatives that holds values like this one, without its bounds."""
+    if get_origin(kind) is Annotated:
+        return _holder(get_args(kind)[0], value)
+    if get_origin(kind) in {Union, types.UnionType}:
+        wanted = isinstance(value, Mapping)
+        others = [part for part in get_args(kind) if part is not type(None)]
+        fitting = [part for part in others if _holds_keys(get_origin(_bare(part)) or _bare(part)) == wanted]
+        return _holder((fitting or others)[0], value)
+    return kind
+
+
+def _part(kind: Any, step: Any) -> Any:
+    """The type of what a type holds under a key or at an index; Any where it says nothing."""
+    parts = get_args(kind)
+    if is_dataclass(kind):
+        return get_type_hints(kind, include_extras=True).get(str(step), Any)
+    if not parts or _is_array(kind):
+        return Any
+    if get_origin(kind) is tuple and parts[-1] is not ...:
+        return parts[step] if isinstance(step, int) and step < len(parts) else Any
+    return parts[1] if _holds_keys(get_origin(kind)) and len(parts) == 2 else parts[0]
+
+
+def _bare(kind: Any) -> Any:
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _holds_keys(origin: Any) -> bool:
+    return isinstance(origin, type) and (issubclass(origin, Mapping) or is_dataclass(origin))
+
+
+def _is_array(kind: Any) -> bool:
+    return (get_origin(kind) or kind) is np.ndarray
+
+
+def _items(value: object) -> list[tuple[Any, Any]]:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    return list(enumerate(value)) if isinstance(value, (list, tuple)) else []
+
+
+def _at(value: object, step: Any) -> Any:
+    return next((part for key, part in _items(value) if key == step), None)
+
+
+def _fits(kind: Any, value: object) -> bool:
+    try:
+        msgspec.convert(value, kind, dec_hook=_array)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _sound(value: object) -> bool:
+    """Whether all numbers are finite and none too large; asked of every line, so it is quick and names none."""
+    if isinstance(value, str):
+        return True
+    if isinstance(value, (int, float)):
+        return abs(value) <= LARGEST
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return all(map(_sound, parts))
+
+
+def _unsound(value: object, label: str) -> str:
+    """The first number that is too large or none, and where it is; empty where there is none such."""
+    if isinstance(value, (int, float)) and not _sound(value):
+        return f"{repr(label) if label else 'it'} is {_shown(value)}"
+    found = (_unsound(part, f"{label}.{key}" if label else str(key)) for key, part in _items(value))
+    return next(filter(None, found), "")
+
+
+def _shown(value: object) -> str:
+    """A value as it stands in JSON, the beginning of it."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) <= LARGEST:
+        return "no number" if value != value else "too large"  # noqa: PLR0124 - NaN alone differs from itself
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=repr)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(type(value))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _builtin(value: Any) -> Any:
+    """What msgspec does not know as what it knows: numpy's numbers and arrays, and mappings of any kind."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON value")
+
+
+def _lists(value: Any, decimals: int | None) -> Any:
+    """JSON values with lists for tuples, text for keys, and rounded floats."""
+    if isinstance(value, float):
+        return value if decimals is None else round(value, decimals)
+    if isinstance(value, dict):
+        return {str(key): _lists(part, decimals) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_lists(part, decimals) for part in value]
+    return value
+
+
+def _array(kind: Any, value: object) -> Any:
+    """Nested lists as an array; every other type that msgspec does not know is a mistake of ours."""
+    if not _is_array(kind):
+        raise TypeError(f"{kind} is no type that JSON is read as")
+    (numbers,) = get_args(get_args(kind)[1]) or (np.float64,)
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        found = np.asarray(None)
+    if not isinstance(value, Sequence) or found.dtype.kind not in "if":
+        raise ValueError("Expected `array` of numbers")
+    return found.astype(numbers)
+
+
+def _unwritable(error: Exception) -> OutputError:
+    return OutputError(
+        f"a result cannot be written as JSON: {error}",
+        expected="text, finite numbers, lists and objects",
+        hint="a judge or plug-in gave another value; please report it",
+    )
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
