@@ -209,6 +209,25 @@ def test_the_error_names_file_and_opcode(tmp_path: Path) -> None:
     assert "was executed" in caught.value.hint
 
 
+def test_a_crash_of_the_reader_costs_the_reader_only(tmp_path: Path) -> None:
+    file = tmp_path / "refs.p"
+    file.write_bytes(b"})" + b"\x85" * 2_000_000 + b"Ns.")  # a key of tuples in tuples: its hash has no bottom
+    with pytest.raises(InputError, match="died") as caught:
+        load_pickle(file)
+    assert caught.value.path == str(file)
+    assert "plain values" in caught.value.expected
+    assert "was executed" in caught.value.hint
+
+
+def test_bounds_on_time_and_memory(tmp_path: Path) -> None:
+    file = tmp_path / "refs.p"
+    file.write_bytes(b"(" + b"]" * 3_000_000 + b"l.")
+    for limits in (PickleLimits(max_s=0.2), PickleLimits(max_memory_mb=100)):
+        with pytest.raises(InputError, match="was stopped") as caught:
+            load_pickle(file, limits=limits)
+        assert caught.value.path == str(file)
+
+
 @pytest.mark.parametrize("opener", [b"]", b"(", b")", b"}"])
 def test_deep_nesting_is_refused_without_recursion(opener: bytes) -> None:
     depth = 40_000

@@ -1,312 +1,36 @@
-"""Pickle files of plain values, read without executing anything.
+"""Pickle files of plain values, read without executing anything of them, in a process of their own.
 
-A pickle is a program for a small stack machine. This module walks its opcodes with the argument readers of
-``pickletools`` and builds only ``dict list tuple set frozenset str bytes int float bool None``; there is no
-``Unpickler``, no name is looked up and nothing is called. Protocols 0 to 5 are read, also as Python 2 wrote them: its
-8-bit strings become text, as UTF-8, else Latin-1. Three names are known by their spelling alone, because protocols 0
-to 2 have no opcode for a set or for bytes: ``set``, ``frozenset`` and ``_codecs.encode``; they are never resolved.
+A pickle is a program for a small stack machine. Its opcodes are walked first, by ``pickletools`` and building nothing:
+those pass that make ``dict list tuple set frozenset str bytes int float bool None``, and bounds hold for how many there
+are and what they keep. Then a ``pickle.Unpickler`` builds the value, whose ``find_class`` never looks a name up. Four
+names are known by their spelling alone, because protocols 0 to 2 have no opcode for a set or for bytes: ``set``,
+``frozenset``, ``bytes`` and ``_codecs.encode``; what they stand for is made here. A worker process does all of it,
+within limits of time and memory, so that a file that brings the reader down costs the reader.
 
-Keys and members of sets are scalars or flat tuples of scalars, so that no hash can be made to recurse. A value that
-holds itself, nests deeper than ``max_depth``, or has more than ``max_values`` parts when written out (shared parts
-counted each time) is refused.
+Protocols 0 to 5 are read, also as Python 2 wrote them: its 8-bit strings become text, as UTF-8, else Latin-1.
+
+Keys and members of sets are scalars or flat tuples of scalars. A value that holds itself, nests deeper than
+``max_depth``, or has more than ``max_values`` parts when written out (shared parts counted each time) is refused.
 """
 
 from __future__ import annotations
 
+import codecs
 import io
+import pickle
 import pickletools
-import re
-import struct
+import warnings
 from collections.abc import Callable, Hashable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO
 
 from auscult.errors import InputError, TooLarge
 from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
-
-_PROTOCOL = 5
-_NAMES = frozenset({"__builtin__ set", "builtins set", "__builtin__ frozenset", "builtins frozenset", "_codecs encode"})
-_EMPTY_BYTES = frozenset({"__builtin__ bytes", "builtins bytes"})
-_SCALARS = (str, bytes, int, float, bool, type(None))
-_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.?)", re.DOTALL)
-_ESCAPES = {b"\\": b"\\", b"'": b"'", b'"': b'"', b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-
-Opcode: TypeAlias = Callable[["Machine", Any], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name by its spelling; not the thing it names."""
-
-    text: str
-
-
-class Machine:
-    """The stack, the stacks below the marks, and the memo.
-
-    Args:
-        max_memo: How many values it may keep.
-    """
-
-    __slots__ = ("below", "max_memo", "memo", "stack")
-
-    def __init__(self, max_memo: int) -> None:
-        self.stack: list[Any] = []
-        self.below: list[list[Any]] = []
-        self.memo: dict[int, Any] = {}
-        self.max_memo = max_memo
-
-    def push(self, value: Any) -> None:
-        """Put a value on the stack."""
-        self.stack.append(value)
-
-    def top(self, kind: type) -> Any:
-        """The value on top, which must be of exactly this type."""
-        value = self.stack[-1]
-        if type(value) is not kind:
-            raise ValueError(f"a {kind.__name__} is needed, not {type(value).__name__}")
-        return value
-
-    def marked(self) -> list[Any]:
-        """What was pushed since the last mark."""
-        if not self.below:
-            raise ValueError("there is no mark")
-        values, self.stack = self.stack, self.below.pop()
-        return values
-
-    def tuple_of(self, count: int) -> None:
-        """Make a tuple of the upper values."""
-        if len(self.stack) < count:
-            raise ValueError("the stack is too short")
-        self.stack[-count:] = [tuple(self.stack[-count:])]
-
-    def keep(self, index: int) -> None:
-        """Keep the value on top in the memo."""
-        if len(self.memo) >= self.max_memo:
-            raise ValueError(f"it keeps more than {self.max_memo:,} values")
-        self.memo[index] = self.stack[-1]
-
-    def result(self) -> Any:
-        """The one value that is left."""
-        if len(self.stack) != 1 or self.below:
-            raise ValueError("not exactly one value is left")
-        return self.stack[0]
-
-
-def _mark(machine: Machine, _: Any) -> None:
-    machine.below.append(machine.stack)
-    machine.stack = []
-
-
-def _pop(machine: Machine, _: Any) -> None:
-    if machine.stack:
-        machine.stack.pop()
-    else:
-        machine.marked()
-
-
-def _pop_mark(machine: Machine, _: Any) -> None:
-    machine.marked()
-
-
-def _dup(machine: Machine, _: Any) -> None:
-    machine.push(machine.stack[-1])
-
-
-def _ignored(_machine: Machine, _: Any) -> None:
-    """A step that changes nothing."""
-
-
-def _proto(_machine: Machine, number: Any) -> None:
-    if number > _PROTOCOL:
-        raise ValueError(f"protocol {number} is not known")
-
-
-def _push(machine: Machine, value: Any) -> None:
-    machine.push(value)
-
-
-def _push_text(machine: Machine, value: Any) -> None:
-    """An 8-bit string of Python 2, which ``pickletools`` gives as Latin-1."""
-    if not value.isascii():
-        with suppress(UnicodeDecodeError):
-            value = value.encode("latin-1").decode("utf-8")
-    machine.push(value)
-
-
-def _append(machine: Machine, _: Any) -> None:
-    value = machine.stack.pop()
-    machine.top(list).append(value)
-
-
-def _appends(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    machine.top(list).extend(values)
-
-
-def _list(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    machine.push(values)
-
-
-def _tuple(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    machine.push(tuple(values))
-
-
-def _set_item(machine: Machine, _: Any) -> None:
-    value, key = machine.stack.pop(), machine.stack.pop()
-    machine.top(dict)[_key(key)] = value
-
-
-def _set_items(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    _fill(machine.top(dict), values)
-
-
-def _dict(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    made: dict[Hashable, Any] = {}
-    _fill(made, values)
-    machine.push(made)
-
-
-def _add_items(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    machine.top(set).update(map(_key, values))
-
-
-def _frozenset(machine: Machine, _: Any) -> None:
-    values = machine.marked()
-    machine.push(frozenset(map(_key, values)))
-
-
-def _put(machine: Machine, index: Any) -> None:
-    machine.keep(index)
-
-
-def _memoize(machine: Machine, _: Any) -> None:
-    machine.keep(len(machine.memo))
-
-
-def _get(machine: Machine, index: Any) -> None:
-    if index not in machine.memo:
-        raise ValueError(f"nothing was kept as {index}")
-    machine.push(machine.memo[index])
-
-
-def _global(machine: Machine, name: Any) -> None:
-    if name not in _NAMES and name not in _EMPTY_BYTES:
-        raise ValueError(f"it names {name[:80]!r}, which is not looked up")
-    machine.push(Name(name))
-
-
-def _reduce(machine: Machine, _: Any) -> None:
-    given, name = machine.stack.pop(), machine.stack.pop()
-    if not isinstance(name, Name) or type(given) is not tuple:
-        raise ValueError("it asks for a call")
-    word = name.text.partition(" ")[2]
-    if word == "encode" and len(given) == 2 and type(given[0]) is str and given[1] == "latin1":
-        machine.push(given[0].encode("latin-1"))
-    elif word == "bytes" and not given:
-        machine.push(b"")
-    elif word in {"set", "frozenset"} and len(given) == 1 and type(given[0]) is list:
-        members = map(_key, given[0])
-        machine.push(set(members) if word == "set" else frozenset(members))
-    else:
-        raise ValueError(f"{word} with such arguments is no plain value")
-
-
-def _fill(into: dict[Hashable, Any], values: list[Any]) -> None:
-    if len(values) % 2:
-        raise ValueError("a key without a value")
-    for place in range(0, len(values), 2):
-        into[_key(values[place])] = values[place + 1]
-
-
-def _key(value: Any) -> Hashable:
-    if type(value) in _SCALARS or (type(value) is tuple and all(type(part) in _SCALARS for part in value)):
-        return cast("Hashable", value)
-    raise ValueError(f"a {type(value).__name__} as a key or member of a set; plain are scalars and flat tuples of them")
-
-
-def _read_string(file: BinaryIO) -> str:
-    """The quoted 8-bit string of protocol 0, as Latin-1."""
-    line = file.readline()
-    body = line[:-1].strip()
-    if not line.endswith(b"\n") or len(body) < 2 or body[:1] not in {b"'", b'"'} or body[-1:] != body[:1]:
-        raise ValueError("a string without its quotes or its line end")
-    return _ESCAPE.sub(_unescaped, body[1:-1]).decode("latin-1")
-
-
-def _read_name(file: BinaryIO) -> str:
-    """Module and name of protocol 0, a line each, as ``module name``."""
-    lines = file.readline(), file.readline()
-    if not all(line.endswith(b"\n") for line in lines):
-        raise ValueError("a name without its line end")
-    return " ".join(line[:-1].decode("ascii") for line in lines)
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    escape = match[1]
-    if escape[:1] == b"x" and len(escape) == 3:
-        return bytes([int(escape[1:], 16)])
-    if escape not in _ESCAPES:
-        raise ValueError(f"the escape {escape!r} is not known")
-    return _ESCAPES[escape]
-
-
-_STEPS: dict[str, Opcode] = {
-    "PROTO": _proto,
-    "MARK": _mark,
-    "POP": _pop,
-    "POP_MARK": _pop_mark,
-    "DUP": _dup,
-    "EMPTY_LIST": lambda machine, _: machine.push([]),
-    "EMPTY_DICT": lambda machine, _: machine.push({}),
-    "EMPTY_SET": lambda machine, _: machine.push(set()),
-    "EMPTY_TUPLE": lambda machine, _: machine.push(()),
-    "NONE": lambda machine, _: machine.push(None),
-    "NEWTRUE": lambda machine, _: machine.stack.append(True),
-    "NEWFALSE": lambda machine, _: machine.stack.append(False),
-    "TUPLE1": lambda machine, _: machine.tuple_of(1),
-    "TUPLE2": lambda machine, _: machine.tuple_of(2),
-    "TUPLE3": lambda machine, _: machine.tuple_of(3),
-    "LIST": _list,
-    "TUPLE": _tuple,
-    "DICT": _dict,
-    "FROZENSET": _frozenset,
-    "APPEND": _append,
-    "APPENDS": _appends,
-    "SETITEM": _set_item,
-    "SETITEMS": _set_items,
-    "ADDITEMS": _add_items,
-    "MEMOIZE": _memoize,
-    "GLOBAL": _global,
-    "REDUCE": _reduce,
-}
-_STEPS |= dict.fromkeys(("FRAME", "STOP"), _ignored)
-_STEPS |= dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), _get)
-_STEPS |= dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), _put)
-_STEPS |= dict.fromkeys(("STRING", "BINSTRING", "SHORT_BINSTRING"), _push_text)
-_STEPS |= dict.fromkeys(("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"), _push)
-_STEPS |= dict.fromkeys(("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8"), _push)
-_STEPS |= dict.fromkeys(("BINBYTES", "SHORT_BINBYTES", "BINBYTES8"), _push)
-
-# The readers of pickletools for these two undo escapes, with a warning where one is broken.
-_READERS: dict[str, Callable[[BinaryIO], Any]] = {"STRING": _read_string, "GLOBAL": _read_name}
-
-TABLE: dict[bytes, tuple[str, Callable[[BinaryIO], Any] | None, Opcode | None]] = {
-    opcode.code.encode("latin-1"): (
-        opcode.name,
-        _READERS.get(opcode.name) or (None if opcode.arg is None else opcode.arg.reader),
-        _STEPS.get(opcode.name),
-    )
-    for opcode in pickletools.opcodes
-}
+from auscult.media.paths import check_file, read_bytes
+from auscult.outcome import Failed
+from auscult.work.pool import Task, run_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,9 +40,11 @@ class PickleLimits:
     Attributes:
         max_bytes: Size of the file.
         max_opcodes: Steps of the program.
-        max_memo: Values it may keep for later use.
+        max_memo: Values it may keep for later use, and the highest number it may keep one under.
         max_depth: How deep the value may nest.
         max_values: Parts of the value, shared ones counted as often as they stand in it.
+        max_s: Seconds that reading the file may take.
+        max_memory_mb: Memory of the process that reads it, in mebibytes.
     """
 
     max_bytes: int = 256 * 1024 * 1024
@@ -326,104 +52,311 @@ class PickleLimits:
     max_memo: int = 10_000_000
     max_depth: int = 64
     max_values: int = 20_000_000
+    max_s: float = 600.0
+    max_memory_mb: int = 8192
 
 
 DEFAULT_LIMITS = PickleLimits()
 
 _EXPECTED = "a pickle of plain values: dict, list, tuple, set, text, bytes, numbers, true, false, none"
 _HINT = "nothing of it was executed; write it again with plain values, or as JSON"
-_BROKEN = (ValueError, TypeError, IndexError, KeyError, OverflowError, struct.error, MemoryError)
+_BROKEN = (
+    pickle.UnpicklingError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    EOFError,
+    OverflowError,
+    MemoryError,
+    Warning,
+)
 
 
 def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
-    """Read a pickle file of plain values.
+    """Read a pickle file of plain values, in a process of its own.
 
     Args:
         path: The file.
         limits: The bounds.
 
     Raises:
-        InputError: It cannot be read, is no pickle, or asks for anything but plain values; names file and opcode.
-        TooLarge: Over ``limits``.
+        InputError: It cannot be read, is no pickle, asks for anything but plain values, or brought its reader down;
+            names the file, and the opcode where it is one.
+        TooLarge: The file has too many bytes.
     """
+    check_file(path, limits=Limits(max_bytes=limits.max_bytes))
+    (result,) = run_tasks(
+        partial(_reader, limits),
+        [Task(path.name, path)],
+        workers=1,
+        timeout_s=limits.max_s,
+        memory_mb=limits.max_memory_mb,
+        stage="read",
+    )
+    if not isinstance(result.outcome, Failed):
+        return result.outcome
+    record = result.outcome.error
+    known = bool(record.expected)  # else the process failed, and its hint is about options that are not there
+    raise InputError(
+        record.error, expected=record.expected or _EXPECTED, hint=record.hint if known else _HINT, path=path
+    )
+
+
+def _reader(limits: PickleLimits) -> Callable[[Path], Any]:
+    return partial(_read, limits=limits)
+
+
+def _read(path: Path, *, limits: PickleLimits) -> Any:
     return parse_pickle(read_bytes(path, limits=Limits(max_bytes=limits.max_bytes)), path=path, limits=limits)
 
 
 def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
-    """Read a pickle of plain values from memory; as ``load_pickle``.
+    """Read a pickle of plain values from memory, in this process: for bytes that cannot bring it down.
 
     Args:
         data: The pickle.
         path: The file it came from, for messages.
-        limits: The bounds.
+        limits: The bounds, of which time and memory are not held here.
+
+    Raises:
+        InputError: As ``load_pickle``.
+        TooLarge: Over ``limits``.
     """
     if len(data) > limits.max_bytes:
         raise TooLarge(f"the pickle has {len(data):,} bytes", expected=f"at most {limits.max_bytes:,}", path=path)
-    value = _run(data, path, limits)
-    _check_shape(value, path, limits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # an escape that is not known gives a warning only
+        _Program(data, limits).check(path)
+        try:
+            value = _PlainUnpickler(io.BytesIO(data), fix_imports=False, encoding=_PYTHON_2).load()
+            _check_shape(value, path, limits)
+        except _BROKEN as error:
+            raise InputError(str(error) or "out of memory", expected=_EXPECTED, hint=_HINT, path=path) from error
     return value
 
 
-def _run(data: bytes, path: Path, limits: PickleLimits) -> Any:
-    file, machine = io.BytesIO(data), Machine(limits.max_memo)
-    for _ in range(limits.max_opcodes):
-        code = file.read(1)
-        name, reader, step = TABLE.get(code, ("", None, None))
+_KEEPS = frozenset({"PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"})
+# fmt: off
+_OPCODES = _KEEPS | {
+    "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "GET", "BINGET", "LONG_BINGET",
+    "NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
+    "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8",
+    "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "EMPTY_LIST", "LIST", "APPEND", "APPENDS",
+    "EMPTY_TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "TUPLE", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS",
+    "EMPTY_SET", "ADDITEMS", "FROZENSET", "GLOBAL", "REDUCE",
+}
+# fmt: on
+_LOOKED_AT = _KEEPS | {"MARK", "POP", "STOP", "GLOBAL"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """An opcode: its name, what reads its argument, and how many values more the stack has after it.
+
+    ``marked``: it takes all that lies over the last mark, which ``gain`` does not count. ``looked_at``: more than the
+    size of the stack is followed.
+    """
+
+    name: str
+    reader: Callable[[BinaryIO], Any] | None
+    gain: int
+    marked: bool
+    looked_at: bool
+
+
+def _line(file: BinaryIO) -> bytes:
+    line = file.readline()
+    if not line.endswith(b"\n"):
+        raise ValueError("a line without its end")
+    return line[:-1]
+
+
+def _name(file: BinaryIO) -> str:
+    return f"{_line(file).decode('ascii')} {_line(file).decode('ascii')}"
+
+
+# The readers of pickletools for these two undo escapes, and take the 8-bit strings of Python 2 for ASCII.
+_READERS: Mapping[str, Callable[[BinaryIO], Any]] = {"STRING": _line, "GLOBAL": _name}
+
+
+def _step(opcode: pickletools.OpcodeInfo) -> _Step:
+    taken = opcode.stack_before
+    marked = pickletools.markobject in taken
+    return _Step(
+        name=opcode.name,
+        reader=_READERS.get(opcode.name) or (None if opcode.arg is None else opcode.arg.reader),
+        gain=len(opcode.stack_after) - (taken.index(pickletools.markobject) if marked else len(taken)),
+        marked=marked,
+        looked_at=marked or opcode.name in _LOOKED_AT,
+    )
+
+
+_STEPS = {opcode.code.encode("latin-1"): _step(opcode) for opcode in pickletools.opcodes if opcode.name in _OPCODES}
+_REFUSED = {opcode.code.encode("latin-1"): opcode.name for opcode in pickletools.opcodes}
+
+
+class _Program:
+    """The opcodes of a pickle, walked without carrying any out: each makes plain values, and one value is left."""
+
+    def __init__(self, data: bytes, limits: PickleLimits) -> None:
+        self._file = io.BytesIO(data)
+        self._limits = limits
+        self._size = 0  # of the stack; that it has too few values is found when the value is built
+        self._marks: list[int] = []
+        self._kept = 0
+
+    def check(self, path: Path) -> None:
+        """Walk it.
+
+        Raises:
+            InputError: Another opcode or name stands in it, or something else than one value is left.
+            TooLarge: It has more opcodes than the limits allow.
+        """
+        code = b""
         try:
-            if not code:
-                raise ValueError("it ends before its STOP")
-            if step is None:
-                raise ValueError("this opcode makes no plain value" if name else f"{code!r} is no opcode")
-            step(machine, None if reader is None else reader(file))
-            if name == "STOP":
-                return machine.result()
+            for _ in range(self._limits.max_opcodes):
+                code = self._file.read(1)
+                step = _STEPS.get(code)
+                if step is None:
+                    raise ValueError("this opcode makes no plain value" if code else "it ends before its STOP")
+                argument = None if step.reader is None else step.reader(self._file)
+                self._size += step.gain
+                if step.looked_at:
+                    self._look(step, argument)
+                if step.name == "STOP":
+                    return
         except _BROKEN as error:
-            where = f"opcode {name or ascii(code)} before byte {file.tell()}"
+            where = f"opcode {_REFUSED.get(code, ascii(code))} before byte {self._file.tell()}"
             raise InputError(f"{where}: {error}", expected=_EXPECTED, hint=_HINT, path=path) from error
-    raise TooLarge(f"the pickle has more than {limits.max_opcodes:,} opcodes", expected=_EXPECTED, path=path)
+        raise TooLarge(f"the pickle has more than {self._limits.max_opcodes:,} opcodes", expected=_EXPECTED, path=path)
+
+    def _look(self, step: _Step, argument: Any) -> None:
+        if step.name == "GLOBAL" and argument not in _NAMES:
+            raise ValueError(f"it names {argument[:80]!r}, which is not looked up")
+        if step.name == "STOP" and (self._size or self._marks):
+            raise ValueError("not exactly one value is left")
+        if step.name in _KEEPS:
+            self._kept += 1
+            if max(self._kept, 1 + (argument or 0)) > self._limits.max_memo:  # all lower numbers take memory, too
+                raise ValueError(f"it keeps more than {self._limits.max_memo:,} values")
+        elif step.name == "MARK":
+            self._size -= step.gain
+            self._marks.append(self._size)
+        elif step.marked:
+            if not self._marks:
+                raise ValueError("there is no mark")
+            self._size = self._marks.pop() + step.gain
+        elif step.name == "POP" and self._marks and self._size < self._marks[-1]:
+            self._size = self._marks.pop()
 
 
-_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, Name})
-_SHARED = "shared parts counted each time"
+def _set(members: object) -> set[Hashable]:
+    if type(members) is not list:
+        raise ValueError("a set of something else than a list")
+    return set(members)
+
+
+def _encoded(text: object, codec: object) -> bytes:
+    """What protocols 0 to 2 write for bytes: their Latin-1 text, and the call that gives them back."""
+    if type(text) is not str or codec != "latin1":
+        raise ValueError("bytes by another codec than latin1")
+    return text.encode("latin-1")
+
+
+def _no_bytes() -> bytes:
+    return b""
+
+
+_NAMES: Mapping[str, Callable[..., Any]] = {
+    "__builtin__ set": _set,
+    "builtins set": _set,
+    "__builtin__ frozenset": lambda members: frozenset(_set(members)),
+    "builtins frozenset": lambda members: frozenset(_set(members)),
+    "__builtin__ bytes": _no_bytes,
+    "builtins bytes": _no_bytes,
+    "_codecs encode": _encoded,
+}
+
+
+class _PlainUnpickler(pickle.Unpickler):  # noqa: S301 - restricted, and behind the walk over its opcodes
+    """Builds plain values; a name gives a function of this module or nothing."""
+
+    def find_class(self, module: str, name: str, /) -> Any:
+        known = _NAMES.get(f"{module} {name}")
+        if known is None:
+            raise pickle.UnpicklingError(f"it names {f'{module} {name}'[:80]!r}, which is not looked up")
+        return known
+
+    def persistent_load(self, pid: object) -> Any:  # noqa: ARG002 - the name is pickle's
+        raise pickle.UnpicklingError("it asks for an object that is kept elsewhere")
+
+
+_PYTHON_2 = "auscult_python_2_text"
+
+
+def _python_2_text(name: str) -> codecs.CodecInfo | None:
+    """The encoding of 8-bit strings, which nobody wrote down: each is UTF-8 if it can be, else Latin-1."""
+    if name != _PYTHON_2:
+        return None
+
+    def decode(data: Any, _errors: str = "strict") -> tuple[str, int]:
+        content = bytes(data)
+        try:
+            return content.decode("utf-8"), len(content)
+        except UnicodeDecodeError:
+            return content.decode("latin-1"), len(content)
+
+    return codecs.CodecInfo(codecs.utf_8_encode, decode, name=_PYTHON_2)
+
+
+codecs.register(_python_2_text)
+
+_SCALARS = frozenset({str, bytes, int, float, bool, type(None)})
+_CONTAINERS = frozenset({dict, list, tuple, set, frozenset})
 
 
 def _check_shape(value: Any, path: Path, limits: PickleLimits) -> None:
-    """Refuse what holds itself, nests too deeply or is too large when written out; without recursion."""
+    """Refuse what is not plain, holds itself, nests too deeply or is too large written out; without recursion."""
     sizes: dict[int, tuple[int, int]] = {}  # id of a container: its depth, its parts
     open_now: set[int] = set()
-    waiting = [(one, "enter") for one in _parts([value])]
+    waiting: list[tuple[Any, list[Any] | None]] = [(part, None) for part in _containers([value])]
     while waiting:
-        here, what = waiting.pop()
-        if what == "leave":
+        here, inner = waiting.pop()
+        if inner is not None:  # all that is in it is measured
             open_now.discard(id(here))
-            sizes[id(here)] = _size(here, sizes)
-            _check_size(sizes[id(here)], path, limits)
+            known = [sizes[id(part)] for part in inner]
+            depth = 1 + max((size[0] for size in known), default=0)
+            parts = len(here) + sum(size[1] for size in known)
+            sizes[id(here)] = depth, parts
+            if depth > limits.max_depth or parts > limits.max_values:
+                raise TooLarge(
+                    f"the value nests {depth} deep and has {parts:,} parts, shared parts counted each time",
+                    expected=f"at most {limits.max_depth} deep, {limits.max_values:,} parts",
+                    path=path,
+                )
         elif id(here) not in sizes:
             open_now.add(id(here))
-            inner = [part for part in _parts(here) if id(part) not in sizes]
-            if isinstance(here, Name) or any(id(part) in open_now for part in inner):
-                told = "the value holds itself" if inner else f"the value holds the name {here.text!r}"
-                raise InputError(told, expected=_EXPECTED, hint=_HINT, path=path)
-            waiting.append((here, "leave"))
-            waiting.extend((part, "enter") for part in inner)
+            inner = _containers(here)
+            waiting.append((here, inner))
+            unknown = [part for part in inner if id(part) not in sizes]
+            if any(id(part) in open_now for part in unknown):
+                raise ValueError("the value holds itself")
+            waiting.extend((part, None) for part in unknown)
 
 
-def _parts(value: Any) -> list[Any]:
-    """The containers in a container; keys, and members of sets, are scalars or flat."""
-    if type(value) is dict:
-        return [part for part in value.values() if type(part) in _CONTAINERS]
-    return [part for part in value if type(part) in _CONTAINERS] if type(value) in {list, tuple} else []
-
-
-def _size(value: Any, sizes: Mapping[int, tuple[int, int]]) -> tuple[int, int]:
-    inner = [sizes[id(part)] for part in _parts(value)]
-    return 1 + max((one[0] for one in inner), default=0), len(value) + sum(one[1] for one in inner)
-
-
-def _check_size(size: tuple[int, int], path: Path, limits: PickleLimits) -> None:
-    if size[0] > limits.max_depth or size[1] > limits.max_values:
-        raise TooLarge(
-            f"the value nests {size[0]} deep and has {size[1]:,} parts, {_SHARED}",
-            expected=f"at most {limits.max_depth} deep, {limits.max_values:,} parts",
-            path=path,
-        )
+def _containers(value: Any) -> list[Any]:
+    """The containers in a container, whose other parts, keys and members of sets must be plain."""
+    if type(value) in {dict, set, frozenset}:
+        for key in value:
+            if type(key) not in _SCALARS and not (type(key) is tuple and _SCALARS.issuperset(map(type, key))):
+                raise ValueError(
+                    f"a {type(key).__name__} as a key or member of a set; plain are scalars and flat tuples"
+                )
+    if type(value) in {set, frozenset}:
+        return []
+    found = [part for part in (value.values() if type(value) is dict else value) if type(part) not in _SCALARS]
+    for part in found:
+        if type(part) not in _CONTAINERS:
+            raise ValueError(f"the value holds a {type(part).__name__}")
+    return found
