@@ -16,8 +16,9 @@ from pathlib import Path
 from statistics import median
 
 from auscult.outcome import Scored
+from auscult.record.codec import from_json
 from auscult.record.reader import Run, read_run
-from auscult.record.schema import ClipRow, clip_row_from_json
+from auscult.record.schema import ClipRow
 from auscult.score.stats.ranks import spearman
 from auscult.score.stats.trend import neighbour_medians
 
@@ -40,7 +41,7 @@ def main(folders: Sequence[str]) -> int:
 def _lines(run: Run, truths: dict[str, float | None]) -> list[str]:
     lines = []
     inside = total = 0
-    for row in map(clip_row_from_json, run.clips):
+    for row in (from_json(ClipRow, one) for one in run.clips):
         true = [None if name is None else truths.get(name) for name in row.frames]
         known = [iou for iou in true if iou is not None]
         if not known or row.iou is None:

@@ -22,9 +22,10 @@ from auscult.jobs.errors import ErrorLog
 from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
+from auscult.record.codec import from_json, to_json
 from auscult.record.folder import open_run
 from auscult.record.reader import read_run, read_verdicts
-from auscult.record.schema import clip_row_from_json, clip_row_to_json, verdict_to_json
+from auscult.record.schema import DECIMALS, ClipRow, verdict_to_json
 from auscult.types import Evidence, Verdict
 from small_inputs import auscult, ellipse, item, rows, save_frame, save_mask, write_lines
 
@@ -106,7 +107,7 @@ def test_a_good_clip_has_nothing_to_report(tmp_path: Path, clip: tuple[list[Bool
     assert (row["iou"], row["iou_low"], row["iou_high"]) == pytest.approx((0.96, 0.86, 1.0))
     assert (row["defect"], row["action"]) == ("perfect", "accept")
     assert set(row["signatures"]) == {"iou", "flicker", "drift"}
-    assert clip_row_to_json(clip_row_from_json(row)) == row
+    assert to_json(from_json(ClipRow, row), decimals=DECIMALS) == row
 
 
 def test_a_deleted_mask_is_odd_and_keeps_the_clip_from_being_accepted(

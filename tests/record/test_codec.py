@@ -73,11 +73,11 @@ def test_numpy_and_read_only_mappings_become_plain_and_floats_are_rounded() -> N
         ({"iou": float("inf")}, "'iou' is too large", "finite numbers up to 1e300"),
         ({"iou": 10**400}, "'iou' is too large", "finite numbers up to 1e300"),
         ({"spans": [{"start": 0}, {"start": -1e301}]}, "'spans.1.start' is too large", "finite numbers up to 1e300"),
-        ({"action": "keep"}, "'action' is \"keep\"", "one of accept, reject at 'action'"),
+        ({"action": "keep"}, "'action' is 'keep'", "one of accept, reject at 'action'"),
         ({"action": ["accept"]}, "'action' is [\"accept\"]", "one of accept, reject at 'action'"),
         ({"probs": []}, "'probs' is []", "an object of numbers at 'probs'"),
-        ({"probs": {"erode": 0.5, "merge": "b"}}, "'probs.merge' is \"b\"", "a number at 'probs.merge'"),
-        ({"spans": "ab"}, "'spans' is \"ab\"", "a list at 'spans'"),
+        ({"probs": {"erode": 0.5, "merge": "b"}}, "'probs.merge' is 'b'", "a number at 'probs.merge'"),
+        ({"spans": "ab"}, "'spans' is 'ab'", "a list at 'spans'"),
         ({"spans": [{"start": 1.0}]}, "'spans[0].start' is 1.0", "a whole number at 'spans[0].start'"),
         ({"spans": [{"start": 1}, {}]}, "'spans[1].start' is missing", "a whole number at 'spans[1].start'"),
         ({"spans": [{"start": 2, "end": 1}]}, "'spans[0]': it ends before", "an object with the keys start, end at"),
@@ -85,7 +85,7 @@ def test_numpy_and_read_only_mappings_become_plain_and_floats_are_rounded() -> N
         ({"box": [1, 2, 3, 4.5]}, "'box[3]' is 4.5", "a whole number at 'box[3]'"),
         ({"counts": {"a": [1, -1]}}, "'counts.a[1]' is -1", "a whole number from 0 up at 'counts.a[1]'"),
         ({"checked": 1}, "'checked' is 1", "true or false at 'checked'"),
-        ({"id": "a" * 999, "box": "b" * 999}, "'box' is \"bbb", "a list of 4 whole numbers or null at 'box'"),
+        ({"id": "a" * 999, "box": "b" * 999}, "'box' is 'bbb", "a list of 4 whole numbers or null at 'box'"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_what_was_expected(changes: dict[str, Any], message: str, expected: str) -> None:

@@ -84,7 +84,7 @@ def test_extra_keys_cannot_replace_the_verdicts() -> None:
 )  # fmt: skip
 def test_a_wrong_value_is_named(key: str, value: object) -> None:
     row = {**schema.verdict_to_json(verdict()), key: value}
-    with pytest.raises(RecordError, match=f"'{key}' is ") as caught:
+    with pytest.raises(RecordError, match=rf"'{key}(\[3\])?' is ") as caught:
         schema.verdict_from_json(row)
     assert key in caught.value.expected
 

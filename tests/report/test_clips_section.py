@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from auscult.errors import RecordError
+from auscult.record.codec import to_json
 from auscult.record.reader import Run
-from auscult.record.schema import ClipRow, Mark, clip_row_to_json
+from auscult.record.schema import DECIMALS, ClipRow, Mark
 from auscult.report.clips import clip_views
 from auscult.report.html import render
 from auscult.report.page import page_from_run
@@ -32,7 +33,9 @@ def a_row(clip: str, **changes: Any) -> ClipRow:
 def run(a_run: Callable[..., Run], verdict: Callable[..., Verdict]) -> Run:
     names = [f"{clip}/{number}" for clip in ("<b>a", "z") for number in range(2)]
     rows = [a_row("<b>a"), a_row("z", action="reject")]
-    return replace(a_run([verdict(name) for name in names]), clips=tuple(clip_row_to_json(row) for row in rows))
+    return replace(
+        a_run([verdict(name) for name in names]), clips=tuple(to_json(row, decimals=DECIMALS) for row in rows)
+    )
 
 
 def test_rows_are_worst_first_and_say_what_is_missing(run: Run) -> None:

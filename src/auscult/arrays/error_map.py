@@ -70,12 +70,14 @@ def to_json(found: ErrorMap) -> dict[str, Any]:
     return {"box": list(found.box), "side": found.side, "levels": packed}
 
 
-def from_json(value: Mapping[str, Any]) -> ErrorMap:
+def from_json(value: object) -> ErrorMap:
     """Read what ``to_json`` wrote; a stranger's record may hold anything.
 
     Raises:
         InputError: A part is missing, of another type or size, or unpacks to more than the grid.
     """
+    if not isinstance(value, Mapping):
+        raise _wrong("no keys but", value)
     box, side, packed = value.get("box"), value.get("side"), value.get("levels")
     if type(side) is not int or not 0 < side <= _MOST_SIDE:
         raise _wrong("side", side)

@@ -35,9 +35,10 @@ from auscult.jobs.progress import Progress
 from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Scored, Undefined
+from auscult.record.codec import to_json
 from auscult.record.folder import RunFolder
 from auscult.record.reader import Verdicts
-from auscult.record.schema import ClipRow, Mark, clip_row_to_json, error_to_json
+from auscult.record.schema import DECIMALS, ClipRow, Mark, error_to_json
 from auscult.score.masks.over_time import MaskStep, flicker, is_switch
 from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen
 from auscult.types import Frame, Item, Verdict
@@ -476,7 +477,7 @@ def _rows(
     clip: ClipTracks, seen: Mapping[str, Followed], *, verdicts: Mapping[str, Verdict], policy: Policy
 ) -> list[dict[str, Any]]:
     rows = (clip_row(clip, track, verdicts=verdicts, seen=seen[track.name], policy=policy) for track in clip.tracks)
-    return [clip_row_to_json(row) for row in rows if row is not None]
+    return [to_json(row, decimals=DECIMALS) for row in rows if row is not None]
 
 
 def _followed(

@@ -103,8 +103,9 @@ def from_json(
         AuscultError: Of the type ``error``; something is missing, of another type or out of its bounds.
     """
     try:
-        if not _sound(value):
-            raise error(_unsound(value, ""), expected="finite numbers up to 1e300", hint=hint, path=path, line=line)
+        known = _known(kind, value)
+        if not _sound(known):
+            raise error(_unsound(known, ""), expected="finite numbers up to 1e300", hint=hint, path=path, line=line)
         if exact:
             _refuse_unknown(kind, value, "")
         return msgspec.convert(value, kind, dec_hook=_array)
@@ -281,6 +282,13 @@ def _fits(kind: Any, value: object) -> bool:
     return True
 
 
+def _known(kind: Any, value: object) -> object:
+    """A value without the keys that are no field: what a stranger keeps there is none of ours."""
+    if not is_dataclass(kind) or not isinstance(value, Mapping):
+        return value
+    return {field.name: value[field.name] for field in fields(kind) if field.name in value}
+
+
 def _sound(value: object) -> bool:
     """Whether all numbers are finite and none too large; asked of every line, so it is quick and names none."""
     if isinstance(value, str):
@@ -300,11 +308,11 @@ def _unsound(value: object, label: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as it stands in JSON, the beginning of it."""
+    """A value as it stands in JSON, text in single quotes, the beginning of it."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) <= LARGEST:
         return "no number" if value != value else "too large"  # noqa: PLR0124 - NaN alone differs from itself
     try:
-        text = json.dumps(value, ensure_ascii=False, default=repr)
+        text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):
         text = repr(type(value))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

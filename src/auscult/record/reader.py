@@ -159,17 +159,9 @@ def read_verdicts(folder: Path) -> Verdicts:
 
 
 def _verdicts(path: Path) -> Iterator[tuple[Verdict, Mapping[str, Any]]]:
+    hint = "the file was edited or damaged; run the command again with --overwrite"
     for number, row in numbered_lines(path):
-        try:
-            yield verdict_from_json(row), row
-        except RecordError as error:
-            raise RecordError(
-                error.message,
-                expected=error.expected,
-                hint="the file was edited or damaged; run the command again with --overwrite",
-                path=path,
-                line=number,
-            ) from error
+        yield verdict_from_json(row, path=path, line=number, hint=hint), row
 
 
 def _summary(path: Path) -> dict[str, Any] | None:

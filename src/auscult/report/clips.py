@@ -13,8 +13,9 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from auscult.record.codec import from_json
 from auscult.record.reader import Run
-from auscult.record.schema import ClipRow, Mark, clip_row_from_json
+from auscult.record.schema import ClipRow, Mark
 from auscult.report.facts import ACTION_WORDS, RANK, UNDECIDED, interval, number
 from auscult.types import Verdict
 
@@ -50,7 +51,7 @@ class ClipView:
 
 def clip_views(run: Run, *, links: Mapping[str, str]) -> tuple[ClipView, ...]:
     """Lay out the clips of a record, worst first; at most ``LISTED``."""
-    rows = sorted((clip_row_from_json(row) for row in run.clips), key=_worst_first)[:LISTED]
+    rows = sorted((from_json(ClipRow, row) for row in run.clips), key=_worst_first)[:LISTED]
     verdicts = {verdict.id: verdict for verdict, _ in run.verdicts} if rows else {}
     return tuple(_view(row, verdicts, links) for row in rows)
 
