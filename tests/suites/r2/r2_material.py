@@ -188,6 +188,23 @@ def rows(out: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
+def models_of(out: Path) -> list[str]:
+    """The models that a folder was asked about, without those that could not be loaded."""
+    told = rows(out, "requests.jsonl")
+    withdrawn = [(row["command"], row["model"]) for row in told if "unloaded" in row]
+    return list(dict.fromkeys(row["model"] for row in told if (row["command"], row["model"]) not in withdrawn))
+
+
+def questions_of(row: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """What an error row says it cost, as model, condition and case."""
+    return [
+        (block["model"], condition, case)
+        for block in row.get("questions", ())
+        for condition in block["conditions"]
+        for case in block["cases"]
+    ]
+
+
 def scores(out: Path, metric: str, condition: str = "clean", model: str | None = None) -> dict[str, float | None]:
     """Case id to its value; None where it is undefined."""
     return {

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from auscult.models.spec import ModelSpec
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.suites.leftovers import remove_stale
@@ -18,12 +19,10 @@ from auscult.suites.r2 import figures
 from auscult.suites.r2.answering import Answers
 from auscult.suites.r2.cases import R2Case, task_rules
 from auscult.suites.r2.conditions import Condition, conditions_of, words_of
-from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.grid import Grid, grid_of, joined_signature
 from auscult.suites.r2.measures import GridColumns
 from auscult.suites.r2.relations import unranked
-from auscult.suites.r2.request_log import ASKED as FILE
-from auscult.suites.r2.request_log import load_log, with_earlier
+from auscult.suites.r2.requests import FILE, command_rows, load_log, log_of, waiting_notes
 from auscult.suites.r2.results import R2Results, RunOutcome, results_of, summary_of
 from auscult.suites.scene_source import unshown
 from auscult.types import Query
@@ -216,12 +215,14 @@ class TestStrengths:
     def test_a_folder_with_one_strength_in_two_words_recovers(self, tmp_path: Path) -> None:
         with open_run(tmp_path, build("run r2", given={}, defaulted={}, seeds={}, inputs={})) as run:
             twice = [*conditions("medium"), Condition(name="mix_3", group="mix", level="3")]
-            run.write_json(FILE, {"models": {}, "asked_of": {}, "conditions": [asdict(one) for one in twice]})
-            assert [one.name for one in load_log(run).conditions] == ["clean", "mix_medium"]
-            run.write_json(
-                FILE, {"models": {}, "asked_of": {}, "conditions": [asdict(one) for one in (twice[0], twice[2])]}
-            )
-            now = with_earlier(run, [], conditions("medium"))
+            model = {"command": 1, "model": "m", "revision": "1", "source": "m"}
+            run.append(FILE, {**model, "conditions": [asdict(one) for one in twice]})
+            assert [one.name for one in load_log(run.path).conditions] == ["clean", "mix_medium"]
+            run.remove(FILE)
+            run.append(FILE, {**model, "conditions": [asdict(one) for one in (twice[0], twice[2])]})
+            before = load_log(run.path)
+            spec = ModelSpec(given="m", kind="callable", name="m", target="m", revision="1")
+            now = log_of((*before.rows, *command_rows(before, [spec], conditions("medium"))))
             assert [one.name for one in now.conditions] == ["clean", "mix_medium"]
 
 

@@ -153,7 +153,7 @@ class TestRuns:
             assert row["path"].endswith("00001.png")
             assert "it costs 5 questions about one#1" in row["error"]
             assert made.summary.failed == 5
-        assert not rows(out, "scores.jsonl")
+        assert {row["outcome"] for row in rows(out, "scores.jsonl")} == {"failed"}
 
     def test_a_sounding_clip(self, tmp_path: Path) -> None:
         data, file, out = sounding(tmp_path / "data", count=1), model_file(tmp_path), tmp_path / "out"

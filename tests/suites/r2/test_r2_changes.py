@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from r2_material import MODEL, asked, block, calls, clips, line, listed, model_file, picture, rows, scores, spoken
+from r2_material import (
+    MODEL,
+    asked,
+    block,
+    calls,
+    clips,
+    line,
+    listed,
+    model_file,
+    models_of,
+    picture,
+    rows,
+    scores,
+    spoken,
+)
 
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
@@ -45,9 +58,7 @@ def test_models_of_one_name_keep_theirs(tmp_path: Path) -> None:
     asked(data, out, "vos", f"{here}:colour", f"{there}:nothing", f"{there}:colour", mixes=())
     made = asked(data, out, "vos", f"{there}:colour", mixes=())
     assert (len(calls(here)), len(calls(there))) == (1, 2)
-    assert {"mine.colour", "mine.nothing", "mine.colour~2"} <= set(
-        json.loads((out / "asked.json").read_text())["models"]
-    )
+    assert {"mine.colour", "mine.nothing", "mine.colour~2"} <= set(models_of(out))
     assert {name.split("/")[0] for name in made.summary.metrics} >= {"mine.colour", "mine.nothing", "mine.colour~2"}
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from r2_material import asked, calls, clips, model_file, rows
+from r2_material import asked, calls, clips, model_file, models_of, rows
 
 from auscult.errors import RecordError, UsageError
 from auscult.suites.r2.compare_sets import read_record
@@ -63,9 +63,9 @@ class TestFailures:
 
     def test_a_list_that_lacks_what_each_model_was_asked_is_refused(self, first: tuple[Path, Path, Path]) -> None:
         data, file, out = first
-        listed = json.loads((out / "asked.json").read_text())
-        assert listed.pop("asked_of")["mine.picky"] == ["clean", "mix_low"]
-        (out / "asked.json").write_text(json.dumps(listed))
+        listed = rows(out, "requests.jsonl")
+        assert [one["name"] for one in listed[0].pop("conditions")] == ["clean", "mix_low"]
+        (out / "requests.jsonl").write_text("".join(json.dumps(row) + "\n" for row in listed))
         with pytest.raises(RecordError, match="list of what was asked is damaged"):
             asked(data, out, "vos", f"{file}:colour")
 
@@ -82,8 +82,7 @@ def test_a_model_of_two_spellings_is_asked_once(tmp_path: Path) -> None:
     data = clips(tmp_path / "data", one=4)
     names = ("baseline.centre_box", "baseline.centre_box.v1")
     asked(data, tmp_path / "out", "vos", *names, mixes=())
-    told = json.loads((tmp_path / "out/asked.json").read_text())["models"]
-    assert [name for name in told if "centre_box" in name] == ["baseline.centre_box.v1"]
+    assert [name for name in models_of(tmp_path / "out") if "centre_box" in name] == ["baseline.centre_box.v1"]
 
 
 class TestLoading:
@@ -94,7 +93,7 @@ class TestLoading:
             asked(data, out, "vos", f"{file}:nofn")
         assert not (out / "predictions.jsonl").exists()  # no baseline was asked
         assert asked(data, out, "vos", f"{file}:colour").summary.failed == 0
-        assert not [name for name in json.loads((out / "asked.json").read_text())["models"] if "nofn" in name]
+        assert not [name for name in models_of(out) if "nofn" in name]
         with pytest.raises(UsageError, match="nofn"):
             asked(data, out, "vos", f"{file}:nofn")
         assert asked(data, out, "vos", f"{file}:colour").summary.failed == 0

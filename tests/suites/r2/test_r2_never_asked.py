@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from r2_material import MODEL, asked, block, calls, clip, clips, model_file, picture, rows
+from r2_material import MODEL, asked, block, calls, clip, clips, model_file, picture, questions_of, rows
 
 from auscult.jobs.progress import Silent
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.suites.r2.compare_sets import read_record
-from auscult.suites.r2.error_report import questions_of
 from auscult.suites.r2.results import score_r2
 from auscult.suites.registered import run
 

@@ -20,8 +20,7 @@ from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import Condition, conditions_of
 from auscult.suites.r2.grid import Grid, grid_of
 from auscult.suites.r2.measures import GridColumns, Number, numbers_of
-from auscult.suites.r2.request_log import ASKED as FILE
-from auscult.suites.r2.request_log import assign_unique_names, save_log, with_earlier
+from auscult.suites.r2.requests import FILE, assign_unique_names, command_rows, load_log
 
 CASES = ("a", "b", "c", "d", "e")
 CLIPS = {"a": "one", "b": "one", "c": "two", "d": "three", "e": "four"}
@@ -260,8 +259,8 @@ def listed(folder: Path, models: Mapping[str, str], conditions: tuple[Condition,
     ]
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
-        asked = with_earlier(run, specs, conditions)
-        save_log(run, asked)
+        run.append_many(FILE, command_rows(load_log(folder), specs, conditions))
+    asked = load_log(folder)
     return [f"{name} {revision}" for name, revision in asked.models.items()], [one.name for one in asked.conditions]
 
 
@@ -277,8 +276,9 @@ def named(folder: Path, *models: tuple[str, str]) -> list[str]:
     specs = [ModelSpec(given="m", kind="callable", name="m", target=target, revision=code) for target, code in models]
     manifest = build_manifest("run r2", given={}, defaulted={}, seeds={}, inputs={})
     with open_run(folder, manifest, overwrite=False) as run:
-        specs = list(assign_unique_names(run, specs))
-        save_log(run, with_earlier(run, specs, CONDITIONS))
+        before = load_log(folder)
+        specs = list(assign_unique_names(before, specs))
+        run.append_many(FILE, command_rows(before, specs, CONDITIONS))
     return [one.name for one in specs]
 
 
@@ -295,11 +295,16 @@ def test_a_model_keeps_its_name_from_command_to_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"models": [], "conditions": []}', json.dumps({"models": {}, "conditions": [{"name": "x"}]})],
-    ids=["empty", "list", "object", "no models", "half a condition"],
+    [
+        {},
+        {"command": 1, "model": [], "revision": "1", "source": "", "conditions": []},
+        {"command": 1, "model": "m", "revision": "1", "source": "", "conditions": [{"name": "x"}]},
+        {"command": "1", "model": "m", "revision": "1", "source": "", "conditions": []},
+    ],
+    ids=["object", "no model", "half a condition", "no number"],
 )
-def test_a_damaged_list_of_what_was_asked(tmp_path: Path, content: str) -> None:
+def test_a_damaged_list_of_what_was_asked(tmp_path: Path, content: dict[str, object]) -> None:
     listed(tmp_path / "o", {"m": "1"}, CONDITIONS)
-    (tmp_path / "o" / FILE).write_text(content)
+    (tmp_path / "o" / FILE).write_text(json.dumps(content) + "\n")
     with pytest.raises(RecordError, match="what was asked is damaged"):
         listed(tmp_path / "o", {"m": "1"}, CONDITIONS)

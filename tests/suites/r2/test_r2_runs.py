@@ -20,6 +20,7 @@ from r2_material import (
     line,
     listed,
     model_file,
+    models_of,
     photographs,
     picture,
     rows,
@@ -56,13 +57,13 @@ def test_the_record_is_whole(done: tuple[str, SuiteRun, Path]) -> None:
     task, made, _ = done
     names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
     assert {
-        "asked.json",
         "cases.jsonl",
         "cells.csv",
         "cells.json",
         "errors.jsonl",
         "predictions.jsonl",
         "report.html",
+        "requests.jsonl",
         "manifest.json",
         "scores.jsonl",
         "summary.json",
@@ -106,7 +107,8 @@ def test_what_failed_is_counted_and_in_no_mean(done: tuple[str, SuiteRun, Path])
     assert len(errors) == len(cases), "said once where it is the same under every condition"
     assert all(row["error"].startswith("mine.unsizely, all 2 conditions: ") for row in errors)
     assert all("(2, 3, 3)" in row["error"] and row["stage"] == "predict" and row["path"] for row in errors)
-    assert not [row for row in rows(made.out, "scores.jsonl") if row["model"] == "mine.unsizely"]
+    told = [row for row in rows(made.out, "scores.jsonl") if row["model"] == "mine.unsizely"]
+    assert {row["outcome"] for row in told} == {"failed"}
     assert made.summary.failed == 2 * len(errors)
     assert "mine.unsizely" in (made.out / "tables/answers.csv").read_text()
 
@@ -165,7 +167,7 @@ class TestAgain:
         assert len(calls(file)) == 4 + 2 * 3
         made = asked(data, out, "vos", f"{file}:nothing", levels=("high",))  # the first model stays in the tables
         assert [call["model"] for call in calls(file)[10:]] == ["nothing"] * 4
-        assert {"mine.colour", "mine.nothing"} <= set(json.loads((out / "asked.json").read_text())["models"])
+        assert {"mine.colour", "mine.nothing"} <= set(models_of(out))
         assert "mine.colour" in (out / "tables/general_mix.csv").read_text()
         assert made.summary.failed == 0
         assert len({row["key"] for row in rows(out, "predictions.jsonl")}) == len(rows(out, "predictions.jsonl"))
@@ -279,7 +281,7 @@ def test_predictions_of_a_folder(tmp_path: Path) -> None:
     predicted(home, "fog_low", "one#1", 5)
     predicted(home, "fog_low", "two#1", 5)  # one is missing
     made = asked(data, tmp_path / "out", "vos", f"predictions:{home}", mixes=(), kinds="fog")
-    name = next(name for name in json.loads((made.out / "asked.json").read_text())["models"] if "predictions" in name)
+    name = next(name for name in models_of(made.out) if "predictions" in name)
     assert scores(made.out, "J", model=name) == {"one#1": 1.0, "two#1": 1.0}
     assert scores(made.out, "J", "fog_low", model=name) == {"one#1": 1.0}
     (error,) = [row for row in rows(made.out, "errors.jsonl") if name in row["error"]]
@@ -365,7 +367,7 @@ def test_a_split_and_an_object_that_comes_late(tmp_path: Path) -> None:
     assert made.summary.undefined >= 1
     (error,) = rows(made.out, "errors.jsonl")
     assert (error["id"], error["stage"]) == ("never", "case")
-    assert made.summary.failed == len(json.loads((made.out / "asked.json").read_text())["models"])
+    assert made.summary.failed == len(models_of(made.out))
     shutil.rmtree(data / "late")
     made = asked(data, tmp_path / "out2", "vos", f"{file}:colour")  # nothing at all to score
     assert set(scores(made.out, "J", model="mine.colour").values()) == {None}

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from r2_material import asked, clips, line, listed, model_file, rows, scores, sounding
+from r2_material import asked, clips, line, listed, model_file, questions_of, rows, scores, sounding
 
 from auscult.errors import ErrorRecord
-from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.error_report import failed_row, merge_errors, questions_of, still_true, unmade_rows
-from auscult.suites.r2.request_log import RequestLog, ResultKey
+from auscult.suites.core.results import ResultKey, error_rows, failed_row, standing, unmade_rows
 
 MODELS = ("flow", "lexicon")
 CONDITIONS = ("clean", "fog_low", "fog_high", "fog_5")
 ASKED = dict.fromkeys(MODELS, CONDITIONS)
-LISTED = RequestLog(
-    models=dict.fromkeys(MODELS, "1"),
-    conditions=tuple(
-        Condition(name=name, group="vision.fog", level=name.rpartition("_")[2], part="all") for name in CONDITIONS
-    ),
-    asked_of=ASKED,
-)
 
 
 def every(*cases: str, models: tuple[str, ...] = MODELS) -> list[ResultKey]:
@@ -33,15 +22,19 @@ def every(*cases: str, models: tuple[str, ...] = MODELS) -> list[ResultKey]:
 
 def unread(places: list[ResultKey], stage: str = "predict") -> list[dict[str, Any]]:
     broken = ErrorRecord(stage="read", error="it is truncated", path="/clip/00002.jpg", hint="restore it")
-    return [failed_row(place, broken, stage=stage) for place in places]
+    return [failed_row("/".join(place), place, broken, stage=stage) for place in places]
 
 
 def crashed(places: list[ResultKey], text: str = "it crashed") -> list[dict[str, Any]]:
-    return [failed_row(one, ErrorRecord(stage="predict", error=text, path="/0.jpg"), stage="predict") for one in places]
+    error = ErrorRecord(stage="predict", error=text, path="/0.jpg")
+    return [failed_row("/".join(one), one, error, stage="predict") for one in places]
 
 
-def once(given: list[dict[str, Any]], failed: list[ResultKey]) -> list[dict[str, Any]]:
-    return merge_errors(given, asked=LISTED, failed=failed)
+def once(
+    given: list[dict[str, Any]], failed: list[ResultKey], asked_of: dict[str, tuple[str, ...]] = ASKED
+) -> list[dict[str, Any]]:
+    found = standing(given, {"/".join(place): place for place in failed}, metrics=("J",)).failed
+    return error_rows(found, asked_of=asked_of, conditions=CONDITIONS)
 
 
 def test_a_broken_frame_is_one_row_with_all_that_it_cost() -> None:
@@ -70,9 +63,9 @@ def test_the_order_in_which_workers_tell_does_not_matter() -> None:
 
 def test_telling_again_changes_nothing() -> None:
     places = every("a")
-    first = once([*unread(places), *crashed(every("b"))], [*places, *every("b")])
-    assert once(first, [*places, *every("b")]) == first
-    assert once([*first, *unread(places)], [*places, *every("b")]) == first
+    given = [*unread(places), *crashed(every("b"))]
+    first = once(given, [*places, *every("b")])
+    assert once([*given, *unread(places)], [*places, *every("b")]) == first
 
 
 def test_a_model_that_says_the_same_under_all_its_conditions_says_it_once_a_case() -> None:
@@ -107,50 +100,17 @@ def test_what_has_an_answer_by_now_is_not_told() -> None:
     assert once(unread(places), []) == []
 
 
-def test_what_is_asked_again_is_told_again_and_the_rest_stays() -> None:
-    places = every("a")
-    given = once([*unread(places), *crashed(every("b"))], [*places, *every("b")])
-    kept = still_true(given, LISTED, {"flow": CONDITIONS})
-    assert {place[0] for row in kept for place in questions_of(row)} == {"lexicon"}
-    failed = [*places, *every("b")]
-    again = once([*kept, *unread(every("a", models=("flow",))), *crashed(every("b", models=("flow",)))], failed)
-    assert sorted(map(json.dumps, again)) == sorted(map(json.dumps, given))
+def test_the_last_failure_of_a_request_counts() -> None:
+    places = every("a", models=("flow",))
+    (row,) = once([*crashed(places), *crashed(places, "it took too long")], places)
+    assert row["cause"] == "it took too long"
 
 
 def test_one_more_condition_that_is_answered_parts_a_joined_row() -> None:
-    places = every("a", models=("flow",))
-    short = merge_errors(
-        crashed(places[:3]), asked=replace(LISTED, asked_of={"flow": CONDITIONS[:3]}), failed=places[:3]
-    )
-    assert len(short) == 1
-    kept = still_true(short, LISTED, {"flow": CONDITIONS[3:]})
-    assert [row["error"] for row in once(kept, places[:3])] == [f"flow, {name}: it crashed" for name in CONDITIONS[:3]]
-
-
-def test_what_was_scored_is_scored_and_told_again() -> None:
-    assert still_true(unread(every("a"), stage="score"), LISTED, {}) == []
-
-
-def test_what_is_said_again_and_again_counts_once() -> None:
-    block = {"model": "flow", "conditions": ["a"] * 1000, "cases": ["b"] * 1000}
-    assert questions_of({"questions": [block] * 40}) == [("flow", "a", "b")]
-    many = [{"model": f"m{at}", "conditions": list(range(900)), "cases": list(range(900))} for at in range(3)]
-    assert len(questions_of({"questions": many})) == 810_000
-
-
-@pytest.mark.parametrize(
-    "blocks",
-    [
-        [{"model": "flow", "conditions": list(range(2000)), "cases": list(range(2000))}],
-        3,
-        [3],
-        [{"model": 1}],
-        [{"model": "flow", "conditions": "clean", "cases": None}],
-        {},
-    ],
-)
-def test_blocks_that_were_edited_say_nothing(blocks: object) -> None:
-    assert questions_of({"id": None, "error": "x", "cause": "x", "questions": blocks}) == []
+    places = every("a", models=("flow",))[:3]
+    assert len(once(crashed(places), places, {"flow": CONDITIONS[:3]})) == 1
+    parted = once(crashed(places), places, {"flow": CONDITIONS})
+    assert [row["error"] for row in parted] == [f"flow, {name}: it crashed" for name in CONDITIONS[:3]]
 
 
 def test_a_file_that_makes_several_cases_impossible_is_one_row() -> None:
@@ -178,7 +138,11 @@ def test_a_truncated_frame_in_a_run(tmp_path: Path) -> None:
     assert row["path"] == str(data / "bad/frames/00002.png")
     assert sorted(questions_of(row)) == sorted(
         [("mine.colour", name, "bad#1") for name in ("clean", "mix_low")]
-        + [(one["model"], "clean", "bad#1") for one in rows(out, "scores.jsonl") if one["model"] != "mine.colour"][::2]
+        + [
+            (one["model"], "clean", "bad#1")
+            for one in rows(out, "scores.jsonl")
+            if one["model"] != "mine.colour" and one["metric"] == "J"
+        ]
     )
     assert made.summary.failed == len(questions_of(row)) == 6
     assert scores(out, "J", model="mine.colour") == {"good#1": 1.0}

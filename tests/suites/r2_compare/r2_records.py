@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from auscult.errors import ErrorRecord
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.digest import digest_json
 from auscult.record.folder import open_run
 from auscult.record.schema import SCHEMA, score_to_json
+from auscult.suites.core.results import failed_row
 from auscult.suites.r2.cases import R2Case, task_rules
 from auscult.suites.r2.conditions import Condition, conditions_of
-from auscult.suites.r2.request_log import key_of
+from auscult.suites.r2.requests import key_of
 from auscult.types import Query
 from auscult.version import VERSION
 
 # model -> condition -> case -> J; None where no score is defined, left out where the question failed
 Told = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
+NO_ANSWER = ErrorRecord(stage="predict", error="no answer")
 KINDS = ("fog", "snow", "gaussian_noise")
 
 
@@ -76,27 +79,29 @@ def record(
                 for one in cases
             ],
         )
-        listed = {
-            "models": dict.fromkeys(told, revision),
-            "conditions": [one.as_json() for one in asked],
-            "asked_of": {model: list(by_condition) for model, by_condition in told.items()},
-        }
-        run.write_json("asked.json", listed)
         known = {one.name: one for one in asked}
+        run.append_many(
+            "requests.jsonl",
+            [
+                {"command": 1, "model": model, "revision": revision, "source": model}
+                | {"conditions": [known[name].as_json() for name in by_condition or known]}
+                for model, by_condition in told.items()
+            ],
+        )
         rows, failed = [], []
         for model, by_condition in told.items():
             for name, values in by_condition.items():
                 for one in cases:
                     key = key_of(one, known[name], model=model, revision=revision, seed=seed)
                     if one.id not in values:
-                        failed.append({"key": key, "model": model, "condition": name, "id": one.id})
+                        failed.append(failed_row(key, (model, name, one.id), NO_ANSWER, stage="predict"))
                         continue
                     for metric in rules.metrics:
                         row = score_to_json(one.id, metric, _outcome(values[one.id], metric, frames))
                         rows.append({**row, "key": key, "both_px": 1, "either_px": 2})
         run.append_many("scores.jsonl", rows)
         if finished:  # of an unfinished run what has no score was never asked
-            run.append_many("unanswered.jsonl", failed)
+            run.append_many("scores.jsonl", failed)
         run.append_many("errors.jsonl", errors)
         if finished:
             run.finish()

@@ -314,8 +314,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         ("scores.jsonl", '{"metric": "J", "outcome": "undefined"}\n', "the line is no score"),
         ("cases.jsonl", '{"id": 3}\n', "the line is no case"),
         ("cases.jsonl", '{"id": "v0/0", "clip": "v0", "split": "", "digest": "d"}\n', "the line is no case"),
-        ("asked.json", "x", "the list of what was asked is damaged"),
-        ("asked.json", "", "the list of what was asked is damaged"),
+        ("requests.jsonl", "{broken\n", "not a JSON object"),
+        ("requests.jsonl", '{"command": 1, "model": 2}\n', "the list of what was asked is damaged"),
     ],
     ids=["no_json", "no_number", "no_key", "no_text", "twice", "no_list", "cut"],
 )

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from r2_records import case, conditions, record
+from r2_records import NO_ANSWER, case, conditions, record
 
 from auscult.errors import RecordError
+from auscult.suites.core.results import failed_row
 from auscult.suites.r2.compare import compare_r2
 from auscult.suites.r2.compare_sets import read_record
 from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.request_log import key_of
+from auscult.suites.r2.requests import key_of
 
 CASES = tuple(case(f"v{clip}/0") for clip in range(4))
 NAMES = tuple(one.id for one in CASES)
@@ -71,12 +72,11 @@ def test_columns_of_other_cases_say_so(tmp_path: Path) -> None:
 
 def test_a_record_of_this_version_tells_what_was_never_asked(tmp_path: Path) -> None:
     home = record(tmp_path / "one", {"m": {**told(1), "mix_high": {}}}, cases=CASES, finished=False)
-    listed = json.loads((home / "asked.json").read_text())
-    listed["asked_of"] = {"m": [one.name for one in ASKED]}
-    (home / "asked.json").write_text(json.dumps(listed))
     high: Condition = next(one for one in ASKED if one.name == "mix_high")
     vain = key_of(CASES[0], high, model="m", revision="r1", seed=7)
-    (home / "unanswered.jsonl").write_text(json.dumps({"key": vain}) + "\n")
+    row = failed_row(vain, ("m", "mix_high", CASES[0].id), NO_ANSWER, stage="predict")
+    with (home / "scores.jsonl").open("a") as file:
+        file.write(json.dumps(row) + "\n")
     grid = read_record(home, "one").grid
     assert grid.waiting == {("m", "mix_high"): frozenset(NAMES[1:])}
     assert not grid.asked("m", "mix_high")

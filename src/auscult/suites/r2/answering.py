@@ -24,7 +24,6 @@ from typing import Any, Final
 from auscult.cases.ids import counted
 from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
 from auscult.jobs import predict as job
-from auscult.jobs.errors import ErrorLog
 from auscult.jobs.predict import Reader
 from auscult.jobs.progress import Progress
 from auscult.media.frames import write_frame
@@ -39,13 +38,13 @@ from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.schema import error_to_json
 from auscult.report.tables import Table
+from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.results import ResultKey, Standing, failed_row, standing
 from auscult.suites.r2.cases import R2Case, TaskRules
 from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.error_report import failed_row
-from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import Scorer, ToScore
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.request_log import UNANSWERED, ResultKey, failed_request_row, key_of
+from auscult.suites.r2.requests import key_of
 from auscult.types import Frames
 from auscult.work.pool import Task, run_tasks
 
@@ -245,19 +244,6 @@ class InputWriter:
         return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
-    """What is scored.
-
-    Attributes:
-        keys: Answers with a score of every metric.
-        unread: Rows that say which true masks could not be read, so that their frames are in no score; each once.
-    """
-
-    keys: set[str]
-    unread: list[dict[str, Any]]
-
-
 @dataclass(slots=True, kw_only=True)
 class R2Runner:
     """A run at work.
@@ -268,11 +254,11 @@ class R2Runner:
         cases: What is asked about.
         seed: The run's seed.
         how: Workers and limits.
-        errors: Where errors are written.
         progress: Who listens.
-        failed: What got no answer now, or one that could not be scored.
+        errors: Rows of ``errors.jsonl`` that are about no single request.
         unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
-        failed_keys: Keys of failed requests, of whichever command.
+        lost: The requests that were to be made of these: they are failures of this command alone.
+        failures: Key to the row of a failed request, of whichever command.
     """
 
     run: RunFolder
@@ -280,11 +266,16 @@ class R2Runner:
     cases: Sequence[R2Case]
     seed: int
     how: job.PredictOptions
-    errors: ErrorLog
     progress: Progress
-    failed: list[ResultKey] = field(default_factory=list)
+    errors: list[dict[str, Any]] = field(default_factory=list)
     unloaded: dict[str, AuscultError] = field(default_factory=dict)
-    failed_keys: set[str] = field(default_factory=set)
+    lost: list[ResultKey] = field(default_factory=list)
+    failures: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take up the failures of earlier commands: what fails the same way again is one row."""
+        rows = read_lines(self.run.path / SCORES)
+        self.failures = {str(row["key"]): row for row in rows if row["outcome"] == "failed"}
 
     def ask(self, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> None:
         """Ask every model what is not stored yet."""
@@ -305,16 +296,22 @@ class R2Runner:
             except (RecordError, OutputError):
                 raise
             except AuscultError as error:  # this model cannot be loaded: the others go on
-                told = ErrorRecord.of(error, job.STAGE)
-                self.errors.keep([error_to_json(None, replace(told, error=f"{model.name}: {told.error}"))])
-                left = {one.key: (model.name, one.condition, one.id) for one in requests if one.key not in replied}
-                self.failed += left.values()
-                if not replied:
-                    self.unloaded[model.name] = error
-                else:
-                    self._note_failed(left)
+                self._not_loaded(model, error, [one for one in requests if one.key not in replied], known=bool(replied))
             if model.kind == "predictions":
                 self._unasked(model, conditions)
+
+    def _not_loaded(
+        self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
+    ) -> None:
+        """Say why nothing, or nothing more, was asked of a model; one that never replied is no model of the folder."""
+        told = ErrorRecord.of(error, job.STAGE)
+        self.errors.append(error_to_json(None, replace(told, error=f"{model.name}: {told.error}")))
+        if not known:
+            self.unloaded[model.name] = error
+            self.lost += [(model.name, one.condition, one.id) for one in left]
+            return
+        for one in left:
+            self._keep_failure(one.key, (model.name, one.condition, one.id), told, stage=job.STAGE)
 
     def write_inputs(self, conditions: Sequence[Condition]) -> None:
         """Write what models are shown, as far as it is not written yet; what cannot be written fails no case."""
@@ -323,20 +320,20 @@ class R2Runner:
             try:
                 found = [order_of(self.run, self._prepared(case, condition)) for condition in conditions]
             except OutputError as error:  # its id is no name of a folder
-                self.errors.keep([error_to_json(case.id, ErrorRecord.of(error, "frames"))])
+                self.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
                 continue
             orders += [one for one in found if one is not None]
         self.progress.stage("inputs", len(orders))
         tasks = [Task(f"{one.prepared.condition.name}/{one.prepared.case.id}", one) for one in orders]
         for result in run_tasks(InputWriter, tasks, workers=self.how.workers, stage="frames"):
             if isinstance(result.outcome, Failed):
-                self.errors.keep([error_to_json(None, result.outcome.error)])
+                self.errors.append(error_to_json(None, result.outcome.error))
             self.progress.step()
 
     def score(self, places: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
         """Score every stored answer that is not scored yet; no model is asked again."""
         stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        waiting = stored & places.keys() - self.scored(places).keys
+        waiting = stored & places.keys() - self.standing(places).scored
         self.progress.stage("score", len(waiting))
         results = run_tasks(
             partial(Scorer, self.task),
@@ -346,25 +343,15 @@ class R2Runner:
         )
         for result in results:
             if isinstance(result.outcome, Failed):
-                self.failed.append(places[result.key])
-                self.errors.keep([failed_row(places[result.key], result.outcome.error, stage="score")])
-                self._note_failed({result.key: places[result.key]})
+                self._keep_failure(result.key, places[result.key], result.outcome.error, stage="score")
             else:
                 self.run.append_many(SCORES, result.outcome)
             self.progress.step()
 
-    def scored(self, places: Mapping[str, ResultKey]) -> Scored:
-        """Which answers have a score of every metric, by the true masks as they are now."""
-        truths = {case.id: case.truth for case in self.cases}
-        found: dict[str, set[str]] = {}
-        unread: dict[str, dict[str, Any]] = {}
-        for row in read_lines(self.run.path / SCORES):
-            key = str(row["key"])
-            if key in places and row.get("truth") == truths[places[key][2]]:
-                found.setdefault(key, set()).add(str(row["metric"]))
-                unread.update((str(one), one) for one in row.get("unread", ()))
-        keys = {key for key, metrics in found.items() if metrics >= set(self.task.metrics)}
-        return Scored(keys=keys, unread=list(unread.values()))
+    def standing(self, places: Mapping[str, ResultKey]) -> Standing:
+        """What became of every request, by the true masks as they are now."""
+        rows, truths = read_lines(self.run.path / SCORES), {case.id: case.truth for case in self.cases}
+        return standing(rows, places, metrics=self.task.metrics, truths=truths)
 
     def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
         for case in self.cases:
@@ -404,10 +391,10 @@ class R2Runner:
             remark = ErrorRecord(
                 stage="frames",
                 error=f"{model.name}: {counted(len(extra), 'file')} that no question asks for: {some}",
-                expected="<condition>/<case>/<frame>.png, as in cases.jsonl and asked.json",
+                expected="<condition>/<case>/<frame>.png, as in cases.jsonl and requests.jsonl",
                 path=model.target,
             )
-            self.errors.keep([error_to_json(None, remark)])
+            self.errors.append(error_to_json(None, remark))
 
     def _prepared(self, case: R2Case, condition: Condition) -> Prepared:
         return Prepared(case=case, condition=condition, seed=self.seed, guidance=self.task.guidance)
@@ -419,16 +406,16 @@ class R2Runner:
     def _unanswered(self, asked: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
         model, replied = asked
         replied.add(request.key)
-        place = (model, request.condition, request.id)
-        self.failed.append(place)
         told = replace(error, path=error.path or str(request.source))
-        self.errors.keep([failed_row(place, told, stage=job.STAGE)])
-        self._note_failed({request.key: place})  # last: what counts as failed has a row that says why
+        self._keep_failure(request.key, (model, request.condition, request.id), told, stage=job.STAGE)
 
-    def _note_failed(self, places: Mapping[str, ResultKey]) -> None:
-        new = {key: place for key, place in places.items() if key not in self.failed_keys}
-        self.failed_keys.update(new)
-        self.run.append_many(UNANSWERED, [failed_request_row(key, place) for key, place in new.items()])
+    def _keep_failure(self, key: str, place: ResultKey, error: ErrorRecord, *, stage: str) -> None:
+        row = failed_row(key, place, error, stage=stage)
+        if stage == "score":  # other true masks may be readable
+            row["truth"] = next(case.truth for case in self.cases if case.id == place[2])
+        if self.failures.get(key) != row:
+            self.failures[key] = row
+            self.run.append(SCORES, row)
 
 
 def _no_frames() -> Frames:

@@ -26,6 +26,7 @@ from auscult.report.facts import facts_of
 from auscult.report.suite import Section, SuitePage, write_page
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2.compare_models import Overall, models_over, overall_tables
 from auscult.suites.r2.compare_sets import (
@@ -39,12 +40,11 @@ from auscult.suites.r2.compare_sets import (
     read_record,
 )
 from auscult.suites.r2.conditions import MIXES, Condition
-from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.figures import Chart, charts_of
-from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import questions
 from auscult.suites.r2.measures import Number
 from auscult.suites.r2.relations import Ranks, correlation_table, strengths_text, unranked
+from auscult.suites.r2.requests import waiting_notes
 from auscult.suites.r2.results import FAILED, R2Results, figures_of, results_of, sections_of, write_parts
 from auscult.suites.r2.tables import (
     PERCENT,

@@ -22,10 +22,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from auscult.errors import AuscultError, InputError, RecordError
+from auscult.errors import InputError, RecordError
 from auscult.media.paths import safe_name
 from auscult.outcome import Outcome, Signature
-from auscult.record.codec import load
 from auscult.record.folder import read_manifest
 from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
@@ -36,12 +35,13 @@ from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.stress.recipe_parts import room_of
+from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.results import ResultKey, standing
 from auscult.suites.r2.cases import R2Case, TaskRules, task_rules
-from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_conditions
-from auscult.suites.r2.grid import FILE as SCORES
+from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
 from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
 from auscult.suites.r2.measures import GridColumns, Number, static_of
-from auscult.suites.r2.request_log import ASKED, RequestLog, base_name, conditions_by_model, failed_keys
+from auscult.suites.r2.requests import base_name, require_log
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.types import Doubles, Query
 
@@ -64,6 +64,8 @@ class R2Record:
         data: The name of what it was run on: the end of the path, or ``scenes``.
         digests: Case id to the hash of everything that a model sees of it, and that of its true masks.
         revisions: Model to the hash of its code or weights.
+        places: Key of every request to model, condition and case.
+        failed: The requests that failed.
         grid: All its scores.
         finished: Whether the run came to its end.
         version: The version of auscult that made it.
@@ -76,6 +78,8 @@ class R2Record:
     data: str
     digests: Mapping[str, str]
     revisions: Mapping[str, str]
+    places: Mapping[str, ResultKey]
+    failed: frozenset[ResultKey]
     grid: Grid
     finished: bool
     version: str
@@ -107,9 +111,22 @@ def read_record(folder: Path, label: str) -> R2Record:
         raise RecordError(
             "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
         )
-    asked = _request_log(folder / ASKED)
-    finished = "finished" in manifest
-    grid = _grid(folder, task, asked=asked, cases=cases, seed=seed)
+    asked = require_log(folder)
+    places = asked.places(cases, seed=seed)
+    truths = {case.id: case.truth for case in cases if case.truth}
+    now = standing(_scores(folder / SCORES), places, metrics=task.metrics, truths=truths)
+    failed = frozenset(filter(asked.asked, now.failed))
+    grid = grid_of(
+        _scores(folder / SCORES),
+        task=task,
+        valid=places,
+        cases={case.id: (case.clip, case.split) for case in cases},
+        models=tuple(asked.models),
+        conditions=asked.conditions,
+        truths=truths,
+        failed=failed,
+        waiting=set(asked.waiting(places, now.scored)) - failed,
+    )
     if not grid.cells:
         raise RecordError(
             "the record holds no score of its cases",
@@ -126,25 +143,11 @@ def read_record(folder: Path, label: str) -> R2Record:
         data=PurePath(str(argument(manifest, "data") or "")).name or label,
         digests={case.id: f"{case.digest} {case.truth}" for case in cases},
         revisions=asked.models,
+        places=places,
+        failed=failed,
         grid=grid,
-        finished=finished,
+        finished="finished" in manifest,
         version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
-    )
-
-
-def _grid(folder: Path, task: TaskRules, *, asked: RequestLog, cases: Sequence[R2Case], seed: int) -> Grid:
-    places = asked.places(cases, seed=seed)
-    scored = {str(row["key"]) for row in _scores(folder / SCORES)}
-    return grid_of(
-        _scores(folder / SCORES),
-        task=task,
-        valid=places,
-        cases={case.id: (case.clip, case.split) for case in cases},
-        models=tuple(asked.models),
-        conditions=asked.conditions,
-        truths={case.id: case.truth for case in cases if case.truth},
-        failed=set(asked.without(places, scored)),
-        waiting=asked.waiting(places, scored),
     )
 
 
@@ -181,48 +184,20 @@ def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_score(row: Mapping[str, Any]) -> bool:
-    if not isinstance(row.get("key"), str) or not isinstance(row.get("metric"), str):
+    if not isinstance(row.get("key"), str):
+        return False
+    if row.get("outcome") == "failed":
+        return isinstance(row.get("error"), Mapping)
+    if not isinstance(row.get("metric"), str):
         return False
     pixels = [row[name] for name in ("both_px", "either_px") if name in row]
     if len(pixels) == 1 or any(type(one) is not int or one < 0 for one in pixels):
         return False
     if row.get("outcome") != "scored":
-        return row.get("outcome") in {"undefined", "failed"}
+        return row.get("outcome") == "undefined"
     value = row.get("value")
     sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
     return sound and isinstance(row.get("signature"), Mapping)
-
-
-def _request_log(path: Path) -> RequestLog:
-    try:
-        with path.open("rb") as file:
-            content: Any = load(file.read(_MAX_BYTES))
-        models = {str(name): str(revision) for name, revision in content["models"].items()}
-        conditions = tuple(_condition(one) for one in content["conditions"])
-        told = conditions_by_model(content)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, AuscultError) as error:
-        reason = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-        raise RecordError(f"the list of what was asked is damaged: {reason}", path=path, hint=_AGAIN) from error
-    names = [one.name for one in conditions]
-    if not models or CLEAN not in names[:1] or len(set(names)) != len(names):
-        raise RecordError(
-            "the list of what was asked is damaged", path=path, expected="models, and conditions from clean on",
-            hint=_AGAIN,
-        )  # fmt: skip
-    return RequestLog(
-        models=models, conditions=unique_conditions(conditions), asked_of=told, failed=failed_keys(path.parent)
-    )
-
-
-def _condition(told: Mapping[str, Any]) -> Condition:
-    """One condition."""
-    one = Condition(**told)
-    if not all(isinstance(word, str) for word in (one.name, one.group, one.level)) or one.part not in PARTS:
-        raise ValueError(f"no condition: {told!r:.80}")
-    if one.group not in {CLEAN, *MIXES} and "." not in one.group:
-        raise ValueError(f"no group of conditions: {one.group!r:.80}")
-    _ = one.strength  # raises where the level is none
-    return one
 
 
 ModelNames: TypeAlias = Mapping[tuple[str, str], str]

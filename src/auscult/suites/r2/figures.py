@@ -24,12 +24,12 @@ from auscult.report.suite import Example
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, base_of, load_stressors, room_of
 from auscult.stress.strength import strength_of
+from auscult.suites.core.results import ResultKey
 from auscult.suites.r2.cases import R2Case, truths_of
 from auscult.suites.r2.conditions import CLEAN, DYNAMIC, MIXES, Condition
 from auscult.suites.r2.measures import GridColumns, Number, static_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.relations import Ranks, room_words
-from auscult.suites.r2.request_log import ResultKey
 from auscult.suites.r2.tables import Index, group_name, is_baseline, main_metric, metric_name
 from auscult.work.pool import Task, run_tasks
 

@@ -17,6 +17,7 @@ from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.record.schema import error_to_json, score_to_json
 from auscult.score.masks.ref_avs import avs_scores
 from auscult.score.masks.video import j_and_f
+from auscult.suites.core.results import is_valid
 from auscult.suites.r2.cases import R2Case, TaskRules, Truths, scored_frames, truths_of
 from auscult.suites.r2.conditions import Condition
 from auscult.suites.r2.perturbing import Prepared
@@ -135,12 +136,9 @@ def grid_of(
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
-        place = valid.get(str(row.get("key")))
-        if place is None:
+        if row["outcome"] == "failed" or not is_valid(row, valid, truths):
             continue
-        model, condition, case = place
-        if case in truths and row.get("truth", truths[case]) != truths[case]:
-            continue
+        model, condition, case = valid[str(row["key"])]
         cell = cells.setdefault((model, condition, str(row["metric"])), Cell())
         if row["outcome"] == "scored":
             cell.values[case] = float(row["value"])
@@ -209,9 +207,6 @@ def questions(grid: Grid) -> tuple[int, int, int]:
             failed += len(mine - scored - without)
             undefined += len(without)
     return asked, failed, undefined
-
-
-FILE: Final = "scores.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

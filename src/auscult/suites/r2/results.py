@@ -13,8 +13,6 @@ from auscult.jobs.errors import FILE as ERRORS
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
-from auscult.record.codec import load
 from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.manifest import argument
@@ -23,16 +21,16 @@ from auscult.report.facts import facts_of
 from auscult.report.suite import Example, Figure, Section, SuitePage, write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.results import ResultKey
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2 import tables as shown
 from auscult.suites.r2.answering import Answers, answers_of, answers_table
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.error_report import waiting_notes
 from auscult.suites.r2.figures import Chart, charts_of, draw_strips
-from auscult.suites.r2.grid import FILE, Grid, questions
-from auscult.suites.r2.grid import FILE as SCORES
+from auscult.suites.r2.grid import Grid, questions
 from auscult.suites.r2.measures import GridColumns, Number, numbers_of
 from auscult.suites.r2.relations import (
     Ranks,
@@ -43,10 +41,9 @@ from auscult.suites.r2.relations import (
     strengths_text,
     unranked,
 )
-from auscult.suites.r2.request_log import ASKED, RequestLog, ResultKey, conditions_by_model, failed_keys
+from auscult.suites.r2.requests import waiting_notes
 from auscult.suites.r2.tables import cells_csv, cells_json, is_baseline, summary_metrics
 from auscult.suites.registered import SuiteRun
-from auscult.types import Query
 
 SPLITS: Final = ("seen", "unseen")
 FAILED: Final = "Failed questions are in no number; cells.csv counts them, and the cases, for every number."
@@ -223,7 +220,7 @@ def write_results(run: RunFolder, outcome: RunOutcome) -> SuiteRun:
     summary = summary_of(outcome, results.numbers)
     run.write_json("summary.json", summary.as_json())
     strips = draw_strips(run, results.view, outcome.cases, valid=outcome.valid, workers=outcome.workers)
-    reasons = undefined_reasons(read_lines(run.path / FILE), outcome.grid)
+    reasons = undefined_reasons(read_lines(run.path / SCORES), outcome.grid)
     sections = (*sections_of(tables, results.charts), *_pictures(strips))
     shown = shown_of(tables)
     page = _page(run, outcome, results, sections=sections, reasons=reasons)
@@ -347,48 +344,17 @@ def score_r2(folder: Path) -> SuiteRun:
         RecordError: It is no such record, or a damaged one; the message names file and line.
     """
     record = read_record(folder, labels_of([folder])[0])
-    asked = _request_log(record)
-    places = asked.places(_cases(record), seed=record.seed)
     results = results_of(GridColumns(grid=record.grid, seed=record.seed))
     answers = answers_of(
         _predictions(folder / PREDICTIONS),
-        valid=places,
+        valid=record.places,
         models=record.grid.models,
-        failed=tuple(asked.without(places, {str(row["key"]) for _, row in numbered_lines(folder / SCORES)})),
+        failed=tuple(record.failed),
     )
     tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
     summary = summary_of(_outcome(record, answers), results.numbers)
     remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
     return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
-
-
-def _request_log(record: R2Record) -> RequestLog:
-    content = load(read_bytes(record.path / ASKED, limits=_LIMITS))  # ``read_record`` has checked it
-    return RequestLog(
-        models=record.revisions,
-        conditions=record.grid.conditions,
-        asked_of=conditions_by_model(content),
-        failed=failed_keys(record.path),
-    )
-
-
-def _cases(record: R2Record) -> list[R2Case]:
-    """The cases without their files: who they are and what they were, by hash."""
-    return [
-        R2Case(
-            id=name,
-            clip=clip,
-            split=record.grid.splits.get(name, ""),
-            query=Query(),
-            frames=(),
-            targets=(),
-            size=(0, 0),
-            rate_fps=1.0,
-            scored=record.task.scored,
-            digest=record.digests[name].partition(" ")[0],
-        )
-        for name, clip in record.grid.cases.items()
-    ]
 
 
 def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:

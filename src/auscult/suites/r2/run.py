@@ -4,10 +4,9 @@
 
     DIR/scenes/             generated scenes, where they are the source
     DIR/cases.jsonl         what was asked about
-    DIR/asked.json          models and conditions so far
+    DIR/requests.jsonl      models and conditions so far
     DIR/predictions.jsonl   every answer, as RLE
-    DIR/unanswered.jsonl    failed requests, by key
-    DIR/scores.jsonl        every metric of every answer
+    DIR/scores.jsonl        every metric of every answer; a failed request is a row like any other
     DIR/inputs/             what models are shown, where it was asked for
     DIR/cells.json .csv     every number with interval, counts and signature
     DIR/tables/ figures/    tables as JSON, CSV and LaTeX; figures as SVG and PNG
@@ -37,22 +36,22 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
+from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.results import error_rows, unmade_rows
 from auscult.suites.r2.answering import R2Runner, answers_of
 from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
-from auscult.suites.r2.error_report import failed_row, merge_errors, questions_of, still_true, unmade_rows
-from auscult.suites.r2.grid import FILE as SCORES
 from auscult.suites.r2.grid import grid_of
-from auscult.suites.r2.request_log import (
+from auscult.suites.r2.requests import FILE as REQUESTS
+from auscult.suites.r2.requests import (
     RequestLog,
-    ResultKey,
     assign_unique_names,
+    command_rows,
     conditions_for,
-    conditions_now,
-    forget_models,
     load_log,
-    save_log,
-    with_earlier,
+    log_of,
+    require_log,
+    withdrawn_rows,
 )
 from auscult.suites.r2.results import RunOutcome, write_results
 from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
@@ -61,13 +60,6 @@ COMMAND = "run r2"
 CASES = "cases.jsonl"
 _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
 """Arguments that may change from command to command: what they add is computed, what they leave out stays."""
-
-
-_NEVER_AGAIN = ErrorRecord(
-    stage=job.STAGE,
-    error="no answer to an earlier command; a later one was stopped before it asked again",
-    hint="repeat the command that asked it",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +93,14 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
     # what is wrong with the data is said before the folder is made; scenes are made inside it
     read = None if options.data == SCENES else listing_of(options, setting.task, listener)
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
-        models = assign_unique_names(run, setting.models)
+        log = _log(run)
+        models = assign_unique_names(log, setting.models)
         floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
-        before = load_log(run)
-        asked = with_earlier(run, models, setting.conditions, floor=floor)
-        errors = _errors(run, asked, conditions_now(models, setting.conditions, before=before, floor=floor))
         listing = read or listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
-        errors.keep(error_to_json(name, error) for name, error in listing.errors)
-        errors.keep(unmade_rows(found.errors))
+        errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
         if not found.cases:
+            _write_errors(run, errors)
             raise NothingToDo(
                 f"the input holds no case of {setting.task.title} (read as {listing.layout})",
                 path=options.data if isinstance(options.data, Path) else None,
@@ -123,55 +113,38 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
             cases=found.cases,
             seed=options.seed,
             how=_how(options),
-            errors=errors,
             progress=listener,
+            errors=errors,
         )
-        bench.failed_keys |= before.failed
-        save_log(run, asked)
+        rows = command_rows(log, models, setting.conditions, floor=floor)
+        run.append_many(REQUESTS, rows)
+        asked = log_of((*log.rows, *rows))
         if options.tested.inputs:
             bench.write_inputs(setting.conditions)
         for model in models:
-            bench.ask([model], conditions_for(model, setting.conditions, before))
-        if bench.unloaded:
-            _take_back(bench, asked, before, models=models)
+            bench.ask([model], conditions_for(model, setting.conditions, log))
+        run.append_many(REQUESTS, withdrawn_rows(asked, bench.unloaded))
+        if models and len(bench.unloaded) == len(models):
+            raise next(iter(bench.unloaded.values()))
         bench.ask(floor, [NOTHING])
-        places = asked.places(found.cases, seed=options.seed)
-        bench.score(places, asked.conditions)
-        asked = replace(asked, failed=frozenset(bench.failed_keys))
-        failed = _tell_once(bench, asked, places=places, told=[error.path for _, error in listing.errors])
-        unread = sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors))
-        outcome = _outcome(bench, asked, places=places, failed=failed, found=found, unlisted=unread)
+        bench.score(asked.places(found.cases, seed=options.seed), asked.conditions)
+        outcome = _finished(bench, asked, found=found, read=[error for _, error in listing.errors])
         done = write_results(run, replace(outcome, notes=listing.notes))
         unloaded = tuple(f"{name}: {error}" for name, error in bench.unloaded.items())
         return replace(done, remarks=(*unloaded, *done.remarks))
 
 
-def _errors(run: RunFolder, asked: RequestLog, now: Mapping[str, Sequence[str]]) -> ErrorLog:
-    """The errors so far without those of what is tried again now."""
-    errors = ErrorLog(run)
-    errors.rewrite(still_true(read_lines(run.path / ERRORS), asked, now))
-    return errors
+def _log(run: RunFolder) -> RequestLog:
+    """What the folder was asked before this command."""
+    if (run.path / SCORES).is_file() and not (run.path / REQUESTS).is_file():
+        return require_log(run.path)  # refuses it
+    return load_log(run.path)
 
 
-def _tell_once(
-    bench: R2Runner, asked: RequestLog, *, places: Mapping[str, ResultKey], told: Sequence[str | None]
-) -> tuple[ResultKey, ...]:
-    """Say what one file or one model's fault cost in one row, now that all of it is known."""
-    scored = bench.scored(places)
-    failed = tuple(dict.fromkeys((*bench.failed, *asked.without(places, scored.keys))))
-    bench.errors.keep(row for row in scored.unread if row.get("path") not in told)
-    known = {place for row in read_lines(bench.run.path / ERRORS) for place in questions_of(row)} | set(bench.failed)
-    bench.errors.keep(failed_row(place, _NEVER_AGAIN, stage=job.STAGE) for place in failed if place not in known)
-    bench.errors.rewrite(merge_errors(read_lines(bench.run.path / ERRORS), asked=asked, failed=failed))
-    return failed
-
-
-def _take_back(bench: R2Runner, asked: RequestLog, before: RequestLog, *, models: Sequence[ModelSpec]) -> None:
-    """Forget models that could not be loaded."""
-    if all(one.name in bench.unloaded for one in models):
-        forget_models(bench.run, before, before, names=())
-        raise next(iter(bench.unloaded.values()))
-    forget_models(bench.run, asked, before, names=bench.unloaded)
+def _write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Let ``errors.jsonl`` say these and no others."""
+    run.remove(ERRORS)
+    ErrorLog(run).keep(rows)
 
 
 def _setting(options: SuiteOptions) -> _Setting:
@@ -292,34 +265,37 @@ def _how(options: SuiteOptions) -> job.PredictOptions:
     )
 
 
-def _outcome(
-    bench: R2Runner,
-    asked: RequestLog,
-    *,
-    places: Mapping[str, ResultKey],
-    failed: Sequence[ResultKey],
-    found: CaseList,
-    unlisted: int,
-) -> RunOutcome:
+def _finished(bench: R2Runner, asked: RequestLog, *, found: CaseList, read: Sequence[ErrorRecord]) -> RunOutcome:
+    """Write what failed, and put together what the rest follows from."""
+    places = asked.places(found.cases, seed=bench.seed)
+    now = bench.standing(places)
+    failed = {place: error for place, error in now.failed.items() if asked.asked(place)}
+    told = {error.path for error in read}
+    truths = [row for row in now.unread if row.get("path") not in told]
+    conditions = [one.name for one in asked.conditions]
+    rows = error_rows(failed, asked_of=asked.asked_of, conditions=conditions)
+    # what keeps a case's input from being written keeps it from being shown, which is told already
+    unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
+    beside = [one for one in bench.errors if one["stage"] != "frames" or (one["path"], one["error"]) not in unread]
+    _write_errors(bench.run, (*beside, *truths, *rows))
+    every = tuple(dict.fromkeys((*bench.lost, *failed)))
     models = tuple(asked.models)
-    grid = grid_of(
-        read_lines(bench.run.path / SCORES),
-        task=bench.task,
-        valid=places,
-        cases={case.id: (case.clip, case.split) for case in found.cases},
-        models=models,
-        conditions=asked.conditions,
-        failed=failed,
-        waiting=set(asked.waiting(places, bench.scored(places).keys)) - set(failed),
-        truths={case.id: case.truth for case in found.cases},
-    )
-    stored = read_lines(bench.run.path / job.FILE)
     return RunOutcome(
         command=COMMAND,
-        grid=grid,
-        answers=answers_of(stored, valid=places, models=models, failed=failed),
+        grid=grid_of(
+            read_lines(bench.run.path / SCORES),
+            task=bench.task,
+            valid=places,
+            cases={case.id: (case.clip, case.split) for case in found.cases},
+            models=models,
+            conditions=asked.conditions,
+            failed=every,
+            waiting=set(asked.waiting(places, now.scored)) - set(every),
+            truths={case.id: case.truth for case in found.cases},
+        ),
+        answers=answers_of(read_lines(bench.run.path / job.FILE), valid=places, models=models, failed=every),
         cases=tuple(found.cases),
-        unlisted=unlisted,
+        unlisted=sum(error.stage not in REMARKS for error in (*read, *(error for _, error in found.errors))),
         absent=found.absent,
         valid=places,
         seed=bench.seed,

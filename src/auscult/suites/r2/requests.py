@@ -1,0 +1,251 @@
+"""What a folder has asked its models so far, and the key of every answer.
+
+``requests.jsonl`` has a line for each model of each command, written before anything is asked::
+
+    {"command": 1, "model": "mine.colour", "revision": "...", "source": "...", "conditions": [{"name", "group", ...}]}
+
+What is in it and has no row in ``scores.jsonl`` was never asked: a command was stopped, or the data are others than
+then. A model that could not be loaded is withdrawn by a line ``{"command", "model", "unloaded": why}``: a misspelled
+name would otherwise stay in the folder, with failures that no command mends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from auscult.cases.ids import counted
+from auscult.errors import AuscultError, RecordError
+from auscult.models.spec import ModelSpec
+from auscult.record.digest import digest_json
+from auscult.record.lines import numbered_lines
+from auscult.suites.core.results import ResultKey, few
+from auscult.suites.r2.cases import R2Case
+from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_conditions, words_of
+from auscult.suites.r2.grid import Grid
+
+FILE: Final = "requests.jsonl"
+_AGAIN: Final = "the file is missing, edited or damaged; run the command of this record again with --overwrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLog:
+    """Models and conditions of a folder.
+
+    Attributes:
+        models: Model to revision, those of the last command first.
+        conditions: ``clean`` first, then in the order in which they were first asked for.
+        sources: Model to where it was found, so that another of the same name gets another.
+        asked_of: Model to the names of the conditions that it was asked under, or was to be, with its latest revision.
+        rows: The lines that say so.
+    """
+
+    models: Mapping[str, str] = field(default_factory=dict)
+    conditions: tuple[Condition, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: tuple[Mapping[str, Any], ...] = ()
+
+    def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, ResultKey]:
+        """The key of every answer that is valid, to (model, condition, case)."""
+        return {
+            key_of(case, condition, model=model, revision=revision, seed=seed): (model, condition.name, case.id)
+            for model, revision in self.models.items()
+            for case in cases
+            for condition in self.conditions
+        }
+
+    def asked(self, place: ResultKey) -> bool:
+        """Whether a request was made, or was to be."""
+        return place[1] in self.asked_of.get(place[0], ())
+
+    def waiting(self, places: Mapping[str, ResultKey], done: Collection[str]) -> Iterator[ResultKey]:
+        """What was to be asked and has no result row."""
+        return (place for key, place in places.items() if key not in done and self.asked(place))
+
+
+def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
+    """The lines of a folder together."""
+    every = tuple(rows)
+    withdrawn = {(row["command"], row["model"]) for row in every if "unloaded" in row}
+    models: dict[str, str] = {}
+    sources: dict[str, str] = {}
+    asked_of: dict[str, dict[str, None]] = {}
+    known: dict[str, Condition] = {}
+    last: dict[str, tuple[int, int]] = {}
+    for number, row in enumerate(every):
+        model = row["model"]
+        if (row["command"], model) in withdrawn:
+            continue
+        if models.get(model) != row["revision"]:
+            asked_of[model] = {}  # changed code is not held to what the old code was asked
+        conditions = [Condition(**one) for one in row["conditions"]]
+        asked_of[model].update(dict.fromkeys(one.name for one in conditions))
+        known |= {one.name: one for one in conditions if one.name not in known}
+        models[model], sources[model] = row["revision"], row["source"]
+        last[model] = (-row["command"], number)
+    order = sorted(models, key=last.__getitem__)
+    return RequestLog(
+        models={name: models[name] for name in order},
+        conditions=unique_conditions(known.values()),
+        sources=sources,
+        asked_of={name: tuple(asked_of[name]) for name in order},
+        rows=every,
+    )
+
+
+def load_log(folder: Path) -> RequestLog:
+    """What a folder was asked so far; nothing where it is new.
+
+    Raises:
+        RecordError: A line is no line of the file.
+    """
+    path = folder / FILE
+    return log_of(_checked(path)) if path.is_file() else RequestLog()
+
+
+def _checked(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The lines, each checked: records come from anyone."""
+    for number, row in numbered_lines(path):
+        try:
+            conditions = _conditions(row)
+        except (ValueError, TypeError, KeyError, AuscultError) as error:
+            reason = getattr(error, "message", None) or str(error)
+            raise RecordError(
+                f"the list of what was asked is damaged: {reason}",
+                expected="command, model, revision, source and conditions",
+                path=path,
+                line=number,
+                hint=_AGAIN,
+            ) from error
+        yield {**row, "conditions": [one.as_json() for one in conditions]}
+
+
+def _conditions(row: Mapping[str, Any]) -> tuple[Condition, ...]:
+    texts = ("model", "unloaded") if "unloaded" in row else ("model", "revision", "source")
+    if type(row["command"]) is not int or not all(isinstance(row[name], str) for name in texts):
+        raise ValueError("a line lacks command, model, revision or source")
+    return () if "unloaded" in row else tuple(map(_condition, row["conditions"]))
+
+
+def _condition(told: Mapping[str, Any]) -> Condition:
+    one = Condition(**told)
+    if not all(isinstance(word, str) for word in (one.name, one.group, one.level)) or one.part not in PARTS:
+        raise ValueError(f"no condition: {told!r:.80}")
+    if one.group not in {CLEAN, *MIXES} and "." not in one.group:
+        raise ValueError(f"no group of conditions: {one.group!r:.80}")
+    _ = one.strength  # raises where the level is none
+    return one
+
+
+def require_log(folder: Path) -> RequestLog:
+    """What the folder of a record was asked.
+
+    Raises:
+        RecordError: It says nothing of it, as records of an earlier kind, or is damaged.
+    """
+    log = load_log(folder)
+    if CLEAN not in [one.name for one in log.conditions[:1]]:
+        raise RecordError(
+            f"the record does not say what was asked: {FILE} is missing or empty",
+            path=folder / FILE,
+            expected="models, and conditions from clean on",
+            hint=_AGAIN,
+        )
+    return log
+
+
+def command_rows(
+    log: RequestLog, models: Sequence[ModelSpec], conditions: Sequence[Condition], *, floor: Sequence[ModelSpec] = ()
+) -> list[dict[str, Any]]:
+    """The lines of a command: its models, and the baselines, which are asked about clean input."""
+    number = max((row["command"] for row in log.rows), default=0) + 1
+    clean = [one for one in conditions if one.name == CLEAN]
+    asked = [(one, conditions_for(one, conditions, log)) for one in models] + [(one, clean) for one in floor]
+    return [
+        {
+            "command": number,
+            "model": model.name,
+            "revision": model.revision,
+            "source": _source(model),
+            "conditions": [one.as_json() for one in mine],
+        }
+        for model, mine in asked
+    ]
+
+
+def withdrawn_rows(log: RequestLog, names: Mapping[str, AuscultError]) -> list[dict[str, Any]]:
+    """The lines that withdraw models of the last command, which could not be loaded."""
+    number = max(row["command"] for row in log.rows)
+    return [{"command": number, "model": name, "unloaded": error.message} for name, error in names.items()]
+
+
+def key_of(case: R2Case, condition: Condition, *, model: str, revision: str, seed: int) -> str:
+    """Under what an answer is stored: everything that it follows from."""
+    # The id also where nothing is drawn: one sentence may ask for two objects of a picture.
+    drawn = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
+    return digest_json([case.digest, drawn, model, revision])
+
+
+def assign_unique_names(log: RequestLog, models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
+    """The models with names that none of them shares, and that the folder knows them by.
+
+    A model from where an earlier one of its name was found, or with its code, is that one, changed or not; another
+    gets a number, ``name~2``.
+    """
+    found: list[ModelSpec] = []
+    for one in models:
+        taken = {other.name for other in found}
+        alike = [name for name in log.models if base_name(name) == one.name and name not in taken]
+        same = [name for name in alike if log.sources[name] == _source(one)]
+        same += [name for name in alike if log.models[name] == one.revision]
+        numbered = (one.name if number == 1 else f"{one.name}~{number}" for number in count(1))
+        free = (name for name in numbered if name not in taken and name not in log.models)
+        found.append(replace(one, name=same[0] if same else next(free)))
+    return tuple(found)
+
+
+def _source(model: ModelSpec) -> str:
+    return "|".join((model.kind, model.target, model.function, str(model.weights or "")))
+
+
+def base_name(name: str) -> str:
+    """A model's name without the number that told it from another of its name, as in ``name~2``."""
+    base, mark, number = name.rpartition("~")
+    return base if mark and number.isdigit() else name
+
+
+def conditions_for(model: ModelSpec, conditions: Sequence[Condition], log: RequestLog) -> tuple[Condition, ...]:
+    """The conditions that a model is asked under by a command.
+
+    Those asked for; of a folder of predictions also all that it was asked under before. Its revision is that of the
+    whole folder, which changes with every file that is added, and to read it again costs little.
+    """
+    if model.kind != "predictions":
+        return tuple(conditions)
+    again = log.asked_of.get(model.name, ())
+    known = {one.name: one for one in (*conditions, *(one for one in log.conditions if one.name in again))}
+    return tuple(known.values())
+
+
+def waiting_notes(grid: Grid) -> list[str]:
+    """What was to be asked of each model and never was, in a sentence each that says how to ask it."""
+    found = []
+    for model in grid.models:
+        mine = {one: grid.waiting[model, one.name] for one in grid.conditions if (model, one.name) in grid.waiting}
+        if not mine:
+            continue
+        number = sum(map(len, mine.values()))
+        about = few(sorted(set().union(*mine.values())))
+        out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.asked(model, one.name)]
+        named = few([f"{one.label} {one.level}" for one in out])
+        kept_out = f" Until then its answers under {named} are in no table." if out else ""
+        found.append(
+            f"{model}: {counted(number, 'question')} of an earlier command about {about} "
+            f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
+            f"they are no failures and in no number; repeat it: {words_of(mine)}.{kept_out}"
+        )
+    return found
