@@ -17,6 +17,6 @@ def make(folder: str) -> Callable[[int], None]:
 
     def wait(_: int) -> None:
         talk = Conversation([sys.executable, "-S", "-c", _PROGRAM, str(Path(folder, "program"))])
-        talk.exchange(b"", silence_s=60, most_bytes=1000)
+        talk.exchange({"id": ""}, most_bytes=1000)
 
     return wait

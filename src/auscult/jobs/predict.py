@@ -105,12 +105,11 @@ class ModelWorker:
 
     Args:
         spec: The model; loaded here.
-        timeout_s: What a case may take; who stops it then is not here.
     """
 
-    def __init__(self, spec: ModelSpec, *, timeout_s: float | None = None) -> None:
+    def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
-        self._model = spec.load(timeout_s=timeout_s)
+        self._model = spec.load()
         self._reader = Reader()
 
     def __call__(self, request: QueuedRequest) -> dict[str, Any] | Failed:
@@ -255,7 +254,7 @@ def predict(
     listed = {request.key: request for request in requests}
     tasks = (Task(key, request) for key, request in listed.items())
     for result in run_tasks(
-        partial(ModelWorker, model, timeout_s=options.timeout_s),
+        partial(ModelWorker, model),
         tasks,
         workers=options.workers,
         timeout_s=options.timeout_s,

@@ -146,11 +146,8 @@ class ModelSpec:
     revision: str = ""
     tasks: tuple[ModelTask, ...] = TASKS
 
-    def load(self, *, timeout_s: float | None = None) -> Predictor:
+    def load(self) -> Predictor:
         """Load it into this process.
-
-        Args:
-            timeout_s: What a case may take, for an adapter that is to speak before that.
 
         Raises:
             UsageError: It cannot be loaded.
@@ -161,9 +158,9 @@ class ModelSpec:
 
             return FolderOfPredictions(Path(self.target))
         if self.kind == "command":
-            from auscult.models.adapters.command import Program, silence_of
+            from auscult.models.adapters.command import Program
 
-            return Program(self.target, silence_s=silence_of(timeout_s))
+            return Program(self.target)
         from auscult.models.adapters.calling import Calling, function_of
 
         if self.kind == "callable":

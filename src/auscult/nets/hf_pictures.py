@@ -97,7 +97,7 @@ def read_preparation(folder: Path, *, side: int | None, usual: Preparation) -> P
         else:
             path = folder / _PROCESSOR
             table = _table_in(read_table(path)) if path.is_file() else {}
-        mean, std = _three(table, "image_mean", usual.mean), _three(table, "image_std", usual.std)
+        mean, std = channels(table, usual=(usual.mean, usual.std))
         cubic = _cubic(table, usual)
         size, edges = ((side, side), usual.edges) if side else _size(table, usual)
     except InputError as error:
@@ -121,6 +121,17 @@ def _table_in(table: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(inner, dict):
         raise InputError("'image_processor' is no object")
     return inner
+
+
+def channels(
+    table: Mapping[str, Any], *, usual: tuple[tuple[float, ...], tuple[float, ...]]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and deviation of each channel, 0..1, as a table of settings has them.
+
+    Raises:
+        InputError: They are no three numbers.
+    """
+    return _three(table, "image_mean", usual[0]), _three(table, "image_std", usual[1])
 
 
 def _three(table: Mapping[str, Any], key: str, usual: tuple[float, ...]) -> tuple[float, ...]:

@@ -23,44 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import AuscultError
-from auscult.nets.hf_folder import (
-    CLIP_TOKENS,
-    CONFIG,
-    Family,
-    Loaded,
-    SettingsTable,
-    check_folder,
-    finite,
-    load,
-    read_table,
-)
+from auscult.nets.hf_folder import CONFIG, Family, Loaded, check_folder, finite, load, read_table
 from auscult.nets.hf_pictures import Preparation, read_preparation, square
 from auscult.nets.hf_text import FloatBox
 from auscult.types import Frames, Mask
 
+_SAM3_SEEING: Final = {"vision_config": "Sam3VisionConfig", "backbone_config": "Sam3ViTConfig"}
+_SAM2_SEEING: Final = {"vision_config": "Sam2VisionConfig", "backbone_config": "Sam2HieraDetConfig"}
 SAM3_TEXT: Final = Family(
     title="SAM 3",
     model="Sam3Model",
-    part=SettingsTable(
-        settings="Sam3Config",
-        types=("sam3",),
-        inside={"sam3_video": "detector_config"},
-        parts={
-            "vision_config": SettingsTable(
-                settings="Sam3VisionConfig",
-                types=("sam3_vision_model",),
-                parts={"backbone_config": SettingsTable(settings="Sam3ViTConfig", types=("sam3_vit_model",))},
-            ),
-            "text_config": SettingsTable(settings="CLIPTextConfig", types=("clip_text_model",)),
-            "geometry_encoder_config": SettingsTable(
-                settings="Sam3GeometryEncoderConfig", types=("sam3_geometry_encoder",)
-            ),
-            "detr_encoder_config": SettingsTable(settings="Sam3DETREncoderConfig", types=("sam3_detr_encoder",)),
-            "detr_decoder_config": SettingsTable(settings="Sam3DETRDecoderConfig", types=("sam3_detr_decoder",)),
-            "mask_decoder_config": SettingsTable(settings="Sam3MaskDecoderConfig", types=("sam3_mask_decoder",)),
-        },
-    ),
-    tokens=CLIP_TOKENS,
+    types=("sam3",),
+    inside={"sam3_video": "detector_config"},
+    parts={**_SAM3_SEEING, "text_config": "CLIPTextConfig"},
     reader="CLIPTokenizer",
 )
 LEAST_SCORE: Final = 0.5
@@ -131,60 +106,14 @@ def load_sam3(path: Path) -> Sam3:
     return Sam3(net, read_preparation(path, side=side, usual=Preparation(mean=_HALF, std=_HALF)))
 
 
-SEEING: Final = SettingsTable(
-    settings="Sam2VisionConfig",
-    types=("sam2_vision_model",),
-    parts={"backbone_config": SettingsTable(settings="Sam2HieraDetConfig", types=("sam2_hiera_det_model",))},
-)
-SAM: Final = Family(
-    title="SAM",
-    model="SamModel",
-    part=SettingsTable(
-        settings="SamConfig",
-        types=("sam",),
-        parts={
-            "vision_config": SettingsTable(settings="SamVisionConfig", types=("sam_vision_model",)),
-            "prompt_encoder_config": SettingsTable(settings="SamPromptEncoderConfig", types=("sam_prompt_encoder",)),
-            "mask_decoder_config": SettingsTable(settings="SamMaskDecoderConfig", types=("sam_mask_decoder",)),
-        },
-    ),
-)
-SAM2: Final = Family(
-    title="SAM 2",
-    model="Sam2Model",
-    part=SettingsTable(
-        settings="Sam2Config",
-        types=("sam2", "sam2_video"),
-        parts={
-            "vision_config": SEEING,
-            "prompt_encoder_config": SettingsTable(
-                settings="Sam2PromptEncoderConfig", types=("sam2_prompt_encoder", "sam2_video_prompt_encoder")
-            ),
-            "mask_decoder_config": SettingsTable(
-                settings="Sam2MaskDecoderConfig", types=("sam2_mask_decoder", "sam2_video_mask_decoder")
-            ),
-        },
-    ),
-)
+SAM: Final = Family(title="SAM", model="SamModel", types=("sam",))
+SAM2: Final = Family(title="SAM 2", model="Sam2Model", types=("sam2", "sam2_video"), parts=_SAM2_SEEING)
 SAM3: Final = Family(
     title="SAM 3",
     model="Sam3TrackerModel",
-    part=SettingsTable(
-        settings="Sam3TrackerConfig",
-        types=("sam3_tracker", "sam3_tracker_video"),
-        inside={"sam3_video": "tracker_config"},
-        parts={
-            "vision_config": SAM3_TEXT.part.parts["vision_config"],
-            "prompt_encoder_config": SettingsTable(
-                settings="Sam3TrackerPromptEncoderConfig",
-                types=("sam3_tracker_prompt_encoder", "sam3_tracker_video_prompt_encoder"),
-            ),
-            "mask_decoder_config": SettingsTable(
-                settings="Sam3TrackerMaskDecoderConfig",
-                types=("sam3_tracker_mask_decoder", "sam3_tracker_video_mask_decoder"),
-            ),
-        },
-    ),
+    types=("sam3_tracker", "sam3_tracker_video"),
+    inside={"sam3_video": "tracker_config"},
+    parts=_SAM3_SEEING,
 )
 CUT_LOGIT: Final = 0.0
 """Logits above it are the mask, as released."""
@@ -253,9 +182,9 @@ def load_sam(path: Path) -> BoxSegmenter:
         UsageError: The folder cannot be used; see ``hf_folder``.
     """
     found = _type_of(path)
-    if found in SAM.part.types:
+    if found in SAM.types:
         return _loaded(path, SAM, Preparation(), padded=True)
-    if found in (*SAM3.part.types, *SAM3.part.inside):
+    if found in (*SAM3.types, *SAM3.inside):
         return _loaded(path, SAM3, Preparation(mean=_HALF, std=_HALF))
     return load_sam2(path)
 
@@ -290,23 +219,7 @@ def to_frame(logits: Any, size: tuple[int, ...]) -> NDArray[np.bool_]:
     return np.asarray((large > CUT_LOGIT)[0, 0].cpu().numpy(), np.bool_)
 
 
-SAM2_VIDEO: Final = Family(
-    title="SAM 2 video",
-    model="Sam2VideoModel",
-    part=SettingsTable(
-        settings="Sam2VideoConfig",
-        types=("sam2_video",),
-        parts={
-            "vision_config": SEEING,
-            "prompt_encoder_config": SettingsTable(
-                settings="Sam2VideoPromptEncoderConfig", types=("sam2_video_prompt_encoder", "sam2_prompt_encoder")
-            ),
-            "mask_decoder_config": SettingsTable(
-                settings="Sam2VideoMaskDecoderConfig", types=("sam2_video_mask_decoder", "sam2_mask_decoder")
-            ),
-        },
-    ),
-)
+SAM2_VIDEO: Final = Family(title="SAM 2 video", model="Sam2VideoModel", types=("sam2_video",), parts=_SAM2_SEEING)
 _OBJECT: Final = 1
 
 

@@ -15,34 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
-from auscult.nets.hf_folder import (
-    BERT_TOKENS,
-    CLIP_TOKENS,
-    MOST_PATCHES,
-    Family,
-    Loaded,
-    SettingsTable,
-    check_folder,
-    finite,
-    load,
-)
+from auscult.nets.hf_folder import Family, Loaded, check_folder, finite, load
 from auscult.nets.hf_pictures import PREPARED, Preparation, batches, read_preparation
 from auscult.types import Frames
 
 CLIPSEG: Final = Family(
-    title="CLIPSeg",
-    model="CLIPSegForImageSegmentation",
-    part=SettingsTable(
-        settings="CLIPSegConfig",
-        types=("clipseg",),
-        parts={
-            "text_config": SettingsTable(settings="CLIPSegTextConfig", types=("clipseg_text_model",)),
-            "vision_config": SettingsTable(settings="CLIPSegVisionConfig", types=("clipseg_vision_model",)),
-        },
-    ),
-    tokens=CLIP_TOKENS,
-    reader="CLIPTokenizer",
+    title="CLIPSeg", model="CLIPSegForImageSegmentation", types=("clipseg",), reader="CLIPTokenizer"
 )
+MOST_PATCHES: Final = 128
+"""Patches along one side of a picture, at most: attention takes the fourth power of it."""
+
 _SENTENCES: Final = 8
 _SIDE: Final = 352
 
@@ -122,15 +104,8 @@ FloatBox = tuple[float, float, float, float]
 GROUNDING_DINO: Final = Family(
     title="Grounding DINO",
     model="GroundingDinoForObjectDetection",
-    part=SettingsTable(
-        settings="GroundingDinoConfig",
-        types=("grounding-dino",),
-        parts={
-            "backbone_config": SettingsTable(settings="SwinConfig", types=("swin",)),
-            "text_config": SettingsTable(settings="BertConfig", types=("bert",)),
-        },
-    ),
-    tokens=BERT_TOKENS,
+    types=("grounding-dino",),
+    parts={"backbone_config": "SwinConfig", "text_config": "BertConfig"},
     reader="BertTokenizer",
 )
 LEAST_SCORE: Final = 0.1

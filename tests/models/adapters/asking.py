@@ -60,7 +60,7 @@ def make_asker() -> Callable[[tuple[str, str]], Told]:
         if kind == "function":
             return told(Calling(function_of(str(STRANGE), name))(question()))
         if name not in programs:
-            programs[name] = Program(name, silence_s=1.0)
+            programs[name] = Program(name)
         return told(programs[name](question()))
 
     return ask

@@ -39,7 +39,7 @@ from auscult.arrays.segments import borders, edge_strength, pieces
 from auscult.errors import UsageError
 from auscult.language.morphology import article, indefinite, is_plural, plural
 from auscult.nets.clip import ClipFolder, ClipModel, Vectors, check_folder, load_clip
-from auscult.nets.clip_config import WEIGHTS
+from auscult.nets.hf_folder import WEIGHTS
 from auscult.types import Case, Existence, Frame, Identity, Mask, Metadata, Prediction
 
 NOUNS: Final[tuple[str, ...]] = (

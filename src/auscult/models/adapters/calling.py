@@ -9,11 +9,10 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
-
-import numpy as np
 
 from auscult.errors import InputError, UsageError
 from auscult.models.answers import masks_of
@@ -30,18 +29,9 @@ _EXPECTED: Final = "predict(frames, query, *, sound, rate_hz, first_mask) -> mas
 
 
 def function_of(target: str, name: str) -> Callable[..., Any]:
-    """Load what answers: a function, an object with ``predict``, or a class that is made without arguments.
+    """Load what answers from ``FILE.py`` or an installed module: a function, or ``predict`` of an object or class.
 
-    Args:
-        target: ``FILE.py``, which is run as a module of a name of its own, or the name of an installed module.
-        name: Of the function, object or class in it.
-
-    Returns:
-        The function, or the ``predict`` of the object.
-
-    Raises:
-        UsageError: It cannot be imported, does not hold the name, or that is nothing to call.
-        Exception: Whatever else the module raises while it runs.
+    A file is run as a module of a name of its own; a class is made without arguments.
     """
     file = Path(target) if target.endswith(".py") else None
     try:
@@ -72,21 +62,14 @@ def _module_of(file: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UsageError("it is no Python file", expected="FILE.py:NAME", path=file)
     folder = str(path.parent)
-    if _has_neighbours(path) and folder not in sys.path:
+    beside = (other for other in path.parent.iterdir() if other != path and other.name != "__pycache__")
+    has_neighbours = any(one.suffix == ".py" or (one.is_dir() and any(one.glob("*.py"))) for one in beside)
+    if has_neighbours and folder not in sys.path:
         sys.path.insert(0, folder)  # it stays: a function may import a neighbour when it is called
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look a class's module up here
     spec.loader.exec_module(module)
     return module
-
-
-def _has_neighbours(path: Path) -> bool:
-    """Whether a module or package lies beside the file."""
-    return any(
-        (other.suffix == ".py" and other != path) or (other.is_dir() and any(other.glob("*.py")))
-        for other in path.parent.iterdir()
-        if other.name != "__pycache__"
-    )
 
 
 def _callable(found: Any, where: str) -> Callable[..., Any]:
@@ -122,8 +105,7 @@ class Calling:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._second, self._takes = _taken_by(function)
-        self._takes_all = _takes_all(function)
+        self._second, self._takes, self._takes_all = _taken_by(function)
 
     def __call__(self, ask: Request) -> Answer:
         """Call the function, and check what it gives.
@@ -137,19 +119,20 @@ class Calling:
         """
         frames = ask.frames()
         query = Query(ask.query.text)
-        given = {
-            "query": query,
-            "sound": _copied(ask.sound),
-            "rate_hz": ask.rate_hz,
-            "first_mask": _copied(ask.first_mask),
-        }
-        taken = {key: given[key] for key in self._takes}
+        given = {"query": query, "sound": ask.sound, "rate_hz": ask.rate_hz, "first_mask": ask.first_mask}
+        taken = {key: copy(given[key]) for key in self._takes}
         placed = (frames, query) if self._second else (frames,)
         asked, begun = os.getpid(), time.perf_counter()
         try:
             found = self._function(*placed, **taken)
         except TypeError as error:
-            self._check_decorator(error)
+            # A decorator without functools.wraps seems to take any name, and what it stands for does not.
+            if self._takes_all and any(f"unexpected keyword argument '{key}'" in str(error) for key in self._takes):
+                raise InputError(
+                    f"the model does not take what it seems to take: {error}",
+                    expected=_EXPECTED,
+                    hint="is there a decorator? write @functools.wraps(function) in it, or let the function take **_",
+                ) from error
             raise
         finally:
             if os.getpid() != asked:
@@ -161,72 +144,35 @@ class Calling:
     def close(self) -> None:
         """Do nothing: a function needs no end."""
 
-    def _check_decorator(self, error: TypeError) -> None:
-        """Say what is wrong where the function took a name that what it stands for does not take."""
-        if self._takes_all and any(f"unexpected keyword argument '{key}'" in str(error) for key in self._takes):
-            raise InputError(
-                f"the model does not take what it seems to take: {error}",
-                expected=_EXPECTED,
-                hint="is there a decorator? write @functools.wraps(function) in it, or let the function take **_",
-            ) from error
 
-
-def _copied(array: Any) -> Any:
-    return None if array is None else np.array(array)
-
-
-def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...]]:
-    """Whether a function takes the query in the second place, and what it takes by name."""
+def _taken_by(function: Callable[..., Any]) -> tuple[bool, tuple[str, ...], bool]:
+    """Whether a function takes the query in the second place; what it takes by name; and whether that is any name."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # written in C, which tells no signature
-        return True, _KEYWORDS
-    _check_first(signature, function)
-    every = _takes_all(function)
-    named = {one.name for one in signature.parameters.values() if one.kind in _BY_NAME}
-    second = _second_is_query(signature)
-    wanted = _KEYWORDS if second else (_QUERY, *_KEYWORDS)
-    takes = tuple(key for key in wanted if every or key in named)
+        return True, _KEYWORDS, False
+    parameters = signature.parameters.values()
+    places = [one for one in parameters if one.kind in _BY_PLACE]
+    called = f"{getattr(function, '__name__', type(function).__name__)}{signature}"
+    if any(one.name == _FRAMES and one.default is one.empty for one in places[1:]):
+        raise UsageError(
+            f"{called} does not take the frames first", expected=_EXPECTED, hint="change the order of its arguments"
+        )
+    takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    second = _second_is_query(signature, [one.name for one in places])
+    named = {one.name for one in parameters if one.kind in _BY_NAME}
+    takes = tuple(key for key in (() if second else (_QUERY,)) + _KEYWORDS if takes_all or key in named)
     try:
         signature.bind(*(None, None)[: 1 + second], **dict.fromkeys(takes))
     except TypeError as error:
-        raise UsageError(
-            f"{_name(function)}{signature} cannot be called as a model: {error}", expected=_EXPECTED
-        ) from error
-    return second, takes
+        raise UsageError(f"{called} cannot be called as a model: {error}", expected=_EXPECTED) from error
+    return second, takes, takes_all
 
 
-def _takes_all(function: Callable[..., Any]) -> bool:
-    """Whether a function takes values of any name."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return False
-    return any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-
-
-def _check_first(signature: inspect.Signature, function: Callable[..., Any]) -> None:
-    """Refuse a function that needs the frames in a place but the first."""
-    places = [one for one in signature.parameters.values() if one.kind in _BY_PLACE]
-    if any(one.name == _FRAMES and one.default is one.empty for one in places[1:]):
-        raise UsageError(
-            f"{_name(function)}{signature} does not take the frames first",
-            expected=_EXPECTED,
-            hint="change the order of its arguments",
-        )
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-def _second_is_query(signature: inspect.Signature) -> bool:
+def _second_is_query(signature: inspect.Signature, places: list[str]) -> bool:
     """Whether the second value without a name is the query: whatever it is called, but for one of the keywords."""
-    kinds = inspect.Parameter
-    names = list(signature.parameters)
-    places = [one.name for one in signature.parameters.values() if one.kind in _BY_PLACE]
-    if _QUERY in names and places[1:2] != [_QUERY]:
+    if _QUERY in signature.parameters and places[1:2] != [_QUERY]:
         return False  # it has a place of its own
     if len(places) > 1:
         return places[1] not in _KEYWORDS
-    return any(one.kind is kinds.VAR_POSITIONAL for one in signature.parameters.values())
+    return any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in signature.parameters.values())
