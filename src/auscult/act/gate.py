@@ -13,7 +13,7 @@ names and counts. None of it looks at a true IoU, or the bound would not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -88,10 +88,6 @@ class GateStep:
     bound: float
     passed: bool = False
     tried: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields as plain JSON values."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,8 +246,7 @@ def _walked(steps: Sequence[GateStep], begin: int, accept_error: float) -> list[
     tried: list[GateStep] = []
     for step in steps[begin:]:
         passed = step.bound <= accept_error and step.masks_bad <= accept_error * step.masks
-        values = {**step.as_json(), "passed": passed, "tried": True}
-        tried.append(GateStep(**values))
+        tried.append(replace(step, passed=passed, tried=True))
         if not passed:
             break
     return tried

@@ -40,18 +40,18 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import json
 import math
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
+from auscult.record.codec import Share, from_json, load
 from auscult.types import Action, Defect, Existence, Verdict
 
 Group: TypeAlias = Literal["perfect", "shape", "merge", "full_neg"]
@@ -141,9 +141,6 @@ class Policy:
 
 
 _SHIPPED = Path(__file__).parent / "policies"
-_LENIENT: tuple[Action, ...] = ("accept", "minor_revision", "major_revision")
-_KEYS = ("name", "summary", "require_identity", "good", *GROUPS)
-_BOUNDS = ("at_least", "above")
 _LIMITS = Limits(max_bytes=1_000_000)
 
 
@@ -179,13 +176,69 @@ def load_policy(source: str | Path) -> Policy:
 def _read(path: Path) -> Policy:
     try:
         text = read_bytes(path, limits=_LIMITS).decode("utf-8-sig")
-        content = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text)
+        content = tomllib.loads(text) if path.suffix.lower() == ".toml" else load(text.encode())
         return policy_of(content)
     except InputError as error:
         raise UsageError(error.message, expected=error.expected, hint=error.hint, path=path) from error
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a table of TOML may nest too deeply
         kind = path.suffix[1:].upper()
         raise UsageError(f"broken {kind}: {str(error)[:120]}", expected=f"a policy in {kind}", path=path) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BoundFile:
+    """A bound as a file has it: ``at_least`` or ``above``."""
+
+    at_least: Share | None = None
+    above: Share | None = None
+
+    def __post_init__(self) -> None:
+        if (self.at_least is None) == (self.above is None):
+            raise ValueError(f"it has {0 if self.above is None else 2} bounds, not one of at_least, above")
+
+    @property
+    def value(self) -> float:
+        """The bound, 0..1."""
+        return (self.above if self.at_least is None else self.at_least) or 0.0
+
+    @property
+    def inclusive(self) -> bool:
+        """Whether the bound itself is enough."""
+        return self.at_least is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GroupFile:
+    """The actions of a group of defects as a file has them, most lenient first; what reaches none is rejected."""
+
+    accept: _BoundFile | None = None
+    minor_revision: _BoundFile | None = None
+    major_revision: _BoundFile | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GoodFile:
+    """The probability that accepts, as a file has it."""
+
+    accept: _BoundFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PolicyFile:
+    """A policy's file, key by key."""
+
+    name: str
+    perfect: _GroupFile
+    shape: _GroupFile
+    merge: _GroupFile
+    full_neg: _GroupFile
+    summary: str = ""
+    require_identity: bool = False
+    good: _GoodFile | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("the name is empty")
 
 
 def policy_of(content: object) -> Policy:
@@ -194,39 +247,30 @@ def policy_of(content: object) -> Policy:
     Raises:
         InputError: A key is missing, unknown or of the wrong kind, or thresholds are out of order.
     """
-    table = _table(content, "the policy", _KEYS)
-    missing = [key for key in ("name", *GROUPS) if key not in table]
-    if missing:
-        raise InputError(f"the policy has no {missing[0]!r}", expected=f"the keys {', '.join(_KEYS)}")
-    name, summary, identity = table["name"], table.get("summary", ""), table.get("require_identity", False)
-    if not isinstance(name, str) or not name.strip() or not isinstance(summary, str):
-        raise InputError("'name' or 'summary' is no text", expected="texts, the name not empty")
-    if not isinstance(identity, bool):
-        raise InputError("'require_identity' is neither true nor false", expected="true or false")
-    groups = {group: _thresholds(group, table[group]) for group in GROUPS}
+    found = from_json(_PolicyFile, content, error=InputError, exact=True)
+    groups = {group: _thresholds(group, getattr(found, group)) for group in GROUPS}
+    good = None if found.good is None else found.good.accept
     return Policy(
-        name=name,
-        summary=summary,
-        require_identity=identity,
+        name=found.name,
+        summary=found.summary,
+        require_identity=found.require_identity,
         perfect=groups["perfect"],
         shape=groups["shape"],
         merge=groups["merge"],
         full_neg=groups["full_neg"],
-        good=_read_good(table["good"]) if "good" in table else None,
+        good=None if good is None else Good(prob_iou_80=good.value, inclusive=good.inclusive),
     )
 
 
-def _read_good(content: object) -> Good:
-    table = _table(content, "good", ("accept",))
-    if not table:
-        raise InputError("'good' has no 'accept'", expected="good.accept, or no 'good'")
-    value, inclusive = _bound("good.accept", table["accept"])
-    return Good(prob_iou_80=value, inclusive=inclusive)
-
-
-def _thresholds(group: str, content: object) -> tuple[Threshold, ...]:
-    table = _table(content, group, _LENIENT)
-    found = tuple(_threshold(group, action, table[action]) for action in _LENIENT if action in table)
+def _thresholds(group: Group, given: _GroupFile) -> tuple[Threshold, ...]:
+    bounds: tuple[tuple[Action, _BoundFile | None], ...] = (
+        ("accept", given.accept),
+        ("minor_revision", given.minor_revision),
+        ("major_revision", given.major_revision),
+    )
+    found = tuple(
+        Threshold(action=action, iou=bound.value, inclusive=bound.inclusive) for action, bound in bounds if bound
+    )
     for lenient, strict in itertools.pairwise(found):
         if (lenient.iou, not lenient.inclusive) <= (strict.iou, not strict.inclusive):
             raise InputError(
@@ -235,37 +279,6 @@ def _thresholds(group: str, content: object) -> tuple[Threshold, ...]:
                 hint="leave out an action that the policy never takes",
             )
     return found
-
-
-def _threshold(group: str, action: Action, content: object) -> Threshold:
-    value, inclusive = _bound(f"{group}.{action}", content)
-    return Threshold(action=action, iou=value, inclusive=inclusive)
-
-
-def _bound(where: str, content: object) -> tuple[float, bool]:
-    """A bound, 0..1, and whether it itself is enough."""
-    table = _table(content, where, _BOUNDS)
-    if len(table) != 1:
-        raise InputError(f"{where!r} has {len(table)} bounds", expected="one of at_least, above")
-    ((bound, value),) = table.items()
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or not 0.0 <= value <= 1.0:
-        raise InputError(f"'{where}.{bound}' is {str(value)[:40]!r}", expected="a number from 0 to 1")
-    return float(value), bound == "at_least"
-
-
-def _table(content: object, where: str, allowed: Collection[str]) -> Mapping[str, Any]:
-    if not isinstance(content, dict):
-        raise InputError(f"{where} is no table", expected=f"a table with the keys {', '.join(allowed)}")
-    for key in content:
-        if key not in allowed:
-            close = difflib.get_close_matches(str(key), allowed, n=1)
-            raise InputError(
-                f"{where} has an unknown key {str(key)[:40]!r}",
-                expected=f"the keys {', '.join(allowed)}",
-                hint=f"did you mean {close[0]}?" if close else "",
-            )
-    return content
 
 
 DEFAULT = load_policy("default")

@@ -22,6 +22,7 @@ from auscult.jobs.errors import column, in_order
 from auscult.jobs.finish import coco_of
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
 from auscult.media.paths import write_bytes
+from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run, read_run
 from auscult.report.curves import Axes, Line, lines_chart
@@ -370,7 +371,7 @@ class Gated:
             },
             "sentences": list(self.sentences),
             "warnings": list(self.warnings),
-            "steps": [step.as_json() for step in self.found.steps],
+            "steps": to_json(self.found.steps),
         }
 
 

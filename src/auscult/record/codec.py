@@ -31,7 +31,7 @@ import difflib
 import json
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -40,7 +40,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from auscult.errors import AuscultError, OutputError, RecordError
+from auscult.errors import AuscultError, OutputError, RecordError, UsageError
 
 T = TypeVar("T")
 
@@ -61,19 +61,20 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 _FROM_MSGSPEC = re.compile(r"Expected `|Object missing|Invalid |Number out of range|Can't parse|Unable to")
 
 
-def to_json(value: object, *, decimals: int | None = None) -> Any:
+def to_json(value: object, *, decimals: int | None = None, digits: int | None = None) -> Any:
     """A value of ours as JSON values: dictionaries, lists, text, numbers.
 
     Args:
         value: A dataclass, keys in the order of its fields; or anything made of such, of mappings, sequences and numpy
             numbers and arrays.
         decimals: Decimals that floats are rounded to; all of them by default.
+        digits: Significant digits that floats are rounded to.
 
     Raises:
         OutputError: It holds something else.
     """
     try:
-        return _lists(msgspec.to_builtins(value, enc_hook=_builtin), decimals)
+        return _lists(msgspec.to_builtins(value, enc_hook=_builtin), decimals, digits)
     except (TypeError, ValueError, RecursionError) as error:
         raise _unwritable(error) from error
 
@@ -118,6 +119,45 @@ def from_json(
         raise error(
             found.message, expected=found.expected, hint=found.hint or hint, path=path or found.path, line=line
         ) from found
+
+
+def read_file(
+    kind: type[T],
+    path: Path,
+    *,
+    what: str,
+    expected: str,
+    most_bytes: int,
+    error: type[AuscultError] = UsageError,
+    hint: str = "",
+    exact: bool = False,
+) -> T:
+    """Read a whole JSON file as a type.
+
+    Args:
+        kind: As of ``from_json``.
+        path: The file.
+        what: What it is, for the error: "the calibration".
+        expected: What would have been right: "the file that `auscult train cues` writes".
+        most_bytes: A larger file is not read.
+        error: The error to raise.
+        hint: The next step.
+        exact: Refuse keys that are no field.
+
+    Raises:
+        AuscultError: Of the type ``error``; it cannot be read, is too large, or is something else.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(most_bytes + 1)
+        if len(content) > most_bytes:
+            raise error(f"more than {most_bytes} bytes", expected=expected, hint=hint, path=path)
+        return from_json(kind, load(content), error=RecordError, exact=exact)
+    except (OSError, ValueError, RecordError) as problem:
+        message, wanted, step = str(problem), expected, hint
+        if isinstance(problem, RecordError):
+            message, wanted, step = problem.message, f"{expected}: {problem.expected}", problem.hint or hint
+        raise error(f"{what} cannot be read: {message}", expected=wanted, hint=step, path=path) from problem
 
 
 def dump(value: object, *, indent: int | None = None) -> bytes:
@@ -329,14 +369,15 @@ def _builtin(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
-def _lists(value: Any, decimals: int | None) -> Any:
+def _lists(value: Any, decimals: int | None, digits: int | None) -> Any:
     """JSON values with lists for tuples, text for keys, and rounded floats."""
     if isinstance(value, float):
-        return value if decimals is None else round(value, decimals)
+        short = value if digits is None else float(f"{value:.{digits}g}")
+        return short if decimals is None else round(short, decimals)
     if isinstance(value, dict):
-        return {str(key): _lists(part, decimals) for key, part in value.items()}
+        return {str(key): _lists(part, decimals, digits) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_lists(part, decimals) for part in value]
+        return [_lists(part, decimals, digits) for part in value]
     return value
 
 
@@ -345,13 +386,17 @@ def _array(kind: Any, value: object) -> Any:
     if not _is_array(kind):
         raise TypeError(f"{kind} is no type that JSON is read as")
     (numbers,) = get_args(get_args(kind)[1]) or (np.float64,)
+    nested: Any = float
+    part = value
+    while isinstance(part, (list, tuple)):
+        nested = list[nested]
+        part = part[0] if part else None
     try:
-        found = np.asarray(value)
-    except ValueError:
-        found = np.asarray(None)
-    if not isinstance(value, Sequence) or found.dtype.kind not in "if":
-        raise ValueError("Expected `array` of numbers")
-    return found.astype(numbers)
+        return np.asarray(msgspec.convert(value, nested if nested is not float else list[float]), dtype=numbers)
+    except msgspec.ValidationError as error:
+        raise ValueError("Expected `array` of numbers") from error
+    except ValueError as error:  # lists of several lengths
+        raise ValueError("Expected `array` of one length") from error
 
 
 def _unwritable(error: Exception) -> OutputError:

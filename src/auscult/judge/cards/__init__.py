@@ -6,16 +6,15 @@ The page under ``docs/cards`` is generated from the card by ``page``.
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import UsageError
+from auscult.record.codec import from_json, read_file, to_json
 from auscult.types import MaskJudge
 
 FOLDER: Final = Path(__file__).parent
@@ -82,9 +81,7 @@ class Card:
 
     def as_json(self) -> dict[str, Any]:
         """The card as JSON values; ``card_of`` reads them back."""
-        values = {name.name: getattr(self, name.name) for name in fields(self)}
-        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
-        return {"schema": SCHEMA, **plain, "results": [asdict(result) for result in self.results]}
+        return {"schema": SCHEMA, **to_json(self)}
 
 
 def card_of(value: object) -> Card:
@@ -97,13 +94,12 @@ def card_of(value: object) -> Card:
         raise UsageError("this is no quality card", expected=f"a JSON object with schema {SCHEMA}")
     parts = {key: part for key, part in value.items() if key != "schema"}
     try:
-        parts["results"] = tuple(Result(**result) for result in parts["results"])
-        for key in ("data", "split", "not_for"):
-            parts[key] = tuple(str(line) for line in parts[key])
-        card = Card(**parts)
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"the quality card is incomplete: {error}", expected="every part of a card") from error
-    if not any(_is_number(result.value) for result in card.results if result.row == card.judge):
+        card = from_json(Card, parts, error=UsageError, exact=True)
+    except UsageError as error:
+        raise UsageError(
+            f"the quality card is incomplete: {error.message}", expected=error.expected, hint=error.hint
+        ) from error
+    if all(result.value is None for result in card.results if result.row == card.judge):
         raise UsageError(f"the card of {card.judge} holds no measured number", hint="measure the judge first")
     return card
 
@@ -140,17 +136,6 @@ def require_card(judge: MaskJudge) -> Card:
 def _read(path: Path, name: str) -> Card:
     try:
         written = path.stat().st_mtime_ns
-    except OSError:
-        written = None
-    return _parsed(path, name, written)
-
-
-@lru_cache(maxsize=_MOST_REMEMBERED)
-def _parsed(path: Path, name: str, written: int | None) -> Card:  # noqa: ARG001  # a card written again is read again
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UsageError(f"the card is larger than {_MOST_BYTES} bytes", path=path)
-        value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(
             f"the judge {name} has no quality card",
@@ -158,16 +143,22 @@ def _parsed(path: Path, name: str, written: int | None) -> Card:  # noqa: ARG001
             hint="a judge is used only with a measured card: measure it, and name the file in its attribute `card`",
             path=path,
         ) from error
-    except ValueError as error:
-        raise UsageError(f"the card of {name} is not JSON: {error}", path=path) from error
+    return _parsed(path, name, written)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _parsed(path: Path, name: str, written: int) -> Card:  # noqa: ARG001  # a card written again is read again
+    value = read_file(
+        dict[str, Any],
+        path,
+        what=f"the card of {name}",
+        expected="a JSON file of measured results",
+        most_bytes=_MOST_BYTES,
+    )
     card = card_of(value)
     if card.judge != name:
         raise UsageError(f"the card is of {card.judge}, not of {name}", path=path)
     return card
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 _READING: Final = (

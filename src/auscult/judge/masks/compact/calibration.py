@@ -16,20 +16,18 @@ covariance that is shrunk towards its diagonal, measured from photographs the co
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike
 
-from auscult.errors import UsageError
 from auscult.judge.masks.compact.network import mean_iou, quantiles
+from auscult.record.codec import Count, Share, read_file
 from auscult.types import DEFECTS, Doubles
 
 LEVEL: Final = 0.9
@@ -168,11 +166,14 @@ def scale_of(distances: Doubles, weights: Doubles) -> tuple[float, float, float]
 
 
 FILE: Final = Path(__file__).with_name("calibration.json")
-SCHEMA: Final = 1
 MOST_BYTES: Final = 200_000
 GROUPS: Final = frozenset({ALL, *DEFECTS, *(f"{size} {defect}" for size, _ in SIZES for defect in DEFECTS)})
 
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+"""SHA-256 of a network's file, in hex."""
+Factor: TypeAlias = Annotated[float, Meta(ge=1e-3, le=1e3)]
+NotNegative: TypeAlias = Annotated[float, Meta(ge=0.0)]
+
 _EXPECTED: Final = "the calibration.json that comes with auscult, beside its weights.onnx"
 
 
@@ -205,6 +206,87 @@ class Calibration:
     known: KnownFeatures
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """What was measured of a group of masks: its reach, and photographs (or clips) and masks that this rests on."""
+
+    reach: Annotated[float, Meta(ge=0.0, le=1e6)]
+    clusters: Count
+    masks: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoveltyFile:
+    """A file's ``novelty``: ``KnownFeatures``, of the precision the lower triangle; numbers as a list, or as text."""
+
+    distances: tuple[NotNegative, NotNegative, NotNegative]
+    centre: str | tuple[float, ...]
+    precision: tuple[str | tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        self.known()
+
+    @classmethod
+    def of(cls, known: KnownFeatures) -> NoveltyFile:
+        """Features as they are written."""
+        rows = tuple(tuple(row[: at + 1].tolist()) for at, row in enumerate(known.precision))
+        return cls(distances=known.distances, centre=tuple(known.centre.tolist()), precision=rows)
+
+    def known(self) -> KnownFeatures:
+        """The features.
+
+        Raises:
+            ValueError: Distances do not ascend, or a part has another size or is no precision.
+        """
+        ascending(self.distances)
+        rows = [_floats(row) for row in (*self.precision, self.centre)]
+        if [row.size for row in rows] != [*range(1, FEATURES + 1), FEATURES]:
+            raise ValueError(f"`precision` is no lower triangle of {FEATURES} rows, or `centre` has another size")
+        lower = np.zeros((FEATURES, FEATURES))
+        for at, row in enumerate(rows[:-1]):
+            lower[at, : at + 1] = row
+        precision = lower + np.tril(lower, -1).T
+        if np.linalg.eigvalsh(precision)[0] <= 0:
+            raise ValueError("`precision` is not positive definite")
+        return KnownFeatures(centre=rows[-1], precision=precision, distances=self.distances)
+
+
+def ascending(distances: tuple[float, float, float]) -> None:
+    """Insist that what means novelty 0, 0.5 and 1 ascends."""
+    if not distances[0] < distances[1] < distances[2]:
+        raise ValueError("distances do not ascend")
+
+
+def _floats(row: str | tuple[float, ...]) -> Doubles:
+    numbers = np.array([float(word) for word in (row.split() if isinstance(row, str) else row)], dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError("a number is not finite")
+    return numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """``calibration.json``: a ``Calibration``, key by key."""
+
+    schema: Literal[1]
+    weights: Digest
+    temperature: Factor
+    arbitrary: tuple[Annotated[float, Meta(ge=-1e3, le=1e3)], Annotated[float, Meta(ge=-1e3, le=1e3)]]
+    iou_temperature: Factor
+    ends: tuple[Share, Share]
+    widening: Annotated[float, Meta(ge=0.0, le=1e3)]
+    prior: tuple[Share, Share, Share]
+    groups: Mapping[str, _Group]
+    novelty: NoveltyFile
+
+    def __post_init__(self) -> None:
+        if ALL not in self.groups or not set(self.groups) <= GROUPS:
+            raise ValueError(f"its groups are {', '.join(self.groups)[:200]}")
+        mean, low, high = self.prior
+        if not low <= mean <= high:
+            raise ValueError("`prior` is not mean, low, high")
+
+
 @cache
 def load_calibration(path: Path = FILE) -> Calibration:
     """Read a calibration; the same file is read once.
@@ -212,82 +294,17 @@ def load_calibration(path: Path = FILE) -> Calibration:
     Raises:
         UsageError: It is missing, too large, or no calibration.
     """
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise UsageError(f"more than {MOST_BYTES} bytes", expected=_EXPECTED, path=path)
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(f"the calibration cannot be read: {error}", expected=_EXPECTED, path=path) from error
-
-
-def from_json(value: Any) -> Calibration:
-    """A calibration out of JSON values.
-
-    Raises:
-        ValueError: Another schema, or a number out of its range.
-        KeyError: A part is missing.
-        TypeError: A part is of another type.
-    """
-    if value["schema"] != SCHEMA:
-        raise ValueError(f"its schema is {value['schema']!r}, not {SCHEMA}")
-    if _DIGEST.fullmatch(value["weights"]) is None:
-        raise ValueError("`weights` is no SHA-256")
-    groups = value["groups"]
-    if ALL not in groups or not set(groups) <= GROUPS:
-        raise ValueError(f"its groups are {', '.join(groups)[:200]}")
-    first, last = _numbers(value["ends"], 2, (0.0, 1.0))
-    slope, offset = _numbers(value["arbitrary"], 2, (-1e3, 1e3))
-    mean, low, high = _numbers(value["prior"], 3, (0.0, 1.0))
-    if not low <= mean <= high:
-        raise ValueError("`prior` is not mean, low, high")
+    found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
+    slope, offset = found.arbitrary
     return Calibration(
-        weights=value["weights"],
-        temperature=_number(value["temperature"], (1e-3, 1e3)),
+        weights=found.weights,
+        temperature=found.temperature,
         arbitrary=(max(slope, 0.0), offset),
-        iou_temperature=_number(value["iou_temperature"], (1e-3, 1e3)),
-        ends=(first, last),
-        reach={name: _number(group["reach"], (0.0, 1e6)) for name, group in groups.items()},
-        counts={name: (_count(group["clusters"]), _count(group["masks"])) for name, group in groups.items()},
-        widening=_number(value["widening"], (0.0, 1e3)),
-        prior=(mean, low, high),
-        known=_known(value["novelty"]),
+        iou_temperature=found.iou_temperature,
+        ends=found.ends,
+        reach={name: group.reach for name, group in found.groups.items()},
+        counts={name: (group.clusters, group.masks) for name, group in found.groups.items()},
+        widening=found.widening,
+        prior=found.prior,
+        known=found.novelty.known(),
     )
-
-
-def _known(value: Mapping[str, Any]) -> KnownFeatures:
-    near, middle, far = _numbers(value["distances"], 3, (0.0, math.inf))
-    if not near < middle < far:
-        raise ValueError("`distances` do not ascend")
-    if len(value["precision"]) != FEATURES:
-        raise ValueError(f"`precision` has {len(value['precision'])} rows, not {FEATURES}")
-    lower = np.zeros((FEATURES, FEATURES))
-    for at, row in enumerate(value["precision"]):
-        lower[at, : at + 1] = _written(row, at + 1)
-    precision = lower + np.tril(lower, -1).T
-    if np.linalg.eigvalsh(precision)[0] <= 0:
-        raise ValueError("`precision` is not positive definite")
-    return KnownFeatures(
-        centre=np.array(_written(value["centre"], FEATURES)), precision=precision, distances=(near, middle, far)
-    )
-
-
-def _written(text: str, count: int) -> list[float]:
-    return _numbers([float(word) for word in text.split()], count, (-math.inf, math.inf))
-
-
-def _numbers(values: Any, count: int, limits: tuple[float, float]) -> list[float]:
-    if not isinstance(values, list) or len(values) != count:
-        raise ValueError(f"{count} numbers are expected, not {str(values)[:80]}")
-    return [_number(value, limits) for value in values]
-
-
-def _number(value: Any, limits: tuple[float, float]) -> float:
-    if type(value) not in {int, float} or not math.isfinite(value) or not limits[0] <= value <= limits[1]:
-        raise ValueError(f"{str(value)[:80]!r} is no number from {limits[0]:g} to {limits[1]:g}")
-    return float(value)
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{str(value)[:80]!r} is no count")
-    return value

@@ -13,8 +13,7 @@ the defect.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
+from auscult.record import codec
 from auscult.types import DEFECTS, Defect, Doubles
 
 
@@ -358,6 +358,50 @@ def _by_name(six: Doubles) -> dict[str, float]:
     return {name: float(value) for name, value in zip(DEFECTS, six, strict=True)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CueFile:
+    """A cue's part of the file."""
+
+    mean: float
+    spread: float
+    knots: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NoveltyFile:
+    """What novelty is measured by; of the precision, the lower triangle."""
+
+    distances: tuple[float, float, float]
+    precision: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """``coefficients.json``: every number under the name of its cue and defect; ``bias`` is one, a cue's are 1 + k."""
+
+    schema: Literal[2]
+    cues: Mapping[str, _CueFile]
+    defects: Mapping[str, Mapping[str, float | tuple[float, ...]]]
+    iou: Mapping[str, Mapping[str, float | tuple[float, ...]]]
+    interval: Mapping[str, tuple[float, float]]
+    prior: tuple[float, float, float]
+    novelty: _NoveltyFile
+
+    def __post_init__(self) -> None:
+        names = [cue.name for cue in CUES]
+        if list(self.cues) != names:
+            raise ValueError("they are for another catalogue of cues")
+        if tuple(self.defects) != CLASSES or tuple(self.iou) != JUDGED:
+            raise ValueError("they are for other defects")
+        if any(list(row) != ["bias", *names] for row in (*self.defects.values(), *self.iou.values())):
+            raise ValueError("weights are for another catalogue of cues")
+
+    def weights(self, rows: Iterable[Mapping[str, float | tuple[float, ...]]]) -> Doubles:
+        """Weights as a matrix: bias, then each cue's first number, then each cue's second."""
+        tables = [(row["bias"], np.array([row[name] for name in self.cues], dtype=np.float64)) for row in rows]
+        return np.array([[bias, *table.T.ravel().tolist()] for bias, table in tables])
+
+
 @cache
 def load_coefficients(path: Path = FILE) -> Coefficients:
     """Read a coefficient file; the same file is read once.
@@ -365,85 +409,67 @@ def load_coefficients(path: Path = FILE) -> Coefficients:
     Raises:
         UsageError: It is missing, or is not what ``to_json`` writes for this catalogue of cues.
     """
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise UsageError(f"more than {_MOST_BYTES} bytes", expected="a coefficient file", path=path)
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"the coefficients cannot be read: {error}",
-            expected="the file that `auscult train cues` writes",
-            path=path,
-        ) from error
+    expected = "the file that `auscult train cues` writes"
+    found = codec.read_file(_File, path, what="the coefficients", expected=expected, most_bytes=_MOST_BYTES)
+    return _coefficients(found)
 
 
 def to_json(coefficients: Coefficients) -> dict[str, Any]:
-    """The coefficients with every number under the name of its cue and defect."""
+    """The coefficients with every number under the name of its cue and defect, to five digits."""
     names = [cue.name for cue in CUES]
     parts = 1 + len(coefficients.knots)
 
     def weights(row: Doubles) -> dict[str, Any]:
         table = row[1:].reshape(parts, len(names)).T
-        return {"bias": _short(row[0]), **{name: _shorts(table[at]) for at, name in enumerate(names)}}
+        return {"bias": row[0], **{name: table[at] for at, name in enumerate(names)}}
 
-    return {
-        "schema": SCHEMA,
-        "cues": {
-            name: {
-                "mean": _short(coefficients.mean[at]),
-                "spread": _short(coefficients.spread[at]),
-                "knots": _shorts(coefficients.knots[:, at]),
-            }
-            for at, name in enumerate(names)
+    written: dict[str, Any] = codec.to_json(
+        {
+            "schema": SCHEMA,
+            "cues": {
+                name: {
+                    "mean": coefficients.mean[at],
+                    "spread": coefficients.spread[at],
+                    "knots": coefficients.knots[:, at],
+                }
+                for at, name in enumerate(names)
+            },
+            "defects": {name: weights(row) for name, row in zip(CLASSES, coefficients.defects, strict=True)},
+            "iou": {name: weights(row) for name, row in zip(JUDGED, coefficients.iou, strict=True)},
+            "interval": coefficients.reach,
+            "prior": coefficients.prior,
+            "novelty": {
+                "distances": coefficients.distances,
+                "precision": [row[: at + 1] for at, row in enumerate(coefficients.precision)],
+            },
         },
-        "defects": {name: weights(row) for name, row in zip(CLASSES, coefficients.defects, strict=True)},
-        "iou": {name: weights(row) for name, row in zip(JUDGED, coefficients.iou, strict=True)},
-        "interval": {name: _shorts(np.array(reach)) for name, reach in coefficients.reach.items()},
-        "prior": _shorts(np.array(coefficients.prior)),
-        "novelty": {
-            "distances": _shorts(np.array(coefficients.distances)),
-            "precision": [_shorts(row[: at + 1]) for at, row in enumerate(coefficients.precision)],
-        },
-    }
+        digits=5,
+    )
+    return written
 
 
 def from_json(value: Mapping[str, Any]) -> Coefficients:
     """Read what ``to_json`` wrote.
 
     Raises:
-        ValueError: Another schema, or cues other than the catalogue's.
-        KeyError: A part is missing.
+        UsageError: Another schema, cues other than the catalogue's, or a part is missing.
     """
-    names = [cue.name for cue in CUES]
-    if value["schema"] != SCHEMA or list(value["cues"]) != names:
-        raise ValueError("they are for another catalogue of cues")
-    rows = [value["cues"][name] for name in names]
+    return _coefficients(codec.from_json(_File, value, error=UsageError))
 
-    def weights(part: Mapping[str, Any]) -> list[float]:
-        table = np.array([part[name] for name in names], dtype=np.float64).T
-        return [float(part["bias"]), *table.ravel().tolist()]
 
-    lower = np.zeros((len(names), len(names)))
-    for at, row in enumerate(value["novelty"]["precision"]):
+def _coefficients(found: _File) -> Coefficients:
+    rows = list(found.cues.values())
+    lower = np.zeros((len(rows), len(rows)))
+    for at, row in enumerate(found.novelty.precision):
         lower[at, : at + 1] = row
-    prior, low, high = (float(number) for number in value["prior"])
-    near, middle, far = (float(number) for number in value["novelty"]["distances"])
     return Coefficients(
-        mean=np.array([row["mean"] for row in rows], dtype=np.float64),
-        spread=np.array([row["spread"] for row in rows], dtype=np.float64),
-        knots=np.array([row["knots"] for row in rows], dtype=np.float64).T,
-        defects=np.array([weights(value["defects"][name]) for name in CLASSES]),
-        iou=np.array([weights(value["iou"][name]) for name in JUDGED]),
-        reach={name: (float(reach[0]), float(reach[1])) for name, reach in value["interval"].items()},
-        prior=(prior, low, high),
+        mean=np.array([row.mean for row in rows]),
+        spread=np.array([row.spread for row in rows]),
+        knots=np.array([row.knots for row in rows]).T,
+        defects=found.weights(found.defects.values()),
+        iou=found.weights(found.iou.values()),
+        reach=found.interval,
+        prior=found.prior,
         precision=lower + np.tril(lower, -1).T,
-        distances=(near, middle, far),
+        distances=found.novelty.distances,
     )
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.5g}")
-
-
-def _shorts(numbers: Doubles) -> list[float]:
-    return [_short(number) for number in numbers]

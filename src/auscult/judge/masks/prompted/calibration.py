@@ -9,20 +9,28 @@ histogram of all of them, and a mask that cannot be looked at has that alone.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import ArrayLike
 
 from auscult.errors import OutputError, UsageError
-from auscult.judge.masks.compact.calibration import FEATURES, KnownFeatures
+from auscult.judge.masks.compact.calibration import (
+    FEATURES,
+    Digest,
+    Factor,
+    KnownFeatures,
+    NotNegative,
+    NoveltyFile,
+    ascending,
+)
 from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
+from auscult.record.codec import Count, Share, dump, read_file, to_json
 from auscult.types import Doubles
 
 FILE: Final = FOLDER / "calibration.json"
@@ -35,16 +43,21 @@ BAD: Final = 0.5
 _EDGES: Final = np.arange(BINS + 1) / BINS
 _EXPECTED: Final = "the file that `auscult train prompted-mask` writes"
 _LEAST: Final = 1e-6
+_MOST_WEIGHT: Final = 1e6
+
+_Tail: TypeAlias = Annotated[float, Meta(ge=0.0, le=0.5)]
+_Slope: TypeAlias = Annotated[float, Meta(ge=-100.0, le=100.0)]
+_Offset: TypeAlias = Annotated[float, Meta(ge=-1e3, le=1e3)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bent:
     """How histograms are bent, see the module; ``sharp`` is above 0."""
 
-    sharp: float = 1.0
-    slope: float = 0.0
-    bend: float = 0.0
-    by_size: float = 0.0
+    sharp: Annotated[float, Meta(gt=0.0, le=100.0)] = 1.0
+    slope: _Slope = 0.0
+    bend: _Slope = 0.0
+    by_size: _Slope = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,8 +79,8 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Calibration:
-    """All that was fitted.
+class Fitted:
+    """All that was fitted but the features.
 
     Attributes:
         weights: SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing.
@@ -78,26 +91,53 @@ class Calibration:
         offsets: Added to the logits of the types, (6,).
         prior: The calibration masks' histogram, (25,), summing to 1.
         spread: Standard deviations of the networks' mean histogram that are novelty 0, .5 and 1, ascending.
-        known: The features of the calibration masks.
         mixing: How much of q is the prior at novelty 1, 0..1.
-        counts: Masks and clusters that it rests on, by family.
         shift: Standard deviation, in logits, of a family's own offset: how far off one source's probabilities are.
+        counts: Masks and clusters that it rests on, by family.
+    """
+
+    weights: Annotated[tuple[Digest, ...], Meta(min_length=1, max_length=4)]
+    bent: Bent
+    tails: tuple[_Tail, _Tail]
+    temperature: Factor
+    outline: Annotated[float, Meta(ge=0.0, le=1e3)]
+    offsets: Annotated[tuple[_Offset, ...], Meta(min_length=len(TYPES), max_length=len(TYPES))]
+    prior: Doubles
+    spread: tuple[NotNegative, NotNegative, NotNegative]
+    mixing: Share
+    shift: Annotated[float, Meta(ge=0.0, le=100.0)]
+    counts: Mapping[str, tuple[Count, Count]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calibration(Fitted):
+    """All that was fitted.
+
+    Attributes:
+        known: The features of the calibration masks.
         head: What masks of a user's own taught; None as shipped.
     """
 
-    weights: tuple[str, ...]
-    bent: Bent
-    tails: tuple[float, float]
-    temperature: float
-    outline: float
-    offsets: tuple[float, ...]
-    prior: Doubles
-    spread: tuple[float, float, float]
     known: KnownFeatures
-    mixing: float
-    counts: Mapping[str, tuple[int, int]]
-    shift: float
     head: Head | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _File(Fitted):
+    """``calibration.json``: a ``Calibration``, key by key."""
+
+    schema: Literal[2]
+    novelty: NoveltyFile
+    head: Head | None = None
+
+    def __post_init__(self) -> None:
+        ascending(self.spread)
+        if self.prior.shape != (BINS,) or self.prior.min() < 0 or abs(self.prior.sum() - 1) > 1e-3:
+            raise ValueError(f"`prior` is not {BINS} shares that sum to 1")
+        if self.head is not None:
+            for part in (self.head.centre, self.head.weights):
+                if part.shape != (len(self.weights) * FEATURES,) or np.abs(part).max() > _MOST_WEIGHT:
+                    raise ValueError(f"`head` is not {len(self.weights) * FEATURES} numbers up to {_MOST_WEIGHT:g}")
 
 
 def shares_of(logits: ArrayLike) -> Doubles:
@@ -204,17 +244,22 @@ def load_calibration(path: Path = FILE) -> Calibration:
     """
     try:
         status = path.stat()
-        if status.st_size > MOST_BYTES:
-            raise UsageError(f"more than {MOST_BYTES} bytes", expected=_EXPECTED, path=path)
-        return _read(path, (status.st_mtime_ns, status.st_size))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+    except OSError as error:
         raise UsageError(f"the calibration cannot be read: {error}", expected=_EXPECTED, path=path) from error
+    return _read(path, (status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=8)
 def _read(path: Path, _written: tuple[int, int]) -> Calibration:
     """The file as it is now; when it was written and its size tell another one of the same name."""
-    return from_json(json.loads(path.read_text(encoding="utf-8")))
+    found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
+    shared = _shared(found) | {"prior": found.prior / found.prior.sum()}
+    return Calibration(**shared, known=found.novelty.known(), head=found.head)
+
+
+def _shared(fitted: Fitted) -> dict[str, Any]:
+    """What the file and a calibration hold alike."""
+    return {one.name: getattr(fitted, one.name) for one in fields(Fitted)}
 
 
 def save_calibration(calibration: Calibration, path: Path) -> Path:
@@ -223,119 +268,12 @@ def save_calibration(calibration: Calibration, path: Path) -> Path:
     Raises:
         OutputError: The file cannot be written.
     """
-    known = calibration.known
-    value = {
-        "schema": SCHEMA,
-        "weights": list(calibration.weights),
-        "bent": {name: _short(number) for name, number in asdict(calibration.bent).items()},
-        "tails": _shorts(calibration.tails),
-        "temperature": _short(calibration.temperature),
-        "outline": _short(calibration.outline),
-        "offsets": _shorts(calibration.offsets),
-        "prior": _shorts(calibration.prior),
-        "spread": _shorts(calibration.spread),
-        "mixing": _short(calibration.mixing),
-        "shift": _short(calibration.shift),
-        "counts": {name: list(pair) for name, pair in calibration.counts.items()},
-        "novelty": {
-            "distances": _shorts(known.distances),
-            "centre": _shorts(known.centre),
-            "precision": [_shorts(row[: at + 1]) for at, row in enumerate(known.precision)],
-        },
-    }
-    if calibration.head is not None:
-        value["head"] = {"centre": _shorts(calibration.head.centre), "weights": _shorts(calibration.head.weights)}
+    written = _File(
+        **_shared(calibration), schema=SCHEMA, novelty=NoveltyFile.of(calibration.known), head=calibration.head
+    )
+    value = {"schema": SCHEMA, **{key: part for key, part in to_json(written, digits=6).items() if part is not None}}
     try:
-        path.write_text(json.dumps(value) + "\n", encoding="utf-8")
+        path.write_bytes(dump(value) + b"\n")
     except OSError as error:
         raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
     return path
-
-
-def from_json(value: Any) -> Calibration:
-    """Read what ``save_calibration`` wrote, and nothing else.
-
-    Raises:
-        ValueError: Another schema, or a number out of its range.
-        KeyError: A part is missing.
-        TypeError: A part is of another type.
-    """
-    if value["schema"] != SCHEMA:
-        raise ValueError(f"its schema is {value['schema']!r}, not {SCHEMA}")
-    weights = value["weights"]
-    if not isinstance(weights, list) or not 1 <= len(weights) <= 4 or not all(_is_digest(one) for one in weights):
-        raise ValueError("`weights` are no SHA-256")
-    bent = Bent(**{name: _number(value["bent"][name], (-100.0, 100.0)) for name in asdict(Bent())})
-    if bent.sharp <= 0:
-        raise ValueError("`sharp` is not above 0")
-    low, high = _numbers(value["tails"], 2, (0.0, 0.5))
-    prior = np.array(_numbers(value["prior"], BINS, (0.0, 1.0)))
-    if abs(prior.sum() - 1) > 1e-3:
-        raise ValueError("`prior` does not sum to 1")
-    return Calibration(
-        weights=tuple(weights),
-        bent=bent,
-        tails=(low, high),
-        temperature=_number(value["temperature"], (1e-3, 1e3)),
-        outline=_number(value["outline"], (0.0, 1e3)),
-        offsets=tuple(_numbers(value["offsets"], len(TYPES), (-1e3, 1e3))),
-        prior=prior / prior.sum(),
-        spread=_ascending(value["spread"]),
-        known=_known(value["novelty"]),
-        mixing=_number(value["mixing"], (0.0, 1.0)),
-        counts={str(name): (int(pair[0]), int(pair[1])) for name, pair in value["counts"].items()},
-        shift=_number(value["shift"], (0.0, 100.0)),
-        head=_head(value.get("head"), len(weights) * FEATURES),
-    )
-
-
-def _head(value: Any, count: int) -> Head | None:
-    if value is None:
-        return None
-    centre, weights = (np.array(_numbers(value[name], count, (-1e6, 1e6))) for name in ("centre", "weights"))
-    return Head(centre=centre, weights=weights)
-
-
-def _known(value: Mapping[str, Any]) -> KnownFeatures:
-    rows = value["precision"]
-    if len(rows) != FEATURES:
-        raise ValueError(f"`precision` has {len(rows)} rows, not {FEATURES}")
-    lower = np.zeros((FEATURES, FEATURES))
-    for at, row in enumerate(rows):
-        lower[at, : at + 1] = _numbers(row, at + 1, (-math.inf, math.inf))
-    precision = lower + np.tril(lower, -1).T
-    if np.linalg.eigvalsh(precision)[0] <= 0:
-        raise ValueError("`precision` is not positive definite")
-    centre = np.array(_numbers(value["centre"], FEATURES, (-math.inf, math.inf)))
-    return KnownFeatures(centre=centre, precision=precision, distances=_ascending(value["distances"]))
-
-
-def _ascending(values: Any) -> tuple[float, float, float]:
-    near, middle, far = _numbers(values, 3, (0.0, math.inf))
-    if not near < middle < far:
-        raise ValueError("distances do not ascend")
-    return near, middle, far
-
-
-def _numbers(values: Any, count: int, limits: tuple[float, float]) -> list[float]:
-    if not isinstance(values, list) or len(values) != count:
-        raise ValueError(f"{count} numbers are expected, not {str(values)[:80]}")
-    return [_number(value, limits) for value in values]
-
-
-def _number(value: Any, limits: tuple[float, float]) -> float:
-    if type(value) not in {int, float} or not math.isfinite(value) or not limits[0] <= value <= limits[1]:
-        raise ValueError(f"{str(value)[:80]!r} is no number from {limits[0]:g} to {limits[1]:g}")
-    return float(value)
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
-
-
-def _shorts(values: ArrayLike) -> list[float]:
-    return [_short(float(value)) for value in np.asarray(values, dtype=np.float64)]
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.6g}")
