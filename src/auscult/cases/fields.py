@@ -1,15 +1,18 @@
-"""JSON from strangers: standard JSON with finite numbers only, and the values of an object checked one by one."""
+"""JSON and tables from strangers: standard JSON with finite numbers only, values of an object checked one by one."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from auscult.cases.ids import shown
-from auscult.errors import InputError, NothingToDo, TooLarge
+from auscult.cases.problems import essential
+from auscult.errors import InputError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 
@@ -51,16 +54,33 @@ def load(path: Path, *, max_bytes: int) -> Any:
     Raises:
         NothingToDo: It cannot be read or is not JSON, so the INPUT holds no case.
     """
-    try:
+    with essential(path):
         return parse(read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM), path=path)
-    except TooLarge as error:
-        raise NothingToDo(
-            error.message, expected=error.expected, hint="split it, or use an items.jsonl", path=path
-        ) from error
-    except InputError as error:
-        raise NothingToDo(
-            error.message, expected=error.expected, hint=error.hint, path=path, line=error.line
-        ) from error
+
+
+def table_rows(path: Path, *, max_bytes: int, expected: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file, without empty lines, each with the line it begins in; a byte order mark is accepted.
+
+    Args:
+        path: The file.
+        max_bytes: The most it may hold.
+        expected: Its columns, in words.
+
+    Raises:
+        InputError: It cannot be read, is not UTF-8, or is no CSV; names the file, and the line of a broken row.
+    """
+    data = read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM)
+    line = 1
+    try:
+        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte {error.start + 1} is not UTF-8", expected=expected, path=path) from error
+    except csv.Error as error:
+        raise InputError(f"broken CSV: {error}", expected=expected, path=path, line=line) from error
 
 
 def _broken(message: str, *, path: Path, line: int | None) -> InputError:

@@ -23,25 +23,22 @@ media were not at hand; tests write trees of exactly this structure.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from auscult.cases.datasets.ytvos_videos import at, check_inside, check_name, lost
-from auscult.cases.fields import BOM
+from auscult.cases.datasets.base import Folders, Layout, check_name, remarks
+from auscult.cases.fields import table_rows
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.walk import Tree, base_folder, boundary, is_file, is_folder, suffix, walk, within
-from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.cases.listing import Listing, ListOptions
+from auscult.cases.problems import Problems, essential, lost
+from auscult.cases.walk import Tree, is_file, is_folder, suffix, walk
+from auscult.errors import InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
 
 MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
@@ -49,19 +46,15 @@ MAX_TABLE_BYTES: Final = 64 * 1024 * 1024
 _NAMES = ("name", "video_name", "video_id", "vid", "video", "uid")
 _SPLIT, _CATEGORY = "split", "category"
 _CATEGORY_AT = 2
+_COUNT = 5
+_TAKEN_S = 15 / 16
+_NUMBER = re.compile(r"_([1-9][0-9]{0,3})\.[A-Za-z]+$")
+_FRAMES, _MASKS, _SOUNDS = "visual_frames", "gt_masks", "audio_wav"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipRow:
-    """A clip.
-
-    Attributes:
-        id: ``<split>/<category>/<name>``, without the category where clips stand in none.
-        name: The clip's name.
-        split: ``train``, ``val`` or ``test``.
-        category: What sounds; empty where the table does not say it.
-        line: The line, from 1.
-    """
+    """A row of a table: a clip, its split (``train``, ``val`` or ``test``) and what sounds, where the table says it."""
 
     id: str
     name: str
@@ -70,79 +63,63 @@ class ClipRow:
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
-    name: int
-    split: int
-    category: int | None
-
-
-def read_rows(path: Path, *, categories: bool) -> tuple[tuple[ClipRow, ...], tuple[ErrorRecord, ...]]:
-    """Read a table.
+def read_rows(path: Path, problems: Problems, *, categories: bool) -> tuple[ClipRow, ...]:
+    """Read a table, ids unique, in the order of the file.
 
     The first column is the name and, of s4, the third the category, unless the heading says otherwise; the split is
     found by its heading.
 
     Args:
         path: The file.
+        problems: Gets the rows that cannot be used.
         categories: Whether clips stand in folders of categories, as in s4.
-
-    Returns:
-        The rows in the order of the file, ids unique, and what cannot be used.
 
     Raises:
         NothingToDo: It cannot be read, is over 64 MB, is not UTF-8, or has no column ``split``.
     """
-    lines = _lines(path)
-    head = [cell.strip().casefold() for cell in lines[0][1]] if lines else []
-    columns = _columns(head, path, categories=categories)
     rows: dict[str, ClipRow] = {}
-    errors: list[ErrorRecord] = []
-    for line, cells in lines[1:]:
-        try:
-            row = _row(cells, columns, line=line, width=len(head))
-            first = rows.setdefault(row.id, row)
-            if first is not row:
-                errors.append(at(_twice(row, first), path, line=line))
-        except InputError as error:
-            errors.append(at(error, path, line=line))
-    return tuple(rows.values()), tuple(errors)
+    columns: tuple[int, int, int | None] | None = None
+    width = 0
+    with essential(path):
+        for line, cells in table_rows(path, max_bytes=MAX_TABLE_BYTES, expected="a CSV table"):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if columns is None:
+                width = len(cells)
+                columns = _columns([cell.strip().casefold() for cell in cells], categories=categories)
+                continue
+            with problems.skipping(path, line=line):
+                row = _row(cells, columns, line=line, width=width)
+                first = rows.setdefault(row.id, row)
+                if first is not row:
+                    raise InputError(
+                        f"the clip {shown(row.id)} is there twice; the first, in line {first.line}, is kept",
+                        expected="one row a clip",
+                        hint="drop one of the two",
+                    )
+        if columns is None:
+            _columns([], categories=categories)  # which refuses an empty table
+    return tuple(rows.values())
 
 
-def _lines(path: Path) -> list[tuple[int, Sequence[str]]]:
-    try:
-        data = read_bytes(path, limits=Limits(max_bytes=MAX_TABLE_BYTES)).removeprefix(BOM)
-        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
-        return [(reader.line_num, cells) for cells in reader if any(cell.strip() for cell in cells)]
-    except InputError as error:
-        raise NothingToDo(error.message, expected=error.expected, hint=error.hint, path=path) from error
-    except UnicodeDecodeError as error:
-        raise NothingToDo(f"byte {error.start + 1} is not UTF-8", expected="a table in UTF-8", path=path) from error
-    except csv.Error as error:
-        raise NothingToDo(f"broken table: {error}", expected="a CSV table", path=path) from error
-
-
-def _columns(head: Sequence[str], path: Path, *, categories: bool) -> _Columns:
+def _columns(head: Sequence[str], *, categories: bool) -> tuple[int, int, int | None]:
+    """Where name, split and category stand."""
     if _SPLIT not in head:
-        raise NothingToDo(
-            f"the heading is {shown(','.join(head))}", expected="columns name, split and, of s4, category", path=path
-        )
+        raise InputError(f"the heading is {shown(','.join(head))}", expected="columns name, split and, of s4, category")
     name = next((head.index(word) for word in _NAMES if word in head), 0)
-    category = head.index(_CATEGORY) if _CATEGORY in head else None
-    if categories and category is None:
-        if len(head) <= _CATEGORY_AT:
-            raise NothingToDo("there is no column category", expected="name, ..., category, split", path=path)
-        category = _CATEGORY_AT
-    return _Columns(name=name, split=head.index(_SPLIT), category=category if categories else None)
+    if not categories:
+        return name, head.index(_SPLIT), None
+    if _CATEGORY not in head and len(head) <= _CATEGORY_AT:
+        raise InputError("there is no column category", expected="name, ..., category, split")
+    return name, head.index(_SPLIT), head.index(_CATEGORY) if _CATEGORY in head else _CATEGORY_AT
 
 
-def _row(cells: Sequence[str], columns: _Columns, *, line: int, width: int) -> ClipRow:
+def _row(cells: Sequence[str], columns: tuple[int, int, int | None], *, line: int, width: int) -> ClipRow:
     if len(cells) != width:
         raise InputError(
             f"the row has {counted(len(cells), 'cell')}", expected=f"{width}, as the heading", hint="correct the row"
         )
-    name, split = check_name(cells[columns.name].strip()), check_name(cells[columns.split].strip())
-    category = "" if columns.category is None else check_name(cells[columns.category].strip())
+    name, split, category = ("" if at is None else check_name(cells[at].strip()) for at in columns)
     return ClipRow(
         id=check_id("/".join(filter(None, (split, category, name)))),
         name=name,
@@ -152,29 +129,9 @@ def _row(cells: Sequence[str], columns: _Columns, *, line: int, width: int) -> C
     )
 
 
-def _twice(row: ClipRow, first: ClipRow) -> InputError:
-    return InputError(
-        f"the clip {shown(row.id)} is there twice; the first, in line {first.line}, is kept",
-        expected="one row a clip",
-        hint="drop one of the two",
-    )
-
-
-_COUNT = 5
-_TAKEN_S = 15 / 16
-_NUMBER = re.compile(r"_([1-9][0-9]{0,3})\.[A-Za-z]+$")
-_FRAMES, _MASKS, _SOUNDS = "visual_frames", "gt_masks", "audio_wav"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Set:
-    """One of the two subsets.
-
-    Attributes:
-        title: ``s4`` or ``ms3``.
-        folder: What the release calls the folder around it.
-        categories: Whether clips stand in folders of categories.
-    """
+class _Subset:
+    """``s4`` or ``ms3``: what the release calls the folder around it, and whether clips stand in categories."""
 
     title: str
     folder: str
@@ -182,48 +139,17 @@ class _Set:
 
     @property
     def table(self) -> str:
-        """The file of its clips."""
         return f"{self.title}_meta_data.csv"
 
     @property
     def data(self) -> str:
-        """The folder of its media."""
         return f"{self.title}_data"
 
 
-_SETS = (
-    _Set(title="s4", folder="Single-source", categories=True),
-    _Set(title="ms3", folder="Multi-sources", categories=False),
+_SUBSETS = (
+    _Subset(title="s4", folder="Single-source", categories=True),
+    _Subset(title="ms3", folder="Multi-sources", categories=False),
 )
-
-
-@dataclass(slots=True, kw_only=True)
-class _AvsBench:
-    """A subset on disk, and what was found out about it."""
-
-    kind: _Set
-    home: Path
-    base: Path
-    rows: tuple[ClipRow, ...] = ()
-    errors: list[ErrorRecord] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def table(self) -> Path:
-        """The file of its clips."""
-        return self.home / self.kind.table
-
-    def notes(self) -> list[str]:
-        """What it holds, and what was left out."""
-        splits = Counter(row.split for row in self.rows)
-        told = [
-            f"{self.kind.title}: {counted(len(self.rows), 'clip')}: "
-            + ", ".join(f"{name} {count}" for name, count in splits.items())
-        ]
-        for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
-            if self.counts[key]:
-                told.append(f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}")
-        return told if self.rows else []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +162,95 @@ class _ClipFiles:
     sound: Path | None
 
 
-class AvsBenchDataset:
+@dataclass(slots=True, kw_only=True)
+class _AvsBench:
+    """A subset on disk, and what was found out about it."""
+
+    kind: _Subset
+    folders: Folders
+    rows: tuple[ClipRow, ...]
+    problems: Problems
+    counts: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def table(self) -> Path:
+        return self.folders.source / self.kind.table
+
+    def notes(self) -> Iterator[str]:
+        """What it holds, and what was left out."""
+        splits = Counter(row.split for row in self.rows)
+        if self.rows:
+            told = ", ".join(f"{name} {count}" for name, count in splits.items())
+            yield f"{self.kind.title}: {counted(len(self.rows), 'clip')}: {told}"
+        for key, words in (("lost", "without a single frame and mask left out"), ("silent", "without a sound file")):
+            if self.counts[key]:
+                yield f"{self.kind.title}: {counted(self.counts[key], 'clip')} {words}"
+
+    def clips(self) -> Iterator[_ClipFiles]:
+        """The clips that have a frame and its mask."""
+        for row in self.rows:
+            try:
+                clip = self._clip(row)
+            except InputError as error:
+                self.problems.add(error)
+                self.counts["lost"] += 1
+                continue
+            self._tell_missing(clip)
+            if clip.frames.keys() & clip.masks.keys():
+                self.counts["silent"] += clip.sound is None
+                yield clip
+            else:
+                self.counts["lost"] += 1
+
+    def _clip(self, row: ClipRow) -> _ClipFiles:
+        frames, masks = self._tree(_FRAMES, row), self._tree(_MASKS, row)
+        self.problems.take(remarks(frames, masks))
+        return _ClipFiles(
+            row=row,
+            frames=_numbered(frames, FRAME_SUFFIXES),
+            masks={
+                number: MaskRef(path=path, positive=True) for number, path in _numbered(masks, MASK_SUFFIXES).items()
+            },
+            sound=self._found(_SOUNDS, row, ending=".wav"),
+        )
+
+    def _tree(self, top: str, row: ClipRow) -> Tree:
+        path = self._found(top, row)
+        return Tree(self.folders.source, {}) if path is None else walk(path, root=self.folders.base)
+
+    def _found(self, top: str, row: ClipRow, *, ending: str = "") -> Path | None:
+        """A clip's folder, or its file: under split and category, under the split, or at once."""
+        for above in dict.fromkeys([f"{row.split}/{row.category}", row.split, row.category, ""]):
+            path = self.folders.path("/".join(filter(None, (self.kind.data, top, above.strip("/"), row.name + ending))))
+            if is_file(path) if ending else is_folder(path):
+                return path
+        return None
+
+    def _tell_missing(self, clip: _ClipFiles) -> None:
+        """One record for its frames, one for its masks, of which s4 has the first only in training."""
+        row, every = clip.row, range(1, _COUNT + 1)
+        drawn = (1,) if self.kind.categories and row.split == "train" else every
+        for top, there, numbers, noun, stage in (
+            (_FRAMES, clip.frames.keys(), every, "frame", "frames"),
+            (_MASKS, clip.masks.keys(), drawn, "mask", "truth"),
+        ):
+            bare = [f"{row.name}_{number}.png" for number in numbers if number not in there]
+            if bare:
+                path = self.folders.source / self.kind.data / top / row.split / row.category / row.name
+                self.problems.take([lost(path, bare, noun=noun, stage=stage if there else "read", of=len(numbers))])
+
+
+def _numbered(tree: Tree, suffixes: frozenset[str]) -> dict[int, Path]:
+    """The files of a clip that end in a number, by that number."""
+    found: dict[int, Path] = {}
+    for name, path in tree.files.items():
+        match = _NUMBER.search(name)
+        if match and "/" not in name and suffix(name) in suffixes:
+            found.setdefault(int(match[1]), path)
+    return dict(sorted(found.items()))
+
+
+class AvsBenchDataset(Layout):
     """Clips whose sound says what is meant."""
 
     name = "datasets.avsbench.v1"
@@ -247,126 +261,41 @@ class AvsBenchDataset:
         source="Zhou et al. 2022 (AVSBench, ECCV), release OpenNLPLab/AVSBench",
         truth="gt_masks/: any value above 0",
     )
+    words = "AVSBench"
 
-    def recognises(self, source: Path, options: ListOptions) -> bool:
-        """Whether it holds a table of one of the subsets; ``frames`` or ``masks`` name another layout."""
-        return options.frames is None and options.masks is None and bool(_homes(source))
+    def stands_at(self, source: Path) -> bool:
+        """Whether it holds a table of one of the subsets."""
+        return bool(_homes(source))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every frame that has a mask, its true mask as the candidate.
-
-        Raises:
-            NothingToDo: A table cannot be read.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
-        benches = _opened(source, options)
-        items = tuple(item for bench in benches for clip in _clips(bench) for item in _items(bench, clip))
-        errors = tuple((None, error) for bench in benches for error in bench.errors)
-        return Listing(items, errors, self.name, tuple(note for bench in benches for note in bench.notes()))
+        """List every frame that has a mask, its true mask as the candidate."""
+        problems = Problems()
+        benches = self._open(source, options, problems)
+        items = [item for bench in benches for clip in bench.clips() for item in _items(bench, clip)]
+        return self.items(items, problems, (note for bench in benches for note in bench.notes()))
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every clip that has a frame and a mask, in the order of the tables.
+        """List every clip that has a frame and a mask, in the order of the tables."""
+        problems = Problems()
+        benches = self._open(source, options, problems)
+        found = [_instance(bench, clip) for bench in benches for clip in bench.clips()]
+        return self.referred(found, problems, (note for bench in benches for note in bench.notes()))
 
-        Raises:
-            NothingToDo: A table cannot be read.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
-        benches = _opened(source, options)
-        found = tuple(_instance(bench, clip) for bench in benches for clip in _clips(bench))
-        return InstanceListing(
-            instances=found,
-            errors=tuple((None, error) for bench in benches for error in bench.errors),
-            layout=self.name,
-            notes=tuple(note for bench in benches for note in bench.notes()),
-        )
+    def _open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench]:
+        benches = []
+        for kind, home in _homes(source):
+            media = home / kind.data
+            folders = (home, media, *(media / name for name in (_FRAMES, _MASKS, _SOUNDS)))
+            base = self.check(source, options, files=[home / kind.table], folders=folders)
+            rows = read_rows(home / kind.table, problems, categories=kind.categories)
+            benches.append(_AvsBench(kind=kind, folders=Folders(home, base), rows=rows, problems=problems))
+        return benches
 
 
-def _homes(source: Path) -> list[tuple[_Set, Path]]:
+def _homes(source: Path) -> list[tuple[_Subset, Path]]:
     """The subsets that a folder holds, each with the folder its table stands in."""
-    places = ((kind, home) for kind in _SETS for home in (source, source / kind.folder))
+    places = ((kind, home) for kind in _SUBSETS for home in (source, source / kind.folder))
     return [(kind, home) for kind, home in places if is_file(home / kind.table)]
-
-
-def _opened(source: Path, options: ListOptions) -> list[_AvsBench]:
-    refuse_options(options, "frames", "masks", "images", "instances", layout="AVSBench")
-    base_folder(source, options.root)  # which refuses a root that does not contain it
-    benches = []
-    for kind, home in _homes(source):
-        media = home / kind.data
-        for top in (home, media, *(media / name for name in (_FRAMES, _MASKS, _SOUNDS))):
-            if is_folder(top) and top != source:  # a link out is told once, not once a clip
-                boundary(top, source=top.parent, root=options.root or source)
-        check_inside(home / kind.table, options.root or source)
-        rows, errors = read_rows(home / kind.table, categories=kind.categories)
-        benches.append(_AvsBench(kind=kind, home=home, base=options.root or source, rows=rows, errors=list(errors)))
-    return benches
-
-
-def _clips(bench: _AvsBench) -> Iterator[_ClipFiles]:
-    for row in bench.rows:
-        try:
-            clip = _ClipFiles(
-                row=row,
-                frames=_numbered(_tree(bench, _FRAMES, row), FRAME_SUFFIXES, bench),
-                masks={
-                    number: MaskRef(path=path, positive=True)
-                    for number, path in _numbered(_tree(bench, _MASKS, row), MASK_SUFFIXES, bench).items()
-                },
-                sound=_found(bench, _SOUNDS, row, ending=".wav"),
-            )
-        except InputError as error:
-            bench.errors.append(ErrorRecord.of(error, "read"))
-            bench.counts["lost"] += 1
-            continue
-        bench.errors += _missing(bench, clip)
-        if not (clip.frames.keys() & clip.masks.keys()):
-            bench.counts["lost"] += 1
-            continue
-        bench.counts["silent"] += clip.sound is None
-        yield clip
-
-
-def _found(bench: _AvsBench, top: str, row: ClipRow, *, ending: str = "") -> Path | None:
-    """A clip's folder, or its file: under split and category, under the split, or at once."""
-    folders = dict.fromkeys([f"{row.split}/{row.category}", row.split, row.category, ""])
-    for above in folders:
-        name = "/".join(filter(None, (bench.kind.data, top, above.strip("/"), row.name + ending)))
-        path = within(bench.base, home=bench.home, name=name)
-        if is_file(path) if ending else is_folder(path):
-            return path
-    return None
-
-
-def _tree(bench: _AvsBench, top: str, row: ClipRow) -> Tree | None:
-    path = _found(bench, top, row)
-    return None if path is None else walk(path, root=bench.base)
-
-
-def _numbered(tree: Tree | None, suffixes: frozenset[str], bench: _AvsBench) -> dict[int, Path]:
-    """The files of a clip that end in a number, by that number."""
-    found: dict[int, Path] = {}
-    for name, path in {} if tree is None else tree.files.items():
-        match = _NUMBER.search(name)
-        if match and "/" not in name and suffix(name) in suffixes:
-            found.setdefault(int(match[1]), path)
-    if tree is not None:
-        bench.errors += (replace(error, stage="frames") for error in tree.errors)
-    return dict(sorted(found.items()))
-
-
-def _missing(bench: _AvsBench, clip: _ClipFiles) -> Iterator[ErrorRecord]:
-    """What is missing of a clip: one record for its frames, one for its masks."""
-    row = clip.row
-    first_only = bench.kind.categories and row.split == "train"
-    wanted = {
-        _FRAMES: (clip.frames.keys(), range(1, _COUNT + 1), "frame", "frames"),
-        _MASKS: (clip.masks.keys(), (1,) if first_only else range(1, _COUNT + 1), "mask", "truth"),
-    }
-    for top, (there, numbers, noun, remark) in wanted.items():
-        bare = [f"{row.name}_{number}.png" for number in numbers if number not in there]
-        if bare:
-            path = bench.home / bench.kind.data / top / row.split / row.category / row.name
-            yield lost(path, bare, noun=noun, stage=remark if there else "read", of=len(numbers))
 
 
 def _instance(bench: _AvsBench, clip: _ClipFiles) -> Instance:

@@ -22,7 +22,7 @@ from auscult.cases.walk import Tree, boundary, chosen, is_folder, subfolders, wa
 from auscult.errors import NothingToDo
 from auscult.types import Metadata
 
-_RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
+RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
 _ANNOTATIONS = ("Annotations", "Annotations_unsupervised")
 _PREDICTIONS = "pred"
 _TOLD = ("meta.json", "meta_expressions.json", "meta_expressions", "davis_text_annotations")
@@ -58,9 +58,9 @@ class DavisDataset:
             return False
         if (source / "JPEGImages").is_dir():
             return True
-        if _is_sequence(source):
+        if is_sequence(source):
             return _chooses_prediction(source, options.masks)
-        return not (source / "masks").is_dir() and any(_is_sequence(folder) for folder in subfolders(source))
+        return not (source / "masks").is_dir() and any(is_sequence(folder) for folder in subfolders(source))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List every object of every frame that has a mask, video by video.
@@ -123,8 +123,8 @@ def _released(source: Path, options: ListOptions) -> Iterator[_Sequence]:
 
 
 def _sequences(source: Path, options: ListOptions) -> Iterator[_Sequence]:
-    one = _is_sequence(source)
-    folders = [source] if one else [folder for folder in subfolders(source) if _is_sequence(folder)]
+    one = is_sequence(source)
+    folders = [source] if one else [folder for folder in subfolders(source) if is_sequence(folder)]
     for folder in folders:
         masks = _candidates(folder, source=source, given=options.masks)
         truth = folder / "masks"
@@ -143,13 +143,14 @@ def _candidates(folder: Path, *, source: Path, given: Path | None) -> Path:
 
 
 def _resolution(folder: Path, first: str = "") -> Path:
-    for name in (first, *_RESOLUTIONS):
+    for name in (first, *RESOLUTIONS):
         if name and (folder / name).is_dir():
             return folder / name
     return folder
 
 
-def _is_sequence(folder: Path) -> bool:
+def is_sequence(folder: Path) -> bool:
+    """Whether a folder holds the frames and masks of one video."""
     return (folder / "frames").is_dir() and (folder / "masks").is_dir()
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
-from auscult.cases.datasets.refavs import KEY_FRAME, file_names, has_heading, read_table, template_of
+from auscult.cases.datasets.base import file_names
+from auscult.cases.datasets.refavs import KEY_FRAME, has_heading, read_table, template_of
 from auscult.cases.fields import load
 from auscult.cases.ids import check_id, shown
 from auscult.cases.layouts import mqravs, refavs

@@ -12,30 +12,28 @@ has a category, referred to or not. A line that cannot be read costs only that.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse
+from auscult.cases.datasets.base import Folders, Layout, remarks
+from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
 from auscult.cases.layouts.refavs import COLUMNS, CROSS, FRAMES, MASKS, MEDIA, TABLE, TODO, MetadataRow
-from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
-from auscult.cases.walk import Tree, base_folder, boundary, is_file, is_folder, walk, within
-from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.cases.listing import Listing, ListOptions
+from auscult.cases.problems import Problems, essential, lost
+from auscult.cases.walk import is_file
+from auscult.errors import ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
 
-_FRAME = re.compile(r"^(?:frames/)?([0-9]{1,6})(\.[A-Za-z]+)$")
+_FRAME = re.compile(r"^frames/([0-9]{1,6})(\.[A-Za-z]+)$")
 _MASK = re.compile(r"^fid_([0-9]{1,6})/([0-9]{1,6})(\.[A-Za-z]+)$")
-_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +57,19 @@ class ClipFiles:
         return self.masks.get(fid, {}).get(frame)
 
 
-@dataclass(slots=True)
 class Clips:
     """The clips of a data root; each is looked up once.
 
-    Attributes:
+    Args:
         source: The data root.
         root: Folder that links may reach; ``source`` by default.
     """
 
-    source: Path
-    root: Path | None = None
-    _known: dict[str, ClipFiles] = field(default_factory=dict)
-    _limits: dict[str, Path] = field(default_factory=dict)
-    _sounds: dict[str, Path | None] = field(default_factory=dict)
-    _usual: int | None = None
+    def __init__(self, source: Path, root: Path | None = None) -> None:
+        self._folders = Folders(source, root or source)
+        self._known: dict[str, ClipFiles] = {}
+        self._sound = cache(self._find_sound)
+        self._usual: int | None = None
 
     def clip(self, folder: str) -> ClipFiles:
         """The files of a clip; a folder that leads out of the data root costs the clip."""
@@ -82,12 +78,7 @@ class Clips:
         return self._known[folder]
 
     def missing(self, folder: str, fids: Iterable[int]) -> list[ErrorRecord]:
-        """What is missing of a clip: one record for all its frames, one for all masks of the objects referred to.
-
-        Args:
-            folder: The clip's folder.
-            fids: The objects that are referred to.
-        """
+        """What is missing of a clip: one record for all its frames, one for all masks of the objects ``fids``."""
         clip = self.clip(folder)
         if any(error.stage == "read" for error in clip.errors):
             return []  # it is said already why there is nothing
@@ -95,7 +86,7 @@ class Clips:
         drawn = {number for numbers in masks.values() for number in numbers}
         wanted = sorted({*range(self._length()), *clip.frames, *drawn})
         bare = [f"{number}.jpg" for number in wanted if number not in clip.frames]
-        lost = [
+        unmasked = [
             f"fid_{fid}/{number:05d}.png"
             for fid, numbers in masks.items()
             for number in wanted
@@ -103,12 +94,13 @@ class Clips:
         ]
         records = []
         if bare:
+            path = self._folders.source / MEDIA / folder / "frames"
             stage = "frames" if clip.frames else "read"
-            path = self.source / MEDIA / folder / "frames"
-            records.append(_lost(path, bare, "frame", of=len(wanted), stage=stage))
-        if lost and clip.frames:
+            records.append(lost(path, bare, noun="frame", of=len(wanted), stage=stage))
+        if unmasked and clip.frames:
+            path = self._folders.source / MASKS / folder
             stage = "truth" if all(masks.values()) else "read"
-            records.append(_lost(self.source / MASKS / folder, lost, "mask", of=len(wanted) * len(masks), stage=stage))
+            records.append(lost(path, unmasked, noun="mask", of=len(wanted) * len(masks), stage=stage))
         return records
 
     def _length(self) -> int:
@@ -121,75 +113,36 @@ class Clips:
     def sound(self, folder: str, *, vid: str, absent: bool) -> Path | None:
         """The sound of an expression: for a null expression the exchanged one goes first, under either name."""
         crossed = [f"{CROSS}/{name}/audio.wav" for name in (folder, vid)] if absent else []
-        for name in (*crossed, f"{MEDIA}/{folder}/audio.wav"):
-            if name not in self._sounds:
-                self._sounds[name] = self._sound(name)
-            if self._sounds[name] is not None:
-                return self._sounds[name]
-        return None
+        return next(filter(None, map(self._sound, (*crossed, f"{MEDIA}/{folder}/audio.wav"))), None)
 
-    def _sound(self, name: str) -> Path | None:
+    def _find_sound(self, name: str) -> Path | None:
         try:
-            path = self._path(name)
+            path = self._folders.path(name)
         except InputError:
             return None
         return path if is_file(path) else None
 
     def _read(self, folder: str) -> ClipFiles:
         try:
-            media, masks = self._tree(f"{MEDIA}/{folder}", MEDIA), self._tree(f"{MASKS}/{folder}", MASKS)
+            media, masks = self._folders.tree(f"{MEDIA}/{folder}"), self._folders.tree(f"{MASKS}/{folder}")
         except InputError as error:
             return ClipFiles(folder=folder, frames={}, masks={}, errors=(ErrorRecord.of(error, "read"),))
-        errors: list[ErrorRecord] = []
-        for tree, stage in ((media, "frames"), (masks, "truth")):
-            errors += [replace(error, stage=stage) for error in (() if tree is None else tree.errors)]
+        pictures: dict[int, Path] = {}
+        for name, path in media.files.items():
+            match = _FRAME.match(name)
+            if match and match[2].lower() in FRAME_SUFFIXES:
+                pictures.setdefault(int(match[1]), path)
+        drawn: dict[int, dict[int, MaskRef]] = {}
+        for name, path in masks.files.items():
+            match = _MASK.match(name)
+            if match and match[3].lower() in MASK_SUFFIXES:
+                drawn.setdefault(int(match[1]), {}).setdefault(int(match[2]), MaskRef(path=path, positive=True))
         return ClipFiles(
             folder=folder,
-            frames={} if media is None else _numbered_frames(media),
-            masks={} if masks is None else _numbered_masks(masks),
-            errors=tuple(errors),
+            frames=dict(sorted(pictures.items())),
+            masks={fid: dict(sorted(drawn[fid].items())) for fid in sorted(drawn)},
+            errors=tuple(remarks(media, masks)),
         )
-
-    def _path(self, name: str) -> Path:
-        return within(self.root or self.source, home=self.source, name=name)
-
-    def _tree(self, name: str, top: str) -> Tree | None:
-        path = self._path(name)
-        if not is_folder(path):
-            return None
-        if top not in self._limits:
-            self._limits[top] = boundary(self.source / top, source=self.source, root=self.root)
-        return walk(path, root=self._limits[top])
-
-
-def _numbered_frames(tree: Tree) -> dict[int, Path]:
-    found: dict[int, Path] = {}
-    for name, path in tree.files.items():
-        match = _FRAME.match(name)
-        if match and name.startswith("frames/") and match[2].lower() in FRAME_SUFFIXES:
-            found.setdefault(int(match[1]), path)
-    return dict(sorted(found.items()))
-
-
-def _numbered_masks(tree: Tree) -> dict[int, dict[int, MaskRef]]:
-    found: dict[int, dict[int, MaskRef]] = {}
-    for name, path in tree.files.items():
-        match = _MASK.match(name)
-        if match and match[3].lower() in MASK_SUFFIXES:
-            found.setdefault(int(match[1]), {}).setdefault(int(match[2]), MaskRef(path=path, positive=True))
-    return {fid: dict(sorted(found[fid].items())) for fid in sorted(found)}
-
-
-def _lost(path: Path, names: Sequence[str], noun: str, *, of: int, stage: str) -> ErrorRecord:
-    told = ", ".join(map(shown, names[:_LISTED])) + (", ..." if len(names) > _LISTED else "")
-    missing = "all" if len(names) == of else str(len(names))
-    error = InputError(
-        f"{missing} of {counted(of, noun)} {'is' if len(names) == 1 else 'are'} missing: {told}",
-        expected="frames 0.jpg to 9.jpg" if noun == "frame" else "00000.png to 00009.png of every object",
-        hint="unpack the archive again, or drop the rows of this clip",
-        path=path,
-    )
-    return ErrorRecord.of(error, stage)
 
 
 MAX_TABLE_BYTES = 256 * 1024 * 1024
@@ -197,7 +150,6 @@ KEY_FRAME = "kfid"
 
 _HEAD_BYTES = 256
 _MAX_NUMBER = 99_999
-_HINT = "correct or drop the row"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,14 +205,6 @@ def has_heading(path: Path, *columns: str) -> bool:
     return cells[: len(columns)] == [name.encode() for name in columns]
 
 
-def file_names(folder: Path) -> list[str]:
-    """The names of what is in a folder; none where there is no folder or it cannot be opened."""
-    try:
-        return sorted(path.name for path in folder.iterdir())
-    except (OSError, ValueError):
-        return []
-
-
 def read_table(path: Path, *, released: bool = True) -> TableRows:
     """Read a table of expressions.
 
@@ -272,51 +216,30 @@ def read_table(path: Path, *, released: bool = True) -> TableRows:
     Raises:
         NothingToDo: It cannot be read, is not UTF-8, or has another heading.
     """
-    errors: list[ErrorRecord] = []
+    problems = Problems()
     rows: list[MetadataRow] = []
-    for line, cells in _cells(path):
-        try:
-            rows.append(_row(cells, line, released=released))
-        except InputError as error:
-            at = InputError(error.message, expected=error.expected, hint=error.hint or _HINT, path=path, line=line)
-            errors.append(ErrorRecord.of(at, "read"))
+    with essential(path):
+        cells_of = table_rows(path, max_bytes=MAX_TABLE_BYTES, expected=f"a CSV table {','.join(COLUMNS)}")
+        _, head = next(cells_of, (1, []))
+        if tuple(cell.strip().lower() for cell in head[: len(COLUMNS)]) != COLUMNS:
+            raise InputError(f"the heading is {shown(','.join(head))}", expected=",".join(COLUMNS), path=path, line=1)
+        for line, cells in cells_of:
+            with problems.skipping(path, line=line):
+                rows.append(_row(cells, line, released=released))
     kept = [row for row in rows if row.split != TODO]
-    named = _named(kept)
-    repeats = [one for one in named if one.id != one.row.uid]
+    seen: Counter[str] = Counter()
+    named = []
+    for row in kept:
+        seen[row.uid] += 1
+        named.append(NamedRow(id=row.uid if seen[row.uid] == 1 else f"{row.uid}#{seen[row.uid]}", row=row))
     whole = Counter(replace(row, line=0) for row in kept)
     return TableRows(
         rows=tuple(named),
-        errors=tuple(errors),
+        errors=tuple(error for _, error in problems.found),
         todo=len(rows) - len(kept),
-        repeats=len(repeats),
-        copies=sum(count - 1 for count in whole.values()),
+        repeats=len(kept) - len(seen),
+        copies=len(kept) - len(whole),
     )
-
-
-def _cells(path: Path) -> Iterator[tuple[int, Sequence[str]]]:
-    try:
-        data = read_bytes(path, limits=Limits(max_bytes=MAX_TABLE_BYTES)).removeprefix(BOM)
-        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
-        head = next(reader, [])
-        _check_heading(head, path)
-        first = reader.line_num + 1
-        for cells in reader:
-            line, first = first, reader.line_num + 1
-            if cells:
-                yield line, cells
-    except InputError as error:
-        raise NothingToDo(
-            error.message, expected=error.expected, hint=error.hint, path=path, line=error.line
-        ) from error
-    except UnicodeDecodeError as error:
-        raise NothingToDo(f"byte {error.start + 1} is not UTF-8", expected="a table in UTF-8", path=path) from error
-    except csv.Error as error:
-        raise NothingToDo(f"broken table: {error}", expected=f"a CSV table {','.join(COLUMNS)}", path=path) from error
-
-
-def _check_heading(head: Sequence[str], path: Path) -> None:
-    if tuple(cell.strip().lower() for cell in head[: len(COLUMNS)]) != COLUMNS:
-        raise InputError(f"the heading is {shown(','.join(head))}", expected=",".join(COLUMNS), path=path, line=1)
 
 
 def _row(cells: Sequence[str], line: int, *, released: bool) -> MetadataRow:
@@ -327,10 +250,12 @@ def _row(cells: Sequence[str], line: int, *, released: bool) -> MetadataRow:
             hint="put an expression that holds commas into quotation marks",
         )
     vid, uid, split, fid, exp = cells[: len(COLUMNS)]
-    if released:
-        _check_uid(uid)
+    if released and (uid.count("_") < 2 or not all(uid.rsplit("_", 2))):
+        raise _wrong(f"the uid is {shown(uid)}", "<folder>_<object>_<n>")
+    if released and ("/" in uid or "\\" in uid or uid.startswith(".")):
+        raise _wrong(f"the uid {shown(uid)} is no name of a folder", "<folder>_<object>_<n>")
     if (released and not exp.strip()) or len(exp) > MAX_TEXT_CHARS or "\0" in exp:
-        raise InputError(f"the expression is {shown(exp)}", expected="a sentence")
+        raise _wrong(f"the expression is {shown(exp)}", "a sentence")
     key = cells[len(COLUMNS)] if len(cells) > len(COLUMNS) else ""
     return MetadataRow(
         vid=check_id(vid),
@@ -343,28 +268,15 @@ def _row(cells: Sequence[str], line: int, *, released: bool) -> MetadataRow:
     )
 
 
-def _check_uid(uid: str) -> None:
-    if not all(uid.rsplit("_", 2)) or uid.count("_") < 2:
-        raise InputError(f"the uid is {shown(uid)}", expected="<folder>_<object>_<n>")
-    if "/" in uid or "\\" in uid or uid.startswith("."):
-        raise InputError(f"the uid {shown(uid)} is no name of a folder", expected="<folder>_<object>_<n>")
-
-
 def _number(text: str, name: str) -> int:
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit()) or len(digits) > len(str(_MAX_NUMBER)):
-        raise InputError(f"{name} is {shown(text)}", expected=f"a whole number from 0 to {_MAX_NUMBER}")
+        raise _wrong(f"{name} is {shown(text)}", f"a whole number from 0 to {_MAX_NUMBER}")
     return int(digits)
 
 
-def _named(rows: Iterable[MetadataRow]) -> list[NamedRow]:
-    seen: Counter[str] = Counter()
-    named = []
-    for row in rows:
-        seen[row.uid] += 1
-        count = seen[row.uid]
-        named.append(NamedRow(id=row.uid if count == 1 else f"{row.uid}#{count}", row=row))
-    return named
+def _wrong(message: str, expected: str) -> InputError:
+    return InputError(message, expected=expected, hint="correct or drop the row")
 
 
 # Our own coarse rule, not the release's: the first class one of whose words stands in the expression. What is said of
@@ -427,8 +339,6 @@ def template_of(expression: str) -> str:
 FILE = "scenes.jsonl"
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
-_DIGITS = 5
-
 
 @dataclass(slots=True)
 class Scenes:
@@ -454,18 +364,15 @@ def read_scenes(source: Path) -> Scenes:
     """Read the scenes of a folder; empty where there are none."""
     found = Scenes()
     file = source / FILE
-    if not is_file(file):
-        return found
-    for line in _lines(file):
+    for line in _lines(file) if is_file(file) else ():
         try:
             row = None if line is None else parse(line, path=file)
         except InputError:
             row = None
-        clip = row.get("id") if isinstance(row, dict) else None
-        if not isinstance(row, dict) or not isinstance(clip, str):
+        if isinstance(row, dict) and isinstance(row.get("id"), str):
+            _add(found, row["id"], row)
+        else:
             found.broken += 1
-            continue
-        _add(found, clip, row)
     return found
 
 
@@ -473,13 +380,7 @@ def _add(found: Scenes, clip: str, row: Mapping[str, Any]) -> None:
     facts = row.get("facts")
     for thing in _objects(facts.get("things") if isinstance(facts, dict) else None):
         name, category = thing.get("id"), thing.get("category")
-        if (
-            isinstance(name, str)
-            and name.isascii()
-            and name.isdigit()
-            and len(name) <= _DIGITS
-            and isinstance(category, str)
-        ):
+        if isinstance(name, str) and re.fullmatch("[0-9]{1,5}", name) and isinstance(category, str):
             found.categories[clip, int(name)] = category
     for one in _objects(row.get("expressions")):
         uid, family = one.get("uid"), one.get("family")
@@ -505,55 +406,44 @@ def _lines(file: Path) -> Iterator[bytes | None]:
         yield None
 
 
-@dataclass(slots=True)
 class _RefAvs:
-    """What the table and the folders say together.
+    """What the table and the folders say together, and what ``scenes.jsonl`` of scenes that auscult made."""
 
-    Attributes:
-        file: The table.
-        rows: Its rows.
-        clips: The clips.
-        by_folder: The rows of each clip's folder.
-        scenes: What is known beside, of scenes that auscult made.
-    """
-
-    file: Path
-    rows: TableRows
-    clips: Clips
-    by_folder: Mapping[str, Sequence[NamedRow]] = field(default_factory=dict)
-    scenes: Scenes = field(default_factory=Scenes)
-    _words: dict[str, Mapping[int, str]] = field(default_factory=dict)
-
-    def words(self, folder: str) -> Mapping[int, str]:
-        """Object number to the object word of the first row that refers to it; not those of null expressions."""
-        if folder not in self._words:
-            told: dict[int, str] = {}
-            for one in self.by_folder.get(folder, ()):
-                if not one.row.absent:
-                    told.setdefault(one.row.fid, one.row.word)
-            self._words[folder] = told
-        return self._words[folder]
+    def __init__(self, source: Path, base: Path) -> None:
+        self.file = source / TABLE
+        self.rows = read_table(self.file)
+        self.scenes = read_scenes(source)
+        self.clips = Clips(source, base)
+        self.by_folder: dict[str, list[NamedRow]] = {}
+        # folder to object number to the object word of the first row that refers to it; not of null expressions
+        self.words: dict[str, dict[int, str]] = {}
+        for one in self.rows.rows:
+            self.by_folder.setdefault(one.row.folder, []).append(one)
+            words = self.words.setdefault(one.row.folder, {})
+            if not one.row.absent:
+                words.setdefault(one.row.fid, one.row.word)
 
     def name(self, folder: str, fid: int) -> str:
         """What an object is called; empty where nobody says it."""
-        return self.words(folder).get(fid) or self.scenes.categories.get((folder, fid), "")
+        return self.words.get(folder, {}).get(fid) or self.scenes.categories.get((folder, fid), "")
 
     def objects(self, folder: str) -> list[int]:
         """The objects of a clip that have masks; a number that only null expressions name is none."""
-        words = self.words(folder)
+        words = self.words.get(folder, {})
         empty = {one.row.fid for one in self.by_folder.get(folder, ()) if one.row.absent} - words.keys()
         return [fid for fid in self.clips.clip(folder).masks if fid not in empty]
 
-    def errors(self) -> tuple[ListError, ...]:
+    def problems(self) -> Problems:
         """Rows and clips that cannot be used, clips in the order of the table; once all clips were looked up."""
-        told = list(self.rows.errors)
+        found = Problems()
+        found.take(self.rows.errors)
         for folder in self.by_folder:
-            told += self.clips.clip(folder).errors
-            told += self.clips.missing(folder, self.words(folder))
-        return tuple((None, error) for error in told)
+            found.take(self.clips.clip(folder).errors)
+            found.take(self.clips.missing(folder, self.words[folder]))
+        return found
 
 
-class RefAvsDataset:
+class RefAvsDataset(Layout):
     """Referring audio-visual segmentation as released."""
 
     name = "datasets.refavs.v1"
@@ -564,65 +454,39 @@ class RefAvsDataset:
         source="Wang et al. 2024 (Ref-AVS, ECCV), release GeWu-Lab/Ref-AVS",
         truth="gt_mask/<folder>/fid_<fid>/",
     )
+    words = "a folder with metadata.csv"
 
-    def recognises(self, source: Path, options: ListOptions) -> bool:
-        """Whether it is a folder with a table of that heading; ``frames`` or ``masks`` name another layout."""
-        if options.frames is not None or options.masks is not None:
-            return False
+    def stands_at(self, source: Path) -> bool:
+        """Whether it is a folder with a table of that heading."""
         return has_heading(source / TABLE, *COLUMNS)
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every object of every frame.
-
-        Raises:
-            NothingToDo: The table cannot be read.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
-        bench = _open(source, options)
-        items = tuple(item for folder in bench.by_folder for item in _items(bench, folder))
+        """List every object of every frame."""
+        bench = self._open(source, options)
+        items = [item for folder in bench.by_folder for item in _items(bench, folder)]
+        notes = [*bench.rows.notes(), *bench.scenes.notes()]
         null = sum(one.row.absent for one in bench.rows.rows)
-        notes = (*bench.rows.notes(), *bench.scenes.notes())
         if null:
-            notes = (
-                *notes,
-                f"{counted(null, 'null expression')} left out: nothing is referred to, so no mask is judged",
-            )
-        return Listing(items, bench.errors(), self.name, notes)
+            notes.append(f"{counted(null, 'null expression')} left out: nothing is referred to, so no mask is judged")
+        return self.items(items, bench.problems(), notes)
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every expression whose clip has a frame, in the order of the table.
-
-        Raises:
-            NothingToDo: The table cannot be read.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
-        bench = _open(source, options)
+        """List every expression whose clip has a frame, in the order of the table."""
+        bench = self._open(source, options)
         found = [instance for one in bench.rows.rows if (instance := _instance(bench, one)) is not None]
-        lost = len(bench.rows.rows) - len(found)
-        notes = (*bench.rows.notes(), *bench.scenes.notes())
-        if lost:
-            notes = (*notes, f"{counted(lost, 'row')} without a single frame and mask left out")
-        return InstanceListing(instances=tuple(found), errors=bench.errors(), layout=self.name, notes=notes)
+        notes = [*bench.rows.notes(), *bench.scenes.notes()]
+        left = len(bench.rows.rows) - len(found)
+        if left:
+            notes.append(f"{counted(left, 'row')} without a single frame and mask left out")
+        return self.referred(found, bench.problems(), notes)
 
-
-def _open(source: Path, options: ListOptions) -> _RefAvs:
-    refuse_options(options, "frames", "masks", "images", "instances", layout="a folder with metadata.csv")
-    base_folder(source, options.root)  # which refuses a root that does not contain it
-    for top in (MEDIA, CROSS, MASKS):
-        if is_folder(source / top):
-            boundary(source / top, source=source, root=options.root)  # a link out is told once, not once a clip
-    file = source / TABLE
-    rows = read_table(file)
-    by_folder: dict[str, list[NamedRow]] = {}
-    for one in rows.rows:
-        by_folder.setdefault(one.row.folder, []).append(one)
-    return _RefAvs(
-        file=file, rows=rows, clips=Clips(source, options.root), by_folder=by_folder, scenes=read_scenes(source)
-    )
+    def _open(self, source: Path, options: ListOptions) -> _RefAvs:
+        base = self.check(source, options, folders=(source / top for top in (MEDIA, CROSS, MASKS)))
+        return _RefAvs(source, base)
 
 
 def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
-    clip, words = bench.clips.clip(folder), bench.words(folder)
+    clip, words = bench.clips.clip(folder), bench.words[folder]
     first: dict[int, NamedRow] = {}
     for one in bench.by_folder[folder]:
         first.setdefault(one.row.fid, one)

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
-from auscult.cases.datasets.refavs import file_names, template_of
+from auscult.cases.datasets.base import file_names
+from auscult.cases.datasets.refavs import template_of
 from auscult.cases.fields import load
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing

@@ -29,23 +29,35 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from auscult.cases import fields
+from auscult.cases.datasets.base import (
+    Folders,
+    Layout,
+    Video,
+    Videos,
+    check_name,
+    file_names,
+    index_of,
+    missing,
+    with_text,
+)
 from auscult.cases.datasets.davis import DATASET as DAVIS
-from auscult.cases.datasets.refavs import file_names, template_of
-from auscult.cases.datasets.ytvos_videos import Video, Videos, at, check_inside, check_name, index_of, lost, missing
+from auscult.cases.datasets.davis import RESOLUTIONS, is_sequence
+from auscult.cases.datasets.refavs import template_of
 from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.instances import InstanceListing, untrue
-from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.walk import base_folder, boundary, is_file, is_folder, subfolders
-from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.cases.instances import InstanceListing
+from auscult.cases.listing import Listing, ListOptions
+from auscult.cases.problems import Problems, essential, lost
+from auscult.cases.walk import is_file, is_folder, subfolders
+from auscult.errors import InputError, NothingToDo
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
-from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
+from auscult.types import Instance, MaskRef, Metadata, Moment, Query
 
 FOREGROUND: Final = "foreground"
 NULL: Final = "null"
@@ -54,6 +66,7 @@ TEXTS: Final = re.compile(r"^Davis(16|17)_(annot[0-9]{1,2}(?:_full_video)?)\.txt
 
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_LINE = 4096
+_HINT = "correct or drop it"
 _LINE = re.compile(r"^(\S+)\s+([0-9]{1,3})\s+(\S.*)$")
 _UNNUMBERED = re.compile(r"^(\S+)\s+(?:[0-9]{1,3}\s+)?(\S.*)$")
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
@@ -61,7 +74,7 @@ _MISSPELT = {"clasic-car": "classic-car", "dog-scale": "dogs-scale", "motor-bike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class DavisSentence:
     """A sentence about a video.
 
     Attributes:
@@ -85,16 +98,8 @@ class Sentence:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentenceFile:
-    """What a file holds, in its order, ids unique; and what of it cannot be used."""
-
-    rows: tuple[Sentence, ...]
-    errors: tuple[ErrorRecord, ...]
-
-
-def read_texts(path: Path) -> SentenceFile:
-    """Read a released text file.
+def read_texts(path: Path, problems: Problems) -> Iterator[DavisSentence]:
+    """Read a released text file; ids are unique.
 
     Raises:
         NothingToDo: It cannot be read, is over 16 MB, or has another name than those released.
@@ -102,32 +107,23 @@ def read_texts(path: Path) -> SentenceFile:
     named = TEXTS.match(path.name)
     if named is None:
         raise NothingToDo("the file has another name", expected="Davis17_annot1.txt and the like", path=path)
-    try:
+    with essential(path):
         data = read_bytes(path, limits=Limits(max_bytes=_MAX_BYTES)).removeprefix(BOM)
-    except InputError as error:
-        raise NothingToDo(error.message, expected=error.expected, hint=error.hint, path=path) from error
-    rows: list[Sentence] = []
-    errors: list[ErrorRecord] = []
     seen: Counter[str] = Counter()
     for line, content in enumerate(data.split(b"\n"), start=1):
         if not content.strip():
             continue
-        try:
+        with problems.skipping(path, line=line):
             video, index, text = _parsed(_decoded(content), whole=named[1] == "16")
             name = f"{video}/{index or FOREGROUND}/{named[2]}"
             seen[name] += 1
             name = check_id(name if seen[name] == 1 else f"{name}#{seen[name]}")
-            rows.append(Sentence(id=name, video=video, text=text, index=index, file=path, line=line))
-        except InputError as error:
-            errors.append(at(error, path, line=line))
-    return SentenceFile(rows=tuple(rows), errors=tuple(errors))
+            yield DavisSentence(id=name, video=video, text=text, index=index, file=path, line=line)
 
 
 def _decoded(content: bytes) -> str:
     if len(content) > _MAX_LINE:
-        raise InputError(
-            f"the line has {len(content):,} bytes", expected=f"at most {_MAX_LINE:,}", hint="correct or drop it"
-        )
+        raise InputError(f"the line has {len(content):,} bytes", expected=f"at most {_MAX_LINE:,}", hint=_HINT)
     for name in ("utf-8", "cp1252"):
         try:
             return content.decode(name).strip()
@@ -139,18 +135,16 @@ def _decoded(content: bytes) -> str:
 def _parsed(line: str, *, whole: bool) -> tuple[str, int | None, str]:
     match = (_UNNUMBERED if whole else _LINE).match(line)
     if match is None:
-        raise InputError(
-            f"the line is {shown(line)}", expected='<video> <object> "<sentence>"', hint="correct or drop it"
-        )
+        raise InputError(f"the line is {shown(line)}", expected='<video> <object> "<sentence>"', hint=_HINT)
     text = match[match.lastindex or 1].strip().strip(_QUOTES).strip()
     if not text or "\0" in text:
-        raise InputError("the sentence is empty or holds a NUL", expected="a sentence", hint="correct or drop it")
+        raise InputError("the sentence is empty or holds a NUL", expected="a sentence", hint=_HINT)
     video = check_name(_MISSPELT.get(match[1], match[1]))
     return video, None if whole else index_of(match[2]), text
 
 
-def read_expressions(path: Path) -> SentenceFile:
-    """Read an ``expressions.json``: ``{"expressions": [{"video", "exp", "object", "referent"}]}``.
+def read_expressions(path: Path, problems: Problems) -> Iterator[DavisSentence]:
+    """Read an ``expressions.json``: ``{"expressions": [{"video", "exp", "object", "referent"}]}``; ids are unique.
 
     ``object`` is an index of the palette masks, ``"foreground"`` for all that is drawn, or null for a sentence that
     refers to nothing; ``referent`` repeats whether it refers to anything.
@@ -162,26 +156,21 @@ def read_expressions(path: Path) -> SentenceFile:
     rows = data.get("expressions") if isinstance(data, dict) else None
     if not isinstance(rows, list):
         raise NothingToDo("there is no list 'expressions'", expected='{"expressions": [{...}]}', path=path)
-    found: list[Sentence] = []
-    errors: list[ErrorRecord] = []
     seen: Counter[str] = Counter()
     for place, row in enumerate(rows, start=1):
-        try:
+        with problems.skipping(path, key=f"expression {place}"):
             one = _expression(row, path)
             seen[one.id] += 1
-            found.append(replace(one, id=check_id(f"{one.id}/{seen[one.id]}")))
-        except InputError as error:
-            errors.append(at(error, path, key=f"expression {place}"))
-    return SentenceFile(rows=tuple(found), errors=tuple(errors))
+            yield replace(one, id=check_id(f"{one.id}/{seen[one.id]}"))
 
 
-def _expression(row: object, file: Path) -> Sentence:
+def _expression(row: object, file: Path) -> DavisSentence:
     if not isinstance(row, dict):
         raise InputError(f"it is {fields.kind(row)}", expected="an object with video, exp and object")
     video = check_name(fields.required(row, "video"))
     text = fields.required(row, "exp").strip()
     if not text:
-        raise InputError("'exp' is empty", expected="'exp' is a sentence", hint="correct or drop it")
+        raise InputError("'exp' is empty", expected="'exp' is a sentence", hint=_HINT)
     if "object" not in row:
         raise InputError("there is no 'object'", expected=f'an index, "{FOREGROUND}" or null', hint="add 'object'")
     value = row["object"]
@@ -193,7 +182,7 @@ def _expression(row: object, file: Path) -> Sentence:
             hint="correct one of the two",
         )
     index = None if value is None or value == FOREGROUND else index_of(value)
-    return Sentence(
+    return DavisSentence(
         id=f"{video}/{NULL if value is None else index or FOREGROUND}",
         video=video,
         text=text,
@@ -220,8 +209,6 @@ FOLDER: Final = "davis_text_annotations"
 FRAMES: Final = "JPEGImages"
 MASKS: Final = ("Annotations", "Annotations_unsupervised")
 
-_RESOLUTIONS = ("480p", "Full-Resolution", "1080p")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefDavisFiles:
@@ -237,15 +224,16 @@ class RefDavisFiles:
     files: tuple[Path, ...]
     left: tuple[Path, ...] = ()
 
-    def read(self) -> SentenceFile:
+    def read(self, problems: Problems) -> list[DavisSentence]:
         """All sentences, file by file.
 
         Raises:
             NothingToDo: A file cannot be read.
         """
-        read = [read_expressions(path) if path.name == FILE else read_texts(path) for path in self.files]
-        rows = tuple(row for one in read for row in one.rows)
-        return SentenceFile(rows=rows, errors=tuple(error for one in read for error in one.errors))
+        found: list[DavisSentence] = []
+        for path in self.files:
+            found += (read_expressions if path.name == FILE else read_texts)(path, problems)
+        return found
 
     def notes(self) -> tuple[str, ...]:
         """Which files were left unread."""
@@ -286,21 +274,17 @@ def _tree(texts: Path) -> Path | None:
 
 
 def _has_videos(folder: Path) -> bool:
-    if is_folder(folder / FRAMES) or _is_sequence(folder):
+    if is_folder(folder / FRAMES) or is_sequence(folder):
         return True
-    return any(_is_sequence(one) for one in subfolders(folder))
-
-
-def _is_sequence(folder: Path) -> bool:
-    return is_folder(folder / "frames") and is_folder(folder / "masks")
+    return any(is_sequence(one) for one in subfolders(folder))
 
 
 def patterns(folder: Path) -> tuple[str, str]:
     """Where the frames and masks of a video stand in the folder; ``*`` is its name."""
     if not is_folder(folder / FRAMES):
-        return ("frames", "masks") if _is_sequence(folder) else ("*/frames", "*/masks")
+        return ("frames", "masks") if is_sequence(folder) else ("*/frames", "*/masks")
     masks = next((name for name in MASKS if is_folder(folder / name)), MASKS[0])
-    size = next((name for name in _RESOLUTIONS if is_folder(folder / FRAMES / name)), "")
+    size = next((name for name in RESOLUTIONS if is_folder(folder / FRAMES / name)), "")
     sized = size if size and is_folder(folder / masks / size) else ""
     return "/".join(filter(None, (FRAMES, size, "*"))), "/".join(filter(None, (masks, sized, "*")))
 
@@ -308,50 +292,87 @@ def patterns(folder: Path) -> tuple[str, str]:
 _POSITIVE = "positive"
 
 
-@dataclass(slots=True, kw_only=True)
 class _RefDavis:
-    """The videos, and what is wrong with them, told once a video.
+    """The videos, what is wrong with them (told once a video), and the objects that sentences name."""
 
-    Attributes:
-        videos: The frames and masks.
-        splits: Video to split.
-        named: Video to the objects that sentences name.
-        errors: What cannot be used.
-    """
+    def __init__(self, place: RefDavisFiles, base: Path, problems: Problems) -> None:
+        frames, masks = patterns(place.folder)
+        self.videos = Videos(folders=Folders(place.folder, base), frames=frames, masks=masks)
+        self.splits = dict(splits_in(place.folder / "ImageSets/2017"))
+        self.problems = problems
+        self.rows = place.read(problems)
+        self._named: dict[str, set[int]] = {}
+        for row in self.rows:
+            self._named.setdefault(row.video, set()).update(() if row.index is None else (row.index,))
+        self._told: set[str] = set()
+        self._objects: dict[str, list[int] | None] = {}
+        self._moments: dict[tuple[str, int | None, bool], tuple[Moment, ...]] = {}
 
-    videos: Videos
-    splits: Mapping[str, str]
-    named: Mapping[str, set[int]]
-    errors: list[ErrorRecord] = field(default_factory=list)
-    _told: set[str] = field(default_factory=set)
-    _objects: dict[str, list[int] | None] = field(default_factory=dict)
-    _moments: dict[tuple[str, int | None, bool], tuple[Moment, ...]] = field(default_factory=dict)
+    def instances(self) -> Iterator[Instance]:
+        """Every sentence whose video and object are there."""
+        single = self.videos.frames == "frames"  # one sequence is one video, whatever its folder is called
+        for row in self.rows:
+            if single and row.video != self.rows[0].video:
+                expected = f"the one video here, {self.rows[0].video}"
+                self._refuse(row, InputError(f"it is on the video {row.video}", expected=expected, hint="drop it"))
+            elif (one := self._instance(row)) is not None:
+                yield one
 
-    def video(self, name: str) -> Video:
+    def _refuse(self, row: DavisSentence, error: InputError) -> None:
+        self.problems.add(error, row.file, line=row.line, key=row.id)
+
+    def _instance(self, row: DavisSentence) -> Instance | None:
+        video = self._video(row.video)
+        if not video.frames or not (row.absent or video.masks):
+            return None
+        objects = self._objects_of(video)
+        if row.index is not None and row.index not in ((1,) if objects is None else objects):
+            unknown = InputError(
+                f"object {row.index} is in no mask of {row.video}",
+                expected="an index that a mask draws",
+                hint="correct or drop the sentence",
+            )
+            self._refuse(row, unknown)
+            return None
+        others = _others(row, objects)
+        return Instance(
+            id=row.id,
+            clip=row.video,
+            query=Query(row.text),
+            moments=self._moments_of(row, video, others),
+            split=self.splits.get(row.video, ""),
+            template=row.kind if row.kind not in {"", "positive"} else template_of(row.text),
+            others=("",) * len(others),
+            absent=row.absent,
+            source=row.file,
+            line=row.line,
+        )
+
+    def _video(self, name: str) -> Video:
         """A video; what is missing of it is told the first time."""
         video = self.videos.video(name)
         if name not in self._told:
             self._told.add(name)
-            self.errors += video.errors
+            self.problems.take(video.errors)
             if not any(error.stage == "read" for error in video.errors):
-                self.errors += self._missing(video)
+                self._tell_missing(video)
         return video
 
-    def _missing(self, video: Video) -> Iterator[ErrorRecord]:
-        if not video.frames:
-            yield lost(self.videos.place(self.videos.frames, video.name), ["*.jpg"], noun="frame", stage="read")
-            return
+    def _tell_missing(self, video: Video) -> None:
+        videos = self.videos
         bare = [f"{stem}.png" for stem in missing(video.frames, video.masks)]
-        if bare:
-            stage = "truth" if video.masks else "read"
-            path = self.videos.place(self.videos.masks, video.name)
-            yield lost(path, bare, noun="mask", stage=stage, of=len(video.frames))
+        if not video.frames:
+            path = videos.place(videos.frames, video.name)
+            self.problems.take([lost(path, ["*.jpg"], noun="frame", stage="read")])
+        elif bare:
+            path, stage = videos.place(videos.masks, video.name), "truth" if video.masks else "read"
+            self.problems.take([lost(path, bare, noun="mask", stage=stage, of=len(video.frames))])
 
-    def moments(self, row: Sentence, video: Video, others: Sequence[int | None]) -> tuple[Moment, ...]:
+    def _moments_of(self, row: DavisSentence, video: Video, others: Sequence[int | None]) -> tuple[Moment, ...]:
         """The frames of a video with the masks of an object; the same for all its sentences."""
         key = row.video, row.index, row.absent
         if key not in self._moments:
-            objects = self.objects(video)
+            objects = self._objects_of(video)
             self._moments[key] = tuple(
                 Moment(
                     frame=frame,
@@ -362,28 +383,24 @@ class _RefDavis:
             )
         return self._moments[key]
 
-    def objects(self, video: Video) -> list[int] | None:
+    def _objects_of(self, video: Video) -> list[int] | None:
         """The objects of a video: those of its first mask, and those that sentences name; None for files of one.
 
         Where the first mask cannot be opened the next one tells.
         """
         if video.name not in self._objects:
-            self._objects[video.name] = self._look(video)
+            drawn: tuple[int, ...] | None = ()
+            for path in video.masks.values():
+                drawn = self.videos.drawn(path)
+                if not self.videos.broken(path):
+                    break
+            named = self._named.get(video.name, set()) if drawn is not None else ()
+            told = {index for index in named if self.videos.holds(video, index)}
+            self._objects[video.name] = None if drawn is None else sorted(told.union(drawn))
         return self._objects[video.name]
 
-    def _look(self, video: Video) -> list[int] | None:
-        drawn: tuple[int, ...] | None = ()
-        for path in video.masks.values():
-            drawn = self.videos.drawn(path)
-            if not self.videos.broken(path):
-                break
-        if drawn is None:
-            return None
-        named = (index for index in self.named.get(video.name, ()) if self.videos.holds(video, index))
-        return sorted({*drawn, *named})
 
-
-class RefDavisDataset:
+class RefDavisDataset(Layout):
     """Sentences on DAVIS videos."""
 
     name = "datasets.refdavis.v1"
@@ -394,119 +411,53 @@ class RefDavisDataset:
         source="Khoreva et al. 2018 (Ref-DAVIS 2016 and 2017)",
         truth="the palette masks of DAVIS, by object index",
     )
+    words = "sentences on DAVIS videos"
+    elsewhere = ("frames", "masks", "images")
 
-    def recognises(self, source: Path, options: ListOptions) -> bool:
+    def stands_at(self, source: Path) -> bool:
         """Whether it is a folder of the released texts beside videos, one of its files, or an ``expressions.json``."""
-        if options.frames is not None or options.masks is not None or options.images is not None:
-            return False
         place = place_of(source)
         return place is not None and place.files[0] != source / FILE
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the objects of every frame, as a DAVIS folder lists them, each with its first sentence.
-
-        Raises:
-            NothingToDo: The sentences cannot be read, or there are no masks.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
-        place = _opened(source, options)
-        read = place.read()
-        listing = DAVIS.list(place.folder, replace(options, root=options.root or place.folder))
+        """List the objects of every frame, as a DAVIS folder lists them, each with its first sentence."""
+        place = self._open(source, options)
+        problems = Problems()
         texts: dict[tuple[str, int | None], str] = {}
-        for row in read.rows:
+        for row in place.read(problems):
             if not row.absent:
                 texts.setdefault((row.video, row.index), row.text)
-        errors = (*((None, error) for error in read.errors), *listing.errors)
-        items = tuple(_with_text(item, texts) for item in listing.items)
-        return Listing(items, errors, self.name, (*place.notes(), *listing.notes))
+        listing = DAVIS.list(place.folder, replace(options, root=options.root or place.folder))
+        problems.found += listing.errors
+        items = [with_text(item, _text_of(texts, item.clip or "", item.mask.index)) for item in listing.items]
+        return self.items(items, problems, (*place.notes(), *listing.notes))
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every sentence, in the order of the files.
-
-        Raises:
-            NothingToDo: The sentences cannot be read.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
-        place = _opened(source, options)
-        read = place.read()
-        named: dict[str, set[int]] = {}
-        for row in read.rows:
-            named.setdefault(row.video, set()).update(() if row.index is None else (row.index,))
-        frames, masks = patterns(place.folder)
-        videos = Videos(source=place.folder, frames=frames, masks=masks, root=options.root or place.folder)
-        splits = dict(splits_in(place.folder / "ImageSets/2017"))
-        bench = _RefDavis(videos=videos, splits=splits, named=named, errors=list(read.errors))
-        rows = _of_one_video(read.rows, bench) if videos.frames == "frames" else read.rows
-        found = tuple(one for row in rows if (one := _instance(row, bench)) is not None)
-        notes = list(place.notes())
+        """List every sentence, in the order of the files."""
+        place = self._open(source, options)
+        bench = _RefDavis(place, options.root or place.folder, Problems())
+        found = list(bench.instances())
+        notes = [*place.notes()]
         if found:
             null = sum(one.absent for one in found)
             notes.append(f"{counted(len(found), 'sentence')}, {null} of them refer to nothing")
-        lost_rows = len(read.rows) - len(found)
-        if lost_rows:
-            notes.append(f"{counted(lost_rows, 'sentence')} without frames or without the object left out")
-        unopened = videos.unopened()
-        errors = tuple((None, error) for error in (*bench.errors, *map(untrue, unopened.values())))
-        return InstanceListing(instances=found, errors=errors, layout=self.name, notes=tuple(notes), unopened=unopened)
+        left = len(bench.rows) - len(found)
+        if left:
+            notes.append(f"{counted(left, 'sentence')} without frames or without the object left out")
+        return self.referred(found, bench.problems, notes, unopened=bench.videos.unopened())
 
-
-def _opened(source: Path, options: ListOptions) -> RefDavisFiles:
-    refuse_options(options, "frames", "masks", "images", "instances", layout="sentences on DAVIS videos")
-    base_folder(source, options.root)  # which refuses a root that does not contain it
-    place = place_of(source)
-    if place is None:
-        raise NothingToDo(
-            "there are no sentences beside videos", expected=f"{FILE}, or {FOLDER}/ and {FRAMES}/", path=source
-        )
-    for file in place.files if is_folder(source) else ():
-        check_inside(file, options.root or source)
-    for top in (FRAMES, *MASKS):
-        if is_folder(place.folder / top):
-            boundary(place.folder / top, source=place.folder, root=options.root)
-    return place
-
-
-def _of_one_video(rows: Sequence[Sentence], bench: _RefDavis) -> list[Sentence]:
-    """The sentences on the first video named: a single sequence is one video, whatever its folder is called."""
-    kept = [row for row in rows if row.video == rows[0].video]
-    for row in rows:
-        if row.video != rows[0].video:
-            other = InputError(
-                f"it is on the video {row.video}", expected=f"the one video here, {rows[0].video}", hint="drop it"
+    def _open(self, source: Path, options: ListOptions) -> RefDavisFiles:
+        place = place_of(source)
+        if place is None:
+            raise NothingToDo(
+                "there are no sentences beside videos", expected=f"{FILE}, or {FOLDER}/ and {FRAMES}/", path=source
             )
-            bench.errors.append(at(other, row.file, line=row.line, key=row.id))
-    return kept
+        files = place.files if is_folder(source) else ()
+        self.check(source, options, files=files, folders=(place.folder / top for top in (FRAMES, *MASKS)))
+        return place
 
 
-def _instance(row: Sentence, bench: _RefDavis) -> Instance | None:
-    video = bench.video(row.video)
-    if not video.frames or not (row.absent or video.masks):
-        return None
-    objects = bench.objects(video)
-    if row.index is not None and row.index not in ((1,) if objects is None else objects):
-        unknown = InputError(
-            f"object {row.index} is in no mask of {row.video}",
-            expected="an index that a mask draws",
-            hint="correct or drop the sentence",
-        )
-        bench.errors.append(at(unknown, row.file, line=row.line, key=row.id))
-        return None
-    others = _others(row, objects)
-    return Instance(
-        id=row.id,
-        clip=row.video,
-        query=Query(row.text),
-        moments=bench.moments(row, video, others),
-        split=bench.splits.get(row.video, ""),
-        template=row.kind if row.kind not in {"", _POSITIVE} else template_of(row.text),
-        others=("",) * len(others),
-        absent=row.absent,
-        source=row.file,
-        line=row.line,
-    )
-
-
-def _others(row: Sentence, objects: Sequence[int] | None) -> list[int | None]:
+def _others(row: DavisSentence, objects: Sequence[int] | None) -> list[int | None]:
     """The objects beside; None stands for all that is drawn in files of one mask."""
     if objects is None:
         return [None] if row.absent else []
@@ -523,10 +474,9 @@ def _ref(path: Path | None, index: int | None, objects: Sequence[int] | None) ->
     return MaskRef(path=path, index=index, absent_ok=True)
 
 
-def _with_text(item: Item, texts: Mapping[tuple[str, int | None], str]) -> Item:
-    clip = item.clip or ""
-    text = texts.get((clip, item.mask.index)) or (texts.get((clip, 1)) if item.mask.index is None else None)
-    return item if text is None else replace(item, query=Query(text))
+def _text_of(texts: Mapping[tuple[str, int | None], str], clip: str, index: int | None) -> str | None:
+    """The first sentence on an object; a file of one mask holds object 1."""
+    return texts.get((clip, index)) or (texts.get((clip, 1)) if index is None else None)
 
 
 DATASET = RefDavisDataset()

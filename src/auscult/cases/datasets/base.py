@@ -1,0 +1,291 @@
+"""What the layouts of data sets share: whose INPUT it is, which options fit, and where the files of a clip stand.
+
+A layout declares what is special about it: its files, how its rows read, and what they refer to.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from auscult.cases import fields
+from auscult.cases.ids import shown
+from auscult.cases.instances import InstanceListing, untrue
+from auscult.cases.listing import Listing, ListOptions, refuse_options
+from auscult.cases.problems import Problems
+from auscult.cases.walk import Tree, base_folder, boundary, is_folder, stem, walk, within
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
+from auscult.media.masks import object_indices
+from auscult.types import Instance, Item, Metadata, Query
+
+LAST_INDEX = 254
+
+_MAX_NAME = 255
+
+
+class Layout(ABC):
+    """A layout of an INPUT; what ``auscult.cases.listing`` asks of one.
+
+    Attributes:
+        name: Registry name.
+        meta: What it is for.
+        words: What INPUT is, in words, where an option does not fit it.
+        elsewhere: Options that name another layout.
+        useless: Options that say nothing about this one.
+    """
+
+    name: str
+    meta: Metadata
+    words: str
+    elsewhere: tuple[str, ...] = ("frames", "masks")
+    useless: tuple[str, ...] = ("frames", "masks", "images", "instances")
+
+    def recognises(self, source: Path, options: ListOptions) -> bool:
+        """Whether ``source`` has this layout; an option for another layout says that it has not."""
+        return all(getattr(options, name) is None for name in self.elsewhere) and self.stands_at(source)
+
+    @abstractmethod
+    def stands_at(self, source: Path) -> bool:
+        """Whether the files that mark this layout are there."""
+
+    def check(
+        self, source: Path, options: ListOptions, *, files: Iterable[Path] = (), folders: Iterable[Path] = ()
+    ) -> Path:
+        """Refuse options that do not fit, and links out of INPUT: told once, not once a clip.
+
+        Args:
+            source: INPUT.
+            options: How it is read.
+            files: Files of the layout.
+            folders: Folders of the layout, which need not be there.
+
+        Returns:
+            The folder that links may reach.
+
+        Raises:
+            UsageError: An option does not fit, or a file or folder is a link that leaves INPUT.
+        """
+        refuse_options(options, *self.useless, layout=self.words)
+        base = base_folder(source, options.root)
+        for file in files:
+            if not file.resolve().is_relative_to(base.resolve()):
+                raise UsageError(
+                    "this file is a symbolic link that leads out of the input",
+                    path=file,
+                    expected=f"a file inside {base}",
+                    hint="copy the file into the folder",
+                )
+        for folder in folders:
+            if is_folder(folder) and folder != source:
+                boundary(folder, source=folder.parent, root=base)
+        return base
+
+    def items(self, items: Iterable[Item], problems: Problems, notes: Iterable[str] = ()) -> Listing:
+        """A listing of this layout."""
+        listed = tuple(items)  # which may find problems
+        return Listing(listed, tuple(problems.found), self.name, tuple(notes))
+
+    def referred(
+        self,
+        instances: Iterable[Instance],
+        problems: Problems,
+        notes: Iterable[str] = (),
+        *,
+        unopened: Mapping[Path, ErrorRecord] | None = None,
+    ) -> InstanceListing:
+        """A listing of instances of this layout; of frames whose mask cannot be opened it says so."""
+        listed = tuple(instances)
+        problems.take(map(untrue, (unopened or {}).values()))
+        return InstanceListing(
+            instances=listed,
+            errors=tuple(problems.found),
+            layout=self.name,
+            notes=tuple(notes),
+            unopened=unopened or {},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Files below a data root, by names that a file of strangers gives: none of them leads out.
+
+    Attributes:
+        source: The data root.
+        base: Folder that links may reach.
+    """
+
+    source: Path
+    base: Path
+
+    def path(self, name: str) -> Path:
+        """Where something stands, whether it is there or not.
+
+        Raises:
+            InputError: It leads out.
+        """
+        return within(self.base, home=self.source, name=name)
+
+    def tree(self, name: str) -> Tree:
+        """The files of a folder; none where there is no such folder.
+
+        Raises:
+            InputError: It leads out.
+        """
+        path = self.path(name)
+        return walk(path, root=self.base) if is_folder(path) else Tree(path, {})
+
+
+def remarks(frames: Tree, masks: Tree) -> list[ErrorRecord]:
+    """What cannot be used of the files of a clip; it costs a frame or the truth of one."""
+    return [
+        replace(error, stage=stage) for tree, stage in ((frames, "frames"), (masks, "truth")) for error in tree.errors
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video:
+    """What is there of a video.
+
+    Attributes:
+        name: Its name.
+        frames: Stem to picture, in natural order.
+        masks: Stem to mask file, in natural order.
+        errors: What cannot be used, such as links that lead out.
+    """
+
+    name: str
+    frames: Mapping[str, Path]
+    masks: Mapping[str, Path]
+    errors: tuple[ErrorRecord, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Videos:
+    """Videos that stand in a folder each; each is looked up once, each mask file opened at most once for its objects.
+
+    Attributes:
+        folders: Where they stand.
+        frames: Where the frames of a video stand in it; ``*`` is the video's name.
+        masks: Where its masks stand.
+    """
+
+    folders: Folders
+    frames: str
+    masks: str
+    _known: dict[str, Video] = field(default_factory=dict)
+    _drawn: dict[Path, tuple[int, ...] | None] = field(default_factory=dict)
+    _broken: dict[Path, ErrorRecord] = field(default_factory=dict)
+
+    def video(self, name: str) -> Video:
+        """The files of a video; none where there is no such folder."""
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def drawn(self, path: Path) -> tuple[int, ...] | None:
+        """The objects drawn on a mask file; None for a file of one mask, nothing for what cannot be opened."""
+        if path not in self._drawn:
+            try:
+                self._drawn[path] = object_indices(path)
+            except InputError as error:
+                self._drawn[path] = ()
+                self._broken[path] = ErrorRecord.of(error, "truth")
+        return self._drawn[path]
+
+    def broken(self, path: Path) -> bool:
+        """Whether a mask file was looked into and cannot be opened; what is drawn on it is then not known."""
+        return path in self._broken
+
+    def unopened(self) -> dict[Path, ErrorRecord]:
+        """Frames whose mask file was looked into and cannot be opened, to why."""
+        return {
+            video.frames[stem]: self._broken[path]
+            for video in self._known.values()
+            for stem, path in video.masks.items()
+            if path in self._broken and stem in video.frames
+        }
+
+    def holds(self, video: Video, index: int) -> bool:
+        """Whether an object is drawn on any mask of a video; files of one mask hold object 1."""
+        return any(index in ((1,) if (found := self.drawn(path)) is None else found) for path in video.masks.values())
+
+    def place(self, pattern: str, name: str) -> Path:
+        """Where something of a video stands, whether it is there or not.
+
+        Raises:
+            InputError: The name is a path, or the folder leads out.
+        """
+        return self.folders.path(pattern.replace("*", check_name(name)))
+
+    def _read(self, name: str) -> Video:
+        try:
+            check_name(name)
+            frames, masks = (self.folders.tree(pattern.replace("*", name)) for pattern in (self.frames, self.masks))
+        except InputError as error:
+            return Video(name=name, frames={}, masks={}, errors=(ErrorRecord.of(error, "read"),))
+        return Video(
+            name=name,
+            frames=_by_stem(frames, FRAME_SUFFIXES),
+            masks=_by_stem(masks, MASK_SUFFIXES),
+            errors=tuple(remarks(frames, masks)),
+        )
+
+
+def _by_stem(tree: Tree, suffixes: frozenset[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for name, path in tree.with_suffix(suffixes).items():
+        if "/" not in name:
+            found.setdefault(stem(name), path)
+    return found
+
+
+def check_name(name: str) -> str:
+    """Give back the name of a video or frame.
+
+    Raises:
+        InputError: It is a path, hidden, too long or empty.
+    """
+    if not name or name.startswith(".") or len(name) > _MAX_NAME or any(sign in name for sign in "/\\\0"):
+        raise InputError(
+            f"the name {shown(name)} is no name of a file or folder",
+            expected=f"a plain name of at most {_MAX_NAME} characters, without / and no leading dot",
+            hint="correct or drop the entry",
+        )
+    return name
+
+
+def index_of(value: object) -> int:
+    """The index of an object, written as a number or as digits.
+
+    Raises:
+        InputError: It is none from 1 to 254.
+    """
+    number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,3}", value) else value
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= LAST_INDEX:
+        told = shown(str(value)) if isinstance(value, str | int) else fields.kind(value)
+        raise InputError(
+            f"the object is {told}", expected=f"an index from 1 to {LAST_INDEX}", hint="correct or drop the entry"
+        )
+    return number
+
+
+def missing(names: Iterable[str], there: Collection[str]) -> list[str]:
+    """The names that are not there, each once, in their order."""
+    return [name for name in dict.fromkeys(names) if name not in there]
+
+
+def with_text(item: Item, text: str | None) -> Item:
+    """An item that is asked by a sentence, where there is one."""
+    return item if text is None else replace(item, query=Query(text))
+
+
+def file_names(folder: Path) -> list[str]:
+    """The names of what is in a folder; none where there is no folder or it cannot be opened."""
+    try:
+        return sorted(path.name for path in folder.iterdir())
+    except (OSError, ValueError):
+        return []

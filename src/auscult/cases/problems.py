@@ -1,0 +1,126 @@
+"""What cannot be used of an INPUT: a record each, with file and line, what was expected and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from auscult.cases.ids import counted, shown
+from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo, TooLarge, UsageError
+
+ListError: TypeAlias = tuple[str | None, ErrorRecord]
+
+_NAMED = 3
+
+
+@dataclass(slots=True)
+class Problems:
+    """Collects what cannot be used while a listing goes on.
+
+    Attributes:
+        found: (id or None, record), in the order of the INPUT.
+    """
+
+    found: list[ListError] = field(default_factory=list)
+
+    def add(
+        self,
+        error: AuscultError,
+        path: Path | str | None = None,
+        *,
+        line: int | None = None,
+        key: str = "",
+        stage: str = "read",
+        item: str | None = None,
+    ) -> ErrorRecord:
+        """Note an error.
+
+        Args:
+            error: What is wrong.
+            path: The file it stands in; None for the one that the error names.
+            line: Its line.
+            key: The entry of the file, put before the message.
+            stage: ``read`` where it costs something, else one of ``errors.REMARKS``.
+            item: Id of the item it cost.
+        """
+        record = ErrorRecord.of(error, stage)
+        if path is not None:
+            record = replace(record, path=str(path), line=line)
+        if key:
+            record = replace(record, error=f"{key}: {record.error}")
+        self.found.append((item, record))
+        return record
+
+    def take(self, records: Iterable[ErrorRecord], *, stage: str = "") -> None:
+        """Note records as they are, or under another stage."""
+        self.found += ((None, replace(record, stage=stage) if stage else record) for record in records)
+
+    @contextmanager
+    def skipping(self, path: Path, *, line: int | None = None, key: str = "") -> Iterator[None]:
+        """Read one entry of a file: an ``InputError`` is noted and ends this entry only."""
+        try:
+            yield
+        except InputError as error:
+            self.add(error, path, line=line, key=key)
+
+
+@contextmanager
+def essential(path: Path, *, option: str = "") -> Iterator[None]:
+    """Read a file without which nothing can be listed.
+
+    Args:
+        path: The file.
+        option: The option that names it, where the user did.
+
+    Raises:
+        NothingToDo: It cannot be used.
+        UsageError: It cannot be used, and an option named it.
+    """
+    kind, lead = (UsageError, f"{option}: ") if option else (NothingToDo, "")
+    try:
+        yield
+    except InputError as error:
+        hint = error.hint or ("split it" if isinstance(error, TooLarge) else "")
+        raise kind(
+            f"{lead}{error.message}", expected=error.expected, hint=hint, path=error.path or path, line=error.line
+        ) from error
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names of a list, as they may stand in a message."""
+    return ", ".join(map(shown, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
+
+
+def lost(path: Path, names: Sequence[str], *, noun: str, stage: str, of: int | None = None) -> ErrorRecord:
+    """What is missing of a clip, in one record.
+
+    Args:
+        path: The folder it should stand in.
+        names: The missing files.
+        noun: What they are: ``frame`` or ``mask``.
+        stage: ``read`` where it costs the clip, else ``frames`` or ``truth``.
+        of: How many there should be, where that is known.
+    """
+    told = "all" if of == len(names) else str(len(names))
+    whole = counted(len(names), noun) if of is None else f"{told} of {counted(of, noun)}"
+    return ErrorRecord(
+        stage=stage,
+        error=f"{whole} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
+        expected=f"the {noun}s that the release names",
+        hint="unpack the archive again, or drop the clip",
+        path=str(path),
+    )
+
+
+def used_twice(name: str, first: str, *, path: Path | None, line: int | None = None) -> InputError:
+    """The error for an id that stands at two places, of which the first counts."""
+    return InputError(
+        f"the id {shown(name)} is used twice; the first{first} is kept",
+        expected="ids that are unique within the INPUT",
+        hint="rename or drop one of the two",
+        path=path,
+        line=line,
+    )
