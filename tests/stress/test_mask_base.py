@@ -12,8 +12,8 @@ from auscult import stress
 from auscult.errors import InputError, UnknownName, UsageError
 from auscult.outcome import Scored, Undefined
 from auscult.stress import masks
-from auscult.stress.masks.bands import BandParams, iou_of, needed_px
-from auscult.stress.masks.base import WINDOWS, truth_of
+from auscult.stress.masks.bands import BandParams
+from auscult.stress.masks.base import WINDOWS, iou_of, needed_px, truth_of
 from auscult.stress.masks.cutout import CutoutParams
 from auscult.types import Defect, Difficulty, Mask, MaskTarget
 

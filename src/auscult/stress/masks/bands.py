@@ -1,56 +1,75 @@
-"""Boundary errors, shared by dilate and erode: a band along the outline whose width varies from place to place.
+"""Boundary errors of stills and clips: a band along the outline whose width varies from place to place.
 
 A pixel belongs to the band when its distance to the outline, divided by a modulation in (0, 1], is at most
-``width_px``. The set grows with ``width_px`` alone, so the width for a wanted IoU is an order statistic of the ratios:
-one partition finds it exactly, and no search loop is needed.
+``width_px``. The set grows with ``width_px`` alone, so the width for a wanted IoU is an order statistic of the ratios.
 
-Source: MQ-RAVSBench, Sec. 3.2, Eq. 5.
+The modulation is drawn once, in body coordinates (``body``), so that it keeps its side of an object through a clip; in
+each frame only the width is found. A still is a clip of one frame whose body is that frame.
 
-Source: MQ-RAVSBench, Sec. 3.2, Eq. 6.
+Source: MQ-RAVSBench, Sec. 3.2, Eqs. 5 and 6, and the video protocol of Sec. 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult import rng as randomness
-from auscult.arrays import boxes, regions
+from auscult.arrays import boxes
 from auscult.outcome import Undefined
-from auscult.stress.masks import fields
-from auscult.stress.masks.base import WINDOWS, Reason, Workpiece, undefined, widest_px, workpiece
-from auscult.types import Box, Defect, Difficulty, Mask, MaskTarget, Metadata
+from auscult.record.codec import Share
+from auscult.stress.masks.base import (
+    Coordinate,
+    Doubles,
+    JsonParams,
+    Reason,
+    Side,
+    Wanted,
+    Workpiece,
+    last_taken,
+    needed_px,
+    undefined,
+    wanted_px,
+    widest_px,
+    workpiece,
+)
+from auscult.stress.masks.body import FRAME, Body, Posed, check_body
+from auscult.types import Box, Defect, Difficulty, Floats, Mask, MaskTarget, Metadata
 
 ATTEMPTS: Final = 8
 _LOCAL_ATTEMPTS: Final = 5  # after these only bands all round are tried: they fit most shapes
-_MOST_ANCHORS: Final = 8
-_MOST_LOOSE: Final = 0.1  # share of the target that an erosion may leave cut off from the rest
+_RAGGED_ATTEMPTS: Final = 6
 _CONTRAST: Final = 1.7
 _LEAST: Final = 1e-4  # keeps the division finite far from every anchor
-_FAR: Final = 1e6
+_EXTENT: Final = 2.5  # the noise goes on unchanged beyond this, in body units; few objects reach so far
+_LEAST_GRAIN: Final = 0.02
+_ENOUGH: Final = 3  # times the band's pixels that are looked at first, the nearest ones
 
-Side = Literal["inside", "outside"]
-Outline = Literal["all_round", "local"]
-Edge = Literal["smooth", "ragged"]
+Outline: TypeAlias = Literal["all_round", "local"]
+Edge: TypeAlias = Literal["smooth", "ragged"]
+Width: TypeAlias = Annotated[float, Meta(ge=0.0, le=1e9)]
+Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A place on the outline where a local error is widest; it fades over ``spread_px``."""
+class Anchor(NamedTuple):
+    """A place on the outline where a local error is widest, in body coordinates; it fades over ``spread``."""
 
-    x_px: float
-    y_px: float
-    spread_px: float
+    u: Coordinate
+    v: Coordinate
+    spread: Annotated[float, Meta(ge=0.01, le=1e6)]
+
+
+Anchors: TypeAlias = Annotated[tuple[Anchor, ...], Meta(max_length=8)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BandParams:
-    """What was drawn for one band.
+class BandParams(JsonParams):
+    """What was drawn for the band of a still.
 
     Attributes:
         outline: Along the whole outline, or only near the anchors.
@@ -59,231 +78,297 @@ class BandParams:
         swing: How much of the width the noise may take away, 0..1.
         grain_px: Size of the noise's grains.
         noise_seed: Seed of the noise.
-        anchors: Empty for ``all_round``.
+        anchors: In pixels of the frame; empty for ``all_round``.
     """
 
     outline: Outline
     edge: Edge
-    width_px: float
-    swing: float
-    grain_px: int
-    noise_seed: int
-    anchors: tuple[Anchor, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {
-            "outline": self.outline,
-            "edge": self.edge,
-            "width_px": self.width_px,
-            "swing": self.swing,
-            "grain_px": self.grain_px,
-            "noise_seed": self.noise_seed,
-            "anchors": [[anchor.x_px, anchor.y_px, anchor.spread_px] for anchor in self.anchors],
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> BandParams:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value out of range.
-        """
-        names = ("outline", "edge", "width_px", "swing", "grain_px", "noise_seed", "anchors")
-        given = fields.exactly(value, names)
-        return cls(
-            outline=cast("Outline", fields.one_of(given["outline"], "outline", ("all_round", "local"))),
-            edge=cast("Edge", fields.one_of(given["edge"], "edge", ("smooth", "ragged"))),
-            width_px=fields.real(given["width_px"], "width_px", low=0.0, high=_FAR),
-            swing=fields.real(given["swing"], "swing", low=0.0, high=1.0),
-            grain_px=fields.whole(given["grain_px"], "grain_px", low=1, high=int(_FAR)),
-            noise_seed=fields.whole(given["noise_seed"], "noise_seed", low=0, high=2**63 - 1),
-            anchors=tuple(_anchor(item) for item in fields.listed(given["anchors"], "anchors", most=_MOST_ANCHORS)),
-        )
+    width_px: Width
+    swing: Share
+    grain_px: Annotated[int, Meta(ge=1, le=1_000_000)]
+    noise_seed: Seed
+    anchors: Anchors
 
 
-def _anchor(value: object) -> Anchor:
-    numbers = fields.listed(value, "anchors", most=3)
-    numbers += [None] * (3 - len(numbers))
-    x_px, y_px = (fields.real(number, "anchors", low=-_FAR, high=_FAR) for number in numbers[:2])
-    return Anchor(x_px, y_px, fields.real(numbers[2], "anchors", low=0.5, high=_FAR))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern(JsonParams):
+    """What was drawn for a track: the same in all of its frames, as in ``BandParams``, but in body units."""
+
+    outline: Outline
+    edge: Edge
+    swing: Share
+    grain: Annotated[float, Meta(ge=_LEAST_GRAIN, le=2 * _EXTENT)]
+    noise_seed: Seed
+    anchors: Anchors
 
 
-def needed_px(area_px: int, difficulty: Difficulty, *, side: Side) -> tuple[int, int]:
-    """Fewest and most pixels that put the exact IoU into the difficulty's window.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WidthParams(JsonParams):
+    """The band of one frame of a track: the track's pattern, the frame's body, and the band's greatest width."""
+
+    pattern: Pattern
+    body: Body
+    width_px: Width
+
+    def __post_init__(self) -> None:
+        """Refuse a body that is none."""
+        check_body(self.body)
+
+
+def draw_pattern(rng: np.random.Generator, frame: Posed, *, share: float, side: Side, plain: bool) -> Pattern:
+    """Draw the pattern of a track.
 
     Args:
-        area_px: Pixels of the target.
-        difficulty: ``hard`` or ``medium``.
-        side: Taken from the inside, or added on the outside.
-
-    Returns:
-        (fewest, most); fewest > most where no whole number of pixels fits.
-    """
-    low, high = WINDOWS[difficulty]
-    least, greatest = (1 - high, 1 - low) if side == "inside" else (1 / high - 1, 1 / low - 1)
-    near_least = range(max(1, int(area_px * least) - 1), int(area_px * least) + 3)
-    near_greatest = range(max(1, int(area_px * greatest) - 1), int(area_px * greatest) + 3)
-    fitting = [pixels for pixels in (*near_least, *near_greatest) if low <= iou_of(area_px, pixels, side=side) <= high]
-    return (min(fitting), max(fitting)) if fitting else (1, 0)
-
-
-def iou_of(area_px: int, pixels: int, *, side: Side) -> float:
-    """Exact IoU after taking away or adding ``pixels``."""
-    return (area_px - pixels) / area_px if side == "inside" else area_px / (area_px + pixels)
-
-
-def ratios(piece: Workpiece, params: BandParams, *, side: Side) -> NDArray[np.float32]:
-    """Distance to the outline over modulation; the band is where this is > 0 and at most ``width_px``.
-
-    Returns:
-        float32 over ``piece.inside`` or ``piece.around``; 0 on the other side of the outline.
-    """
-    key = (side, replace(params, width_px=0.0))
-    if key not in piece.kept:
-        box, distance = (piece.inside, piece.depth) if side == "inside" else (piece.around, piece.reach)
-        piece.kept.clear()
-        piece.kept[key] = distance / _modulation(box, params)
-    return piece.kept[key]
-
-
-def choose(rng: np.random.Generator, piece: Workpiece, *, difficulty: Difficulty, side: Side) -> BandParams | Undefined:
-    """Draw a band and find the width that puts the IoU into the window.
-
-    Args:
-        rng: Draws the shape of the band and the place in the window.
-        piece: The target.
-        difficulty: ``hard`` or ``medium``.
+        rng: Draws it.
+        frame: One of the track's frames; local errors lie on its outline.
+        share: Pixels of the band over pixels of the object.
         side: Inside erodes, outside dilates.
-
-    Returns:
-        Parameters, or ``Undefined`` when no attempt hits the window.
+        plain: Draw a smooth band all round, which fits most shapes.
     """
-    fewest, most = needed_px(piece.area_px, difficulty, side=side)
-    if fewest > most:
-        return undefined("window_not_reached", area_px=piece.area_px)
-    edge_pixels = np.flatnonzero((piece.depth if side == "inside" else piece.reach) == 1.0)
-    if edge_pixels.size == 0:
-        return undefined("no_boundary", area_px=piece.area_px)
-    wanted = int(rng.integers(fewest, most, endpoint=True))
-    reason: Reason = "window_not_reached"
-    for attempt in range(ATTEMPTS):
-        drawn = _draw(rng, piece, edge_pixels=edge_pixels, wanted=wanted, side=side, attempt=attempt)
-        found = _with_width(ratios(piece, drawn, side=side), drawn, piece=piece, wanted=(fewest, wanted, most))
-        if found is None:
-            continue
-        if side == "inside" and not _keeps_together(piece, found):
-            reason = "splits"
-            continue
-        return found
-    return undefined(reason, area_px=piece.area_px, fewest_px=fewest, most_px=most)
+    edge_pixels = _edge_pixels(frame.piece, side)
+    local = bool(rng.random() < 0.5) and not plain and edge_pixels.size > 0
+    ragged = bool(rng.random() < 0.5) and not plain
+    mean_width = share * frame.piece.size_px / max(1, edge_pixels.size) * (4.0 if local else 1.0)
+    swing, grain = _draw_noise(rng, ragged=ragged, mean_width=mean_width, size=1.0)
+    return Pattern(
+        outline="local" if local else "all_round",
+        edge="ragged" if ragged else "smooth",
+        swing=swing,
+        grain=float(np.clip(max(grain, 2.0 / frame.piece.size_px), _LEAST_GRAIN, _EXTENT)),
+        noise_seed=int(rng.integers(2**63)),
+        anchors=_draw_anchors(rng, frame, edge_pixels=edge_pixels, side=side, size=1.0) if local else (),
+    )
 
 
-def _draw(
-    rng: np.random.Generator,
-    piece: Workpiece,
-    *,
-    edge_pixels: NDArray[np.int64],
-    wanted: int,
-    side: Side,
-    attempt: int,
+def _draw_still(
+    rng: np.random.Generator, frame: Posed, *, edge_pixels: NDArray[np.int64], wanted: int, side: Side, attempt: int
 ) -> BandParams:
+    """Draw a band as for a track. Version 1 draws a still's anchors before its noise, and a track's after it."""
+    size_px = frame.piece.size_px
     local = bool(rng.random() < 0.5) and attempt < _LOCAL_ATTEMPTS
-    ragged = bool(rng.random() < 0.5) and attempt < ATTEMPTS - 2
-    anchors = _draw_anchors(rng, piece, edge_pixels=edge_pixels, side=side) if local else ()
+    ragged = bool(rng.random() < 0.5) and attempt < _RAGGED_ATTEMPTS
+    anchors = _draw_anchors(rng, frame, edge_pixels=edge_pixels, side=side, size=size_px) if local else ()
     mean_width_px = wanted / edge_pixels.size * (2.0 if local else 1.0)
-    if ragged:  # grains about as large as the band is wide: a band that jumps faster would shed crumbs
-        swing, grain_px = rng.uniform(0.65, 0.95), rng.uniform(0.8, 1.6) * mean_width_px
-    else:
-        swing, grain_px = rng.uniform(0.05, 0.35), rng.uniform(0.25, 0.6) * piece.size_px
+    swing, grain_px = _draw_noise(rng, ragged=ragged, mean_width=mean_width_px, size=size_px)
     return BandParams(
         outline="local" if local else "all_round",
         edge="ragged" if ragged else "smooth",
         width_px=0.0,
-        swing=float(swing),
-        grain_px=max(2, round(float(grain_px))),
+        swing=swing,
+        grain_px=max(2, round(grain_px)),
         noise_seed=int(rng.integers(2**63)),
         anchors=anchors,
     )
 
 
+def _edge_pixels(piece: Workpiece, side: Side) -> NDArray[np.int64]:
+    return np.flatnonzero(piece.distance(side) == 1.0)
+
+
+def _draw_noise(rng: np.random.Generator, *, ragged: bool, mean_width: float, size: float) -> tuple[float, float]:
+    """Swing, and grain in the units of the band's mean width and the object's size."""
+    if ragged:  # grains about as large as the band is wide: a band that jumps faster would shed crumbs
+        return float(rng.uniform(0.65, 0.95)), float(rng.uniform(0.8, 1.6) * mean_width)
+    return float(rng.uniform(0.05, 0.35)), float(rng.uniform(0.25, 0.6) * size)
+
+
 def _draw_anchors(
-    rng: np.random.Generator, piece: Workpiece, *, edge_pixels: NDArray[np.int64], side: Side
+    rng: np.random.Generator, frame: Posed, *, edge_pixels: NDArray[np.int64], side: Side, size: float
 ) -> tuple[Anchor, ...]:
-    box = piece.inside if side == "inside" else piece.around
+    box = frame.piece.window(side)
     rows, columns = np.divmod(rng.choice(edge_pixels, size=int(rng.integers(1, 3))), box[2] - box[0])
-    return tuple(
-        Anchor(float(column + box[0]), float(row + box[1]), float(rng.uniform(0.2, 0.5) * piece.size_px))
-        for row, column in zip(rows, columns, strict=True)
-    )
+    u, v = frame.body.place_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
+    return tuple(Anchor(float(u[i]), float(v[i]), float(rng.uniform(0.2, 0.5) * size)) for i in range(u.size))
 
 
-def _with_width(
-    ratio: NDArray[np.float32], drawn: BandParams, *, piece: Workpiece, wanted: tuple[int, int, int]
-) -> BandParams | None:
-    fewest, middle, most = wanted
-    reachable = ratio[(ratio > 0) & (ratio <= widest_px(piece.size_px))]
-    if reachable.size < fewest:
-        return None
-    middle = min(middle, reachable.size)
-    width = np.partition(reachable, middle - 1)[middle - 1]
-    if np.count_nonzero(reachable <= width) > most:  # pixels at equal ratio only come together
-        below = reachable[reachable < width]
-        if below.size < fewest:
-            return None
-        width = below.max()
-    return replace(drawn, width_px=float(width))
+def find_width(frame: Posed, drawn: BandParams | Pattern, *, wanted: Wanted, side: Side) -> float | Undefined:
+    """Find the band's width in pixels for one frame.
+
+    Args:
+        frame: The target and its body.
+        drawn: The band's shape.
+        wanted: How many pixels it should have.
+        side: Inside erodes, outside dilates.
+
+    Returns:
+        The width, or ``Undefined`` where the window cannot be reached or the object would fall apart.
+    """
+    piece = frame.piece
+    limits = (widest_px(piece.size_px),) if isinstance(drawn, BandParams) else _limits(piece, wanted.most, side)
+    if not limits:
+        return undefined("no_boundary", area_px=piece.area_px)
+    if side == "outside" and piece.mask.size - piece.area_px < wanted.fewest:
+        return undefined("no_room", area_px=piece.area_px, fewest_px=wanted.fewest)
+    for limit_px in limits:
+        near, ratio = _ratios(frame, drawn, side=side, limit_px=limit_px)
+        # version 1 lets a track's band thin out beyond the widest, but not a still's
+        width = last_taken(ratio[ratio <= widest_px(piece.size_px)] if isinstance(drawn, BandParams) else ratio, wanted)
+        if width is not None and width <= limit_px:  # else pixels beyond the limit may come first
+            break
+    if width is None:
+        return undefined("window_not_reached", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
+    if side == "inside":
+        left = piece.mask[boxes.window(piece.inside)].copy()
+        left[near] = ratio > width
+        if not piece.holds_together(left):
+            return undefined("splits", area_px=piece.area_px)
+    return float(width)
 
 
-def _keeps_together(piece: Workpiece, params: BandParams) -> bool:
-    """Whether what is left is as much one thing as the target was: an erosion must not cut it in two."""
-    ratio = ratios(piece, params, side="inside")
-    _, areas = regions.components(ratio > np.float32(params.width_px))
-    return areas.size > 0 and float(areas.max() / areas.sum()) >= piece.main_share - _MOST_LOOSE
+def _limits(piece: Workpiece, most: int, side: Side) -> tuple[float, ...]:
+    """Distances up to which pixels are looked at: one that is mostly enough, and the widest a band may reach."""
+    distance = piece.distance(side)
+    widest = widest_px(piece.size_px)
+    near = distance[(distance > 0) & (distance <= widest)]
+    enough = _ENOUGH * most
+    if near.size <= enough:
+        return (widest,) if near.size else ()
+    return float(np.partition(near, enough)[enough]), widest
 
 
-def _modulation(box: Box, params: BandParams) -> NDArray[np.float32]:
-    noise = _noise(box, params)
-    field = np.float32(1.0) - np.float32(params.swing) * noise
-    if params.anchors:
-        field *= _nearness(box, params.anchors)
-    bounded: NDArray[np.float32] = np.maximum(field, np.float32(_LEAST))
+def _ratios(frame: Posed, drawn: BandParams | Pattern, *, side: Side, limit_px: float) -> tuple[Mask, Floats]:
+    """Pixels no farther than ``limit_px`` from the outline, and their distance over modulation, which is no less.
+
+    Returns:
+        bool (h, w) over the side's window, and a float32 ratio for each pixel that is true, row by row. There may be
+        pixels from farther away, with ratios above ``limit_px``.
+    """
+    kept = frame.piece.kept
+    key = (side, frame.body, replace(drawn, width_px=0.0) if isinstance(drawn, BandParams) else drawn)
+    if key not in kept or kept[key][0] < limit_px:
+        distance = frame.piece.distance(side)
+        near = (distance > 0) & (distance <= limit_px)
+        kept.clear()
+        kept[key] = (limit_px, near, distance[near] / _modulation(frame, drawn, near=near, side=side))
+    found: tuple[float, Mask, Floats] = kept[key]
+    return found[1:]
+
+
+def _modulation(frame: Posed, drawn: BandParams | Pattern, *, near: Mask, side: Side) -> Floats:
+    """Share of its width that the band has at each pixel, above 0; version 1 has other noise in stills."""
+    box = frame.piece.window(side)
+    fading: Floats | None = None
+    if isinstance(drawn, BandParams):
+        noise = _frame_noise(box, drawn, near)
+        if drawn.anchors:
+            fading = _frame_nearness(box, drawn.anchors)[near]
+    else:
+        rows, columns = np.nonzero(near)
+        u, v = frame.body.place_of((columns + box[0]).astype(np.float64), (rows + box[1]).astype(np.float64))
+        noise = _body_noise(drawn, u, v)
+        if drawn.anchors:
+            fading = _body_nearness(drawn.anchors, u, v)
+    field = np.float32(1.0) - np.float32(drawn.swing) * noise
+    if fading is not None:
+        field *= fading
+    bounded: Floats = np.maximum(field, np.float32(_LEAST))
     return bounded
 
 
-def _noise(box: Box, params: BandParams) -> NDArray[np.float32]:
+def _frame_noise(box: Box, drawn: BandParams, near: Mask) -> Floats:
     """Noise in [0, 1] with grains of ``grain_px``, which depends on the box and the seed only."""
     width, height = box[2] - box[0], box[3] - box[1]
-    grain = min(params.grain_px, 2 * max(width, height))
+    grain = min(drawn.grain_px, 2 * max(width, height))
     columns, rows = -(-width // grain) + 1, -(-height // grain) + 1
-    lattice = randomness.generator(params.noise_seed, "grain").random((rows, columns), dtype=np.float32)
-    how = cv2.INTER_LINEAR if params.edge == "ragged" else cv2.INTER_CUBIC
+    lattice = randomness.generator(drawn.noise_seed, "grain").random((rows, columns), dtype=np.float32)
+    how = cv2.INTER_LINEAR if drawn.edge == "ragged" else cv2.INTER_CUBIC
     fine = cv2.resize(lattice, (columns * grain, rows * grain), interpolation=how)
-    fine = fine[:height, :width]
-    if params.edge == "ragged":  # interpolation draws values to the middle; ragged means far apart
-        fine = (fine - np.float32(0.5)) * np.float32(_CONTRAST) + np.float32(0.5)
-    noise: NDArray[np.float32] = np.clip(fine, 0.0, 1.0, dtype=np.float32)
-    return noise
+    return _contrasted(np.asarray(fine, dtype=np.float32)[:height, :width][near], drawn.edge)
 
 
-def _nearness(box: Box, anchors: tuple[Anchor, ...]) -> NDArray[np.float32]:
+def _body_noise(drawn: Pattern, u: Doubles, v: Doubles) -> Floats:
+    """Noise in [0, 1] that depends on body coordinates and the seed only."""
+    cells = max(2, int(np.ceil(2 * _EXTENT / drawn.grain)))
+    lattice = randomness.generator(drawn.noise_seed, "grain").random((cells + 1, cells + 1), dtype=np.float32)
+    last = np.float32(cells) * np.float32(1 - 1e-6)
+    x = np.clip(((u + _EXTENT) / drawn.grain).astype(np.float32), np.float32(0), last)
+    y = np.clip(((v + _EXTENT) / drawn.grain).astype(np.float32), np.float32(0), last)
+    left, top = x.astype(np.intp), y.astype(np.intp)
+    x -= left
+    y -= top
+    if drawn.edge == "smooth":
+        x, y = x * x * (3 - 2 * x), y * y * (3 - 2 * y)
+    values, corner = lattice.ravel(), top * (cells + 1) + left
+    upper, lower = values[corner], values[corner + cells + 1]
+    upper += (values[corner + 1] - upper) * x
+    lower += (values[corner + cells + 2] - lower) * x
+    return _contrasted(upper + (lower - upper) * y, drawn.edge)
+
+
+def _contrasted(noise: Floats, edge: Edge) -> Floats:
+    """Noise in [0, 1] that has as much contrast as its edge."""
+    if edge == "ragged":  # interpolation draws values to the middle; ragged means far apart
+        noise = (noise - np.float32(0.5)) * np.float32(_CONTRAST) + np.float32(0.5)
+    return np.clip(noise, np.float32(0), np.float32(1), out=noise)
+
+
+def _frame_nearness(box: Box, anchors: tuple[Anchor, ...]) -> Floats:
     columns = np.arange(box[0], box[2], dtype=np.float64)
     rows = np.arange(box[1], box[3], dtype=np.float64)
     best = np.zeros((rows.size, columns.size), np.float32)
     for anchor in anchors:
-        across = np.exp(-0.5 * ((columns - anchor.x_px) / anchor.spread_px) ** 2).astype(np.float32)
-        down = np.exp(-0.5 * ((rows - anchor.y_px) / anchor.spread_px) ** 2).astype(np.float32)
+        across = np.exp(-0.5 * ((columns - anchor.u) / anchor.spread) ** 2).astype(np.float32)
+        down = np.exp(-0.5 * ((rows - anchor.v) / anchor.spread) ** 2).astype(np.float32)
         np.maximum(best, down[:, None] * across[None, :], out=best)
     return best
 
 
-class Dilate:
+def _body_nearness(anchors: tuple[Anchor, ...], u: Doubles, v: Doubles) -> Floats:
+    best = np.zeros(u.shape, np.float32)
+    for anchor in anchors:
+        away2 = ((u - anchor.u) ** 2 + (v - anchor.v) ** 2) / anchor.spread**2
+        np.maximum(best, np.exp((-0.5 * away2).astype(np.float32)), out=best)
+    return best
+
+
+class _Band:
+    """Adds a band or takes one away; ``side`` says which."""
+
+    side: Side
+    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
+    params = BandParams
+
+    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
+        """Draw the band and find its width; undefined where the object or the frame allows none."""
+        piece = workpiece(target)
+        wanted = wanted_px(rng, piece.area_px, difficulty, side=self.side)
+        if wanted is None:
+            return undefined("window_not_reached", area_px=piece.area_px)
+        edge_pixels = _edge_pixels(piece, self.side)
+        if edge_pixels.size == 0:
+            return undefined("no_boundary", area_px=piece.area_px)
+        frame = Posed(piece, FRAME)
+        reason: Reason = "window_not_reached"
+        for attempt in range(ATTEMPTS):
+            drawn = _draw_still(
+                rng, frame, edge_pixels=edge_pixels, wanted=wanted.drawn, side=self.side, attempt=attempt
+            )
+            found = find_width(frame, drawn, wanted=wanted, side=self.side)
+            if not isinstance(found, Undefined):
+                return replace(drawn, width_px=found)
+            reason = "splits" if found.reason == "splits" else reason
+        return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
+
+    def render(self, target: MaskTarget, params: BandParams | WidthParams) -> Mask:
+        """The target with or without the band; the parameters are a still's, or those of one frame of a track."""
+        piece = workpiece(target)
+        if isinstance(params, BandParams):
+            near, ratio = _ratios(Posed(piece, FRAME), params, side=self.side, limit_px=params.width_px)
+        else:
+            limit_px = min(params.width_px, widest_px(piece.size_px))
+            near, ratio = _ratios(Posed(piece, params.body), params.pattern, side=self.side, limit_px=limit_px)
+        result = target.mask.copy()
+        in_band = ratio <= np.float32(params.width_px)
+        result[boxes.window(piece.window(self.side))][near] = in_band if self.side == "outside" else ~in_band
+        return result
+
+
+class Dilate(_Band):
     """Adds a band outside the outline, over background and other objects alike; the result is a superset."""
 
     name = "masks.dilate.v1"
     defect: Defect = "dilate"
-    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
-    params = BandParams
+    side: Side = "outside"
     meta = Metadata(
         summary="adds a band round the object along its outline, all round or locally, smooth or ragged",
         goal="outward over-segmentation: neighbouring pixels are taken in",
@@ -299,26 +384,18 @@ class Dilate:
         room = target.mask.size - piece.area_px
         if room < fewest:
             return undefined("no_room", area_px=piece.area_px, fewest_px=fewest, room_px=room)
-        return choose(rng, piece, difficulty=difficulty, side="outside")
-
-    def render(self, target: MaskTarget, params: BandParams) -> Mask:
-        """The target with the band."""
-        piece = workpiece(target)
-        result = target.mask.copy()
-        result[boxes.window(piece.around)] = ratios(piece, params, side="outside") <= np.float32(params.width_px)
-        return result
+        return super().choose(rng, piece, difficulty=difficulty)
 
 
 DILATE = Dilate()
 
 
-class Erode:
+class Erode(_Band):
     """Takes a band off the inside of the outline; the result is a subset of the target."""
 
     name = "masks.erode.v1"
     defect: Defect = "erode"
-    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
-    params = BandParams
+    side: Side = "inside"
     meta = Metadata(
         summary="takes a band off the object along its outline, all round or locally, smooth or ragged",
         goal="inward under-segmentation: pixels near the boundary are missed",
@@ -332,14 +409,7 @@ class Erode:
         piece = workpiece(target)
         if float(piece.depth.max()) < 2.0:
             return undefined("too_thin", area_px=piece.area_px)
-        return choose(rng, piece, difficulty=difficulty, side="inside")
-
-    def render(self, target: MaskTarget, params: BandParams) -> Mask:
-        """The target without the band."""
-        piece = workpiece(target)
-        result = target.mask.copy()
-        result[boxes.window(piece.inside)] = ratios(piece, params, side="inside") > np.float32(params.width_px)
-        return result
+        return super().choose(rng, piece, difficulty=difficulty)
 
 
 ERODE = Erode()

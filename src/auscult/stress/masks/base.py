@@ -7,15 +7,18 @@ JSON values; ``render`` is pure. The same parameters on the same target give the
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import fields
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
-from auscult.errors import UsageError
+from auscult.errors import InputError, UsageError
 from auscult.outcome import Undefined
+from auscult.record import codec
 from auscult.types import Action, Box, Defect, Difficulty, Mask, MaskTarget, Metadata, Truth
 
 Reason: TypeAlias = Literal[
@@ -28,6 +31,14 @@ Reason: TypeAlias = Literal[
     "too_thin",
     "window_not_reached",
 ]
+
+Side: TypeAlias = Literal["inside", "outside"]
+"""Of the outline: inside, pixels are taken away; outside, they are added."""
+
+Doubles: TypeAlias = NDArray[np.float64]
+Coordinate: TypeAlias = Annotated[float, Meta(ge=-1e6, le=1e6)]
+Turn: TypeAlias = Annotated[float, Meta(ge=-360.0, le=360.0)]
+"""Degrees, clockwise from the right."""
 
 WINDOWS: Final[Mapping[Difficulty, tuple[float, float]]] = {"hard": (0.85, 0.90), "medium": (0.75, 0.80)}
 """Closed IoU windows of cutout, dilate and erode (Sec. 3.2 of the MQ-RAVSBench paper)."""
@@ -59,6 +70,33 @@ class MaskParams(Protocol):
             InputError: A key is missing, unknown, or holds a value out of range.
         """
         ...
+
+
+class JsonParams:
+    """Makes a frozen dataclass ``MaskParams``: its keys are the fields, its rules their annotations."""
+
+    __slots__ = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        found: dict[str, Any] = codec.to_json(self)
+        return found
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """Read what ``as_json`` wrote.
+
+        Raises:
+            InputError: A key is missing, unknown, or holds a value out of range.
+        """
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        hint = "parameters replay only with the stressor and version that wrote them"
+        if isinstance(value, Mapping) and set(value) != set(names):
+            given = ", ".join(sorted(map(str, value))) or "none"
+            raise InputError(
+                f"stressor parameters have the keys {given[:200]}", expected=", ".join(names) or "no keys", hint=hint
+            )
+        return codec.from_json(cls, value, error=InputError, hint=hint, exact=True)
 
 
 P = TypeVar("P", bound=MaskParams)
@@ -130,13 +168,14 @@ class Workpiece(MaskTarget):
     def depth(self) -> NDArray[np.float32]:
         """Distance of mask pixels to the outside, over ``inside``; the frame's edge is no outline."""
         own = self.mask[boxes.window(self.inside)]
-        depth: NDArray[np.float32] = np.where(own, regions.depth(self._met_by_frame()), np.float32(0.0))
+        depth: NDArray[np.float32] = np.where(own, regions.depth(self.met_by_frame), np.float32(0.0))
         return depth
 
-    def _met_by_frame(self) -> Mask:
+    @cached_property
+    def met_by_frame(self) -> Mask:
         """The mask over ``inside``, drawn on to the frame where it stops just short of it.
 
-        Annotators' outlines often end a pixel before the frame, where the object does not end.
+        Annotators' outlines often end a pixel or two before the frame, where the object does not end.
         """
         filled = self.mask[boxes.window(self.inside)].copy()
         height, width = self.frame_size
@@ -152,9 +191,32 @@ class Workpiece(MaskTarget):
         return filled
 
     @cached_property
+    def room(self) -> NDArray[np.float32]:
+        """Distance of mask pixels to the outside over ``box``; the frame's edge counts as outside."""
+        return regions.depth(self.mask[boxes.window(self.box)], frame_is_outline=True)
+
+    @cached_property
     def reach(self) -> NDArray[np.float32]:
         """Distance of background pixels to the mask, over ``around``."""
         return regions.reach(self.mask[boxes.window(self.around)])
+
+    def window(self, side: Side) -> Box:
+        """Where an error on this side of the outline may lie."""
+        return self.inside if side == "inside" else self.around
+
+    def distance(self, side: Side) -> NDArray[np.float32]:
+        """Pixels from the outline over ``window``, 0 on its other side."""
+        return self.depth if side == "inside" else self.reach
+
+    def holds_together(self, left: Mask, *, most_loose: float = 0.1) -> bool:
+        """Whether what an erosion leaves is as much one thing as the mask was: it must not cut it in two.
+
+        Args:
+            left: bool (h, w), the window that holds all that is left.
+            most_loose: Share of the pixels that may be cut off from the rest.
+        """
+        _, areas = regions.components(left)
+        return areas.size > 0 and float(areas.max() / areas.sum()) >= self.main_share - most_loose
 
     @cached_property
     def main_share(self) -> float:
@@ -163,7 +225,7 @@ class Workpiece(MaskTarget):
         return float(areas.max()) / self.area_px
 
     @cached_property
-    def kept(self) -> dict[Hashable, NDArray[np.float32]]:
+    def kept(self) -> dict[Hashable, Any]:
         """Room for one map that choosing and rendering both need; whoever writes clears it first."""
         return {}
 
@@ -183,6 +245,73 @@ def workpiece(target: MaskTarget) -> Workpiece:
 def widest_px(size_px: float) -> float:
     """The widest band that still is a boundary error and not another object."""
     return 0.4 * size_px + 2.0
+
+
+class Wanted(NamedTuple):
+    """Pixels that a defect takes away or adds: the fewest, a drawn number, and the most."""
+
+    fewest: int
+    drawn: int
+    most: int
+
+    def holds(self, pixels: int) -> bool:
+        """Whether so many put the IoU into the window."""
+        return self.fewest <= pixels <= self.most
+
+
+def needed_px(area_px: int, difficulty: Difficulty, *, side: Side) -> tuple[int, int]:
+    """Fewest and most pixels that put the exact IoU into the difficulty's window.
+
+    Args:
+        area_px: Pixels of the target.
+        difficulty: ``hard`` or ``medium``.
+        side: Taken from the inside, or added on the outside.
+
+    Returns:
+        (fewest, most); fewest > most where no whole number of pixels fits.
+    """
+    low, high = WINDOWS[difficulty]
+    least, greatest = (1 - high, 1 - low) if side == "inside" else (1 / high - 1, 1 / low - 1)
+    near_least = range(max(1, int(area_px * least) - 1), int(area_px * least) + 3)
+    near_greatest = range(max(1, int(area_px * greatest) - 1), int(area_px * greatest) + 3)
+    fitting = [pixels for pixels in (*near_least, *near_greatest) if low <= iou_of(area_px, pixels, side=side) <= high]
+    return (min(fitting), max(fitting)) if fitting else (1, 0)
+
+
+def wanted_px(rng: np.random.Generator, area_px: int, difficulty: Difficulty, *, side: Side) -> Wanted | None:
+    """Draw how many pixels a defect changes; None where no whole number puts the IoU into the window."""
+    fewest, most = needed_px(area_px, difficulty, side=side)
+    return Wanted(fewest, int(rng.integers(fewest, most, endpoint=True)), most) if fewest <= most else None
+
+
+def iou_of(area_px: int, pixels: int, *, side: Side) -> float:
+    """Exact IoU after taking away or adding ``pixels``."""
+    return (area_px - pixels) / area_px if side == "inside" else area_px / (area_px + pixels)
+
+
+def last_taken(values: NDArray[np.floating[Any]], wanted: Wanted) -> np.floating[Any] | None:
+    """The value up to which a defect that grows with a map takes the drawn number of pixels.
+
+    A pixel's value is the amount at which the defect reaches it, so the amount for a wanted IoU is an order statistic:
+    one partition finds it exactly, and no search loop is needed.
+
+    Args:
+        values: Of the pixels that may be taken, floats (n,).
+        wanted: How many to take.
+
+    Returns:
+        One of the values, as near to the drawn number as equal values allow; None where the window is missed.
+    """
+    if values.size < wanted.fewest:
+        return None
+    place = min(wanted.drawn, values.size) - 1
+    last: np.floating[Any] = np.partition(values, place)[place]
+    if np.count_nonzero(values <= last) > wanted.most:  # pixels of equal value only come together
+        below = values[values < last]
+        if below.size < wanted.fewest:
+            return None
+        last = below.max()
+    return last
 
 
 def undefined(reason: Reason, **detail: object) -> Undefined:

@@ -7,54 +7,32 @@ up. Only masks are looked at. Where the shape does not tell its turn (a disc), i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays import boxes, regions
-from auscult.stress.masks import fields
-from auscult.stress.masks.base import Workpiece
+from auscult.arrays import boxes
+from auscult.stress.masks.base import Coordinate, Workpiece
 from auscult.types import Mask
 
 _ANGLES: Final = 180
 _RADII: Final = (np.arange(24) + 0.5) / 24 * 1.5
 _WIDEST_TURN: Final = 30  # cells of 2 degrees that a body may turn from one frame to the next
 _PENALTY: Final = 0.10  # agreement that a turn by half a circle must bring over none
-_LEAST_SPREAD_PX2: Final = 1 / 12  # variance of one pixel's own extent
-_FAR: Final = 1e6
+_LEAST_AREA_PX: Final = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """Where an object is in one frame: pixel = (x, y) + u * (ux, uy) + v * (vx, vy) for body coordinates (u, v)."""
 
-    x_px: float
-    y_px: float
-    ux_px: float
-    uy_px: float
-    vx_px: float
-    vy_px: float
-
-    def as_json(self) -> list[float]:
-        """The six numbers."""
-        return [self.x_px, self.y_px, self.ux_px, self.uy_px, self.vx_px, self.vy_px]
-
-    @classmethod
-    def from_json(cls, value: object) -> Body:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: Not six finite numbers, or axes that span nothing.
-        """
-        given = fields.listed(value, "body", most=6)
-        given += [None] * (6 - len(given))
-        body = cls(*(fields.real(number, "body", low=-_FAR, high=_FAR) for number in given))
-        fields.real(body.area_px, "body", low=1e-3, high=_FAR * _FAR)
-        return body
+    x_px: Coordinate
+    y_px: Coordinate
+    ux_px: Coordinate
+    uy_px: Coordinate
+    vx_px: Coordinate
+    vy_px: Coordinate
 
     @property
     def area_px(self) -> float:
@@ -73,22 +51,21 @@ class Body:
         return u, v
 
 
-@dataclass(frozen=True)
-class Posed:
-    """A frame's target with its body; what several tracks need of it is kept."""
+FRAME: Final = Body(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
+"""A still is a clip of one frame, and its body coordinates are the pixels of that frame."""
+
+
+def check_body(body: Body) -> None:
+    """Refuse recorded axes that span nothing, with the ValueError that ``codec`` expects of a rule between fields."""
+    if not body.area_px >= _LEAST_AREA_PX:
+        raise ValueError(f"the body's axes span {body.area_px:g} pixels, at least {_LEAST_AREA_PX} are needed")
+
+
+class Posed(NamedTuple):
+    """A frame's target with its body."""
 
     piece: Workpiece
     body: Body
-
-    @cached_property
-    def room(self) -> NDArray[np.float32]:
-        """Distance of mask pixels to the outside over ``piece.box``; the frame's edge counts as outside."""
-        return regions.depth(self.piece.mask[boxes.window(self.piece.box)], frame_is_outline=True)
-
-    @cached_property
-    def kept(self) -> dict[Hashable, Any]:
-        """Room for what finding an amount and rendering both need; whoever writes clears it first."""
-        return {}
 
 
 def bodies(pieces: Sequence[Workpiece | None]) -> tuple[Body | None, ...]:

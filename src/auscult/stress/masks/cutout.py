@@ -1,91 +1,147 @@
-"""Cutout: rectangles and ellipses are missing from the inside of the object.
+"""Cutout: rectangles and ellipses are missing from the inside of the object, in stills and through clips.
 
-A cut is placed where the object is wide enough, and grown until it has the wanted area or meets the outline. Where the
-object allows it, cuts are holes that leave the outline whole; where it is too thin, they may touch it.
+A still's cut is placed where the object is wide enough, and grown until it has the wanted area or meets the outline.
+Where the object allows it, cuts are holes that leave the outline whole; where it is too thin, they may touch it.
 
-Source: MQ-RAVSBench, Sec. 3.2, Eq. 4.
+Places, shapes and relative sizes of a track's holes are drawn once, in body coordinates, where the object has room in
+most frames. In each frame one common factor scales them so that the exact IoU lies in the window. A hole leaves a rim
+of the object standing where the object allows it.
+
+Source: MQ-RAVSBench, Sec. 3.2, Eq. 4, and the video protocol of Sec. 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
 from auscult.outcome import Undefined
-from auscult.stress.masks import bands, fields
-from auscult.stress.masks.base import undefined, workpiece
+from auscult.stress.masks.base import (
+    Coordinate,
+    Doubles,
+    JsonParams,
+    Turn,
+    Wanted,
+    last_taken,
+    undefined,
+    wanted_px,
+    workpiece,
+)
+from auscult.stress.masks.body import Body, Posed, check_body
 from auscult.types import Box, Defect, Difficulty, Mask, MaskTarget, Metadata
 
 _MOST_CUTS: Final = 12
 _ATTEMPTS: Final = 6
 _TRIES_PER_CUT: Final = 4
-_COARSE_PX: Final = 96  # the map that centres are drawn from has at most this many rows and columns
-_FAR: Final = 1e6
+_COARSE_PX: Final = 96  # the map that a still's centres are drawn from has at most this many rows and columns
+_LEAST_SIZE_PX: Final = 0.01
 
-Shape = Literal["rectangle", "ellipse"]
+_MOST_HOLES: Final = 8
+_CELLS: Final = 64
+_EXTENT: Final = 1.6  # a track's map of room covers body coordinates from minus to plus this
+_MOST_FRAMES: Final = 12  # that the map of room looks at
+_LOW_QUANTILE: Final = 0.25
+_LEAST_ROOM: Final = 0.035
+_GAP: Final = 0.03
+_DRAWS: Final = 4
+_WIDEST: Final = 2.5  # a hole grown by more is not the same hole any more
+_RIM: Final = 0.03
+
+Shape: TypeAlias = Literal["rectangle", "ellipse"]
+HalfAxis: TypeAlias = Annotated[float, Meta(ge=1e-4, le=1e6)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hole:
+    """One missing piece in body coordinates: in a track the object's area is 1, in a still a pixel's."""
+
+    shape: Shape
+    u: Coordinate
+    v: Coordinate
+    half_length: HalfAxis
+    half_width: HalfAxis
+    turn_deg: Turn
+
+    @property
+    def area(self) -> float:
+        """In units of the body's area."""
+        return self.half_length * self.half_width * (4.0 if self.shape == "rectangle" else float(np.pi))
+
+    @property
+    def reach(self) -> float:
+        """Distance of its farthest place from its middle."""
+        corner = float(np.hypot(self.half_length, self.half_width))
+        return corner if self.shape == "rectangle" else max(self.half_length, self.half_width)
+
+    def norm(self, u: Doubles, v: Doubles, *, length: Callable[[Doubles, Doubles], Doubles] = np.hypot) -> Doubles:
+        """How far out each place is, in units of the half axes: below 1 is inside."""
+        turn = np.deg2rad(self.turn_deg)
+        across, down = u - self.u, v - self.v
+        along = (across * np.cos(turn) + down * np.sin(turn)) / self.half_length
+        aside = (down * np.cos(turn) - across * np.sin(turn)) / self.half_width
+        if self.shape == "ellipse":
+            return length(along, aside)
+        norm: Doubles = np.maximum(np.abs(along), np.abs(aside))
+        return norm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """One missing piece, in frame coordinates; pixel (row, column) lies at y = row, x = column."""
+    """One missing piece of a still, in frame coordinates; pixel (row, column) lies at y = row, x = column."""
 
     shape: Shape
-    x_px: float
-    y_px: float
-    half_length_px: float
-    half_width_px: float
-    turn_deg: float
+    x_px: Coordinate
+    y_px: Coordinate
+    half_length_px: HalfAxis
+    half_width_px: HalfAxis
+    turn_deg: Turn
+
+    @property
+    def hole(self) -> Hole:
+        """The same in a body that is the frame."""
+        return Hole(
+            shape=self.shape,
+            u=self.x_px,
+            v=self.y_px,
+            half_length=self.half_length_px,
+            half_width=self.half_width_px,
+            turn_deg=self.turn_deg,
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class CutoutParams:
-    """The pieces that are cut out."""
+class CutoutParams(JsonParams):
+    """The pieces that are cut out of a still."""
 
-    cuts: tuple[Cut, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {
-            "cuts": [
-                {
-                    "shape": cut.shape,
-                    "x_px": cut.x_px,
-                    "y_px": cut.y_px,
-                    "half_length_px": cut.half_length_px,
-                    "half_width_px": cut.half_width_px,
-                    "turn_deg": cut.turn_deg,
-                }
-                for cut in self.cuts
-            ]
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> CutoutParams:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value out of range.
-        """
-        given = fields.exactly(value, ("cuts",))
-        return cls(tuple(_cut(item) for item in fields.listed(given["cuts"], "cuts", most=_MOST_CUTS)))
+    cuts: Annotated[tuple[Cut, ...], Meta(max_length=_MOST_CUTS)]
 
 
-def _cut(value: object) -> Cut:
-    given = fields.exactly(value, ("shape", "x_px", "y_px", "half_length_px", "half_width_px", "turn_deg"))
-    return Cut(
-        shape=cast("Shape", fields.one_of(given["shape"], "shape", ("rectangle", "ellipse"))),
-        x_px=fields.real(given["x_px"], "x_px", low=-_FAR, high=_FAR),
-        y_px=fields.real(given["y_px"], "y_px", low=-_FAR, high=_FAR),
-        half_length_px=fields.real(given["half_length_px"], "half_length_px", low=1e-3, high=_FAR),
-        half_width_px=fields.real(given["half_width_px"], "half_width_px", low=1e-3, high=_FAR),
-        turn_deg=fields.real(given["turn_deg"], "turn_deg", low=-360.0, high=360.0),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoleParams(JsonParams):
+    """The holes of one frame of a track: those of the track, the frame's body, and how much they are scaled.
+
+    Attributes:
+        holes: The same in all frames of a track.
+        body: Where the object is.
+        size: Common factor on the half axes.
+        rim_px: Object pixels no farther than this from the outside are left standing.
+    """
+
+    holes: Annotated[tuple[Hole, ...], Meta(max_length=_MOST_HOLES)]
+    body: Body
+    size: Annotated[float, Meta(ge=0.0, le=_WIDEST)]
+    rim_px: Annotated[int, Meta(ge=0, le=1_000_000)]
+
+    def __post_init__(self) -> None:
+        """Refuse a body that is none."""
+        check_body(self.body)
 
 
 class Cutout:
@@ -108,29 +164,33 @@ class Cutout:
     ) -> CutoutParams | Undefined:
         """Draw the cuts; undefined where none of the wanted size fits into the object."""
         piece = workpiece(target)
-        fewest, most = bands.needed_px(piece.area_px, difficulty, side="inside")
-        if fewest > most:
+        wanted = wanted_px(rng, piece.area_px, difficulty, side="inside")
+        if wanted is None:
             return undefined("window_not_reached", area_px=piece.area_px)
-        wanted = int(rng.integers(fewest, most, endpoint=True))
         room = piece.mask[boxes.window(piece.box)]
         for allowed in (_kernel_inside(room), room):  # holes first; cuts that touch the outline where no hole fits
-            if np.count_nonzero(allowed) < fewest:
+            if np.count_nonzero(allowed) < wanted.fewest:
                 continue
             for _ in range(_ATTEMPTS):
-                cuts = _draw(rng, allowed, wanted=(fewest, wanted, most))
-                params = CutoutParams(tuple(_moved(cut, piece.box) for cut in cuts))
-                lost = piece.area_px - int(np.count_nonzero(self.render(piece, params)))
-                if fewest <= lost <= most:
+                params = CutoutParams(_draw_cuts(rng, allowed, wanted=wanted, corner=piece.box[:2]))
+                if wanted.holds(piece.area_px - int(np.count_nonzero(self.render(piece, params)))):
                     return params
-        return undefined("no_interior", area_px=piece.area_px, fewest_px=fewest, most_px=most)
+        return undefined("no_interior", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 
-    def render(self, target: MaskTarget, params: CutoutParams) -> Mask:
-        """The target without the pieces."""
+    def render(self, target: MaskTarget, params: CutoutParams | HoleParams) -> Mask:
+        """The target without the pieces; the parameters are a still's, or those of one frame of a track."""
         result = target.mask.copy()
-        for cut in params.cuts:
-            window = _window(cut, _reach_px(cut), result.shape)
+        if isinstance(params, HoleParams):
+            piece = workpiece(target)
+            missing = (piece.room > params.rim_px) & (
+                _least_norm(Posed(piece, params.body), params.holes) < params.size
+            )
+            result[boxes.window(piece.box)] &= ~missing
+            return result
+        for hole in (cut.hole for cut in params.cuts):
+            window = _window(hole, hole.reach, result.shape)
             if boxes.area(window) > 0:
-                result[boxes.window(window)] &= _norm(cut, window) >= 1.0
+                result[boxes.window(window)] &= _norm_over(hole, window) >= 1.0
         return result
 
 
@@ -145,128 +205,66 @@ def _kernel_inside(room: Mask) -> Mask:
     return np.asarray(eroded, dtype=np.uint8).view(np.bool_)
 
 
-def _draw(rng: np.random.Generator, allowed: Mask, *, wanted: tuple[int, int, int]) -> list[Cut]:
-    """Draw cuts inside ``allowed`` until they have enough pixels or no more fit.
+def _draw_kind(rng: np.random.Generator) -> tuple[Shape, int]:
+    """Shape of all pieces, and how many there should be where each finds enough room."""
+    shape: Shape = "rectangle" if rng.random() < 0.5 else "ellipse"
+    return shape, int(rng.choice([1, 1, 1, 2, 2, 3]))
+
+
+def _draw_centre(rng: np.random.Generator, room: NDArray[Any], *, radius: float) -> tuple[int, int]:
+    """Row and column with room for ``radius``, or else one of the roomiest; the map has room somewhere."""
+    places = np.flatnonzero(room >= min(radius * 1.15, 0.75 * float(room.max())))
+    row, column = divmod(int(places[int(rng.integers(places.size))]), room.shape[1])
+    return row, column
+
+
+def _draw_turn(rng: np.random.Generator) -> float:
+    return float(rng.uniform(0.0, 180.0)) if rng.random() < 0.7 else 0.0
+
+
+def _draw_cuts(rng: np.random.Generator, allowed: Mask, *, wanted: Wanted, corner: tuple[int, int]) -> tuple[Cut, ...]:
+    """Draw a still's cuts until they have enough pixels or no more fit.
 
     Args:
         rng: Draws places, shapes, turns and the number of cuts.
         allowed: Pixels that may be cut.
-        wanted: The fewest, the wanted and the most pixels in all.
+        wanted: How many in all.
+        corner: Column and row of the frame at which ``allowed`` begins.
     """
-    fewest, middle, most = wanted
     free = allowed.copy()
-    width_map, scale = _coarse_widths(free)
-    shape: Shape = "rectangle" if rng.random() < 0.5 else "ellipse"
-    pieces = int(rng.choice([1, 1, 1, 2, 2, 3]))
+    room, scale = _coarse_room(free)
+    shape, pieces = _draw_kind(rng)
     cuts: list[Cut] = []
     taken = 0
-    while taken < fewest and len(cuts) < _MOST_CUTS:
-        share = -(-max(1, middle - taken) // max(1, pieces - len(cuts)))
-        found = _fitted(rng, free, shape=shape, wanted=(share, most - taken), width_map=width_map, scale=scale)
+    while taken < wanted.fewest and len(cuts) < _MOST_CUTS:
+        share = -(-max(1, wanted.drawn - taken) // max(1, pieces - len(cuts)))
+        found = _fitted(rng, free, shape=shape, wanted=Wanted(1, share, wanted.most - taken), room=room, scale=scale)
         if found is None:
             break
-        cut, pixels = found
-        cuts.append(cut)
-        taken += pixels
-        _take(free, cut)
-        _narrow(width_map, cut, scale)
-    return cuts
-
-
-def _fitted(
-    rng: np.random.Generator,
-    free: Mask,
-    *,
-    shape: Shape,
-    wanted: tuple[int, int],
-    width_map: NDArray[np.float32],
-    scale: float,
-) -> tuple[Cut, int] | None:
-    """The best of a few cuts: the first that has all the wanted pixels, else the largest."""
-    best: tuple[Cut, int] | None = None
-    for _ in range(_TRIES_PER_CUT):
-        centre = _centre(rng, width_map, radius=np.sqrt(wanted[0] / np.pi) / scale)
-        if centre is None:
-            break
-        slender = float(rng.uniform(0.4, 1.0))
-        x_px, y_px = ((place + rng.uniform(0.0, 1.0)) * scale - 0.5 for place in centre)
-        unit = Cut(
-            shape=shape,
-            x_px=float(x_px),
-            y_px=float(y_px),
-            half_length_px=1.0,
-            half_width_px=slender,
-            turn_deg=float(rng.uniform(0.0, 180.0)) if rng.random() < 0.7 else 0.0,
+        hole, pixels = found
+        cuts.append(
+            Cut(
+                shape=shape,
+                x_px=hole.u + corner[0],
+                y_px=hole.v + corner[1],
+                half_length_px=hole.half_length,
+                half_width_px=hole.half_width,
+                turn_deg=hole.turn_deg,
+            )
         )
-        found = _grown(unit, free, wanted=wanted)
-        if found is not None and (best is None or found[1] > best[1]):
-            best = found
-        if best is not None and best[1] >= 0.95 * wanted[0]:
-            break
-    return best
+        taken += pixels
+        # the next cut is kept off this one by two pixels, so that holes do not run together
+        larger = replace(hole, half_length=hole.half_length + 2.0, half_width=hole.half_width + 2.0)
+        window = _window(larger, larger.reach, free.shape)
+        free[boxes.window(window)] &= _norm_over(larger, window) >= 1.0
+        rows, columns = ((np.arange(size) + 0.5) * scale - 0.5 for size in room.shape)
+        away = np.hypot(rows[:, None] - hole.v, columns[None, :] - hole.u)
+        away = (away - np.sqrt(hole.half_length * hole.half_width)) / scale
+        np.minimum(room, np.maximum(away, 0.0).astype(np.float32), out=room)
+    return tuple(cuts)
 
 
-def _grown(unit: Cut, free: Mask, *, wanted: tuple[int, int]) -> tuple[Cut, int] | None:
-    """Grow a cut until it has the wanted pixels, or would have too many, or would leave ``free``; with its pixels."""
-    share, most = wanted
-    reach_px = 1.5 * np.sqrt(share / (2.0 * unit.half_width_px)) + 3.0
-    window = _window(unit, float(reach_px), free.shape)
-    norm, inside = _norm(unit, window), free[boxes.window(window)]
-    blocked = norm[~inside]
-    limit = min(float(blocked.min()), float(reach_px)) if blocked.size else float(reach_px)
-    usable = norm[inside & (norm < limit)]
-    if usable.size == 0:
-        return None
-    count = min(share, usable.size)
-    last = np.partition(usable, count - 1)[count - 1]
-    if np.count_nonzero(usable <= last) > most:  # the pixels of a rectangle's side only come together
-        below = usable[usable < last]
-        if below.size == 0:
-            return None
-        last = below.max()
-    above = usable[usable > last]
-    size = (float(last) + (float(above.min()) if above.size else limit)) / 2.0  # between pixels: rounding moves none
-    cut = replace(unit, half_length_px=max(size, 0.01), half_width_px=max(size, 0.01) * unit.half_width_px)
-    return cut, int(np.count_nonzero(usable < max(size, 0.01)))
-
-
-def _norm(cut: Cut, window: Box) -> NDArray[np.float64]:
-    """How far each pixel is out, in units of the cut's half axes: below 1 is inside."""
-    turn = np.deg2rad(cut.turn_deg)
-    across = np.arange(window[0], window[2]) - cut.x_px
-    down = (np.arange(window[1], window[3]) - cut.y_px)[:, None]
-    along = (across * np.cos(turn) + down * np.sin(turn)) / cut.half_length_px
-    aside = (down * np.cos(turn) - across * np.sin(turn)) / cut.half_width_px
-    norm: NDArray[np.float64]
-    if cut.shape == "rectangle":
-        norm = np.maximum(np.abs(along), np.abs(aside))
-    else:
-        norm = np.sqrt(along * along + aside * aside)
-    return norm
-
-
-def _reach_px(cut: Cut) -> float:
-    corner = np.hypot(cut.half_length_px, cut.half_width_px)
-    return float(corner) if cut.shape == "rectangle" else max(cut.half_length_px, cut.half_width_px)
-
-
-def _window(cut: Cut, reach_px: float, shape: tuple[int, ...]) -> Box:
-    spot = (int(np.floor(cut.x_px)), int(np.floor(cut.y_px)), int(np.ceil(cut.x_px)) + 1, int(np.ceil(cut.y_px)) + 1)
-    return boxes.grown(spot, int(np.ceil(reach_px)), (shape[0], shape[1]))
-
-
-def _moved(cut: Cut, box: Box) -> Cut:
-    return replace(cut, x_px=cut.x_px + box[0], y_px=cut.y_px + box[1])
-
-
-def _take(free: Mask, cut: Cut) -> None:
-    """Keep the next cut off this one by two pixels, so that holes do not run together."""
-    larger = replace(cut, half_length_px=cut.half_length_px + 2.0, half_width_px=cut.half_width_px + 2.0)
-    window = _window(larger, _reach_px(larger), free.shape)
-    free[boxes.window(window)] &= _norm(larger, window) >= 1.0
-
-
-def _coarse_widths(free: Mask) -> tuple[NDArray[np.float32], float]:
+def _coarse_room(free: Mask) -> tuple[NDArray[np.float32], float]:
     """A small map of how much room there is round each place, and the pixels per cell of it."""
     scale = max(1.0, max(free.shape) / _COARSE_PX)
     if scale == 1.0:
@@ -276,22 +274,174 @@ def _coarse_widths(free: Mask) -> tuple[NDArray[np.float32], float]:
     return regions.depth(small, frame_is_outline=True), scale
 
 
-def _narrow(width_map: NDArray[np.float32], cut: Cut, scale: float) -> None:
-    """Take the room of a cut off the map."""
-    rows = (np.arange(width_map.shape[0]) + 0.5) * scale - 0.5 - cut.y_px
-    columns = (np.arange(width_map.shape[1]) + 0.5) * scale - 0.5 - cut.x_px
-    away = (np.hypot(rows[:, None], columns[None, :]) - np.sqrt(cut.half_length_px * cut.half_width_px)) / scale
-    np.minimum(width_map, np.maximum(away, 0.0).astype(np.float32), out=width_map)
+def _fitted(
+    rng: np.random.Generator, free: Mask, *, shape: Shape, wanted: Wanted, room: NDArray[np.float32], scale: float
+) -> tuple[Hole, int] | None:
+    """The best of a few cuts: the first that has all the wanted pixels, else the largest."""
+    best: tuple[Hole, int] | None = None
+    for _ in range(_TRIES_PER_CUT if float(room.max()) > 0.0 else 0):
+        row, column = _draw_centre(rng, room, radius=np.sqrt(wanted.drawn / np.pi) / scale)
+        slender = float(rng.uniform(0.4, 1.0))
+        u, v = (float((place + rng.uniform(0.0, 1.0)) * scale - 0.5) for place in (column, row))
+        unit = Hole(shape=shape, u=u, v=v, half_length=1.0, half_width=slender, turn_deg=_draw_turn(rng))
+        found = _grown(unit, free, wanted=wanted)
+        if found is not None and (best is None or found[1] > best[1]):
+            best = found
+        if best is not None and best[1] >= 0.95 * wanted.drawn:
+            break
+    return best
 
 
-def _centre(rng: np.random.Generator, width_map: NDArray[np.float32], *, radius: float) -> tuple[int, int] | None:
-    """Draw a place with room for ``radius`` cells, or else one of the roomiest."""
-    widest = float(width_map.max())
-    if widest <= 0.0:
+def _grown(unit: Hole, free: Mask, *, wanted: Wanted) -> tuple[Hole, int] | None:
+    """Grow a cut until it has the wanted pixels, or would have too many, or would leave ``free``; with its pixels."""
+    reach_px = 1.5 * np.sqrt(wanted.drawn / (2.0 * unit.half_width)) + 3.0
+    window = _window(unit, float(reach_px), free.shape)
+    norm, inside = _norm_over(unit, window), free[boxes.window(window)]
+    blocked = norm[~inside]
+    limit = min(float(blocked.min()), float(reach_px)) if blocked.size else float(reach_px)
+    usable = norm[inside & (norm < limit)]
+    last = last_taken(usable, wanted)
+    if last is None:
         return None
-    places = np.flatnonzero(width_map >= min(radius * 1.15, 0.75 * widest))
-    row, column = divmod(int(places[int(rng.integers(places.size))]), width_map.shape[1])
-    return column, row
+    size = max(_halfway(usable, float(last), end=limit), _LEAST_SIZE_PX)
+    return replace(unit, half_length=size, half_width=size * unit.half_width), int(np.count_nonzero(usable < size))
+
+
+def _halfway(values: Doubles, last: float, *, end: float) -> float:
+    """Halfway from the last value that is taken to the next one or the end, so that rounding moves no pixel."""
+    above = values[values > last]
+    return (last + (float(above.min()) if above.size else end)) / 2.0
+
+
+def _norm_over(hole: Hole, window: Box) -> Doubles:
+    """The norm of a still's pixels."""
+    columns = np.arange(window[0], window[2], dtype=np.float64)
+    rows = np.arange(window[1], window[3], dtype=np.float64)[:, None]
+    return hole.norm(columns, rows, length=_root)
+
+
+def _root(along: Doubles, aside: Doubles) -> Doubles:
+    """Length by which version 1 grows a still's cuts; a track's ``hypot`` differs in the last bit of recorded sizes."""
+    root: Doubles = np.sqrt(along * along + aside * aside)
+    return root
+
+
+def _window(hole: Hole, reach_px: float, shape: tuple[int, ...]) -> Box:
+    spot = (int(np.floor(hole.u)), int(np.floor(hole.v)), int(np.ceil(hole.u)) + 1, int(np.ceil(hole.v)) + 1)
+    return boxes.grown(spot, int(np.ceil(reach_px)), (shape[0], shape[1]))
+
+
+def draw_holes(rng: np.random.Generator, frames: Sequence[Posed], *, share: float) -> tuple[Hole, ...]:
+    """Draw the holes of a track.
+
+    Args:
+        rng: Draws their number, shape, places and turns.
+        frames: The target where it is seen, at least one frame.
+        share: Of the object's area that the holes should have.
+
+    Returns:
+        One to eight holes, or none where the object is nowhere wide enough.
+    """
+    room = _room_of(frames)
+    best: tuple[Hole, ...] = ()
+    for _ in range(_DRAWS):
+        drawn = _draw_all(rng, room.copy(), share=share)
+        if not best or sum(hole.area for hole in drawn) > sum(hole.area for hole in best):
+            best = drawn
+        if sum(hole.area for hole in best) >= 0.9 * share:
+            break
+    return best
+
+
+def _room_of(frames: Sequence[Posed]) -> Doubles:
+    """How much of the object lies round each place in most frames, in body units: (cells, cells), rows are v."""
+    step = max(1, -(-len(frames) // _MOST_FRAMES))
+    places = _places()
+    maps = []
+    for frame in frames[::step]:
+        x, y = frame.body.pixel_of(places[None, :], places[:, None])
+        columns = np.rint(x).astype(np.int64) - frame.piece.box[0]
+        rows = np.rint(y).astype(np.int64) - frame.piece.box[1]
+        height, width = frame.piece.room.shape
+        seen = (columns >= 0) & (columns < width) & (rows >= 0) & (rows < height)
+        room = np.zeros(seen.shape)
+        room[seen] = frame.piece.room[rows[seen], columns[seen]]
+        maps.append(room / frame.piece.size_px)
+    low: Doubles = np.sort(np.stack(maps), axis=0)[int(_LOW_QUANTILE * (len(maps) - 1))]
+    return low
+
+
+def _places() -> Doubles:
+    places: Doubles = (np.arange(_CELLS, dtype=np.float64) + 0.5) * (2 * _EXTENT / _CELLS) - _EXTENT
+    return places
+
+
+def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple[Hole, ...]:
+    shape, pieces = _draw_kind(rng)
+    places = _places()
+    holes: list[Hole] = []
+    taken = 0.0
+    while taken < 0.95 * share and len(holes) < _MOST_HOLES and float(room.max()) >= _LEAST_ROOM:
+        area = (share - taken) / max(1, pieces - len(holes))
+        row, column = _draw_centre(rng, room, radius=float(np.sqrt(area / np.pi)))
+        slender = float(rng.uniform(0.45, 1.0))
+        unit = Hole(shape=shape, u=0.0, v=0.0, half_length=1.0, half_width=slender, turn_deg=0.0)
+        half_length = min(float(np.sqrt(area / unit.area)), float(room[row, column]) / unit.reach)
+        hole = Hole(
+            shape=shape,
+            u=float(places[column]),
+            v=float(places[row]),
+            half_length=half_length,
+            half_width=half_length * slender,
+            turn_deg=_draw_turn(rng),
+        )
+        holes.append(hole)
+        taken += hole.area
+        away = np.hypot(places[None, :] - hole.u, places[:, None] - hole.v)
+        np.minimum(room, np.maximum(away - hole.half_length - _GAP, 0.0), out=room)
+    return tuple(holes)
+
+
+def find_size(frame: Posed, holes: tuple[Hole, ...], *, wanted: Wanted) -> HoleParams | Undefined:
+    """Scale a track's holes for one frame.
+
+    Args:
+        frame: The target and its body.
+        holes: From ``draw_holes``.
+        wanted: How many pixels should be missing.
+
+    Returns:
+        The frame's parameters, or ``Undefined`` where the object is too thin at the holes' place.
+    """
+    piece = frame.piece
+    if not holes:
+        return undefined("no_interior", area_px=piece.area_px)
+    norm = _least_norm(frame, holes)
+    wide = max(1, round(_RIM * piece.size_px))
+    for rim_px in sorted({wide, 1, 0}, reverse=True):
+        usable = norm[(piece.room > rim_px) & (norm < _WIDEST)]
+        last = last_taken(usable, wanted)
+        if last is not None:
+            size = _halfway(usable, float(last), end=_WIDEST)
+            return HoleParams(holes=holes, body=frame.body, size=size, rim_px=rim_px)
+    return undefined("window_not_reached", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
+
+
+def _least_norm(frame: Posed, holes: tuple[Hole, ...]) -> Doubles:
+    """The least norm of all holes over ``piece.box``."""
+    kept, key = frame.piece.kept, (frame.body, holes)
+    if key not in kept:
+        left, top, right, bottom = frame.piece.box
+        u, v = frame.body.place_of(
+            np.arange(left, right, dtype=np.float64)[None, :], np.arange(top, bottom, dtype=np.float64)[:, None]
+        )
+        least: Doubles = np.full(u.shape, np.inf)
+        for hole in holes:
+            np.minimum(least, hole.norm(u, v), out=least)
+        kept.clear()
+        kept[key] = least
+    found: Doubles = kept[key]
+    return found
 
 
 STRESSOR = Cutout()

@@ -17,6 +17,7 @@ from auscult.stress.masks import negatives
 from auscult.stress.masks.base import (
     WINDOWED,
     WINDOWS,
+    MaskParams,
     MaskStressor,
     Workpiece,
     truth_of,
@@ -67,7 +68,7 @@ def stress(
         return undefined("target_empty")
     rng = randomness.generator(seed, "stress", stressor.name, difficulty, key)
     params = stressor.choose(rng, piece, difficulty=difficulty)
-    return params if isinstance(params, Undefined) else _made(stressor, piece, params, seed=seed)
+    return params if isinstance(params, Undefined) else rendered(stressor, piece, params, seed=seed)
 
 
 def render(name: str, target: MaskTarget, params_json: Mapping[str, Any]) -> Mask:
@@ -123,43 +124,49 @@ def variants(
         if not piece.mask.any():
             yield kind, None, 0, undefined("target_empty")
         elif stressor.params is negatives.OtherParams:
-            yield from _with_each_other(stressor, piece, seed=seed)
+            taken = negatives.ranked([piece], len(piece.others))
+            if not taken:
+                yield kind, None, 0, undefined("no_other_object", others=len(piece.others))
+            for index, other in enumerate(taken):
+                outcome = rendered(stressor, piece, negatives.OtherParams(other), seed=seed)
+                yield kind, outcome.value.truth.difficulty, index, outcome
         elif stressor.difficulties:
             for difficulty in stressor.difficulties:
-                made = stress(stressor.name, piece, difficulty=difficulty, seed=seed, key=key)
-                yield kind, difficulty, 0, made
+                yield kind, difficulty, 0, stress(stressor.name, piece, difficulty=difficulty, seed=seed, key=key)
         else:
             yield kind, None, 0, stress(stressor.name, piece, seed=seed, key=key)
 
 
-def _with_each_other(stressor: MaskStressor[Any], piece: Workpiece, *, seed: int) -> Iterator[MaskVariant]:
-    kind = stressor.name.split(".")[-2]
-    candidates = negatives.ranked(piece)
-    if not candidates:
-        yield kind, None, 0, undefined("no_other_object", others=len(piece.others))
-    for index, params in enumerate(candidates):
-        made = _made(stressor, piece, params, seed=seed)
-        yield kind, made.value.truth.difficulty, index, made
-
-
-def _made(stressor: MaskStressor[Any], piece: Workpiece, params: Any, *, seed: int) -> Scored[StressedMask]:
+def rendered(
+    stressor: MaskStressor[Any], piece: Workpiece, params: MaskParams, *, seed: int, name: str = ""
+) -> Scored[StressedMask]:
+    """Render what was chosen, with its exact truth; ``name`` of the signature, by default the stressor's."""
     output = stressor.render(piece, params)
     truth = truth_of(stressor.defect, overlap.iou(output, piece.mask))
     window = WINDOWS.get(truth.difficulty) if truth.difficulty and stressor.defect in WINDOWED else None
     signature = Signature.of(
-        stressor=stressor.name, iou_window="none" if window is None else f"{window[0]}..{window[1]}", seed=seed
+        stressor=name or stressor.name, iou_window="none" if window is None else f"{window[0]}..{window[1]}", seed=seed
     )
     return Scored(Stressed(output=output, params=params.as_json(), truth=truth), signature)
 
 
 def _checked(target: MaskTarget) -> Workpiece:
-    for mask in (target.mask, *target.others):
-        if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape != target.mask.shape:
-            raise UsageError(
-                f"a mask has shape {mask.shape} and dtype {mask.dtype}",
-                expected=f"bool masks of one shape (height, width); the target's is {target.mask.shape}",
-            )
+    check_masks((target.mask, *target.others))
     return workpiece(target)
+
+
+def check_masks(masks: Sequence[Mask], *, of: str = "") -> None:
+    """Insist on bool masks of one shape.
+
+    Raises:
+        UsageError: They are not; the message says ``of`` which frame.
+    """
+    for mask in masks:
+        if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape != masks[0].shape:
+            raise UsageError(
+                f"a mask{of} has shape {mask.shape} and dtype {mask.dtype}",
+                expected=f"bool masks of one shape (height, width); the first is {masks[0].shape}",
+            )
 
 
 @cache

@@ -2,24 +2,22 @@
 
 What another object shares with the target is not part of the negative, so that Eqs. 3 and 7 hold: the two are disjoint.
 
-Source: MQ-RAVSBench, Sec. 3.2, Eq. 3.
-
-Source: MQ-RAVSBench, Sec. 3.2, Eq. 7.
+Source: MQ-RAVSBench, Sec. 3.2, Eqs. 3 and 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Final
 
 import numpy as np
+from msgspec import Meta
 
 from auscult.arrays import boxes
 from auscult.errors import InputError
 from auscult.outcome import Undefined
-from auscult.stress.masks import fields
-from auscult.stress.masks.base import undefined, workpiece
+from auscult.stress.masks.base import JsonParams, Workpiece, undefined, workpiece
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
 MOST: Final = 3
@@ -28,56 +26,58 @@ MOST: Final = 3
 LEAST_PX: Final = 16
 """A negative with fewer pixels outside the target is no other object."""
 
-_MANY: Final = 1_000_000
+LEAST_SHARE: Final = 0.5
+"""Of a clip's frames with a target, those that a track must be made in."""
 
 
 @dataclass(frozen=True, slots=True)
-class OtherParams:
+class OtherParams(JsonParams):
     """Which other object is taken, by its place in ``target.others``."""
 
-    other: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {"other": self.other}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> OtherParams:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value out of range.
-        """
-        given = fields.exactly(value, ("other",))
-        return cls(fields.whole(given["other"], "other", low=0, high=_MANY))
+    other: Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
-def ranked(target: MaskTarget) -> tuple[OtherParams, ...]:
-    """The usable other objects, hardest first.
+def ranked(pieces: Sequence[Workpiece], count: int) -> tuple[int, ...]:
+    """The other objects of a clip to take, hardest first; a still is a clip of one frame.
 
     Args:
-        target: A target that is not empty.
+        pieces: The targets of the frames that have one.
+        count: Other objects of the clip.
 
     Returns:
-        At most ``MOST``, by falling box IoU with the target, ties by their place in ``target.others``.
+        At most ``MOST``, by their place in ``others``. Those that can be used in at least half of the frames come
+        before those that cannot; then by falling mean box IoU with the target over all frames (0 in a frame where the
+        object cannot be used); ties by their place. Objects that no frame can use are left out.
     """
-    box = workpiece(target).box
-    scored: list[tuple[float, int]] = []
-    for index, other in enumerate(target.others):
-        negative = other & ~target.mask
-        other_box = boxes.box_of(negative)
-        if other_box is None or np.count_nonzero(negative[boxes.window(other_box)]) < LEAST_PX:
-            continue
-        scored.append((-boxes.box_iou(box, other_box), index))
-    return tuple(OtherParams(index) for _, index in sorted(scored)[:MOST])
+    scored: list[tuple[bool, float, int]] = []
+    for index in range(count):
+        found = [_box_iou(piece, index) for piece in pieces]
+        usable = [value for value in found if value is not None]
+        if usable:
+            rare = len(usable) < LEAST_SHARE * len(pieces)
+            scored.append((rare, -sum(usable) / len(pieces), index))
+    return tuple(index for _, _, index in sorted(scored)[:MOST])
 
 
-def choose(rng: np.random.Generator, target: MaskTarget) -> OtherParams | Undefined:
-    """Draw one of the hardest negatives, or say that the frame has none."""
-    candidates = ranked(target)
-    if not candidates:
-        return undefined("no_other_object", others=len(target.others))
-    return candidates[int(rng.integers(len(candidates)))]
+def _box_iou(piece: Workpiece, index: int) -> float | None:
+    """Box IoU of the target and what another object has outside it; None where that is no object."""
+    outside = piece.others[index] & ~piece.mask
+    box = boxes.box_of(outside)
+    if box is None or np.count_nonzero(outside[boxes.window(box)]) < LEAST_PX:
+        return None
+    return boxes.box_iou(piece.box, box)
+
+
+def unusable(piece: Workpiece, other: Mask | None) -> Undefined | None:
+    """Why a frame cannot use another object; None where it can."""
+    if other is None:
+        return Undefined("other_not_annotated")
+    if not other.any():
+        return Undefined("other_not_visible")
+    outside = int(np.count_nonzero(other & ~piece.mask))
+    if outside < LEAST_PX:
+        return Undefined("other_inside_target", {"outside_px": outside})
+    return None
 
 
 def negative(target: MaskTarget, params: OtherParams) -> Mask:
@@ -95,13 +95,28 @@ def negative(target: MaskTarget, params: OtherParams) -> Mask:
     return outside
 
 
-class FullNeg:
+class _Negative:
+    """Takes one other object of the frame."""
+
+    difficulties: tuple[Difficulty, ...] = ()
+    params = OtherParams
+
+    def choose(
+        self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty
+    ) -> OtherParams | Undefined:
+        """Draw one of the hardest other objects; undefined where the frame has none."""
+        del difficulty
+        candidates = ranked([workpiece(target)], len(target.others))
+        if not candidates:
+            return undefined("no_other_object", others=len(target.others))
+        return OtherParams(candidates[int(rng.integers(len(candidates)))])
+
+
+class FullNeg(_Negative):
     """Gives one other object of the frame in place of the target."""
 
     name = "masks.full_neg.v1"
     defect: Defect = "full_neg"
-    difficulties: tuple[Difficulty, ...] = ()
-    params = OtherParams
     meta = Metadata(
         summary="another object of the frame in place of the target",
         goal="the wrong object: right outline, wrong identity",
@@ -109,13 +124,6 @@ class FullNeg:
         source="MQ-RAVSBench, Sec. 3.2, Eq. 3",
         truth="IoU 0, reject",
     )
-
-    def choose(
-        self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty
-    ) -> OtherParams | Undefined:
-        """Draw one of the hardest other objects; undefined where the frame has none."""
-        del difficulty
-        return choose(rng, target)
 
     def render(self, target: MaskTarget, params: OtherParams) -> Mask:
         """The other object, without what it shares with the target."""
@@ -125,13 +133,11 @@ class FullNeg:
 FULL_NEG = FullNeg()
 
 
-class Merge:
+class Merge(_Negative):
     """Adds one other object of the frame; how bad that is follows from the sizes of the two."""
 
     name = "masks.merge.v1"
     defect: Defect = "merge"
-    difficulties: tuple[Difficulty, ...] = ()
-    params = OtherParams
     meta = Metadata(
         summary="adds another object of the frame to the target",
         goal="semantic over-segmentation: a distractor is taken in with the target",
@@ -139,13 +145,6 @@ class Merge:
         source="MQ-RAVSBench, Sec. 3.2, Eq. 7",
         truth="IoU from .9 minor revision (hard), from .75 major revision (medium), below reject (easy)",
     )
-
-    def choose(
-        self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty
-    ) -> OtherParams | Undefined:
-        """Draw one of the hardest other objects; undefined where the frame has none."""
-        del difficulty
-        return choose(rng, target)
 
     def render(self, target: MaskTarget, params: OtherParams) -> Mask:
         """The target and the other object."""

@@ -5,33 +5,17 @@ Source: MQ-RAVSBench, Sec. 3.2, Eq. 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from auscult.stress.masks import fields
+from auscult.stress.masks.base import JsonParams
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
 
 @dataclass(frozen=True, slots=True)
-class PerfectParams:
+class PerfectParams(JsonParams):
     """Nothing is drawn."""
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> PerfectParams:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: There are any keys.
-        """
-        fields.exactly(value, ())
-        return cls()
 
 
 class Perfect:

@@ -10,33 +10,38 @@ Reasons of a frame, beside those of one frame's stressors: ``no_annotation`` (no
 (out of the picture), ``other_not_annotated``, ``other_not_visible``, ``other_inside_target`` (fewer than 16 pixels of
 the other object lie outside the target), ``track_dropped``.
 
-Source: MQ-RAVSBench, Sec. 3.2 (Eqs. 2-7), Sec. 4 (video-based evaluation), Table 3.
-
-Source: MQ-RAVSBench, Sec. 4 (video-based evaluation: all frames of a video share one mask type) and Table 3.
+Source: MQ-RAVSBench, Sec. 3.2 (Eqs. 2-7), Sec. 4 (video-based evaluation: all frames of a video share one mask type),
+Table 3.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
 from auscult import rng as randomness
-from auscult.arrays import boxes, overlap
-from auscult.errors import UsageError
-from auscult.outcome import Outcome, Scored, Signature, Undefined
-from auscult.stress.masks import bands, fields, negatives, track_bands, track_cutout
-from auscult.stress.masks.bands import Side
-from auscult.stress.masks.base import WINDOWS, MaskParams, Workpiece, truth_of, undefined
-from auscult.stress.masks.body import Body, Posed, bodies
-from auscult.stress.masks.perfect import PerfectParams
-from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, Stressed, StressedMask
-
-LEAST_SHARE: Final = 0.5
-"""A track with a smaller share of made frames, of those with a target, is dropped."""
+from auscult.errors import InputError, UsageError
+from auscult.outcome import Outcome, Scored, Undefined
+from auscult.stress.masks import bands, cutout, negatives, perfect
+from auscult.stress.masks.base import (
+    WINDOWS,
+    JsonParams,
+    MaskParams,
+    MaskStressor,
+    Side,
+    Wanted,
+    Workpiece,
+    needed_px,
+    truth_of,
+    undefined,
+)
+from auscult.stress.masks.body import Posed, bodies
+from auscult.stress.masks.making import check_masks, rendered
+from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, StressedMask
 
 _NEGATIVE: Final = frozenset({"merge", "full_neg"})
 _NO_TARGET: Final = frozenset({"no_annotation", "target_empty"})
@@ -98,57 +103,10 @@ def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[Stresse
     """
     made = sum(isinstance(frame, Scored) for frame in frames)
     wanted = sum(not (isinstance(frame, Undefined) and frame.reason in _NO_TARGET) for frame in frames)
-    if made and made >= LEAST_SHARE * wanted:
+    if made and made >= negatives.LEAST_SHARE * wanted:
         return tuple(frames), False
     dropped = Undefined("track_dropped", {"made": made, "with_target": wanted})
     return tuple(dropped if isinstance(frame, Scored) else frame for frame in frames), True
-
-
-_MOST: Final = negatives.MOST
-
-
-def ranked(pieces: Sequence[Workpiece | None], count: int) -> tuple[int, ...]:
-    """The other objects to take, hardest first.
-
-    Args:
-        pieces: The target of each frame with its others; None where there is no target.
-        count: Other objects of the clip.
-
-    Returns:
-        At most three, by their place in ``others``. Those that can be used in at least half of the frames with a target
-        come before those that cannot; then by falling mean box IoU with the target over all frames with a target (0 in
-        a frame where the object cannot be used); ties by their place. Objects that no frame can use are left out.
-    """
-    present = [piece for piece in pieces if piece is not None]
-    scored: list[tuple[bool, float, int]] = []
-    for index in range(count):
-        found = [box_iou(piece, index) for piece in present]
-        usable = [value for value in found if value is not None]
-        if usable:
-            rare = len(usable) < LEAST_SHARE * len(present)
-            scored.append((rare, -sum(usable) / len(present), index))
-    return tuple(index for _, _, index in sorted(scored)[:_MOST])
-
-
-def box_iou(piece: Workpiece, index: int) -> float | None:
-    """Box IoU of the target and what another object has outside it; None where that is no object."""
-    negative = piece.others[index] & ~piece.mask
-    box = boxes.box_of(negative)
-    if box is None or np.count_nonzero(negative[boxes.window(box)]) < negatives.LEAST_PX:
-        return None
-    return boxes.box_iou(piece.box, box)
-
-
-def unusable(piece: Workpiece, other: Mask | None) -> Undefined | None:
-    """Why a frame cannot use another object; None where it can."""
-    if other is None:
-        return Undefined("other_not_annotated")
-    if not other.any():
-        return Undefined("other_not_visible")
-    outside = int(np.count_nonzero(other & ~piece.mask))
-    if outside < negatives.LEAST_PX:
-        return Undefined("other_inside_target", {"outside_px": outside})
-    return None
 
 
 MOST_TRACKS: Final = 13
@@ -156,7 +114,20 @@ MOST_TRACKS: Final = 13
 
 _PATTERNS: Final = 4  # patterns tried for a track; the one that most frames allow is taken
 _WINDOWED: Final[tuple[Difficulty, ...]] = ("hard", "medium")
-_NOT_POSED: Final = Body(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
+_STRESSORS: Final[Mapping[Defect, MaskStressor[Any]]] = {
+    "perfect": perfect.STRESSOR,
+    "cutout": cutout.STRESSOR,
+    "dilate": bands.DILATE,
+    "erode": bands.ERODE,
+    "merge": negatives.MERGE,
+    "full_neg": negatives.FULL_NEG,
+}
+_OF_TRACKS: Final[Mapping[Defect, type[JsonParams]]] = {
+    "cutout": cutout.HoleParams,
+    "dilate": bands.WidthParams,
+    "erode": bands.WidthParams,
+}
+"""Parameters of those defects whose place on the object is kept through a clip; the others have a still's."""
 
 _Choices: TypeAlias = list[MaskParams | Undefined]
 
@@ -217,12 +188,11 @@ def variants(
     Source:
         MQ-RAVSBench, Sec. 3.2, Eqs. 2-7; Sec. 4.
     """
-    names = [fields.one_of(kind, "kind", DEFECTS) for kind in kinds]
+    names = [_defect(kind) for kind in kinds]
     clip = _clip(targets, others)
-    for name in names:
-        kind = cast("Defect", name)
+    for kind in names:
         if kind == "perfect":
-            choices: _Choices = [PerfectParams() for _ in clip.seen]
+            choices: _Choices = [perfect.PerfectParams() for _ in clip.seen]
             yield _track(clip, choices, kind=kind, seed=seed)
         elif kind in {"merge", "full_neg"}:
             yield from _with_each_other(clip, kind, seed=seed)
@@ -246,12 +216,18 @@ def render(kind: str, target: MaskTarget, params_json: Mapping[str, Any]) -> Mas
         InputError: The parameters are not this kind's.
         UsageError: The target is empty.
     """
-    defect = cast("Defect", fields.one_of(kind, "kind", DEFECTS))
-    params = _reader(defect)(params_json)
-    frame = Posed(Workpiece(mask=target.mask, others=target.others), _NOT_POSED)
+    stressor = _STRESSORS[_defect(kind)]
+    params = _OF_TRACKS.get(stressor.defect, stressor.params).from_json(params_json)
     if not target.mask.any():
         raise UsageError("the target's mask is empty", expected="the mask that the parameters were found for")
-    return _rendered(defect, frame, params)
+    return stressor.render(target, params)
+
+
+def _defect(kind: str) -> Defect:
+    for defect in DEFECTS:
+        if kind == defect:
+            return defect
+    raise InputError(f"parameter kind is {kind[:40]!r}", expected=f"one of: {', '.join(DEFECTS)}")
 
 
 def target_of(mask: Mask, others: Sequence[Mask | None]) -> MaskTarget:
@@ -269,7 +245,7 @@ def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]
     pieces: list[Workpiece | None] = []
     missing: list[Undefined] = []
     for index, (target, row) in enumerate(zip(targets, others, strict=True)):
-        _check(target, row, index)
+        check_masks([mask for mask in (target, *row) if mask is not None], of=f" of frame {index}")
         empty = target is not None and not target.any()
         missing.append(undefined("target_empty") if empty else Undefined("no_annotation"))
         made = None if target is None or empty else target_of(target, row)
@@ -279,16 +255,6 @@ def _clip(targets: Sequence[Mask | None], others: Sequence[Sequence[Mask | None]
         for piece, body in zip(pieces, bodies(pieces), strict=True)
     )
     return _ClipTargets(posed, tuple(missing), tuple(tuple(row) for row in others))
-
-
-def _check(target: Mask | None, others: Sequence[Mask | None], index: int) -> None:
-    masks = [mask for mask in (target, *others) if mask is not None]
-    for mask in masks:
-        if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape != masks[0].shape:
-            raise UsageError(
-                f"a mask of frame {index} has shape {mask.shape} and dtype {mask.dtype}",
-                expected=f"bool masks of one shape (height, width); the frame's first is {masks[0].shape}",
-            )
 
 
 def _windowed(clip: _ClipTargets, kind: Defect, *, difficulty: Difficulty, draw: tuple[int, str]) -> DefectTrack:
@@ -323,26 +289,31 @@ def _solved(
     side: Side = "outside" if kind == "dilate" else "inside"
     low, high = WINDOWS[difficulty]
     share = 1 - (low + high) / 2
-    find: Callable[[Posed, tuple[int, int, int]], MaskParams | Undefined]
+    holes: tuple[cutout.Hole, ...] = ()
+    pattern: bands.Pattern | None = None
     if kind == "cutout":
-        holes = track_cutout.draw(rng, frames, share=share)
-        find = lambda frame, wanted: track_cutout.solve(frame, holes, wanted=wanted)  # noqa: E731
+        holes = cutout.draw_holes(rng, frames, share=share)
     else:
-        middle = frames[len(frames) // 2]
-        pattern = track_bands.draw(rng, middle, share=share, side=side, plain=plain)
-        find = lambda frame, wanted: track_bands.solve(frame, pattern, wanted=wanted, side=side)  # noqa: E731
+        pattern = bands.draw_pattern(rng, frames[len(frames) // 2], share=share, side=side, plain=plain)
     found: _Choices = []
     for frame in frames:
-        fewest, most = bands.needed_px(frame.piece.area_px, difficulty, side=side)
-        wanted = (fewest, fewest + round(amount * (most - fewest)), most)
-        possible = fewest <= most
-        found.append(find(frame, wanted) if possible else undefined("window_not_reached", area_px=frame.piece.area_px))
+        fewest, most = needed_px(frame.piece.area_px, difficulty, side=side)
+        wanted = Wanted(fewest, fewest + round(amount * (most - fewest)), most)
+        if fewest > most:
+            found.append(undefined("window_not_reached", area_px=frame.piece.area_px))
+        elif pattern is None:
+            found.append(cutout.find_size(frame, holes, wanted=wanted))
+        else:
+            width = bands.find_width(frame, pattern, wanted=wanted, side=side)
+            if isinstance(width, Undefined):
+                found.append(width)
+            else:
+                found.append(bands.WidthParams(pattern=pattern, body=frame.body, width_px=width))
     return found
 
 
 def _with_each_other(clip: _ClipTargets, kind: Defect, *, seed: int) -> Iterator[DefectTrack]:
-    pieces = [None if frame is None else frame.piece for frame in clip.frames]
-    taken = ranked(pieces, clip.count)
+    taken = negatives.ranked([frame.piece for frame in clip.seen], clip.count)
     if not taken:
         nothing: _Choices = [undefined("no_other_object", others=clip.count) for _ in clip.seen]
         yield _track(clip, nothing, kind=kind, seed=seed)
@@ -353,22 +324,14 @@ def _with_each_other(clip: _ClipTargets, kind: Defect, *, seed: int) -> Iterator
         found.sort(key=lambda track: (not track.made, -(_mean_iou(track) or 0.0)))
     for index, track in enumerate(found):
         mean = _mean_iou(track)
-        yield DefectTrack(
-            kind=kind,
-            difficulty=None if mean is None else truth_of(kind, mean).difficulty,
-            index=index,
-            frames=track.frames,
-            other=track.other,
-            params=track.params,
-            dropped=track.dropped,
-        )
+        yield replace(track, difficulty=None if mean is None else truth_of(kind, mean).difficulty, index=index)
 
 
 def _of_other(clip: _ClipTargets, other: int) -> _Choices:
     choices: _Choices = []
     for frame, row in zip(clip.frames, clip.others, strict=True):
         if frame is not None:
-            choices.append(unusable(frame.piece, row[other]) or negatives.OtherParams(other))
+            choices.append(negatives.unusable(frame.piece, row[other]) or negatives.OtherParams(other))
     return choices
 
 
@@ -395,7 +358,7 @@ def _track(
         if frame is None or isinstance(choice, Undefined):
             frames.append(cast("Undefined", choice))
         else:
-            frames.append(_made(frame, choice, kind=kind, difficulty=difficulty, seed=seed))
+            frames.append(rendered(_STRESSORS[kind], frame.piece, choice, seed=seed, name=f"tracks.{kind}.v1"))
     outcomes, dropped = kept(frames)
     return DefectTrack(
         kind=kind,
@@ -414,34 +377,3 @@ def _shared(choices: _Choices) -> dict[str, Any]:
         if not isinstance(choice, Undefined):
             return {name: value for name, value in choice.as_json().items() if name in {"holes", "pattern", "other"}}
     return {}
-
-
-def _made(
-    frame: Posed, params: MaskParams, *, kind: Defect, difficulty: Difficulty | None, seed: int
-) -> Scored[StressedMask]:
-    output = _rendered(kind, frame, params)
-    truth = truth_of(kind, overlap.iou(output, frame.piece.mask))
-    window = "none" if difficulty is None else "{}..{}".format(*WINDOWS[difficulty])
-    signature = Signature.of(stressor=f"tracks.{kind}.v1", iou_window=window, seed=seed)
-    return Scored(Stressed(output=output, params=params.as_json(), truth=truth), signature)
-
-
-def _reader(kind: Defect) -> Callable[[Mapping[str, Any]], MaskParams]:
-    if kind == "perfect":
-        return PerfectParams.from_json
-    if kind == "cutout":
-        return track_cutout.HoleParams.from_json
-    if kind in {"dilate", "erode"}:
-        return track_bands.WidthParams.from_json
-    return negatives.OtherParams.from_json
-
-
-def _rendered(kind: Defect, frame: Posed, params: MaskParams) -> Mask:
-    if isinstance(params, track_cutout.HoleParams):
-        return track_cutout.render(frame, params)
-    if isinstance(params, track_bands.WidthParams):
-        return track_bands.render(frame, params, side="outside" if kind == "dilate" else "inside")
-    if isinstance(params, negatives.OtherParams):
-        negative = negatives.negative(frame.piece, params)
-        return frame.piece.mask | negative if kind == "merge" else negative
-    return frame.piece.mask.copy()

@@ -16,29 +16,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
+from msgspec import Meta
 
 from auscult.arrays import boxes
 from auscult.outcome import Undefined
-from auscult.stress.masks import fields
-from auscult.stress.masks.base import Workpiece, undefined, workpiece
-from auscult.stress.masks.freehand.edges import Fine, enlarged, grid, level_for, narrowest, shares, wanted_px, wobble
+from auscult.stress.masks.base import Coordinate, Doubles, JsonParams, Turn, Workpiece, undefined, wanted_px, workpiece
+from auscult.stress.masks.freehand.edges import enlarged, grid, level_for, narrowest, shares, wobble
 from auscult.types import Defect, Difficulty, Floats, Mask, MaskTarget, Metadata
 
 Mode: TypeAlias = Literal["stroke", "wedge", "bite", "holes", "crop", "limb"]
 
 MODES: Final[tuple[Mode, ...]] = ("stroke", "wedge", "bite", "holes", "crop", "limb")
-MOST_SPOTS: Final = 8
-_FAR: Final = 1e6
 _SEGMENTS: Final = 10
 _COVERED: Final = 0.05  # share of a cell that the object must cover for a limb to go on through it
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """A place that a shape hangs on.
 
     Attributes:
@@ -48,14 +45,14 @@ class Spot:
         turn_deg: Its direction, clockwise from the right.
     """
 
-    x_px: float
-    y_px: float
-    size: float = 1.0
-    turn_deg: float = 0.0
+    x_px: Coordinate
+    y_px: Coordinate
+    size: Annotated[float, Meta(ge=1e-3, le=1e3)]
+    turn_deg: Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LossParams:
+class LossParams(JsonParams):
     """What was drawn for the missing pieces.
 
     Attributes:
@@ -65,40 +62,13 @@ class LossParams:
     """
 
     mode: Mode
-    level: float = 0.0
-    spots: tuple[Spot, ...] = ()
+    level: Coordinate = 0.0
+    spots: Annotated[tuple[Spot, ...], Meta(min_length=1, max_length=8)]
 
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        spots = [[spot.x_px, spot.y_px, spot.size, spot.turn_deg] for spot in self.spots]
-        return {"mode": self.mode, "level": self.level, "spots": spots}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> LossParams:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value out of range.
-        """
-        given = fields.exactly(value, ("mode", "level", "spots"))
-        mode = cast("Mode", fields.one_of(given["mode"], "mode", MODES))
-        spots = fields.listed(given["spots"], "spots", most=MOST_SPOTS)
-        fields.whole(len(spots), "number of spots", low=3 if mode == "stroke" else 1, high=MOST_SPOTS)
-        return cls(
-            mode=mode,
-            level=fields.real(given["level"], "level", low=-_FAR, high=_FAR),
-            spots=tuple(_spot(one) for one in spots),
-        )
-
-
-def _spot(value: object) -> Spot:
-    given = [*fields.listed(value, "spots", most=4), None, None, None, None]
-    return Spot(
-        x_px=fields.real(given[0], "spots", low=-_FAR, high=_FAR),
-        y_px=fields.real(given[1], "spots", low=-_FAR, high=_FAR),
-        size=fields.real(given[2], "spots", low=1e-3, high=1e3),
-        turn_deg=fields.real(given[3], "spots", low=-360.0, high=360.0),
-    )
+    def __post_init__(self) -> None:
+        """Insist on the points of a stroke."""
+        if self.mode == "stroke" and len(self.spots) < 3:
+            raise ValueError(f"a stroke has {len(self.spots)} spots, it needs 3")
 
 
 def loss_map(piece: Workpiece, params: LossParams) -> Floats:
@@ -107,7 +77,7 @@ def loss_map(piece: Workpiece, params: LossParams) -> Floats:
     return enlarged(cells, piece.box)
 
 
-def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     """Distance to the bent line through the first and last spot that the second one draws to itself."""
     x, y = grid(piece.box)
     first, pulled, last = spots[0], spots[1], spots[2]
@@ -115,7 +85,7 @@ def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
     weights = (1 - along) ** 2, 2 * along * (1 - along), along**2
     line_x = weights[0] * first.x_px + weights[1] * pulled.x_px + weights[2] * last.x_px
     line_y = weights[0] * first.y_px + weights[1] * pulled.y_px + weights[2] * last.y_px
-    best: Fine = np.full((y.size, x.size), np.inf)
+    best: Doubles = np.full((y.size, x.size), np.inf)
     for place in range(_SEGMENTS):
         step_x, step_y = line_x[place + 1] - line_x[place], line_y[place + 1] - line_y[place]
         length = max(float(step_x**2 + step_y**2), 1e-9)
@@ -126,20 +96,20 @@ def _stroke(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
     return best
 
 
-def _wedge(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+def _wedge(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     """Degrees from the wedge's middle, seen from its point."""
     x, y = grid(piece.box)
-    best: Fine = np.full((y.size, x.size), np.inf)
+    best: Doubles = np.full((y.size, x.size), np.inf)
     for spot in spots:
         angle = np.rad2deg(np.arctan2(y - spot.y_px, x - spot.x_px)) - spot.turn_deg
         best = np.minimum(best, np.abs((angle + 180.0) % 360.0 - 180.0) / spot.size)
     return best
 
 
-def _blobs(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+def _blobs(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     """Distance to the nearest spot in units of its own radius."""
     x, y = grid(piece.box)
-    best: Fine = np.full((y.size, x.size), np.inf)
+    best: Doubles = np.full((y.size, x.size), np.inf)
     for spot in spots:
         across, down = x - spot.x_px, y - spot.y_px
         shape = wobble(np.arctan2(down, across), float(np.deg2rad(spot.turn_deg)))
@@ -147,15 +117,15 @@ def _blobs(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
     return best
 
 
-def _crop(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+def _crop(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     """How far a pixel lies behind the spot, against its direction: the farther along it, the sooner it is lost."""
     x, y = grid(piece.box)
     turn = np.deg2rad(spots[0].turn_deg)
-    behind: Fine = -((x - spots[0].x_px) * np.cos(turn) + (y - spots[0].y_px) * np.sin(turn))
+    behind: Doubles = -((x - spots[0].x_px) * np.cos(turn) + (y - spots[0].y_px) * np.sin(turn))
     return behind
 
 
-def _limb(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
+def _limb(piece: Workpiece, spots: tuple[Spot, ...]) -> Doubles:
     """Steps inside the object from the spot: eight directions, a diagonal step every other time."""
     x, y = grid(piece.box)
     allowed = (shares(piece.mask, piece.box) > _COVERED).astype(np.uint8)
@@ -177,16 +147,16 @@ def _limb(piece: Workpiece, spots: tuple[Spot, ...]) -> Fine:
     return _carried_outwards(steps)
 
 
-def _carried_outwards(steps: Fine) -> Fine:
+def _carried_outwards(steps: Doubles) -> Doubles:
     """Give cells beside the object their neighbours' steps, so that enlarging keeps its edge; far off, many."""
     most = float(steps[np.isfinite(steps)].max()) * 2.0 + 10.0
     filled = np.where(np.isfinite(steps), steps, most).astype(np.float32)
     nearby = np.asarray(cv2.erode(filled, np.ones((3, 3), np.uint8), borderType=cv2.BORDER_REPLICATE))
-    carried: Fine = np.where(np.isfinite(steps), filled, nearby).astype(np.float64)
+    carried: Doubles = np.where(np.isfinite(steps), filled, nearby).astype(np.float64)
     return carried
 
 
-_MAPS: Final[Mapping[Mode, Callable[[Workpiece, tuple[Spot, ...]], Fine]]] = {
+_MAPS: Final[Mapping[Mode, Callable[[Workpiece, tuple[Spot, ...]], Doubles]]] = {
     "stroke": _stroke,
     "wedge": _wedge,
     "bite": _blobs,
@@ -199,6 +169,7 @@ _MAPS: Final[Mapping[Mode, Callable[[Workpiece, tuple[Spot, ...]], Fine]]] = {
 _ROUNDS: Final = 2
 _INNER: Final = 0.45  # share of the greatest depth from which a place counts as inside
 _LEAST_LEFT: Final = 1e-3
+_DEEPEST_PX: Final = 1e6
 
 
 class FreehandCutout:
@@ -219,7 +190,7 @@ class FreehandCutout:
     def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> LossParams | Undefined:
         """Draw the pieces; undefined where no shape of the wanted size fits the object."""
         piece = workpiece(target)
-        wanted = wanted_px(rng, piece.area_px, difficulty, adds=False)
+        wanted = wanted_px(rng, piece.area_px, difficulty, side="inside")
         if wanted is None:
             return undefined("window_not_reached", area_px=piece.area_px)
         places = _Places(piece)
@@ -245,21 +216,20 @@ class _Places:
 
     def __init__(self, piece: Workpiece) -> None:
         x, y = grid(piece.box)
-        self._x, self._y = x[0], y[:, 0]
         own = shares(piece.mask, piece.box) >= 0.5
         if not own.any():
             own = shares(piece.mask, piece.box) > _LEAST_LEFT
         rows, columns = np.nonzero(own)
-        self.all = np.stack([self._x[columns], self._y[rows]], axis=1)
-        depth = piece.depth[boxes.window(_within(piece))]
-        at_cells = depth[_nearest(self._y, piece.box[1], depth.shape[0])][
-            :, _nearest(self._x, piece.box[0], depth.shape[1])
-        ]
-        deep = at_cells[rows, columns]
+        self.all = np.stack([x[0, columns], y[rows, 0]], axis=1)
+        left, top, right, bottom = piece.box
+        beside = np.clip(np.rint(x[0] - left).astype(np.int64), 0, right - left - 1) + left - piece.inside[0]
+        below = np.clip(np.rint(y[:, 0] - top).astype(np.int64), 0, bottom - top - 1) + top - piece.inside[1]
+        # an object that fills the frame has no outline, and is infinitely deep
+        deep = np.minimum(piece.depth[below[rows], beside[columns]], np.float32(_DEEPEST_PX))
         self.inner = self.all[deep >= _INNER * deep.max()]
         self.rim = self.all[deep <= np.quantile(deep, 0.25)]
 
-    def draw(self, rng: np.random.Generator, among: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Spot:
+    def draw(self, rng: np.random.Generator, among: Doubles) -> Spot:
         """One of the places, with a direction."""
         x_px, y_px = among[int(rng.integers(len(among)))]
         return Spot(float(x_px), float(y_px), 1.0, float(rng.uniform(0.0, 360.0)))
@@ -271,18 +241,6 @@ class _Places:
         return Spot(float(x_px), float(y_px), 1.0, turn_deg)
 
 
-def _within(piece: Workpiece) -> tuple[int, int, int, int]:
-    """``piece.box`` in the coordinates of ``piece.depth``."""
-    left, top = piece.box[0] - piece.inside[0], piece.box[1] - piece.inside[1]
-    return left, top, left + piece.box[2] - piece.box[0], top + piece.box[3] - piece.box[1]
-
-
-def _nearest(
-    places: np.ndarray[tuple[int, ...], np.dtype[np.float64]], start: int, size: int
-) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    return np.clip(np.rint(places - start).astype(np.int64), 0, size - 1)
-
-
 def _spots(rng: np.random.Generator, mode: Mode, *, places: _Places) -> tuple[Spot, ...]:
     turn_deg = float(rng.uniform(0.0, 360.0))
     if mode == "stroke":
@@ -290,10 +248,10 @@ def _spots(rng: np.random.Generator, mode: Mode, *, places: _Places) -> tuple[Sp
         return places.end(turn_deg), places.draw(rng, places.inner), places.end(opposite)
     if mode == "bite":
         count = int(rng.integers(1, 3))
-        return tuple(replace(places.draw(rng, places.rim), size=float(rng.uniform(0.6, 1.0))) for _ in range(count))
+        return tuple(places.draw(rng, places.rim)._replace(size=float(rng.uniform(0.6, 1.0))) for _ in range(count))
     if mode == "holes":
         count = int(rng.integers(3, 7))
-        return tuple(replace(places.draw(rng, places.inner), size=float(rng.uniform(0.5, 1.0))) for _ in range(count))
+        return tuple(places.draw(rng, places.inner)._replace(size=float(rng.uniform(0.5, 1.0))) for _ in range(count))
     if mode == "wedge":
         return (places.draw(rng, places.inner),)
     return (places.end(turn_deg),)

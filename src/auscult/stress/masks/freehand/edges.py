@@ -19,34 +19,31 @@ of the map.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes
-from auscult.stress.masks import fields
-from auscult.stress.masks.base import WINDOWS, Workpiece
-from auscult.types import Box, Difficulty, Floats, Mask
-
-Fine: TypeAlias = NDArray[np.float64]
+from auscult.stress.masks.base import Coordinate, Doubles, JsonParams, Side, Turn, Wanted, Workpiece, last_taken
+from auscult.types import Box, Floats, Mask
 
 MOST_CELLS: Final = 80
 
 
-def grid(box: Box) -> tuple[Fine, Fine]:
+def grid(box: Box) -> tuple[Doubles, Doubles]:
     """Columns (1, m) and rows (n, 1) of the cells' centres, in frame pixels; at most ``MOST_CELLS`` either way."""
     width, height = box[2] - box[0], box[3] - box[1]
     columns, rows = min(width, MOST_CELLS), min(height, MOST_CELLS)
-    x: Fine = (np.arange(columns, dtype=np.float64) + 0.5) * (width / columns) - 0.5 + box[0]
-    y: Fine = (np.arange(rows, dtype=np.float64) + 0.5) * (height / rows) - 0.5 + box[1]
+    x: Doubles = (np.arange(columns, dtype=np.float64) + 0.5) * (width / columns) - 0.5 + box[0]
+    y: Doubles = (np.arange(rows, dtype=np.float64) + 0.5) * (height / rows) - 0.5 + box[1]
     return x[None, :], y[:, None]
 
 
-def enlarged(cells: Fine, box: Box) -> Floats:
+def enlarged(cells: Doubles, box: Box) -> Floats:
     """A coarse map at the box's full size, float32."""
     size = box[2] - box[0], box[3] - box[1]
     return np.asarray(cv2.resize(cells.astype(np.float32), size, interpolation=cv2.INTER_LINEAR), dtype=np.float32)
@@ -65,47 +62,12 @@ def shares(mask: Mask, box: Box) -> Floats:
     return np.asarray(found, dtype=np.float32).reshape(y.size, x.size)
 
 
-def wobble(angle: Fine, turn: float) -> Fine:
+def wobble(angle: Doubles, turn: float) -> Doubles:
     """Factor on a blob's radius by angle in radians, mean 1: an outline drawn by hand, 0.6 to 1.4."""
-    factor: Fine = (
+    factor: Doubles = (
         1.0 + 0.22 * np.cos(2 * angle + turn) + 0.12 * np.cos(3 * angle - 2 * turn) + 0.06 * np.cos(5 * angle)
     )
     return factor
-
-
-class Wanted(NamedTuple):
-    """Pixels that a defect takes away or adds: the fewest, a drawn number, and the most."""
-
-    fewest: int
-    drawn: int
-    most: int
-
-    def holds(self, pixels: int) -> bool:
-        """Whether so many put the IoU into the window."""
-        return self.fewest <= pixels <= self.most
-
-
-def wanted_px(rng: np.random.Generator, area_px: int, difficulty: Difficulty, *, adds: bool) -> Wanted | None:
-    """Draw how many pixels a defect changes.
-
-    Args:
-        rng: Draws the place in the window.
-        area_px: Pixels of the target.
-        difficulty: ``hard`` or ``medium``.
-        adds: The pixels are added; else they are taken away.
-
-    Returns:
-        The numbers; None where no whole number of pixels puts the IoU into the window.
-    """
-    low, high = WINDOWS[difficulty]
-    least, greatest = (1 / high - 1, 1 / low - 1) if adds else (1 - high, 1 - low)
-    counts = np.arange(max(1, int(area_px * least) - 1), int(area_px * greatest) + 3)
-    ious = area_px / (area_px + counts) if adds else (area_px - counts) / area_px
-    fitting = counts[(ious >= low) & (ious <= high)]
-    if not fitting.size:
-        return None
-    fewest, most = int(fitting[0]), int(fitting[-1])
-    return Wanted(fewest, int(rng.integers(fewest, most, endpoint=True)), most)
 
 
 def level_for(values: NDArray[np.float32], wanted: Wanted) -> float | None:
@@ -118,16 +80,8 @@ def level_for(values: NDArray[np.float32], wanted: Wanted) -> float | None:
     Returns:
         A float32 number halfway to the next value, so that a last bit moves no pixel; None where the window is missed.
     """
-    if values.size < wanted.fewest:
-        return None
-    place = min(wanted.drawn, values.size) - 1
-    last = np.partition(values, place)[place]
-    if np.count_nonzero(values <= last) > wanted.most:  # equal values only come together
-        below = values[values < last]
-        if below.size < wanted.fewest:
-            return None
-        last = below.max()
-    return between(values, last)
+    last = last_taken(values, wanted)
+    return None if last is None else _between(values, last)
 
 
 def narrowest(values: NDArray[np.float32], wanted: Wanted) -> float | None:
@@ -139,15 +93,11 @@ def narrowest(values: NDArray[np.float32], wanted: Wanted) -> float | None:
     step = max(1, span.size // 6)
     if span.size <= step:
         return level_for(values, wanted)
-    start = int(np.argmax(span[step:] - span[:-step]))
-    return between(values, span[start + step // 2]) if _fits(values, span[start + step // 2], wanted) else None
+    last = span[int(np.argmax(span[step:] - span[:-step])) + step // 2]
+    return _between(values, last) if wanted.holds(int(np.count_nonzero(values <= last))) else None
 
 
-def _fits(values: NDArray[np.float32], last: np.float32, wanted: Wanted) -> bool:
-    return wanted.holds(int(np.count_nonzero(values <= last)))
-
-
-def between(values: NDArray[np.float32], last: Any) -> float:
+def _between(values: NDArray[np.float32], last: Any) -> float:
     """Halfway from the last value that is taken to the next one, as a float32 number below the next."""
     above = values[values > last]
     if not above.size:
@@ -158,23 +108,23 @@ def between(values: NDArray[np.float32], last: Any) -> float:
 
 
 Mode: TypeAlias = Literal["swell", "matte", "blocks", "coarse", "lag", "corners"]
-Lobe: TypeAlias = tuple[float, float, float]
-"""(waves round the outline, amount, phase in radians)."""
-
-Ring: TypeAlias = tuple[tuple[int, int], ...]
-"""Corners (x, y) in sixteenths of a pixel of the frame."""
-
 MODES: Final[tuple[Mode, ...]] = ("swell", "matte", "blocks", "coarse", "lag", "corners")
 MAPS: Final = frozenset({"swell", "matte", "blocks", "coarse"})
 MOST_RINGS: Final = 12
 MOST_CORNERS: Final = 48
-MOST_LOBES: Final = 6
 SUBPIXELS: Final = 16
-_FAR: Final = 1e6
+
+_Wave: TypeAlias = Annotated[float, Meta(ge=-100.0, le=100.0)]
+Lobe: TypeAlias = tuple[_Wave, _Wave, _Wave]
+"""(waves round the outline, amount, phase in radians)."""
+
+_Subpixel: TypeAlias = Annotated[int, Meta(ge=-1_000_000 * SUBPIXELS, le=1_000_000 * SUBPIXELS)]
+Ring: TypeAlias = Annotated[tuple[tuple[_Subpixel, _Subpixel], ...], Meta(max_length=MOST_CORNERS)]
+"""Corners (x, y) in sixteenths of a pixel of the frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeParams:
+class EdgeParams(JsonParams):
     """What was drawn for one error along the outline.
 
     Attributes:
@@ -187,111 +137,43 @@ class EdgeParams:
     """
 
     mode: Mode
-    level: float = 0.0
-    grain_px: int = 0
-    turn_deg: float = 0.0
-    lobes: tuple[Lobe, ...] = ()
-    rings: tuple[Ring, ...] = ()
+    level: Coordinate = 0.0
+    grain_px: Annotated[int, Meta(ge=0, le=4096)] = 0
+    turn_deg: Turn = 0.0
+    lobes: Annotated[tuple[Lobe, ...], Meta(max_length=6)] = ()
+    rings: Annotated[tuple[Ring, ...], Meta(max_length=MOST_RINGS)] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {
-            "mode": self.mode,
-            "level": self.level,
-            "grain_px": self.grain_px,
-            "turn_deg": self.turn_deg,
-            "lobes": [list(lobe) for lobe in self.lobes],
-            "rings": [[list(corner) for corner in ring] for ring in self.rings],
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> EdgeParams:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value out of range.
-        """
-        given = fields.exactly(value, ("mode", "level", "grain_px", "turn_deg", "lobes", "rings"))
-        mode = cast("Mode", fields.one_of(given["mode"], "mode", MODES))
-        needs_grain = mode in {"matte", "blocks", "coarse"}
-        return cls(
-            mode=mode,
-            level=fields.real(given["level"], "level", low=-_FAR, high=_FAR),
-            grain_px=fields.whole(given["grain_px"], "grain_px", low=int(needs_grain), high=4096),
-            turn_deg=fields.real(given["turn_deg"], "turn_deg", low=-360.0, high=360.0),
-            lobes=tuple(_lobe(one) for one in fields.listed(given["lobes"], "lobes", most=MOST_LOBES)),
-            rings=tuple(_ring(one) for one in fields.listed(given["rings"], "rings", most=MOST_RINGS)),
-        )
+    def __post_init__(self) -> None:
+        """Insist on a grain where the mode has one."""
+        if self.mode in {"matte", "blocks", "coarse"} and self.grain_px < 1:
+            raise ValueError(f"grain_px is {self.grain_px}, of {self.mode} it is 1 or more")
 
 
-def _lobe(value: object) -> Lobe:
-    given = [*fields.listed(value, "lobes", most=3), None, None, None]
-    waves, amount, phase = (fields.real(number, "lobes", low=-100.0, high=100.0) for number in given[:3])
-    return waves, amount, phase
-
-
-def _ring(value: object) -> Ring:
-    return tuple(_corner(one) for one in fields.listed(value, "rings", most=MOST_CORNERS))
-
-
-def _corner(value: object) -> tuple[int, int]:
-    far = int(_FAR) * SUBPIXELS
-    given = [*fields.listed(value, "rings", most=2), None, None]
-    x, y = (fields.whole(number, "rings", low=-far, high=far) for number in given[:2])
-    return x, y
-
-
-Side: TypeAlias = Literal["inside", "outside"]
-
-_FRAME_GAP_PX: Final = 2
 _FLOOR: Final = 0.02  # width of a swell between its lobes: none that shows
 
 
-def window_of(piece: Workpiece, side: Side) -> Box:
-    """Where an error on this side of the outline may lie."""
-    return piece.inside if side == "inside" else piece.around
-
-
-def distance_of(piece: Workpiece, side: Side) -> Floats:
-    """Pixels from the outline over ``window_of``, 0 on the other side; the frame's edge is no outline."""
-    return piece.depth if side == "inside" else piece.reach
-
-
 def edge_map(piece: Workpiece, params: EdgeParams, *, side: Side) -> Floats:
-    """The map over ``window_of``: float32, below infinity where a pixel may be lost or taken in.
+    """The map over the side's window: float32, below infinity where a pixel may be lost or taken in.
 
     The map is kept with the target, since choosing and rendering both need it.
     """
     key = ("freehand", side, replace(params, level=0.0))
     if key not in piece.kept:
-        distance = distance_of(piece, side)
+        distance = piece.distance(side)
         if params.mode == "swell":
-            values = distance / _widths(window_of(piece, side), params.lobes)
+            values = distance / _widths(piece.window(side), params.lobes)
         else:
             cover = _soft(own_window(piece, side).astype(np.float32), params)
             values = cover if side == "inside" else np.where(cover > 0, np.float32(1.0) - cover, np.inf)
         piece.kept.clear()
         piece.kept[key] = np.where(distance > 0, values, np.inf).astype(np.float32)
-    return piece.kept[key]
+    found: Floats = piece.kept[key]
+    return found
 
 
 def own_window(piece: Workpiece, side: Side) -> Mask:
-    """The mask over ``window_of``, a new bool array; inside it is drawn on to a frame's edge that it all but meets.
-
-    Annotators' outlines often end a pixel or two before the frame, where the object does not end.
-    """
-    own = piece.mask[boxes.window(window_of(piece, side))].copy()
-    if side == "inside":
-        height, width = piece.frame_size
-        left, top, right, bottom = piece.box
-        gaps = (0, 1, top), (-1, -2, height - bottom), (0, 1, left), (-1, -2, width - right)
-        for at, beside, gap_px in gaps[:2]:
-            if 0 < gap_px <= _FRAME_GAP_PX:
-                own[at] |= own[beside]
-        for at, beside, gap_px in gaps[2:]:
-            if 0 < gap_px <= _FRAME_GAP_PX:
-                own[:, at] |= own[:, beside]
-    return own
+    """The mask over the side's window; inside it is drawn on to a frame's edge that it all but meets."""
+    return piece.met_by_frame if side == "inside" else piece.mask[boxes.window(piece.around)]
 
 
 def _widths(box: Box, lobes: tuple[Lobe, ...]) -> Floats:
@@ -299,7 +181,7 @@ def _widths(box: Box, lobes: tuple[Lobe, ...]) -> Floats:
     x, y = grid(box)
     half_width, half_height = max(1.0, (box[2] - box[0]) / 2), max(1.0, (box[3] - box[1]) / 2)
     angle = np.arctan2((y - (box[1] + box[3] - 1) / 2) / half_height, (x - (box[0] + box[2] - 1) / 2) / half_width)
-    wave: Fine = np.zeros(angle.shape)
+    wave: Doubles = np.zeros(angle.shape)
     for waves, amount, phase in lobes:
         wave += amount * np.cos(waves * angle + phase)
     return enlarged(np.clip(wave, _FLOOR, 1.0), box)

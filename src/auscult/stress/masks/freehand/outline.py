@@ -1,8 +1,6 @@
 """Choose and render an error along the outline, shared by erode and dilate.
 
-Source: the windows are those of MQ-RAVSBench, Sec. 3.2, Eq. 5; the shapes are our own.
-
-Source: the windows are those of MQ-RAVSBench, Sec. 3.2, Eq. 6; the shapes are our own.
+Source: the windows are those of MQ-RAVSBench, Sec. 3.2, Eqs. 5 and 6; the shapes are our own.
 """
 
 from __future__ import annotations
@@ -15,9 +13,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays import boxes, regions
+from auscult.arrays import boxes
 from auscult.outcome import Undefined
-from auscult.stress.masks.base import Reason, Workpiece, undefined, widest_px, workpiece
+from auscult.stress.masks.base import Reason, Side, Wanted, Workpiece, undefined, wanted_px, widest_px, workpiece
 from auscult.stress.masks.freehand.edges import (
     MAPS,
     MODES,
@@ -28,14 +26,9 @@ from auscult.stress.masks.freehand.edges import (
     Lobe,
     Mode,
     Ring,
-    Side,
-    Wanted,
-    distance_of,
     edge_map,
     level_for,
     own_window,
-    wanted_px,
-    window_of,
 )
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
@@ -45,7 +38,7 @@ _LEAST_PART: Final = 0.01
 
 
 def shaped(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
-    """The other mask that the target is cut with (inside) or joined with (outside), bool over ``window_of``."""
+    """The other mask that the target is cut with (inside) or joined with (outside), bool over the side's window."""
     return _lagging(piece, params, side=side) if params.mode == "lag" else _filled(piece, params.rings, side=side)
 
 
@@ -62,7 +55,7 @@ def _lagging(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
 
 
 def _filled(piece: Workpiece, rings: Sequence[Ring], *, side: Side) -> Mask:
-    box = window_of(piece, side)
+    box = piece.window(side)
     canvas = np.zeros((box[3] - box[1], box[2] - box[0]), np.uint8)
     origin = np.array([box[0], box[1]]) * SUBPIXELS
     for ring in rings:
@@ -132,57 +125,24 @@ _LEAST_ALONG: Final = 0.2  # share of the outline that an error along it touches
 _MOST_LOOSE: Final = 0.12  # share of the target that an erosion may leave cut off from the rest
 
 
-def choose(rng: np.random.Generator, piece: Workpiece, *, difficulty: Difficulty, side: Side) -> EdgeParams | Undefined:
-    """Draw an error along the outline that puts the IoU into the window.
-
-    Args:
-        rng: Draws the way it goes wrong and the place in the window.
-        piece: The target.
-        difficulty: ``hard`` or ``medium``.
-        side: Inside erodes, outside dilates.
-
-    Returns:
-        Parameters, or ``Undefined`` where no way hits the window.
-    """
-    wanted = wanted_px(rng, piece.area_px, difficulty, adds=side == "outside")
-    if wanted is None:
-        return undefined("window_not_reached", area_px=piece.area_px)
-    if not (distance_of(piece, side) == 1.0).any():
-        return undefined("no_boundary", area_px=piece.area_px)
-    reason: Reason = "window_not_reached"
-    for mode in [MODES[place] for _ in range(_ROUNDS) for place in rng.permutation(len(MODES))]:
-        drawn = _drawn(rng, piece, mode, wanted=wanted, side=side)
-        if drawn is None:
-            continue
-        if _is_along_the_outline(piece, drawn, side=side):
-            return drawn
-        reason = "splits" if side == "inside" else "window_not_reached"
-    return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
-
-
-def render(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
-    """The target with its outline in the wrong place, a new bool (H, W): a subset (inside) or a superset (outside)."""
-    result = piece.mask.copy()
-    window = boxes.window(window_of(piece, side))
-    if params.mode in MAPS:
-        changed = edge_map(piece, params, side=side) <= np.float32(params.level)
-        result[window] = result[window] & ~changed if side == "inside" else result[window] | changed
-    else:
-        other = shaped(piece, params, side=side)
-        result[window] = result[window] & other if side == "inside" else result[window] | other
-    return result
-
-
 def _drawn(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, wanted: Wanted, side: Side) -> EdgeParams | None:
     size = piece.size_px
     if mode == "lag":
-        return _searched(piece, _lag(float(rng.uniform(0.0, 360.0))), wanted=wanted, side=side)
+        turn_deg = float(rng.uniform(0.0, 360.0))
+        return _searched(
+            piece, lambda amount: EdgeParams(mode="lag", level=amount, turn_deg=turn_deg), wanted=wanted, side=side
+        )
     if mode == "corners":
         outline = Outline(piece, rng, slack_px=float(rng.uniform(0.025, 0.07)) * size)
         sign = -1.0 if side == "inside" else 1.0
         if not outline.found:
             return None
-        return _searched(piece, _corners(outline, sign), wanted=wanted, side=side)
+        return _searched(
+            piece,
+            lambda amount: EdgeParams(mode="corners", rings=outline.moved(sign * amount)),
+            wanted=wanted,
+            side=side,
+        )
     if mode == "swell":
         drawn = EdgeParams(mode=mode, lobes=_lobes(rng))
     elif mode == "matte":
@@ -203,20 +163,12 @@ def _lobes(rng: np.random.Generator) -> tuple[Lobe, ...]:
     return ground, main, second
 
 
-def _lag(turn_deg: float) -> Callable[[float], EdgeParams]:
-    return lambda amount: EdgeParams(mode="lag", level=amount, turn_deg=turn_deg)
-
-
-def _corners(outline: Outline, sign: float) -> Callable[[float], EdgeParams]:
-    return lambda amount: EdgeParams(mode="corners", rings=outline.moved(sign * amount))
-
-
 def _searched(
     piece: Workpiece, made: Callable[[float], EdgeParams], *, wanted: Wanted, side: Side
 ) -> EdgeParams | None:
     """Find by halving how far a shape must go, from nothing to the widest that still is an error of the outline."""
     low, high = 0.0, widest_px(piece.size_px)
-    own = piece.mask[boxes.window(window_of(piece, side))]
+    own = piece.mask[boxes.window(piece.window(side))]
     best: tuple[int, EdgeParams] | None = None
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -231,31 +183,65 @@ def _searched(
     return None if best is None else best[1]
 
 
-def _is_along_the_outline(piece: Workpiece, params: EdgeParams, *, side: Side) -> bool:
-    """Whether it touches enough of the outline, stays near it, and does not cut the object in two."""
-    result = render(piece, params, side=side)[boxes.window(window_of(piece, side))]
-    own = piece.mask[boxes.window(window_of(piece, side))]
-    distance = distance_of(piece, side)
-    changed = result != own
-    edge = distance == 1.0
-    if np.count_nonzero(changed & edge) < _LEAST_ALONG * np.count_nonzero(edge):
-        return False
-    farthest_px = widest_px(piece.size_px) * (_LOBE if params.mode == "swell" else 1.0)
-    if float(distance[changed].max(initial=0.0)) > farthest_px:
-        return False
-    if side == "outside":
-        return True
-    _, areas = regions.components(result)
-    return areas.size > 0 and float(areas.max() / areas.sum()) >= piece.main_share - _MOST_LOOSE
+class _Freehand:
+    """An outline in the wrong place; ``side`` says on which side of the true one."""
+
+    side: Side
+    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
+    params = EdgeParams
+
+    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
+        """Draw the way it goes wrong and the place in the window; undefined where no way hits it."""
+        piece = workpiece(target)
+        wanted = wanted_px(rng, piece.area_px, difficulty, side=self.side)
+        if wanted is None:
+            return undefined("window_not_reached", area_px=piece.area_px)
+        if not (piece.distance(self.side) == 1.0).any():
+            return undefined("no_boundary", area_px=piece.area_px)
+        reason: Reason = "window_not_reached"
+        for mode in [MODES[place] for _ in range(_ROUNDS) for place in rng.permutation(len(MODES))]:
+            drawn = _drawn(rng, piece, mode, wanted=wanted, side=self.side)
+            if drawn is None:
+                continue
+            if self._is_along_the_outline(piece, drawn):
+                return drawn
+            reason = "splits" if self.side == "inside" else "window_not_reached"
+        return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
+
+    def render(self, target: MaskTarget, params: EdgeParams) -> Mask:
+        """The target with its outline in the wrong place: a subset (inside) or a superset (outside)."""
+        piece = workpiece(target)
+        window = boxes.window(piece.window(self.side))
+        result = target.mask.copy()
+        if params.mode in MAPS:
+            changed = edge_map(piece, params, side=self.side) <= np.float32(params.level)
+            other = ~changed if self.side == "inside" else changed
+        else:
+            other = shaped(piece, params, side=self.side)
+        result[window] = result[window] & other if self.side == "inside" else result[window] | other
+        return result
+
+    def _is_along_the_outline(self, piece: Workpiece, params: EdgeParams) -> bool:
+        """Whether it touches enough of the outline, stays near it, and does not cut the object in two."""
+        window = boxes.window(piece.window(self.side))
+        result = self.render(piece, params)[window]
+        distance = piece.distance(self.side)
+        changed = result != piece.mask[window]
+        edge = distance == 1.0
+        if np.count_nonzero(changed & edge) < _LEAST_ALONG * np.count_nonzero(edge):
+            return False
+        farthest_px = widest_px(piece.size_px) * (_LOBE if params.mode == "swell" else 1.0)
+        if float(distance[changed].max(initial=0.0)) > farthest_px:
+            return False
+        return self.side == "outside" or piece.holds_together(result, most_loose=_MOST_LOOSE)
 
 
-class FreehandDilate:
+class FreehandDilate(_Freehand):
     """Moves the outline outwards, over background and other objects alike; the result is a superset."""
 
     name = "masks.freehand_dilate.v1"
     defect: Defect = "dilate"
-    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
-    params = EdgeParams
+    side: Side = "outside"
     meta = Metadata(
         summary="outline too far out: in lobes, by a soft edge, low resolution, a lag, or few corners",
         goal="outward over-segmentation in shapes that no judge was fitted to",
@@ -270,23 +256,18 @@ class FreehandDilate:
         room = target.mask.size - piece.area_px
         if room < piece.area_px / 10:
             return undefined("no_room", area_px=piece.area_px, room_px=room)
-        return choose(rng, piece, difficulty=difficulty, side="outside")
-
-    def render(self, target: MaskTarget, params: EdgeParams) -> Mask:
-        """The target with what lies inside the wrong outline."""
-        return render(workpiece(target), params, side="outside")
+        return super().choose(rng, piece, difficulty=difficulty)
 
 
 DILATE = FreehandDilate()
 
 
-class FreehandErode:
+class FreehandErode(_Freehand):
     """Moves the outline inwards; the result is a subset of the target."""
 
     name = "masks.freehand_erode.v1"
     defect: Defect = "erode"
-    difficulties: tuple[Difficulty, ...] = ("hard", "medium")
-    params = EdgeParams
+    side: Side = "inside"
     meta = Metadata(
         summary="outline too far in: in lobes, by a soft edge, low resolution, a lag, or few corners",
         goal="inward under-segmentation in shapes that no judge was fitted to",
@@ -300,11 +281,7 @@ class FreehandErode:
         piece = workpiece(target)
         if float(piece.depth.max()) < 2.0:
             return undefined("too_thin", area_px=piece.area_px)
-        return choose(rng, piece, difficulty=difficulty, side="inside")
-
-    def render(self, target: MaskTarget, params: EdgeParams) -> Mask:
-        """The target without what lies outside the wrong outline."""
-        return render(workpiece(target), params, side="inside")
+        return super().choose(rng, piece, difficulty=difficulty)
 
 
 ERODE = FreehandErode()
