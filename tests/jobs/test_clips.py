@@ -18,8 +18,7 @@ from auscult.jobs.against_truth import clusters_of
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.clip_tracks import filmed, tracks_of
 from auscult.jobs.clips import write_clips
-from auscult.jobs.errors import ErrorLog
-from auscult.jobs.progress import Silent
+from auscult.jobs.runner import ErrorLog, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode
 from auscult.record.codec import from_json, to_json

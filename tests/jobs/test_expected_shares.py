@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import RecordError
-from auscult.jobs.expected import expected
+from auscult.jobs.estimates import expected
 from auscult.jobs.finish import score_record
 from auscult.jobs.report import report_folder
 from small_inputs import auscult, rows, write_lines

@@ -10,8 +10,8 @@ import pytest
 from auscult.act.policy import load_policy
 from auscult.arrays.error_map import error_map_of
 from auscult.jobs import judging
-from auscult.jobs.groups import FrameGroup
 from auscult.jobs.judging import Auditor
+from auscult.jobs.runner import FrameGroup
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
@@ -75,22 +75,20 @@ def test_amounts_are_on_record_where_there_is_a_map_and_only_there(tmp_path: Pat
     group, policy = _group(tmp_path), load_policy("default")
     told = Auditor(_Judge(maps=True), policy, tmp_path)(group)
     silent = Auditor(_Judge(maps=False), policy, tmp_path)(group)
-    row = told[0].verdict
-    assert row is not None
+    (row,) = told[0].rows["verdicts.jsonl"]
     assert row["missing_share"] == pytest.approx(0.25, abs=0.03)
     assert row["extra_share"] == 0
-    assert told[0].picture != silent[0].picture
-    assert silent[0].verdict is not None
-    assert "missing_share" not in silent[0].verdict
+    assert told[0].rows["thumbnails.jsonl"] != silent[0].rows["thumbnails.jsonl"]
+    (without,) = silent[0].rows["verdicts.jsonl"]
+    assert "missing_share" not in without
 
 
 def test_how_far_off_probabilities_may_be_is_on_record_beside_them(tmp_path: Path) -> None:
     group, policy = _group(tmp_path), load_policy("default")
     told, unmeasured, silent = (
-        Auditor(_Judge(maps=False, good=good, prob_shift=shift), policy, tmp_path)(group)[0].verdict
+        Auditor(_Judge(maps=False, good=good, prob_shift=shift), policy, tmp_path)(group)[0].rows["verdicts.jsonl"][0]
         for good, shift in ((0.9, 0.31), (0.9, None), (None, 0.31))
     )
-    assert told is not None
     assert (told["prob_iou_80"], told["prob_shift"], told["action"]) == (0.9, 0.31, "accept")
-    assert "prob_shift" not in (unmeasured or {})
-    assert "prob_shift" not in (silent or {})
+    assert "prob_shift" not in unmeasured
+    assert "prob_shift" not in silent

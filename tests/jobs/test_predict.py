@@ -12,7 +12,7 @@ import pytest
 
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.jobs.predict import READ, PredictOptions, QueuedRequest, Reader, predict
-from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.runner import Progress, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import decode
 from auscult.media.wav import encode_wav

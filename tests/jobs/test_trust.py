@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import AuscultError, RecordError
-from auscult.jobs import groups
+from auscult.jobs import runner
 from auscult.jobs.act import FilterOptions, filter_record
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.finish import score_record
@@ -73,7 +73,7 @@ def test_a_repaired_input_has_no_failures_left(tmp_path: Path) -> None:
 
 
 def test_a_frame_with_many_masks_is_handed_out_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "CHUNK", 2)
+    monkeypatch.setattr(runner, "CHUNK", 2)
     save_frame(tmp_path / "in" / "frames" / "a.png")
     for number in range(5):
         save_mask(tmp_path / "in" / "masks" / "a" / f"{number}.png", np.roll(LEFT, number, 1))

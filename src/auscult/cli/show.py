@@ -263,7 +263,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Any]:
         TimeRemainingColumn,
     )
 
-    from auscult.jobs.progress import Silent
+    from auscult.jobs.runner import Silent
 
     if quiet:
         yield Silent()

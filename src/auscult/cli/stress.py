@@ -12,7 +12,7 @@ from auscult.cli import options, perturb, show
 from auscult.errors import UsageError
 
 if TYPE_CHECKING:
-    from auscult.jobs.progress import Progress
+    from auscult.jobs.runner import Progress
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
 

@@ -12,8 +12,7 @@ from auscult.act.export import verdicts_csv
 from auscult.act.filter import redecide, select
 from auscult.act.policy import load_policy
 from auscult.errors import OutputError, RecordError
-from auscult.jobs.errors import column, in_order
-from auscult.jobs.finish import coco_of
+from auscult.jobs.finish import coco_of, column, in_order
 from auscult.media.paths import write_bytes
 from auscult.record.reader import read_run
 from auscult.report.facts import policy_of

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
@@ -16,9 +15,7 @@ from auscult.arrays.overlap import iou
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.errors import ErrorLog, failed_row
-from auscult.jobs.groups import Crew, FrameGroup, each_frame
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import ErrorLog, FrameGroup, Progress, Workers, failed_row, frame_groups
 from auscult.media.masks import read_mask
 from auscult.media.readings import LoadedMask
 from auscult.outcome import Failed, Scored, Signature, Undefined
@@ -65,9 +62,13 @@ def collect_truth(
             run.append_many("scores.jsonl", [dict(entry.score) for entry in found if entry.score is not None])
         errors.keep(entry.error for entry in found if entry.error is not None)
 
-    each_frame(
-        Crew(partial(_comparer), workers, 120.0, "truth"), known, done=(), keep=keep, errors=errors, progress=progress
-    )
+    comparers = Workers(make=_Comparer, count=workers, stage="truth", timeout_s=120.0)
+    for group, outcome in comparers.results(frame_groups(known)):
+        if isinstance(outcome, Failed):
+            errors.keep(group.failed(outcome.error))
+        else:
+            keep(outcome)
+        progress.step(group.size)
 
 
 def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) -> dict[str, Hashable]:
@@ -85,10 +86,6 @@ def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) 
         item.id: f"clip {item.clip}" if item.id in films else f"frame {item.frame.relative_to(root).as_posix()}"
         for item in items
     }
-
-
-def _comparer() -> _Comparer:
-    return _Comparer()
 
 
 def _opened(ref: MaskRef, truths: dict[MaskRef, LoadedMask]) -> LoadedMask:

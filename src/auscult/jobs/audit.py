@@ -9,30 +9,23 @@ A module of its own, which an audit imports after judging: a person waits for th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from auscult import registry
-from auscult.act.policy import Policy, load_policy
-from auscult.cases.listing import Listing, list_items
-from auscult.errors import NothingToDo
+from auscult.act.policy import load_policy
+from auscult.errors import Mismatch
 from auscult.jobs.against_truth import collect_truth
 from auscult.jobs.clips import write_clips
-from auscult.jobs.errors import ErrorLog
 from auscult.jobs.finish import draw_worst, finish_run
-from auscult.jobs.groups import Crew, each_frame
-from auscult.jobs.identities import identity_arguments
-from auscult.jobs.judging import Judged, find_judge, make_auditor
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import SAME_RESULT, InputOptions, input_manifest, refuse_changed, refuse_other_scores
+from auscult.jobs.judging import VERDICTS, Auditor, find_judge, identity_arguments, make_auditor
+from auscult.jobs.runner import HINT, FrameVerb, InputOptions, Progress, ResultWriter, run_verb
 from auscult.judge import DEFAULT_JUDGE
 from auscult.record.digest import digest_file
-from auscult.record.folder import RunFolder, open_run
 from auscult.record.reader import read_verdicts
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary
 from auscult.types import Item
 
 
@@ -74,96 +67,81 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
         UnknownName: There is no such judge or identity check.
         UsageError: The identity check lacks its weights or an extra.
     """
-    listener = progress or Silent()
-    judge, fitted = find_judge(options.judge)
-    policy = load_policy(options.policy)
-    listing = list_items(options.source, options.listing)
-    if not listing.items and not listing.errors:
-        raise NothingToDo("the input holds no mask", path=options.source, hint="see `auscult audit --help`")
-    with open_run(
-        options.out,
-        _manifest(options, judge, fitted, policy=policy, listing=listing),
-        overwrite=options.overwrite,
-        ignore=SAME_RESULT,
-    ) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
-        errors = ErrorLog(run)
-        errors.keep(error_to_json(name, error) for name, error in listing.errors)
-        crew = Crew(
-            partial(
-                make_auditor,
-                options.judge,
-                policy,
-                _root(listing.items),
-                alone=options.alone,
-                identity=options.identity,
-                weights=options.identity_weights,
-                evidence=options.evidence,
-            ),
-            options.n_workers,
-            options.timeout_s,
-            "judge",
+    return run_verb(Audit(options), progress)
+
+
+class Audit(FrameVerb[Summary]):
+    """``auscult audit``, as the runner sees it."""
+
+    command = "audit"
+    doing = "judging"
+    stage = "judge"
+    results = VERDICTS
+    options: AuditOptions
+
+    def __init__(self, options: AuditOptions) -> None:
+        self._judge, self._fitted = find_judge(options.judge)
+        self._policy = load_policy(options.policy)
+        super().__init__(options)
+
+    def arguments(self) -> dict[str, Any]:
+        """What it was asked for beyond what every verb over an INPUT asks for."""
+        options, judge = self.options, self._judge
+        arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(self._policy)}
+        if self._fitted is not None:
+            arguments["judge_fitted"] = digest_file(self._fitted / "calibration.json")
+        if options.evidence is not None:
+            arguments["evidence"] = options.evidence
+        if options.alone:
+            arguments["alone"] = True
+        return arguments | identity_arguments(options.identity, options.identity_weights)
+
+    def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
+        """Insist that what was judged before is the same, and the model's own score of it."""
+        super().refuse_changed(done)
+        scores = {name: row["model_score"] for name, row in done.items() if "model_score" in row}
+        refuse_other_scores(scores, self.listing.items)
+
+    def worker(self) -> Callable[[], Auditor]:
+        """Makes the function of one frame in a worker process."""
+        options = self.options
+        return partial(
+            make_auditor,
+            options.judge,
+            self._policy,
+            _root(self.listing.items),
+            alone=options.alone,
+            identity=options.identity,
+            weights=options.identity_weights,
+            evidence=options.evidence,
         )
-        _judge_all(run, listing.items, crew, errors=errors, progress=listener)
 
-        workers = options.n_workers
-        return finalize(run, listing, policy=policy, workers=workers, errors=errors, progress=listener)
+    def finish(self, writer: ResultWriter) -> Summary:
+        """Write what follows from the verdicts, which are read once."""
+        run, errors, progress, workers = writer.run, writer.errors, writer.progress, self.options.n_workers
+        listing, verdicts = self.listing, read_verdicts(run.path)
+        draw_worst(run, listing.items, verdicts=verdicts, workers=workers, progress=progress)
+        write_clips(
+            run, listing, verdicts=verdicts, policy=self._policy, workers=workers, errors=errors, progress=progress
+        )
+        collect_truth(run, listing, verdicts=verdicts, workers=workers, errors=errors, progress=progress)
+        return finish_run(run, command="audit", verdicts=verdicts)
 
 
-def _manifest(
-    options: AuditOptions, judge: registry.Entry, fitted: Path | None, *, policy: Policy, listing: Listing
-) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(policy)}
-    if fitted is not None:
-        arguments["judge_fitted"] = digest_file(fitted / "calibration.json")
-    if options.evidence is not None:
-        arguments["evidence"] = options.evidence
-    if options.alone:
-        arguments["alone"] = True
-    arguments |= identity_arguments(options.identity, options.identity_weights)
-    return input_manifest("audit", options, arguments=arguments, listing=listing, seeds={})
+def refuse_other_scores(done: Mapping[str, object], items: Sequence[Item]) -> None:
+    """Insist that the model's own score of what was done before is still the same."""
+    by_id = {item.id: item for item in items}
+    for name, before in done.items():
+        item = by_id.get(name)
+        if item is not None and item.model_score != before:
+            raise Mismatch(
+                f"{name} has a result in the folder, and the model's own score of it was {before}, now "
+                f"{'not given' if item.model_score is None else item.model_score}",
+                expected="the same scores as when the folder was begun",
+                hint=HINT,
+            )
 
 
 def _root(items: Sequence[Item]) -> Path:
     """The deepest folder that holds all frames: names of frames on record are relative to it."""
     return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
-
-
-def _judge_all(
-    run: RunFolder, items: Sequence[Item], crew: Crew[Judged], *, errors: ErrorLog, progress: Progress
-) -> None:
-    done: dict[str, object] = {}
-    scores: dict[str, object] = {}
-    for row in run.lines("verdicts.jsonl"):
-        done[row["id"]] = row.get("input")
-        if "model_score" in row:
-            scores[row["id"]] = row["model_score"]
-    refuse_changed(done, items)
-    refuse_other_scores(scores, items)
-    progress.stage("judging", len(items))
-    each_frame(crew, items, done=done, keep=partial(_keep, run, errors), errors=errors, progress=progress)
-
-
-def _keep(run: RunFolder, errors: ErrorLog, judged: Sequence[Judged]) -> None:
-    """Write what one frame came to; a verdict last, so that it never stands without its mask and picture."""
-    for name, rows in _tables(judged):
-        if rows:
-            run.append_many(name, rows)
-    errors.keep(entry.error for entry in judged if entry.error is not None)
-
-
-def _tables(judged: Sequence[Judged]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    yield "masks.jsonl", [dict(entry.mask) for entry in judged if entry.mask is not None]
-    yield "thumbnails.jsonl", [dict(entry.picture) for entry in judged if entry.picture is not None]
-    yield "verdicts.jsonl", [dict(entry.verdict) for entry in judged if entry.verdict is not None]
-
-
-def finalize(
-    run: RunFolder, listing: Listing, *, policy: Policy, workers: int, errors: ErrorLog, progress: Progress
-) -> Summary:
-    """Write what follows from the verdicts, which are read once."""
-    verdicts = read_verdicts(run.path)
-    draw_worst(run, listing.items, verdicts=verdicts, workers=workers, progress=progress)
-    write_clips(run, listing, verdicts=verdicts, policy=policy, workers=workers, errors=errors, progress=progress)
-    collect_truth(run, listing, verdicts=verdicts, workers=workers, errors=errors, progress=progress)
-    return finish_run(run, command="audit", verdicts=verdicts)

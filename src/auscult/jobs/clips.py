@@ -30,8 +30,8 @@ from auscult.arrays import motion
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.clip_tracks import ClipTracks, ObjectTrack, tracks_of
-from auscult.jobs.errors import ErrorLog, column
-from auscult.jobs.progress import Progress
+from auscult.jobs.finish import column
+from auscult.jobs.runner import ErrorLog, Progress
 from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Scored, Undefined

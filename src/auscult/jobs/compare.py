@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from auscult.errors import RecordError, UsageError
-from auscult.jobs.errors import known
+from auscult.jobs.finish import known
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.reader import failed_rows, read_run, require_record

@@ -8,7 +8,7 @@ as an INPUT like any other, which is then audited.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources, util
@@ -18,20 +18,28 @@ from typing import Any
 import numpy as np
 
 from auscult.arrays.boxes import grown, window
-from auscult.errors import InputError, Mismatch, UsageError
+from auscult.errors import ErrorRecord, InputError, Mismatch, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
-from auscult.jobs.errors import ErrorLog
-from auscult.jobs.groups import Crew, FrameGroup, each_frame
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import SAME_RESULT
-from auscult.jobs.stress import DefectWriter, Made, Stresser
+from auscult.jobs.runner import (
+    ERRORS,
+    FrameGroup,
+    Progress,
+    Result,
+    ResultWriter,
+    RunOptions,
+    Silent,
+    Verb,
+    frame_groups,
+    run_verb,
+)
+from auscult.jobs.stress import ITEMS, TARGETS, Stresser
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, rasterize
 from auscult.media.paths import safe_name
 from auscult.media.rle import encode
 from auscult.models.classical.grabcut import MODEL
 from auscult.record.digest import digest_json
-from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run, require_own_folder
+from auscult.record.folder import INPUT, MANIFEST, require_own_folder
 from auscult.record.manifest import build
 from auscult.record.schema import Summary
 from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
@@ -84,9 +92,8 @@ def run_demo(
     items = targets(photos, photo_folder(photos))
     count = default_workers() if workers is None else workers
     _check_free(out, overwrite=overwrite)
-    manifest = build("demo", given={}, defaulted={}, seeds={"seed": seed}, inputs={"outlines": digest_json(photos)})
-    with open_run(out / INPUT, manifest, overwrite=overwrite, ignore=SAME_RESULT) as run:
-        _make_candidates(run, items, seed=seed, workers=count, progress=listener)
+    candidates = RunOptions(out=out / INPUT, workers=count, timeout_s=_TIMEOUT_S, overwrite=overwrite)
+    run_verb(Candidates(candidates, items, seed=seed, outlines=digest_json(photos)), listener)
     options = AuditOptions(source=out / INPUT, out=out, workers=count, overwrite=overwrite)
     return audit_folder(options, listener)
 
@@ -178,36 +185,32 @@ class CandidateMaker:
 
     stresser: Stresser
 
-    def __call__(self, group: FrameGroup) -> list[Made]:
+    def __call__(self, group: FrameGroup) -> list[Result]:
         """Segment and stress the wanted objects."""
         boxes = {item.id: item.extra["box"] for item in group.items}
         frame = read_frame(group.items[0].frame)
         return [
-            made if made.error is not None else _with_grabcut(_shortened(made), frame, boxes[made.id])
+            made if made.errors else _with_grabcut(_shortened(made), frame, boxes[made.id])
             for made in self.stresser(group)
         ]
 
 
-def make_candidate_maker(folder: Path, *, seed: int) -> CandidateMaker:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
-    return CandidateMaker(Stresser(source=folder, seed=seed, kinds=DEFECTS, difficulties=GRADES))
-
-
-def _shortened(made: Made) -> Made:
+def _shortened(made: Result) -> Result:
     """The variants that the demonstration shows, and only their files."""
-    items = [row for row in made.items if row["id"].rpartition("/")[2] in STRESSED]
+    items = [row for row in made.rows[ITEMS] if row["id"].rpartition("/")[2] in STRESSED]
     named = {row["mask"] for row in items} | {row["truth"]["mask"] for row in items}
-    return replace(made, items=items, files={name: data for name, data in made.files.items() if name in named})
+    files = {name: data for name, data in made.files.items() if name in named}
+    return replace(made, rows={**made.rows, ITEMS: items}, files=files)
 
 
-def _with_grabcut(made: Made, frame: Frame, box: Sequence[int]) -> Made:
+def _with_grabcut(made: Result, frame: Frame, box: Sequence[int]) -> Result:
     """Put the segmenter's candidate first; of its truth only the mask is known, nobody chose its defect."""
-    model = made.items[0]
+    items = made.rows[ITEMS]
     name = f"masks/{safe_name(made.id)}/{GRABCUT}.png"
-    row = {key: model[key] for key in ("id", "frame", "mask", "text", "clip")}
-    row |= {"id": f"{made.id}/{GRABCUT}", "mask": name, "truth": {"mask": model["truth"]["mask"]}}
+    row = {key: items[0][key] for key in ("id", "frame", "mask", "text", "clip")}
+    row |= {"id": f"{made.id}/{GRABCUT}", "mask": name, "truth": {"mask": items[0]["truth"]["mask"]}}
     mask = segmented(frame, (box[0], box[1], box[2], box[3]))
-    return replace(made, items=[row, *made.items], files={**made.files, name: encode_mask(mask)})
+    return replace(made, rows={**made.rows, ITEMS: [row, *items]}, files={**made.files, name: encode_mask(mask)})
 
 
 def segmented(frame: Frame, box: Box) -> Mask:
@@ -229,22 +232,51 @@ def segmented(frame: Frame, box: Box) -> Mask:
     return mask
 
 
-def _make_candidates(run: RunFolder, items: Sequence[Item], *, seed: int, workers: int, progress: Progress) -> None:
-    errors = ErrorLog(run)
-    done = {row["id"] for row in run.lines("targets.jsonl")}
-    make = partial(make_candidate_maker, items[0].frame.parent, seed=seed)
-    crew = Crew(make, workers, _TIMEOUT_S, "stress")
-    progress.stage("making candidates", len(items))
-    each_frame(crew, items, done=done, keep=DefectWriter(run, errors), errors=errors, progress=progress)
-    made = {row["id"] for row in run.lines("targets.jsonl")}
-    for row in run.lines("errors.jsonl"):
-        if row["id"] not in made:
-            raise UsageError(
-                f"the candidates of {row['id']} could not be made: {row['error']}",
-                path=row["path"],
-                hint="the same command again tries once more; `auscult doctor` says what is wrong here",
-            )
-    run.finish()
+class Candidates(Verb[FrameGroup, None]):
+    """The candidate masks, as the runner sees them."""
+
+    doing = "making candidates"
+    stage = "stress"
+    once = (ITEMS,)
+
+    def __init__(self, options: RunOptions, items: Sequence[Item], *, seed: int, outlines: str) -> None:
+        super().__init__(options)
+        self._items = items
+        self._seed = seed
+        self._outlines = outlines
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        return build("demo", given={}, defaulted={}, seeds={"seed": self._seed}, inputs={"outlines": self._outlines})
+
+    def worker(self) -> partial[CandidateMaker]:
+        """Makes the function of one photograph in a worker process."""
+        folder = self._items[0].frame.parent
+        stresser = Stresser(source=folder, seed=self._seed, kinds=DEFECTS, difficulties=GRADES)
+        return partial(CandidateMaker, stresser)
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
+        """The photographs of which candidates are still to be made."""
+        done = {row["id"] for row in writer.run.lines(TARGETS)}
+        writer.progress.stage(self.doing, len(self._items))
+        writer.progress.step(len(done))
+        yield frame_groups(self._items, done=done), self.options.timeout_s
+
+    def failed(self, task: FrameGroup, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
+        """The rows of ``errors.jsonl`` of objects whose worker crashed or ran out of time."""
+        return task.failed(error)
+
+    def finish(self, writer: ResultWriter) -> None:
+        """Insist that all candidates could be made."""
+        made = {row["id"] for row in writer.run.lines(TARGETS)}
+        for row in writer.run.lines(ERRORS):
+            if row["id"] not in made:
+                raise UsageError(
+                    f"the candidates of {row['id']} could not be made: {row['error']}",
+                    path=row["path"],
+                    hint="the same command again tries once more; `auscult doctor` says what is wrong here",
+                )
+        writer.run.finish()
 
 
 def _check_free(out: Path, *, overwrite: bool) -> None:

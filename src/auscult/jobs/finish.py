@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,13 +12,11 @@ from statistics import fmean
 from typing import Any
 
 from auscult.act.export import ExportedMask, coco, verdicts_csv
-from auscult.cases.ids import group_by_frame
+from auscult.cases.ids import group_by_frame, natural_key
 from auscult.errors import AuscultError, RecordError
 from auscult.jobs.against_truth import AgainstTruth, against_truth, pairs_of
-from auscult.jobs.errors import column, in_order, known, pictures
-from auscult.jobs.expected import expected
-from auscult.jobs.model_scores import ORDER_FILE, BesideScore, beside_score
-from auscult.jobs.progress import Progress
+from auscult.jobs.estimates import ORDER_FILE, BesideScore, beside_score, expected
+from auscult.jobs.runner import Progress
 from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
@@ -158,6 +157,58 @@ def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any])
                 hint="the record was damaged or edited; judge again into another --out",
             )
     return coco(ExportedMask(row, decode(segmentations[row["id"]]), row["frame"]) for row in rows)
+
+
+_DAMAGED = "the file was damaged or edited; judge again into another --out"
+
+
+def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
+    """One key of each row, by the row's id; of two rows with one id the later counts."""
+    found = {}
+    for row in rows:
+        if not isinstance(row.get("id"), str) or key not in row:
+            raise RecordError(
+                f"a row lacks 'id' or {key!r}", expected=f"rows of id and {key}", hint=_DAMAGED, path=path
+            )
+        found[row["id"]] = row[key]
+    return found
+
+
+def in_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by the natural order of their ids: the lines of a record stand in the order in which workers were done."""
+    return sorted((dict(row) for row in rows), key=lambda row: natural_key(str(row["id"])))
+
+
+def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, bytes]:
+    """The bytes of the pictures in ``thumbnails.jsonl``, by id."""
+    texts = column(rows, "jpeg", path=path)
+    try:
+        return {name: b64decode(text) for name, text in texts.items()}
+    except (ValueError, TypeError) as error:
+        raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=_DAMAGED, path=path) from error
+
+
+def known(rows: Iterable[Mapping[str, Any]], *, path: Path) -> list[Mapping[str, Any]]:
+    """The rows of ``truth.jsonl``: each has an id, ``iou`` is a number or null, labels are texts or null.
+
+    Raises:
+        RecordError: One is not so.
+    """
+    found = []
+    for row in rows:
+        labels = (row.get("defect"), row.get("action"), row.get("difficulty"))
+        texts = all(isinstance(text, str | None) for text in labels) and isinstance(row.get("cluster"), str | None)
+        if not isinstance(row.get("id"), str) or not _is_share(row.get("iou")) or not texts:
+            raise RecordError(
+                "a row is no truth", expected="id, iou (0..1 or null), defect, action", hint=_DAMAGED, path=path
+            )
+        found.append(row)
+    return found
+
+
+def _is_share(value: object) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (number and 0 <= value <= 1)  # type: ignore[operator]
 
 
 HANDOVERS: Mapping[str, tuple[str, ...]] = {

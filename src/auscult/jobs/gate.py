@@ -18,8 +18,7 @@ from auscult.act.export import verdicts_csv
 from auscult.act.gate import Bound, Clusters, Counts, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
-from auscult.jobs.errors import column, in_order
-from auscult.jobs.finish import coco_of
+from auscult.jobs.finish import coco_of, column, in_order
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
 from auscult.media.paths import write_bytes
 from auscult.record.codec import to_json

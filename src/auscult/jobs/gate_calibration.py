@@ -13,7 +13,7 @@ from auscult.act.gate import KnownMask, score_of
 from auscult.cases.fields import BOM, parse
 from auscult.cases.ids import check_id, shown
 from auscult.errors import InputError, RecordError, UsageError
-from auscult.jobs.errors import known
+from auscult.jobs.finish import known
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.manifest import argument

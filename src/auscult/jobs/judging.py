@@ -1,6 +1,9 @@
-"""What a worker process does: open one frame and its masks, judge, draw a thumbnail.
+"""What a worker process does: open one frame and its masks, judge, check identity, draw a thumbnail.
 
 A frame is decoded once for all its masks. An error costs the item it belongs to; the frame's other items go on.
+
+What an identity check cannot tell, and what it could not be asked because a sound cannot be read, stands in the verdict
+as "identity not checked" with the reason; it is never a silent yes.
 """
 
 from __future__ import annotations
@@ -14,40 +17,92 @@ from typing import Any
 
 from auscult import registry
 from auscult.act.policy import Policy, decide
-from auscult.errors import AuscultError, UsageError
-from auscult.jobs.errors import failed_row
-from auscult.jobs.groups import FrameGroup, item_row
-from auscult.jobs.identities import Checker, load_identity
-from auscult.jobs.resume import input_digest
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.jobs.runner import FrameGroup, Result, failed_row, input_digest, item_row
+from auscult.judge.identity import NeedsWeights, Ready
+from auscult.judge.identity.combine import combined, unchecked
 from auscult.media.frames import decode_frame, encode_jpeg
 from auscult.media.limits import DEFAULT_LIMITS, Limits
 from auscult.media.masks import read_mask
 from auscult.media.paths import read_bytes
 from auscult.media.readings import LoadedMask
 from auscult.media.rle import encode
-from auscult.record.digest import digest_bytes, digest_json
+from auscult.media.sound import read_sound
+from auscult.media.wav import Sound
+from auscult.record.digest import digest_bytes, digest_file, digest_json
 from auscult.record.schema import verdict_to_json
 from auscult.report.overlay import shares, shrunk, small_overlay
-from auscult.types import Case, Frame, Item, Mask, MaskJudge, Prediction, Verdict
+from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
+
+VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What one item came to: rows for the record, ready to be written.
+@dataclass(slots=True)
+class Checker:
+    """An identity check at work in one process. It keeps the sound of one clip, the last: items come clip by clip.
+
+    A check that once says it cannot be used (``UsageError``) is not asked again: what it lacks, it lacks for all items.
 
     Attributes:
-        id: The item's id.
-        verdict: Row of ``verdicts.jsonl``, or None when the item failed.
-        mask: Row of ``masks.jsonl``: the candidate as RLE, so that handing over needs no input file.
-        picture: Row of ``thumbnails.jsonl``.
-        error: Row of ``errors.jsonl``, or None.
+        check: The check.
+        limits: Bounds on the sound files that are opened.
     """
 
-    id: str
-    verdict: Mapping[str, Any] | None = None
-    mask: Mapping[str, Any] | None = None
-    picture: Mapping[str, Any] | None = None
-    error: Mapping[str, Any] | None = None
+    check: IdentityCheck
+    limits: Limits = field(default=DEFAULT_LIMITS)
+    _path: Path | None = field(default=None, init=False)
+    _heard: Sound | AuscultError | None = field(default=None, init=False)
+    _unusable: UsageError | None = field(default=None, init=False)
+
+    def joined(self, verdict: Verdict, case: Case, *, prediction: Prediction) -> Verdict:
+        """The verdict with what the check found, or with why it found nothing."""
+        if self._unusable is not None:
+            return unchecked(verdict, self._unusable.message)
+        try:
+            found = self.check(case, prediction)
+        except UsageError as error:
+            self._unusable = error
+            return unchecked(verdict, error.message)
+        except AuscultError as error:
+            return unchecked(verdict, error.message)
+        if found is None:
+            return unchecked(verdict, _why(case, prediction))
+        return combined(verdict, found, check=self.check.name)
+
+    def of_item(self, verdict: Verdict, item: Item, *, case: Case, prediction: Prediction) -> Verdict:
+        """The same for an item of INPUT, with the sound and time that it names."""
+        try:
+            sound = self._sound(item.audio)
+        except AuscultError as error:
+            return unchecked(verdict, f"its sound cannot be used ({error.message})")
+        heard = replace(case, time_s=item.time_s)
+        if sound is not None:
+            heard = replace(heard, sound=sound.samples, rate_hz=sound.rate_hz)
+        return self.joined(verdict, heard, prediction=prediction)
+
+    def _sound(self, path: Path | None) -> Sound | None:
+        """The sound of a file, read once as long as no other is asked for."""
+        if path is None:
+            return None
+        if path != self._path or self._heard is None:
+            self._path = path
+            try:
+                self._heard = read_sound(path, limits=self.limits)
+            except AuscultError as error:
+                self._heard = error
+        if isinstance(self._heard, AuscultError):
+            raise self._heard
+        return self._heard
+
+
+def _why(case: Case, prediction: Prediction) -> str:
+    if not (case.query.text or "").strip():
+        return "there is no expression"
+    if not prediction.mask.any():
+        return "nothing is segmented"
+    if prediction.mask.all():
+        return "the mask is the whole frame"
+    return "the check cannot tell from these words"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,14 +142,14 @@ class Auditor:
     alone: bool = False
     checker: Checker | None = None
 
-    def __call__(self, group: FrameGroup) -> list[Judged]:
+    def __call__(self, group: FrameGroup) -> list[Result]:
         """Judge the wanted items of one frame, in their order."""
         wanted = [item for item in group.items if item.id in group.wanted]
         try:
             content = read_bytes(wanted[0].frame, limits=self.limits)
             frame = decode_frame(content, path=wanted[0].frame, limits=self.limits)
         except AuscultError as error:
-            return [Judged(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
+            return [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
         masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else group.items)}
         opened = _Opened(frame, shrunk(frame), digest_bytes(content), masks)
         verdicts = self._judged(wanted, opened)
@@ -127,10 +182,10 @@ class Auditor:
         each = (time.perf_counter() - begun) / len(read)
         return {item.id: replace(verdict, seconds=each) for (item, _), verdict in zip(read, found, strict=True)}
 
-    def _one(self, item: Item, opened: _Opened, verdict: Verdict | None) -> Judged:
+    def _one(self, item: Item, opened: _Opened, verdict: Verdict | None) -> Result:
         loaded = opened.masks[item.id]
         if isinstance(loaded, AuscultError):
-            return Judged(id=item.id, error=failed_row(item, loaded, "read"))
+            return Result(id=item.id, errors=[failed_row(item, loaded, "read")])
         case, prediction = self._shown(item, opened, loaded.mask)
         try:
             begun = time.perf_counter()
@@ -141,7 +196,7 @@ class Auditor:
             seconds = before + time.perf_counter() - begun
             verdict = decide(replace(verdict, id=item.id, seconds=seconds), self.policy)
         except AuscultError as error:
-            return Judged(id=item.id, error=failed_row(item, error, "judge"))
+            return Result(id=item.id, errors=[failed_row(item, error, "judge")])
         row = verdict_to_json(
             verdict,
             **_origin(item, loaded, self.root),
@@ -151,12 +206,14 @@ class Auditor:
         )
         quality = 72 if verdict.error_map is None else 64  # stripes and dots cost bytes, and are seen at less
         drawn = small_overlay(opened.small, loaded.mask, errors=verdict.error_map)
-        return Judged(
-            id=item.id,
-            verdict=row,
-            mask={"id": item.id, "segmentation": encode(loaded.mask)},
-            picture={"id": item.id, "jpeg": b64encode(encode_jpeg(drawn, quality=quality)).decode("ascii")},
-        )
+        jpeg = b64encode(encode_jpeg(drawn, quality=quality)).decode("ascii")
+        # The verdict last, so that it never stands without its mask, which handing over needs, and its picture.
+        rows: dict[str, list[dict[str, Any]]] = {
+            MASKS: [{"id": item.id, "segmentation": encode(loaded.mask)}],
+            THUMBNAILS: [{"id": item.id, "jpeg": jpeg}],
+            VERDICTS: [row],
+        }
+        return Result(id=item.id, rows=rows)
 
 
 def make_auditor(
@@ -247,3 +304,50 @@ def _origin(item: Item, loaded: LoadedMask, root: Path) -> dict[str, Any]:
     if item.extra:
         origin["extra"] = dict(item.extra)
     return origin
+
+
+def load_identity(name: str, weights: Path | None = None) -> IdentityCheck:
+    """Load a registered identity check."""
+    entry = registry.find("identity", name)
+    check = entry.load()
+    if not isinstance(check, IdentityCheck):
+        raise UsageError(
+            f"{entry.name} of package {entry.package} is no identity check",
+            expected="a name, metadata and a call with case and prediction",
+        )
+    if isinstance(check, NeedsWeights):
+        return check.using(weights)
+    if weights is not None:
+        raise UsageError(f"{entry.name} brings its own weights", hint="leave --identity-weights out")
+    return check
+
+
+def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]:
+    """What a manifest says of the check, once it has shown that it can work; nothing where none was asked for.
+
+    Raises:
+        UnknownName: There is no such check.
+        UsageError: Its weights are missing or damaged, or there are weights without a check.
+    """
+    if name is None:
+        if weights is not None:
+            raise UsageError("there are weights for an identity check and no check", hint="add --identity clip")
+        return {}
+    entry = registry.find("identity", name)
+    check = load_identity(name, weights)
+    if isinstance(check, Ready):
+        check.ready()
+    told: dict[str, Any] = {"identity": entry.name, "identity_from": entry.origin}
+    folder = getattr(check, "folder", None)
+    if isinstance(folder, Path):
+        told["identity_weights"] = _digest(folder)
+    return told
+
+
+def _digest(folder: Path) -> dict[str, str]:
+    """Hash of every file of weights and settings; names of folders are left out, since a copy is the same."""
+    found = {path.name: path for path in folder.iterdir() if path.suffix in {".safetensors", ".onnx", ".json", ".txt"}}
+    try:
+        return {name: digest_file(found[name]) for name in sorted(found)}
+    except InputError as error:
+        raise UsageError(error.message, path=error.path, hint=error.hint) from error

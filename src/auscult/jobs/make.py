@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,18 +18,24 @@ from auscult.cases import fields
 from auscult.cases.layouts import refavs
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError, UsageError
-from auscult.jobs.errors import ErrorLog
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import SAME_RESULT
+from auscult.jobs.runner import (
+    ERRORS,
+    Progress,
+    Result,
+    ResultWriter,
+    RunOptions,
+    Verb,
+    finish_tables,
+    run_manifest,
+    run_verb,
+)
 from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
-from auscult.outcome import Failed
 from auscult.record.codec import dump
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.folder import RunFolder, open_run
+from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines
-from auscult.record.manifest import build
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
@@ -43,7 +49,6 @@ from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, SceneOptions, ScenePla
 from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
 from auscult.scenes.splits import SPLITS, Shelf, Split, divide
 from auscult.types import Frame, Samples
-from auscult.work.pool import Task, default_workers, run_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +72,25 @@ class SceneJob:
     fps: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeScene:
-    """A finished scene.
+@dataclass(frozen=True, slots=True)
+class SceneTask:
+    """A scene that is to be made."""
 
-    Attributes:
-        files: Name to bytes, relative to the output folder.
-        line: Its line of ``scenes.jsonl``.
-        items: Its lines of ``items.jsonl``.
-    """
+    index: int
 
-    files: Mapping[str, bytes]
-    line: Mapping[str, Any]
-    items: Sequence[Mapping[str, Any]]
+    @property
+    def key(self) -> str:
+        """Its number."""
+        return str(self.index)
+
+    @property
+    def size(self) -> int:
+        """One scene."""
+        return 1
+
+    def split(self) -> list[SceneTask]:
+        """A scene has no parts."""
+        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +101,9 @@ class SceneMaker:
     assets: Assets
     shelves: Mapping[Split, Shelf]
 
-    def __call__(self, index: int) -> MadeScene:
+    def __call__(self, task: SceneTask) -> list[Result]:
         """Choose, draw, play and describe a scene."""
+        index = task.index
         plan = choose(self.job.seed, index, assets=self.assets, shelves=self.shelves, options=self.job.options)
         stage = Stage(plan, self.assets.looks)
         shots = stage.key_shots()
@@ -104,11 +116,9 @@ class SceneMaker:
         files = files_of(plan, shots, heard.samples, nulls=nulls)
         if self.job.fps is not None:
             files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=self.job.fps)
-        return MadeScene(
-            files=files,
-            line=scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)},
-            items=items_of(plan, shots, said),
-        )
+        line = scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)}
+        items = with_video(items_of(plan, shots, said), files)
+        return [Result(id=plan.vid, files=files, rows={ITEMS: items, SCENES: [line]})]
 
 
 def make_maker(job: SceneJob) -> SceneMaker:
@@ -240,60 +250,6 @@ SCENES, ITEMS = "scenes.jsonl", "items.jsonl"
 _MOST_SAID = 100_000
 
 
-class ResultWriter:
-    """Writes scenes as they come: files at once, lines in the order of the scenes' numbers.
-
-    A scene counts as done when its line of ``scenes.jsonl`` is whole, which is written last.
-    """
-
-    def __init__(self, run: RunFolder, *, count: int) -> None:
-        self._run = run
-        self.done = _done(run.path / SCENES)
-        if self.done and max(self.done) >= count:
-            raise Mismatch(
-                f"the folder holds {max(self.done) + 1} scenes, {count} are asked for",
-                path=run.path,
-                expected=f"--count {max(self.done) + 1} or more, which adds scenes",
-                hint="use --overwrite to begin anew, or another --out",
-            )
-        self._items = _item_ids(run.path / ITEMS)
-        self._waiting: dict[int, MadeScene | None] = {}
-        self._to_come = iter(sorted(set(range(count)) - self.done))
-        self._next = next(self._to_come, None)
-
-    def keep(self, index: int, scene: MadeScene) -> None:
-        """Keep a scene."""
-        for name, data in scene.files.items():
-            self._run.write_bytes(name, data, durable=False)
-        self._waiting[index] = MadeScene(files={}, line=scene.line, items=with_video(scene.items, scene.files))
-        self._write()
-
-    def skip(self, index: int) -> None:
-        """Wait no longer for a scene."""
-        self._waiting[index] = None
-        self._write()
-
-    def _write(self) -> None:
-        while self._next is not None and self._next in self._waiting:
-            scene = self._waiting.pop(self._next)
-            if scene is not None:
-                self._run.append_many(ITEMS, [row for row in scene.items if row["id"] not in self._items])
-                self._run.append(SCENES, scene.line)
-            self._next = next(self._to_come, None)
-
-    def in_order(self) -> None:
-        """Put lines in order where a scene that failed at first was made by a later run."""
-        rows = self._run.lines(SCENES)
-        places = [row["index"] for row in rows]
-        if places == sorted(places):
-            return
-        order = {row["id"]: row["index"] for row in rows}
-        # A killed run may have left lines of a scene that could not be made since: they go last.
-        items = sorted(self._run.lines(ITEMS), key=lambda row: order.get(row["clip"], math.inf))
-        self._run.write_bytes(ITEMS, _as_lines(items))
-        self._run.write_bytes(SCENES, _as_lines(sorted(rows, key=lambda row: int(row["index"]))))
-
-
 def _done(path: Path) -> frozenset[int]:
     """Numbers of the scenes that the lines of ``scenes.jsonl`` hold."""
     done: dict[int, int] = {}
@@ -339,13 +295,12 @@ def _words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def _item_ids(path: Path) -> set[str]:
-    """Ids of the lines of ``items.jsonl``."""
-    ids = set()
+def _check_items(path: Path) -> None:
+    """Insist that the lines of ``items.jsonl`` are items'."""
     for number, row in numbered_lines(path):
         try:
             fields.required(row, "clip")
-            ids.add(fields.required(row, "id"))
+            fields.required(row, "id")
         except InputError as error:
             raise RecordError(
                 f"the line is no item's: {error.message}",
@@ -354,7 +309,6 @@ def _item_ids(path: Path) -> set[str]:
                 path=path,
                 line=number,
             ) from error
-    return ids
 
 
 def _as_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -371,11 +325,10 @@ _USED: Mapping[str, frozenset[str]] = {"cutouts": PICTURES, "backgrounds": FRAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MakeOptions:
-    """Which scenes to make.
+class MakeOptions(RunOptions):
+    """Which scenes to make; ``timeout_s`` is for one of them.
 
     Attributes:
-        out: The output folder.
         count: How many.
         seed: The same seed makes the same scenes.
         assets: A user's folder; None for generated things and sounds.
@@ -383,14 +336,8 @@ class MakeOptions:
         split: ``all`` for a mixture of 60 % train, 20 % test_s, 20 % test_u; or one of them.
         fps: Also write a video of so many frames a second; None for none.
         expressions: Most expressions a scene.
-        workers: Worker processes, 1 or more as ``--workers`` takes them; None for one per processor. From Python also
-            0: everything in this process, without time limit.
-        timeout_s: Limit for one scene.
-        overwrite: Start anew over an earlier record.
-        given: Names of the options that the user spelled out, for the manifest.
     """
 
-    out: Path
     count: int
     seed: int = 0
     assets: Path | None = None
@@ -398,15 +345,6 @@ class MakeOptions:
     split: str = "all"
     fps: float | None = None
     expressions: int = 6
-    workers: int | None = None
-    timeout_s: float = 120.0
-    overwrite: bool = False
-    given: frozenset[str] = frozenset()
-
-    @property
-    def n_workers(self) -> int:
-        """Worker processes, decided."""
-        return default_workers() if self.workers is None else self.workers
 
     @property
     def splits(self) -> tuple[Split, ...]:
@@ -424,43 +362,85 @@ def make_scenes(options: MakeOptions, progress: Progress | None = None) -> tuple
         UsageError: An argument is out of range, or the assets are too few for the wanted splits.
         RecordError: The output folder is in use, or was made with other arguments.
     """
-    listener = progress or Silent()
-    _check(options)
-    assets, left_out = open_bundle(options.assets)
-    divide(assets, wanted=options.splits)
-    with open_run(
-        options.out, _manifest(options, assets), overwrite=options.overwrite, ignore=SAME_RESULT | {"count"}
-    ) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
-        errors = ErrorLog(run)
-        errors.keep(error_to_json(None, error) for error in left_out)
-        keeper = ResultWriter(run, count=options.count)
-        listener.stage("making scenes", options.count)
-        listener.step(len(keeper.done))
-        for index, outcome in _made(options, keeper.done):
-            if isinstance(outcome, Failed):
-                errors.keep([error_to_json(f"scene {index}", outcome.error)])
-                keeper.skip(index)
-            else:
-                keeper.keep(index, outcome)
-            listener.step()
-        keeper.in_order()
-        return _finish(run, options, left_out)
+    return run_verb(MakeScenes(options), progress)
 
 
-def _made(options: MakeOptions, done: frozenset[int]) -> Iterator[tuple[int, MadeScene | Failed]]:
-    job = SceneJob(
-        seed=options.seed,
-        assets=options.assets,
-        splits=options.splits,
-        options=options.scene,
-        expressions=options.expressions,
-        fps=options.fps,
-    )
-    tasks = (Task(str(index), index) for index in range(options.count) if index not in done)
-    make = partial(make_maker, job)
-    for result in run_tasks(make, tasks, workers=options.n_workers, timeout_s=options.timeout_s, stage="make"):
-        yield int(result.key), result.outcome
+class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
+    """``auscult make scenes``, as the runner sees it."""
+
+    doing = "making scenes"
+    stage = "make"
+    growing = frozenset({"count"})
+    once = (ITEMS,)
+    options: MakeOptions
+
+    def __init__(self, options: MakeOptions) -> None:
+        super().__init__(options)
+        _check(options)
+        self._assets, self._left_out = open_bundle(options.assets)
+        divide(self._assets, wanted=options.splits)
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        return _manifest(self.options, self._assets)
+
+    def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
+        """The files of assets that cannot be used."""
+        return ((None, error) for error in self._left_out)
+
+    def worker(self) -> partial[SceneMaker]:
+        """Makes the function of one scene in a worker process."""
+        options = self.options
+        return partial(
+            make_maker,
+            SceneJob(
+                seed=options.seed,
+                assets=options.assets,
+                splits=options.splits,
+                options=options.scene,
+                expressions=options.expressions,
+                fps=options.fps,
+            ),
+        )
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[SceneTask], float | None]]:
+        """The scenes that are still to be made; one counts as done when its line of ``scenes.jsonl`` is whole."""
+        path, count = writer.run.path, self.options.count
+        done = _done(path / SCENES)
+        if done and max(done) >= count:
+            raise Mismatch(
+                f"the folder holds {max(done) + 1} scenes, {count} are asked for",
+                path=path,
+                expected=f"--count {max(done) + 1} or more, which adds scenes",
+                hint="use --overwrite to begin anew, or another --out",
+            )
+        _check_items(path / ITEMS)
+        writer.progress.stage(self.doing, count)
+        writer.progress.step(len(done))
+        yield (SceneTask(index) for index in range(count) if index not in done), self.options.timeout_s
+
+    def failed(self, task: SceneTask, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The row of ``errors.jsonl`` of a scene that could not be made."""
+        return [error_to_json(f"scene {task.index}", error)]
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Put the lines in order, and write the table of expressions, summary and tables."""
+        scenes = _in_order(writer.run)
+        return _finish(writer.run, self.options, scenes=scenes, left_out=self._left_out)
+
+
+def _in_order(run: RunFolder) -> list[dict[str, Any]]:
+    """Put the lines in the order of the scenes, which workers finish in any order; gives those of ``scenes.jsonl``."""
+    scenes, items = run.lines(SCENES), run.lines(ITEMS)
+    ordered = sorted(scenes, key=lambda row: int(row["index"]))
+    order = {row["id"]: row["index"] for row in scenes}
+    # A killed run may have left lines of a scene that could not be made since: they go last.
+    arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
+    if arranged != items:
+        run.write_bytes(ITEMS, _as_lines(arranged))
+    if ordered != scenes:
+        run.write_bytes(SCENES, _as_lines(ordered))
+    return ordered
 
 
 def _check(options: MakeOptions) -> None:
@@ -504,8 +484,7 @@ def _check(options: MakeOptions) -> None:
 
 def _manifest(options: MakeOptions, assets: Assets) -> dict[str, Any]:
     scene = options.scene
-    everything = {
-        "out": str(options.out),
+    arguments = {
         "count": options.count,
         "seed": options.seed,
         "assets": None if options.assets is None else str(options.assets.resolve()),
@@ -516,17 +495,9 @@ def _manifest(options: MakeOptions, assets: Assets) -> dict[str, Any]:
         "split": options.split,
         "video": options.fps,
         "expressions": options.expressions,
-        "workers": options.n_workers,
-        "timeout": options.timeout_s,
     }
-    spelled = options.given | {"out", "count"}
-    return build(
-        "make scenes",
-        given={key: value for key, value in everything.items() if key in spelled},
-        defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": options.seed},
-        inputs={"assets": assets.name, "asset_files": _digest(options.assets), "names": _names(assets)},
-    )
+    inputs = {"assets": assets.name, "asset_files": _digest(options.assets), "names": _names(assets)}
+    return run_manifest("make scenes", options, arguments=arguments, inputs=inputs)
 
 
 def _names(assets: Assets) -> str:
@@ -560,19 +531,16 @@ def _content(path: Path) -> str | None:
         return None
 
 
-def _finish(run: RunFolder, options: MakeOptions, left_out: Sequence[ErrorRecord]) -> tuple[Summary, list[Table]]:
-    scenes = run.lines(SCENES)
-    failed = failed_rows((row for row in run.lines("errors.jsonl") if row.get("id")), ())
+def _finish(
+    run: RunFolder, options: MakeOptions, *, scenes: Sequence[Mapping[str, Any]], left_out: Sequence[ErrorRecord]
+) -> tuple[Summary, list[Table]]:
+    failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
     run.write_bytes(refavs.TABLE, refavs.metadata_csv(_rows(scenes)))
     summary = Summary(command="make scenes", n=options.count, ok=len(scenes), failed=len(failed))
     tables = {"scenes": scenes_table(scenes), "families": families_table(scenes)}
     if left_out:
         tables["left_out"] = left_out_table(left_out)
-    for name, table in tables.items():
-        run.write_json(f"tables/{name}.json", asdict(table))
-    run.write_json("summary.json", summary.as_json())
-    run.finish()
-    return summary, list(tables.values())
+    return finish_tables(run, summary, tables)
 
 
 def _rows(scenes: Iterable[Mapping[str, Any]]) -> Iterator[refavs.MetadataRow]:

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from auscult.errors import AuscultError, ErrorRecord, InputError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress, Workers
 from auscult.media.frames import read_frame
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
@@ -26,7 +26,6 @@ from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.types import Frames
-from auscult.work.pool import Task, run_tasks
 
 _MOST_BYTES = 4 << 30
 
@@ -207,6 +206,15 @@ class QueuedRequest:
     source: Path
     asked: Askable
 
+    @property
+    def size(self) -> int:
+        """One question."""
+        return 1
+
+    def split(self) -> list[QueuedRequest]:
+        """A question has no parts."""
+        return []
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions:
@@ -251,19 +259,17 @@ def predict(
     Raises:
         UsageError: The model cannot be loaded.
     """
-    listed = {request.key: request for request in requests}
-    tasks = (Task(key, request) for key, request in listed.items())
-    for result in run_tasks(
-        partial(ModelWorker, model),
-        tasks,
-        workers=options.workers,
+    workers = Workers(
+        make=partial(ModelWorker, model),
+        count=options.workers,
+        stage=STAGE,
         timeout_s=options.timeout_s,
         setup_s=options.setup_s,
         memory_mb=options.memory_mb,
-        stage=STAGE,
-    ):
-        if isinstance(result.outcome, Failed):
-            fail(listed[result.key], result.outcome.error)
+    )
+    for request, outcome in workers.results(requests):
+        if isinstance(outcome, Failed):
+            fail(request, outcome.error)
         else:
-            keep(result.outcome)
+            keep(outcome)
         progress.step()

@@ -13,10 +13,9 @@ import numpy as np
 from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.ids import unique
 from auscult.errors import InputError
-from auscult.jobs.groups import Crew, frames_of
-from auscult.jobs.identities import Checker, load_identity
-from auscult.jobs.judging import Judged, make_auditor
+from auscult.jobs.judging import VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.judging import load_judge as _load_judge
+from auscult.jobs.runner import Result, Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.wav import Sound
 from auscult.outcome import Failed
@@ -127,18 +126,19 @@ def audit(
     once, twice = unique(given)
     yield from (Failed(replace(error, id=name)) for name, error in twice)
     made = partial(make_auditor, judge, rules, Path(), identity=identity)
-    crew = Crew(made, workers, None, "judge")
-    for wanted, outcome in frames_of(crew, once):
+    auditors = Workers(make=made, count=workers, stage="judge")
+    for group, outcome in auditors.results(frame_groups(once)):
         if isinstance(outcome, Failed):
-            yield from (Failed(replace(outcome.error, id=name)) for name in sorted(wanted))
+            yield from (Failed(replace(outcome.error, id=name)) for name in sorted(group.wanted))
         else:
             yield from map(_verdict_or_failed, outcome)
 
 
-def _verdict_or_failed(judged: Judged) -> Verdict | Failed:
-    if judged.verdict is not None:
-        return verdict_from_json(judged.verdict)
-    return Failed(replace(error_from_json(judged.error or {}), id=judged.id))
+def _verdict_or_failed(judged: Result) -> Verdict | Failed:
+    if judged.errors:
+        return Failed(replace(error_from_json(judged.errors[0]), id=judged.id))
+    (row,) = judged.rows[VERDICTS]
+    return verdict_from_json(row)
 
 
 def _check(frame: Frame, mask: Mask) -> None:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from auscult.cases.ids import natural_key
 from auscult.errors import InputError, NothingToDo, UsageError
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import SAME_RESULT
+from auscult.jobs.runner import SAME_RESULT, Progress, Silent
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined

@@ -8,54 +8,40 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from auscult import registry
-from auscult.cases.listing import Listing, list_items
-from auscult.errors import AuscultError, InputError, NothingToDo, UsageError
+from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.errors import ErrorLog, failed_row
 from auscult.jobs.finish import counted_by
-from auscult.jobs.groups import Crew, FrameGroup, each_frame, item_row
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import SAME_RESULT, InputOptions, input_digest, input_manifest, refuse_changed
+from auscult.jobs.runner import (
+    ERRORS,
+    FrameGroup,
+    FrameVerb,
+    InputOptions,
+    Progress,
+    Result,
+    ResultWriter,
+    failed_row,
+    finish_tables,
+    input_digest,
+    item_row,
+    run_verb,
+)
 from auscult.media.frames import frame_size
 from auscult.media.masks import encode_mask, read_mask
-from auscult.media.paths import read_bytes, safe_name
+from auscult.media.paths import safe_name
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file
-from auscult.record.folder import RunFolder, open_run
+from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.stress.masks import variants
 from auscult.types import ACTIONS, DEFECTS, Item, Mask, MaskTarget, StressedMask
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """What one target came to.
-
-    Attributes:
-        id: The target's id.
-        items: Lines of ``items.jsonl``.
-        files: The mask files those lines name: name to bytes.
-        frame: Name of the frame in the output folder, and the file to copy there.
-        input: Hash of what was stressed.
-        undefined: What could not be made: {kind, difficulty, reason}.
-        error: Row of ``errors.jsonl`` when the target could not be read.
-    """
-
-    id: str
-    items: Sequence[Mapping[str, Any]] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    frame: tuple[str, Path] | None = None
-    input: str = ""
-    undefined: Sequence[Mapping[str, Any]] = ()
-    error: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,21 +53,21 @@ class Stresser:
     kinds: tuple[str, ...]
     difficulties: tuple[str, ...]
 
-    def __call__(self, group: FrameGroup) -> list[Made]:
+    def __call__(self, group: FrameGroup) -> list[Result]:
         """Stress the wanted targets of one frame, in their order."""
         wanted = [item for item in group.items if item.id in group.wanted]
         try:
             size = frame_size(wanted[0].frame)
             frame_digest = digest_file(wanted[0].frame)
         except AuscultError as error:
-            return [Made(id=item.id, error=failed_row(item, error, "read")) for item in wanted]
+            return [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
         masks = {item.id: _open(item, size) for item in group.items}
         return [self._one(item, masks, frame_digest) for item in wanted]
 
-    def _one(self, item: Item, masks: Mapping[str, Mask | AuscultError], frame_digest: str) -> Made:
+    def _one(self, item: Item, masks: Mapping[str, Mask | AuscultError], frame_digest: str) -> Result:
         mask = masks[item.id]
         if isinstance(mask, AuscultError):
-            return Made(id=item.id, error=failed_row(item, mask, "read"))
+            return Result(id=item.id, errors=[failed_row(item, mask, "read")])
         others = tuple(
             other for name, other in masks.items() if name != item.id and not isinstance(other, AuscultError)
         )
@@ -104,22 +90,13 @@ class Stresser:
                 items.append(line)
             elif isinstance(outcome, Undefined):
                 undefined.append({"kind": kind, "difficulty": difficulty, "reason": outcome.reason})
-        return Made(
-            id=item.id,
-            items=items,
-            files=files,
-            frame=(frame_name, item.frame),
-            input=input_digest(item, frame_digest),
-            undefined=undefined,
-        )
+        digest = input_digest(item, frame_digest)
+        target = {"id": item.id, "made": len(items), "undefined": undefined, "input": digest}
+        return Result(id=item.id, files=files, copies={frame_name: item.frame}, rows={ITEMS: items, TARGETS: [target]})
 
 
 GRADED = frozenset({"cutout", "dilate", "erode"})
-
-
-def make_stresser(source: Path, *, seed: int, wanted: tuple[tuple[str, ...], tuple[str, ...]]) -> Stresser:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
-    return Stresser(source=source, seed=seed, kinds=wanted[0], difficulties=wanted[1])
+ITEMS, TARGETS = "items.jsonl", "targets.jsonl"
 
 
 def _open(item: Item, size: tuple[int, int]) -> Mask | AuscultError:
@@ -201,82 +178,48 @@ def stress_masks(options: StressOptions, progress: Progress | None = None) -> tu
         UsageError: A kind or difficulty is unknown.
         RecordError: The output folder is in use, or was made with other arguments.
     """
-    listener = progress or Silent()
-    kinds, difficulties = _chosen(options)
-    listing = list_items(options.source, options.listing)
-    if not listing.items and not listing.errors:
-        raise NothingToDo("the input holds no mask", path=options.source, hint="see `auscult stress masks --help`")
-    manifest = input_manifest(
-        "stress masks",
-        options,
-        arguments={"kind": list(kinds), "difficulty": list(difficulties), "seed": options.seed},
-        listing=listing,
-        seeds={"seed": options.seed},
-    )
-    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
-        errors = ErrorLog(run)
-        errors.keep(error_to_json(name, error) for name, error in listing.errors)
-        make = partial(make_stresser, options.source, seed=options.seed, wanted=(kinds, difficulties))
-        done = {row["id"]: row.get("input") for row in run.lines("targets.jsonl")}
-        refuse_changed(done, listing.items)
-        listener.stage("stressing", len(listing.items))
-        each_frame(
-            Crew(make, options.n_workers, options.timeout_s, "stress"),
-            _loose(listing),
-            done=done,
-            keep=DefectWriter(run, errors),
-            errors=errors,
-            progress=listener,
+    return run_verb(StressMasks(options), progress)
+
+
+class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
+    """``auscult stress masks``, as the runner sees it."""
+
+    command = "stress masks"
+    doing = "stressing"
+    stage = "stress"
+    results = TARGETS
+    once = (ITEMS,)
+
+    def __init__(self, options: StressOptions) -> None:
+        self._kinds, self._difficulties = _chosen(options)
+        self._seed = options.seed
+        super().__init__(options)
+
+    def arguments(self) -> dict[str, Any]:
+        """What it was asked for beyond what every verb over an INPUT asks for."""
+        return {"kind": list(self._kinds), "difficulty": list(self._difficulties), "seed": self._seed}
+
+    def items(self) -> list[Item]:
+        """The items, loose pictures marked: what is written names its clip, and would be taken for a video."""
+        films = filmed(self.listing)
+        return [
+            item if item.id in films else replace(item, extra={**item.extra, LOOSE: True})
+            for item in self.listing.items
+        ]
+
+    def worker(self) -> partial[Stresser]:
+        """Makes the function of one frame in a worker process."""
+        return partial(
+            Stresser,
+            source=self.options.source,
+            seed=self._seed,
+            kinds=self._kinds,
+            difficulties=self._difficulties,
         )
-        return _finish(run)
 
-
-def _loose(listing: Listing) -> list[Item]:
-    """The items, loose pictures marked: what is written names its clip, and would be taken for a video."""
-    films = filmed(listing)
-    return [item if item.id in films else replace(item, extra={**item.extra, LOOSE: True}) for item in listing.items]
-
-
-class DefectWriter:
-    """Writes what was made of one frame: the items, then the line that says the target is done."""
-
-    def __init__(self, run: RunFolder, errors: ErrorLog) -> None:
-        self._run = run
-        self._errors = errors
-        rows = run.lines("items.jsonl")
-        self._known = {row["id"] for row in rows}
-        self._frames = {row["frame"] for row in rows}
-
-    def __call__(self, made: Sequence[Made]) -> None:
-        """Keep the targets of one frame; one that was kept before a stop is not kept twice."""
-        for target in made:
-            if target.error is not None:
-                self._errors.keep([target.error])
-                continue
-            self._write(target)
-            fresh = [dict(row) for row in target.items if row["id"] not in self._known]
-            if fresh:
-                self._run.append_many("items.jsonl", fresh)
-            self._known.update(row["id"] for row in fresh)
-            self._run.append(
-                "targets.jsonl",
-                {
-                    "id": target.id,
-                    "made": len(target.items),
-                    "undefined": list(target.undefined),
-                    "input": target.input,
-                },
-            )
-
-    def _write(self, target: Made) -> None:
-        """Write the files first: a file without its line is no item, a line without its file would be a broken one."""
-        for name, data in target.files.items():
-            self._run.write_bytes(name, data, durable=False)
-        if target.frame is not None and target.frame[0] not in self._frames:
-            name, source = target.frame
-            self._run.write_bytes(name, read_bytes(source), durable=False)
-            self._frames.add(name)
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Count what was made."""
+        return _finish(writer.run)
 
 
 def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -291,10 +234,9 @@ def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _finish(run: RunFolder) -> tuple[Summary, list[Table]]:
-    items = run.lines("items.jsonl")
-    undefined = [entry for row in run.lines("targets.jsonl") for entry in row["undefined"]]
-    done = {row["id"] for row in run.lines("targets.jsonl")}
-    failed = failed_rows(run.lines("errors.jsonl"), done)
+    items, targets = run.lines(ITEMS), run.lines(TARGETS)
+    undefined = [entry for row in targets for entry in row["undefined"]]
+    failed = failed_rows(run.lines(ERRORS), {row["id"] for row in targets})
     truths = [row["truth"] for row in items]
     summary = Summary(
         command="stress masks",
@@ -306,12 +248,10 @@ def _finish(run: RunFolder) -> tuple[Summary, list[Table]]:
         by_defect=counted_by([truth["defect"] for truth in truths], DEFECTS),
         metrics={},
     )
-    tables = [_made_table(items, undefined), *_undefined_table(undefined)]
-    for name, table in zip(("made", "undefined"), tables, strict=False):
-        run.write_json(f"tables/{name}.json", asdict(table))
-    run.write_json("summary.json", summary.as_json())
-    run.finish()
-    return summary, tables
+    tables = {"made": _made_table(items, undefined)}
+    if undefined:
+        tables["undefined"] = _undefined_table(undefined)
+    return finish_tables(run, summary, tables)
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:
@@ -337,9 +277,7 @@ def _paper_order(key: tuple[str, str]) -> tuple[int, str, str]:
     return known.index(key[0]) if key[0] in known else len(known), *key
 
 
-def _undefined_table(undefined: Sequence[Mapping[str, Any]]) -> list[Table]:
-    if not undefined:
-        return []
+def _undefined_table(undefined: Sequence[Mapping[str, Any]]) -> Table:
     reasons = Counter((row["kind"], row["reason"]) for row in undefined)
     rows = tuple((kind, reason, str(count)) for (kind, reason), count in reasons.most_common())
-    return [Table(title="undefined", header=("kind", "reason", "targets"), rows=rows, note="")]
+    return Table(title="undefined", header=("kind", "reason", "targets"), rows=rows, note="")

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UsageError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.judge import DEFAULT_JUDGE
 from auscult.record.schema import Summary
 from auscult.report.tables import Table

@@ -10,7 +10,7 @@ from typing import Any
 from auscult.cases.datasets.refavs import FILE as SCENES_FILE
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, RecordError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.language.facts import Facts
 from auscult.language.forms import read
 from auscult.language.proof import Proof

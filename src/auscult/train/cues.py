@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import OutputError, UsageError
-from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.runner import Progress, Silent
 from auscult.judge.cards import Card, Result, page
 from auscult.judge.masks.cues import JUDGE
 from auscult.judge.masks.cues.model import (

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from auscult.errors import UnknownName, UsageError
-from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.runner import Progress, Silent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

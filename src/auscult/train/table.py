@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.act.policy import DEFAULT, action_of
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.judge.cards import Result
 from auscult.judge.masks.cues.measure import Findings, measure
 from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate

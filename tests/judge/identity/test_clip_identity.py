@@ -16,7 +16,7 @@ import pytest
 import auscult
 from auscult import registry
 from auscult.errors import UsageError
-from auscult.jobs.identities import identity_arguments, load_identity
+from auscult.jobs.judging import identity_arguments, load_identity
 from auscult.judge.identity.clip import VARIABLE, ClipIdentity, prompts, rivals, views
 from auscult.nets.clip import check_folder, load_clip
 from auscult.nets.hf_folder import WEIGHTS

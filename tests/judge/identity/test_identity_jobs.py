@@ -16,7 +16,7 @@ import small_inputs
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError, InputError, Mismatch, UnknownName, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
-from auscult.jobs.identities import Checker, identity_arguments, load_identity
+from auscult.jobs.judging import Checker, identity_arguments, load_identity
 from auscult.judge.identity.scenes import IDENTITY as SCENES
 from auscult.judge.identity.scenes import NETWORK, WORDS
 from auscult.record.reader import read_run
@@ -137,11 +137,11 @@ def test_without_a_check_nothing_changes(plugged: str, tmp_path: Path) -> None:
 def test_a_clips_sound_reaches_the_check_and_is_opened_once(
     plugged: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from auscult.jobs import identities
+    from auscult.jobs import judging
 
     opened = []
-    plain = identities.read_sound
-    monkeypatch.setattr(identities, "read_sound", lambda path, **more: opened.append(path) or plain(path, **more))
+    plain = judging.read_sound
+    monkeypatch.setattr(judging, "read_sound", lambda path, **more: opened.append(path) or plain(path, **more))
     _sound(tmp_path / "in" / "a.wav")
     lines = [{"id": f"v/{n}", "text": "match 0.9", "audio": "a.wav", "time_s": n, "clip": "v"} for n in range(3)]
     found = _audit(_input(tmp_path / "in", *lines), tmp_path / "out", identity=plugged)

@@ -14,7 +14,7 @@ from asking import question
 from auscult.errors import ErrorRecord, UsageError
 from auscult.jobs import predict as job
 from auscult.jobs.predict import Reader
-from auscult.jobs.progress import Silent
+from auscult.jobs.runner import Silent
 from auscult.models.base import Request
 from auscult.models.spec import model_spec
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from r2_material import MODEL, asked, block, calls, clip, clips, model_file, picture, questions_of, rows
 
-from auscult.jobs.progress import Silent
+from auscult.jobs.runner import Silent
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.suites.r2.compare_sets import read_record

@@ -37,7 +37,7 @@ def test_backgrounds_are_of_their_part_and_test_things_are_not_trained_on(data: 
 def test_the_recipe_in_small(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the extra `train` is not installed")
     pytest.importorskip("onnx", reason="the extra `train` is not installed")
-    from auscult.jobs.progress import Silent
+    from auscult.jobs.runner import Silent
     from auscult.judge.identity.scenes import ScenesIdentity
     from auscult.train.matcher.loop import MatcherOptions, scenes_identity
     from auscult.train.matcher.pairs import pairs_of

@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="the extra `train` is not installed")
 import torch
 
 from auscult.errors import UsageError
-from auscult.jobs.progress import Silent
+from auscult.jobs.runner import Silent
 from auscult.judge.identity.scenes import CROP
 from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
 from auscult.rng import generator

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.jobs.progress import Silent
+from auscult.jobs.runner import Silent
 from auscult.judge.masks.prompted.view import Lens, look, shape_of
 from auscult.media.rle import encode
 from auscult.nets.prompted import TYPES

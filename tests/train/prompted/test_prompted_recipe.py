@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.jobs.progress import Silent
+from auscult.jobs.runner import Silent
 from auscult.judge.masks.prompted import JUDGE
 from auscult.media.rle import decode
 from auscult.nets.prompted import Design

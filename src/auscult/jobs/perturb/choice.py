@@ -168,13 +168,13 @@ def _has_sound(path: Path) -> bool:
         return False
 
 
-def tasks_of(choices: Sequence[Choice], parts: Sequence[PerturbedPart], *, chunk: int) -> list[PerturbTask]:
+def tasks_of(choice: Choice, parts: Sequence[PerturbedPart], *, chunk: int) -> list[PerturbTask]:
     """Parts with their recipes, up to ``chunk`` of one recipe together."""
-    found: list[PerturbTask] = []
-    for choice in choices:
-        groups: dict[Recipe, list[PerturbedPart]] = {}
-        for part in parts:
-            groups.setdefault(choice.of(part), []).append(part)
-        for recipe, members in groups.items():
-            found += [(recipe, tuple(members[start : start + chunk])) for start in range(0, len(members), chunk)]
-    return found
+    groups: dict[Recipe, list[PerturbedPart]] = {}
+    for part in parts:
+        groups.setdefault(choice.of(part), []).append(part)
+    return [
+        PerturbTask(recipe, tuple(members[start : start + chunk]))
+        for recipe, members in groups.items()
+        for start in range(0, len(members), chunk)
+    ]

@@ -14,21 +14,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from auscult import registry
-from auscult.errors import REMARKS, AuscultError, Mismatch, UsageError
+from auscult.errors import REMARKS, AuscultError, ErrorRecord, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.errors import ErrorLog
-from auscult.jobs.groups import item_row
 from auscult.jobs.perturb.choice import Choice, Wanted, tasks_of, untouched
 from auscult.jobs.perturb.inputs import (
     PartKind,
     PerturbedPart,
     PerturbedParts,
+    SentencesFile,
     audio_id,
     frame_id,
     parts_of,
@@ -36,31 +35,37 @@ from auscult.jobs.perturb.inputs import (
     written,
 )
 from auscult.jobs.perturb.work import (
+    OUTPUTS,
     STAGE,
-    Done,
+    Perturber,
     PerturbTask,
     done_id,
     failed_rows_of,
-    make_perturber,
     not_done,
     only,
     output_name,
     part_digest,
 )
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import HINT, SAME_RESULT, InputOptions
+from auscult.jobs.runner import (
+    HINT,
+    InputOptions,
+    Progress,
+    Result,
+    ResultWriter,
+    Verb,
+    finish_tables,
+    item_row,
+    run_manifest,
+    run_verb,
+)
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
 from auscult.media.wav import DEPTHS, Depth
-from auscult.outcome import Failed
 from auscult.record.codec import dump
-from auscult.record.folder import RunFolder, open_run
-from auscult.record.manifest import build
-from auscult.record.schema import Summary, error_to_json
+from auscult.record.folder import RunFolder
+from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.stress.recipe import Recipe
 from auscult.types import Item
-from auscult.work.pool import Task as PoolTask
-from auscult.work.pool import run_tasks
 
 MOST_SEED: Final = 2**63
 _NEEDS: Final[tuple[tuple[str, frozenset[PartKind], str], ...]] = (
@@ -214,65 +219,6 @@ class _Found:
         return told
 
 
-OUTPUTS: Final = "outputs.jsonl"
-
-
-class ResultWriter:
-    """Keeps what workers give back.
-
-    Attributes:
-        rows: The lines of ``outputs.jsonl`` by id whose files are there; of two with one id the later counts.
-    """
-
-    def __init__(self, run: RunFolder, errors: ErrorLog) -> None:
-        self._run = run
-        self._errors = errors
-        lines = {str(row["id"]): row for row in run.lines(OUTPUTS)}
-        self.rows: dict[str, Mapping[str, Any]] = {name: row for name, row in lines.items() if self._there(row)}
-
-    def _there(self, row: Mapping[str, Any]) -> bool:
-        """Whether the files of an output are there and as large as they were made; else it is made again."""
-        try:
-            return all((self._run.path / name).stat().st_size == size for name, size in row.get("bytes", {}).items())
-        except OSError:
-            return False
-
-    def has(self, recipe: str, part: PerturbedPart) -> bool:
-        """Whether a part is done; a frame is not, as long as one of its items is missing."""
-        row = self.rows.get(done_id(recipe, part.id))
-        return row is not None and all(item.id in row.get("items", ()) for item in part.items)
-
-    def claimed(self, task: PerturbTask) -> PerturbTask:
-        """Note the files that a worker is about to write, so that a later run can remove them."""
-        recipe, parts = task
-        for part in parts:
-            name = output_name(recipe, part)
-            if name:
-                self._run.claim(name)
-            if part.kind == "video":
-                self._run.claim(f"{name}.part")
-        return task
-
-    def tidied(self, task: PerturbTask) -> None:
-        """Remove what a worker that was stopped left of a video."""
-        recipe, parts = task
-        for part in parts:
-            if part.kind == "video":
-                self._run.remove(f"{output_name(recipe, part)}.part")
-
-    def keep(self, done: Iterable[Done]) -> None:
-        """Write the files first: a file without its line is nothing, a line without its file would be a lie."""
-        fresh: list[Mapping[str, Any]] = []
-        for one in done:
-            for name, data in one.files.items():
-                self._run.write_bytes(name, data, durable=False)
-            if one.row is not None:
-                self.rows[one.id] = one.row
-                fresh.append(one.row)
-            self._errors.keep(one.errors)
-        self._run.append_many(OUTPUTS, fresh)
-
-
 def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, Sequence[PerturbedPart]]) -> None:
     """Insist that what was made before still comes from the same files.
 
@@ -412,31 +358,160 @@ def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[
         UsageError: An argument is unknown or out of range, or an extra is missing.
         RecordError: The output folder is in use, or was made with other arguments.
     """
-    listener = progress or Silent()
-    check_ranges(options)
-    recipes = options.wanted.recipes()
-    rooms = options.wanted.rooms(recipes)
-    check_kept(options, rooms)
-    made_by = _origins(recipes)
-    by_group = bool(options.wanted.preset)
-    parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
-    _check_extras(parts.parts)
-    choices = options.wanted.choices(parts, recipes, seed=options.seed)
-    parts = replace(
-        parts, notes=(*parts.notes, *idle_options(options.given, parts.parts), *untouched(parts.parts, choices))
-    )
-    manifest = _manifest(options, parts, made_by)
-    with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-        run.remove("errors.jsonl")  # whatever failed before is tried again now
-        errors = ErrorLog(run)
-        errors.keep(error_to_json(name, error) for name, error in parts.errors)
-        keeper = ResultWriter(run, errors)
-        wanted = {choice.name: [part for part in parts.parts if choice.takes(part)] for choice in choices}
-        refuse_changed(keeper.rows, wanted)
-        listener.stage("perturbing", sum(map(len, wanted.values())))
-        for tasks, timeout_s in _tasks(options, choices, wanted=wanted, keeper=keeper, listener=listener):
-            _work(options, tasks, timeout_s=timeout_s, keeper=keeper, listener=listener)
-        return _finish(run, options, parts=parts, choices=choices, rows=keeper.rows)
+    return run_verb(Perturb(options), progress)
+
+
+class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
+    """``auscult stress vision|sound|sentences|timing|recipe``, as the runner sees it."""
+
+    doing = "perturbing"
+    stage = STAGE
+    options: PerturbOptions
+
+    def __init__(self, options: PerturbOptions) -> None:
+        super().__init__(options)
+        check_ranges(options)
+        recipes = options.wanted.recipes()
+        rooms = options.wanted.rooms(recipes)
+        check_kept(options, rooms)
+        self._made_by = _origins(recipes)
+        by_group = bool(options.wanted.preset)
+        parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
+        _check_extras(parts.parts)
+        self._choices = options.wanted.choices(parts, recipes, seed=options.seed)
+        notes = (*parts.notes, *idle_options(options.given, parts.parts), *untouched(parts.parts, self._choices))
+        self._parts = replace(parts, notes=notes)
+        self._wanted = {choice.name: [part for part in parts.parts if choice.takes(part)] for choice in self._choices}
+        self._rows: dict[str, Mapping[str, Any]] = {}
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        options, wanted = self.options, self.options.wanted
+        arguments = {
+            "kind": wanted.kinds,
+            "severity": wanted.severities or wanted.usual_severities,
+            "dynamic": wanted.schedule,
+            "preset": wanted.preset,
+            "place": wanted.place,
+            "seed": options.seed,
+            "keep": list(options.keep),
+            "keep_head": options.keep_head,
+            "quality": options.quality,
+            "depth": options.depth,
+        }
+        inputs = {
+            "layout": self._parts.layout,
+            "items": len(self._parts.parts),
+            "notes": list(self._parts.notes),
+            "recipes": self._made_by,
+        }
+        return run_manifest(f"stress {wanted.room}", options, arguments=arguments, inputs=inputs)
+
+    def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
+        """What of INPUT cannot be read, with its id where it has one."""
+        return self._parts.errors
+
+    def worker(self) -> partial[Perturber]:
+        """Makes the function of a few parts in a worker process."""
+        options = self.options
+        return partial(
+            Perturber,
+            out=options.out.resolve(),
+            seed=options.seed,
+            keep=options.keep,
+            keep_head=options.keep_head,
+            quality=options.quality,
+            depth=options.depth,
+        )
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[PerturbTask], float | None]]:
+        """What is still to be done, kind by kind: a video has a time limit of its own."""
+        self._rows = _rows_there(writer.run)
+        refuse_changed(self._rows, self._wanted)
+        writer.progress.stage(self.doing, sum(map(len, self._wanted.values())))
+        for kind in dict.fromkeys(part.kind for parts in self._wanted.values() for part in parts):
+            tasks: list[PerturbTask] = []
+            for choice in self._choices:
+                mine = [part for part in self._wanted[choice.name] if part.kind == kind]
+                left = [part for part in mine if not self._has(choice.name, part)]
+                writer.progress.step(len(mine) - len(left))
+                tasks += tasks_of(choice, left, chunk=_CHUNKS.get(kind, 1))
+            yield tasks, self.options.video_timeout_s if kind == "video" else self.options.timeout_s
+
+    def _has(self, recipe: str, part: PerturbedPart) -> bool:
+        """Whether a part is done; a frame is not, as long as one of its items is missing."""
+        row = self._rows.get(done_id(recipe, part.id))
+        return row is not None and all(item.id in row.get("items", ()) for item in part.items)
+
+    def begin(self, task: PerturbTask, run: RunFolder) -> None:
+        """Note the files that a worker is about to write, so that a later run can remove them."""
+        for part in task.parts:
+            name = output_name(task.recipe, part)
+            if name:
+                run.claim(name)
+            if part.kind == "video":
+                run.claim(f"{name}.part")
+
+    def failed(self, task: PerturbTask, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The rows of ``errors.jsonl`` of a part that failed."""
+        return failed_rows_of(task.recipe, task.parts[0], error)
+
+    def kept(self, results: Sequence[Result]) -> None:
+        """Take note of the lines of ``outputs.jsonl``."""
+        for result in results:
+            self._rows |= {str(row["id"]): row for row in result.rows.get(OUTPUTS, ())}
+
+    def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
+        """Write the lines of items and the files of sentences, summary and tables."""
+        run, parts, options = writer.run, self._parts, self.options
+        made: dict[str, int] = {}
+        for choice in self._choices:
+            self._remove_unfinished(run, choice)
+            mine = {str(row["part"]): row for row in self._rows.values() if row["recipe"] == choice.name}
+            made[choice.name] = len(mine)
+            if parts.listing is not None:
+                lines = item_lines(parts, choice, rows=mine, options=options)
+                run.write_bytes(f"{choice.name}/items.jsonl", b"".join(dump(line) + b"\n" for line in lines))
+                made[choice.name] = len(lines)
+            elif parts.sentences is not None:
+                _write_sentences(run, choice.name, parts.sentences, rows=mine)
+        summary, tables = perturbed_tables(run, parts=parts, choices=self._choices, rows=self._rows, made=made)
+        run.manifest["content_sha256"] = content_digest(self._rows)
+        summary = replace(summary, command=f"stress {options.wanted.room}")
+        return finish_tables(run, summary, {table.title.replace(" ", "_"): table for table in tables})
+
+    def _remove_unfinished(self, run: RunFolder, choice: Choice) -> None:
+        """Remove what workers that were stopped left of videos."""
+        for part in self._wanted[choice.name]:
+            if part.kind == "video" and not self._has(choice.name, part):
+                run.remove(f"{output_name(choice.of(part), part)}.part")
+
+
+def _rows_there(run: RunFolder) -> dict[str, Mapping[str, Any]]:
+    """The lines of ``outputs.jsonl`` by id; of two with one id the later counts.
+
+    Only those whose files are there and as large as they were made: the others are made again.
+    """
+
+    def there(row: Mapping[str, Any]) -> bool:
+        try:
+            return all((run.path / name).stat().st_size == size for name, size in row.get("bytes", {}).items())
+        except OSError:
+            return False
+
+    lines = {str(row["id"]): row for row in run.lines(OUTPUTS)}
+    return {name: row for name, row in lines.items() if there(row)}
+
+
+def _write_sentences(run: RunFolder, recipe: str, sentences: SentencesFile, *, rows: RowsById) -> None:
+    """Write the perturbed sentences, as lines or as a table, and remove the other where it was written before."""
+    files = written(sentences, {name: str(row["text"]) for name, row in rows.items()})
+    for ending in (".txt", ".csv"):
+        name = f"{sentences.name}{ending}"
+        if name in files:
+            run.write_text(f"{recipe}/{name}", files[name])
+        else:
+            run.remove(f"{recipe}/{name}")
 
 
 def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
@@ -455,131 +530,3 @@ def _check_extras(parts: Iterable[PerturbedPart]) -> None:
         from auscult.media.containers import load_av
 
         load_av()
-
-
-def _manifest(options: PerturbOptions, parts: PerturbedParts, recipes: Mapping[str, Any]) -> dict[str, Any]:
-    plain = asdict(options.listing)
-    listing = {key: str(value) if isinstance(value, Path) else value for key, value in plain.items()}
-    wanted = options.wanted
-    everything = {
-        "source": str(options.source.resolve()),
-        "out": str(options.out),
-        "kind": wanted.kinds,
-        "severity": wanted.severities or wanted.usual_severities,
-        "dynamic": wanted.schedule,
-        "preset": wanted.preset,
-        "place": wanted.place,
-        "seed": options.seed,
-        "keep": list(options.keep),
-        "keep_head": options.keep_head,
-        "quality": options.quality,
-        "depth": options.depth,
-        "workers": options.n_workers,
-        "timeout": options.timeout_s,
-        **listing,
-    }
-    spelled = options.given | {"source", "out"}
-    return build(
-        f"stress {wanted.room}",
-        given={key: value for key, value in everything.items() if key in spelled},
-        defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": options.seed},
-        inputs={
-            "layout": parts.layout,
-            "items": len(parts.parts),
-            "notes": list(parts.notes),
-            "recipes": recipes,
-        },
-    )
-
-
-def _tasks(
-    options: PerturbOptions,
-    choices: Sequence[Choice],
-    *,
-    wanted: Mapping[str, Sequence[PerturbedPart]],
-    keeper: ResultWriter,
-    listener: Progress,
-) -> Iterator[tuple[list[PerturbTask], float | None]]:
-    """What is still to be done, kind by kind, with the limit for each task."""
-    for kind in dict.fromkeys(part.kind for parts in wanted.values() for part in parts):
-        tasks: list[PerturbTask] = []
-        for choice in choices:
-            mine = [part for part in wanted[choice.name] if part.kind == kind]
-            left = [part for part in mine if not keeper.has(choice.name, part)]
-            listener.step(len(mine) - len(left))
-            tasks += tasks_of([choice], left, chunk=_CHUNKS.get(kind, 1))
-        yield tasks, options.video_timeout_s if kind == "video" else options.timeout_s
-
-
-def _work(
-    options: PerturbOptions,
-    tasks: Sequence[PerturbTask],
-    *,
-    timeout_s: float | None,
-    keeper: ResultWriter,
-    listener: Progress,
-) -> None:
-    """Do tasks; parts whose task failed as a whole are tried one by one, so that one of them costs no other."""
-    make = partial(
-        make_perturber,
-        options.out.resolve(),
-        seed=options.seed,
-        keep=options.keep,
-        keep_head=options.keep_head,
-        quality=options.quality,
-        depth=options.depth,
-    )
-    again: list[PerturbTask] = []
-    for attempt in (tasks, again):
-        named = {done_id(recipe.name, members[0].id): (recipe, members) for recipe, members in attempt}
-        pool = (PoolTask(name, keeper.claimed(task)) for name, task in named.items())
-        for result in run_tasks(make, pool, workers=options.n_workers, timeout_s=timeout_s, stage=STAGE):
-            recipe, members = named[result.key]
-            if isinstance(result.outcome, Failed):
-                keeper.tidied((recipe, members))
-            if isinstance(result.outcome, Failed) and len(members) > 1:
-                again += [(recipe, (one,)) for one in members]
-                continue
-            done: Sequence[Done] = (
-                [Done(id=result.key, errors=failed_rows_of(recipe, members[0], result.outcome.error))]
-                if isinstance(result.outcome, Failed)
-                else result.outcome
-            )
-            keeper.keep(done)
-            listener.step(len(members))
-
-
-def _finish(
-    run: RunFolder,
-    options: PerturbOptions,
-    *,
-    parts: PerturbedParts,
-    choices: Sequence[Choice],
-    rows: Mapping[str, Mapping[str, Any]],
-) -> tuple[Summary, list[Table]]:
-    made: dict[str, int] = {}
-    for choice in choices:
-        mine = {str(row["part"]): row for row in rows.values() if row["recipe"] == choice.name}
-        if parts.listing is not None:
-            lines = item_lines(parts, choice, rows=mine, options=options)
-            run.write_bytes(f"{choice.name}/items.jsonl", b"".join(dump(line) + b"\n" for line in lines))
-            made[choice.name] = len(lines)
-            continue
-        made[choice.name] = len(mine)
-        if parts.sentences is not None:
-            files = written(parts.sentences, {name: str(row["text"]) for name, row in mine.items()})
-            for ending in (".txt", ".csv"):
-                name = f"{parts.sentences.name}{ending}"
-                if name in files:
-                    run.write_text(f"{choice.name}/{name}", files[name])
-                else:
-                    run.remove(f"{choice.name}/{name}")
-    summary, tables = perturbed_tables(run, parts=parts, choices=choices, rows=rows, made=made)
-    summary = replace(summary, command=f"stress {options.wanted.room}")
-    for table in tables:
-        run.write_json(f"tables/{table.title.replace(' ', '_')}.json", asdict(table))
-    run.write_json("summary.json", summary.as_json())
-    run.manifest["content_sha256"] = content_digest(rows)
-    run.finish()
-    return summary, tables

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import gc
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
 from auscult.jobs.perturb.inputs import OF_ITEMS, ROOMS_OF, PerturbedPart, tagged
+from auscult.jobs.runner import Result
 from auscult.media.containers import opened_video
 from auscult.media.frames import frame_size, read_frame, write_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
@@ -355,26 +356,30 @@ def _shown(frames: Iterable[Frame], plan: VideoPlan, count: int, *, path: Path) 
         raise InputError(f"the video ended after {place} of {count} frames", path=path)
 
 
-PerturbTask: TypeAlias = tuple[Recipe, tuple[PerturbedPart, ...]]
-
 STAGE: Final = "stress"
+OUTPUTS: Final = "outputs.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What one part came to under one recipe.
+@dataclass(frozen=True, slots=True)
+class PerturbTask:
+    """A recipe, and the parts that it is done to together."""
 
-    Attributes:
-        id: ``recipe/part``.
-        row: Its line of ``outputs.jsonl``, or None where it failed.
-        files: Small files of it, masks: name to bytes, relative to the output folder.
-        errors: Rows of ``errors.jsonl``.
-    """
+    recipe: Recipe
+    parts: tuple[PerturbedPart, ...]
 
-    id: str
-    row: Mapping[str, Any] | None = None
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    errors: Sequence[Mapping[str, Any]] = ()
+    @property
+    def key(self) -> str:
+        """What the first of the parts is called in the record."""
+        return done_id(self.recipe.name, self.parts[0].id)
+
+    @property
+    def size(self) -> int:
+        """How many parts it is."""
+        return len(self.parts)
+
+    def split(self) -> list[PerturbTask]:
+        """One part at a time."""
+        return [PerturbTask(self.recipe, (part,)) for part in self.parts] if len(self.parts) > 1 else []
 
 
 def done_id(recipe: str, part: str) -> str:
@@ -432,12 +437,11 @@ class Perturber:
     quality: int
     depth: Depth
 
-    def __call__(self, task: PerturbTask) -> list[Done]:
+    def __call__(self, task: PerturbTask) -> list[Result]:
         """Perturb parts by one recipe, in their order; one that fails costs no other."""
-        recipe, parts = task
-        return [self._one(recipe, part) for part in parts]
+        return [self._one(task.recipe, part) for part in task.parts]
 
-    def _one(self, recipe: Recipe, part: PerturbedPart) -> Done:
+    def _one(self, recipe: Recipe, part: PerturbedPart) -> Result:
         name = done_id(recipe.name, part.id)
         kinds: Mapping[str, Callable[[Recipe, PerturbedPart], tuple[dict[str, Any], Carried]]] = {
             "picture": self._picture,
@@ -458,7 +462,7 @@ class Perturber:
                 "key": part.key,
             }
             if part.items and not files.items:  # none of its items is left, and nothing was written
-                return Done(id=name, errors=_error_rows(recipe, files))
+                return Result(id=name, errors=_error_rows(recipe, files))
             output = output_name(recipe, part)
             small = {f"{recipe.name}/{place}": data for place, data in files.files.items()}
             if output:
@@ -467,16 +471,12 @@ class Perturber:
             left = [] if part.kind in OF_ITEMS else not_done(recipe, ROOMS_OF[part.kind])
             if left:
                 row["not_done"] = left
-            return Done(
-                id=name,
-                row={**row, **told, "input": part_digest(part, files.items)},
-                files=small,
-                errors=_error_rows(recipe, files),
-            )
+            row |= {**told, "input": part_digest(part, files.items)}
+            return Result(id=name, rows={OUTPUTS: [row]}, files=small, errors=_error_rows(recipe, files))
         except OutputError:
             raise
         except AuscultError as error:
-            return Done(id=name, errors=failed_rows_of(recipe, part, error))
+            return Result(id=name, errors=failed_rows_of(recipe, part, error))
 
     def _plan(self, recipe: Recipe, part: PerturbedPart, **known: Any) -> Plan:
         return planned(only(recipe, part), seed=self.seed, key=part.key, **known)
@@ -574,13 +574,6 @@ class Perturber:
         words = [[one.start, one.before, one.after] for one in plan.words]
         digest = hashlib.sha256(made.encode("utf-8", "surrogatepass")).hexdigest()
         return {"sha256": digest, "text": made, "words": words, "plan": plan.as_json()}, Carried()
-
-
-def make_perturber(
-    out: Path, *, seed: int, keep: tuple[str, ...], keep_head: bool, quality: int, depth: Depth
-) -> Perturber:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
-    return Perturber(out=out, seed=seed, keep=keep, keep_head=keep_head, quality=quality, depth=depth)
 
 
 def failed_rows_of(recipe: Recipe, part: PerturbedPart, error: AuscultError | ErrorRecord) -> list[dict[str, Any]]:

@@ -36,9 +36,7 @@ from auscult.cases import fields
 from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, NothingToDo, UsageError
-from auscult.jobs.errors import ErrorLog
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import HINT, SAME_RESULT
+from auscult.jobs.runner import HINT, SAME_RESULT, ErrorLog, Progress, Silent
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.digest import digest_json

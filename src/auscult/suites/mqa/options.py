@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from auscult.errors import UsageError
-from auscult.jobs.resume import InputOptions
+from auscult.jobs.runner import InputOptions
 from auscult.models.proposals import MaskProposer
 from auscult.suites.mqa.rows import PROTOCOLS
 from auscult.types import DEFECTS, Frame

@@ -30,12 +30,9 @@ from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import AuditOptions, audit_folder
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.errors import ErrorLog, known
-from auscult.jobs.finish import counted_by
-from auscult.jobs.groups import item_row
-from auscult.jobs.identities import identity_arguments
-from auscult.jobs.progress import Progress, Silent
-from auscult.jobs.resume import SAME_RESULT, refuse_changed
+from auscult.jobs.finish import counted_by, known
+from auscult.jobs.judging import identity_arguments
+from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
 from auscult.media.masks import read_mask
 from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run

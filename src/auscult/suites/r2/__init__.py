@@ -28,7 +28,7 @@ from auscult.suites.registered import JUDGES_ONLY, refuse_options
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
-    from auscult.jobs.progress import Progress
+    from auscult.jobs.runner import Progress
     from auscult.suites.registered import SuiteOptions, SuiteRun
 
 

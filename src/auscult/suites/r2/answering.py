@@ -25,7 +25,7 @@ from auscult.cases.ids import counted
 from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
 from auscult.jobs import predict as job
 from auscult.jobs.predict import Reader
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.paths import write_bytes

@@ -22,7 +22,7 @@ from auscult.cases.layouts.refavs import COLUMNS, TABLE
 from auscult.cases.listing import ListError, ListOptions
 from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName, UsageError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.media.frames import frame_size
 from auscult.media.masks import read_mask
 from auscult.models.base import ModelTask

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from auscult.cases.ids import counted
 from auscult.errors import REMARKS, RecordError
-from auscult.jobs.errors import FILE as ERRORS
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
+from auscult.jobs.runner import ERRORS
 from auscult.media.limits import Limits
 from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines, read_lines

@@ -27,9 +27,7 @@ from auscult import registry
 from auscult.cases.instances import InstanceListing
 from auscult.errors import REMARKS, ErrorRecord, NothingToDo, UsageError
 from auscult.jobs import predict as job
-from auscult.jobs.errors import FILE as ERRORS
-from auscult.jobs.errors import ErrorLog
-from auscult.jobs.progress import Progress, Silent
+from auscult.jobs.runner import ERRORS, ErrorLog, Progress, Silent
 from auscult.models.spec import ModelSpec, model_spec
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.lines import read_lines

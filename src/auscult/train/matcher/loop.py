@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from auscult.errors import OutputError, UsageError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.judge.identity.scenes import CROP, MARGIN, NETWORK, WORDS, Eyes, ScenesIdentity
 from auscult.judge.identity.scenes_text import Vocabulary, write_vocabulary
 from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings

@@ -13,7 +13,7 @@ import numpy as np
 
 from auscult.act.policy import load_policy
 from auscult.errors import InputError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.judge.cards import Card, Result, cell, markdown, page
 from auscult.judge.masks.prompted.calibration import BAD, GOOD
 from auscult.outcome import Scored
@@ -229,7 +229,7 @@ class Shares:
 
 
 def audit_shares(columns: CandidateColumns, row: JudgeColumns, *, shift: float) -> list[Shares]:
-    """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/expected`` makes it."""
+    """What ``auscult audit`` would have printed of each set of real masks, as ``jobs/estimates`` makes it."""
     made = []
     for name, (_, inside) in real_sets(columns).items():
         at = np.flatnonzero(inside)

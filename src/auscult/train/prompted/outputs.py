@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import look as outline_look
 from auscult.judge.masks.prompted.network import Member, run
 from auscult.judge.masks.prompted.outline import outline_types

@@ -17,7 +17,7 @@ import torch
 
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError, InputError, OutputError, UsageError
-from auscult.jobs.progress import Progress
+from auscult.jobs.runner import Progress
 from auscult.judge.masks.prompted.calibration import load_calibration, save_calibration
 from auscult.judge.masks.prompted.network import FOLDER, Member, load_member
 from auscult.judge.masks.prompted.view import picture, strip_values

@@ -1,0 +1,584 @@
+"""Runs every verb that maps items to rows: ``audit``, ``stress``, ``make``, and the questions to models.
+
+A verb says what is special about it: what it lists, what its workers do, what its rows are, what follows from them. How
+an output folder is opened and gone on with, how tasks reach workers, what becomes of one that fails, how results are
+written and how far the run is, stands here once.
+
+Going on with a run: what is done stays done while its files are the same, and new items of INPUT are simply done too. A
+result whose files have changed or gone since would be a lie, so the run is refused and the file is named.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
+
+from auscult.cases.ids import group_by_frame
+from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
+from auscult.media.paths import read_bytes
+from auscult.outcome import Failed
+from auscult.record.codec import dump
+from auscult.record.digest import digest_file, digest_json
+from auscult.record.folder import RunFolder, open_run
+from auscult.record.manifest import build
+from auscult.record.schema import Summary, error_to_json
+from auscult.report.tables import Table
+from auscult.types import Item
+from auscult.work.pool import Task, default_workers, run_tasks
+
+# --- how far a run is ---
+
+
+class Progress(Protocol):
+    """Listens to a job."""
+
+    def stage(self, name: str, total: int) -> None:
+        """A new stage begins, with ``total`` steps."""
+        ...
+
+    def step(self, count: int = 1) -> None:
+        """``count`` more steps of the current stage are done."""
+        ...
+
+
+class Silent:
+    """Listens to nothing."""
+
+    def stage(self, name: str, total: int) -> None:
+        """Ignore the stage."""
+
+    def step(self, count: int = 1) -> None:
+        """Ignore the steps."""
+
+
+# --- what a run was asked for ---
+
+# What may differ when a run is resumed: arguments that change no result, and the list of items, since new ones are
+# simply done too and each done one is checked by its own hash.
+SAME_RESULT: Final = frozenset({"workers", "timeout", "max_failed", "overwrite", "out", "items", "listed", "notes"})
+HINT: Final = "use --overwrite to begin anew, or another --out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What every verb that writes a record asks for.
+
+    Attributes:
+        out: The output folder.
+        workers: Worker processes; None for one per processor, 0 for this process.
+        timeout_s: Limit for one task, such as the masks of one frame together.
+        overwrite: Start anew over an earlier record.
+        given: Names of the options that the user spelled out, for the manifest.
+    """
+
+    out: Path
+    workers: int | None = None
+    timeout_s: float = 120.0
+    overwrite: bool = False
+    given: frozenset[str] = frozenset()
+
+    @property
+    def n_workers(self) -> int:
+        """Worker processes, decided."""
+        return default_workers() if self.workers is None else self.workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions(RunOptions):
+    """What every verb over an INPUT asks for besides.
+
+    Attributes:
+        source: INPUT: a folder, an ``items.jsonl`` or a COCO json.
+        listing: How INPUT is read.
+    """
+
+    source: Path
+    listing: ListOptions = field(default_factory=ListOptions)
+
+
+def run_manifest(
+    command: str, options: RunOptions, *, arguments: Mapping[str, Any], inputs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Describe a run.
+
+    Args:
+        command: The verb.
+        options: What it was asked for.
+        arguments: What it was asked for beyond INPUT, output folder, workers and time limit, by the names of the
+            command line.
+        inputs: Name to hash, count or layout of what is read.
+    """
+    everything: dict[str, Any] = {"out": str(options.out), **arguments}
+    everything |= {"workers": options.n_workers, "timeout": options.timeout_s}
+    if isinstance(options, InputOptions):
+        listing = {key: _plain(value) for key, value in asdict(options.listing).items()}
+        everything = {"source": str(options.source.resolve()), **everything, **listing}
+    spelled = options.given | {"source", "out", "count"}  # these have no default
+    return build(
+        command,
+        given={key: value for key, value in everything.items() if key in spelled},
+        defaulted={key: value for key, value in everything.items() if key not in spelled},
+        seeds={"seed": arguments["seed"]} if "seed" in arguments else {},
+        inputs=inputs,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def listing_digest(listing: Listing) -> dict[str, Any]:
+    """What a manifest says of the items of an INPUT."""
+    return {
+        "layout": listing.layout,
+        "items": len(listing.items),
+        "listed": digest_json([[item.id, item.frame.name, item.query.text] for item in listing.items]),
+        "notes": list(listing.notes),
+    }
+
+
+# --- what failed ---
+
+ERRORS: Final = "errors.jsonl"
+_HINT: Final = "correct the item and give the same command again, or leave the item out; the others are not affected"
+
+
+class ErrorLog:
+    """Appends error rows to a record; each is kept once, however often the run is resumed."""
+
+    def __init__(self, run: RunFolder) -> None:
+        self._run = run
+        self._known = {_key(row) for row in run.lines(ERRORS)}
+
+    def keep(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Append the rows that are not on record yet."""
+        fresh = []
+        for row in rows:
+            if _key(row) not in self._known:
+                self._known.add(_key(row))
+                fresh.append({**row, "hint": row.get("hint") or _HINT})
+        if fresh:
+            self._run.append_many(ERRORS, fresh)
+
+    def rewrite(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Let the record say these rows and no others."""
+        kept = {_key(row): row for row in rows}
+        if kept:
+            self._run.write_bytes(ERRORS, b"".join(dump(dict(row)) + b"\n" for row in kept.values()))
+        else:
+            self._run.remove(ERRORS)
+        self._known = set(kept)
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row.get("id"), row.get("path"), row.get("line"), row.get("stage"), row.get("error")
+
+
+def failed_row(item: Item, error: AuscultError, stage: str) -> dict[str, Any]:
+    """The row of an item's error; it names the line of INPUT where the error names no file itself."""
+    record = ErrorRecord.of(error, stage)
+    if record.path is None and item.source is not None:
+        record = replace(record, path=str(item.source), line=item.line)
+    return error_to_json(item.id, record)
+
+
+# --- tasks and workers ---
+
+
+class Divisible(Protocol):
+    """A task: what one worker does at a time."""
+
+    @property
+    def key(self) -> str:
+        """Unique among the tasks."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many steps of the progress it is."""
+        ...
+
+    def split(self) -> Sequence[Self]:
+        """Smaller tasks, to try where it failed as a whole; none where it cannot be smaller."""
+        ...
+
+
+T = TypeVar("T", bound=Divisible)
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers(Generic[T, R]):
+    """Who does the tasks.
+
+    Attributes:
+        make: Called once in each worker process; gives the function of one task.
+        count: Worker processes; 0 for this process.
+        stage: The stage that failures are recorded under.
+        timeout_s: Limit for one task; None for none.
+        setup_s: Limit for starting a worker; None for the pool's own.
+        memory_mb: Limit of a worker's memory; None for none.
+    """
+
+    make: Callable[[], Callable[[T], R]]
+    count: int
+    stage: str
+    timeout_s: float | None = None
+    setup_s: float | None = None
+    memory_mb: int | None = None
+
+    def results(
+        self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
+    ) -> Iterator[tuple[T, R | Failed]]:
+        """Yield tasks with what became of them, in any order.
+
+        Where a task fails as a whole, because a judge raised or a process died, what it is made of is tried one by one,
+        so that one bad item costs no other.
+
+        Args:
+            tasks: What to do.
+            before: Called with each task when its turn comes.
+        """
+        again: list[T] = []
+        for attempt in (tasks, again):
+            named = {task.key: task for task in attempt}
+            if not named:
+                return
+            for result in run_tasks(
+                self.make,
+                self._queued(named.values(), before),
+                workers=self.count,
+                timeout_s=self.timeout_s,
+                setup_s=self.setup_s,
+                memory_mb=self.memory_mb,
+                stage=self.stage,
+            ):
+                task, outcome = named[result.key], result.outcome
+                smaller = task.split() if isinstance(outcome, Failed) else ()
+                if smaller:
+                    again.extend(smaller)
+                else:
+                    yield task, outcome
+
+    @staticmethod
+    def _queued(tasks: Iterable[T], before: Callable[[T], None] | None) -> Iterator[Task[T]]:
+        for task in tasks:
+            if before is not None:
+                before(task)
+            yield Task(task.key, task)
+
+
+CHUNK: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class FrameGroup:
+    """The items of one frame, and the ids among them that are still to be done."""
+
+    items: tuple[Item, ...]
+    wanted: frozenset[str]
+
+    @property
+    def key(self) -> str:
+        """The first of the ids."""
+        return min(self.wanted)
+
+    @property
+    def size(self) -> int:
+        """How many items it is."""
+        return len(self.wanted)
+
+    def split(self) -> list[FrameGroup]:
+        """One item at a time."""
+        if len(self.wanted) < 2:
+            return []
+        return [replace(self, wanted=frozenset((name,))) for name in self.wanted]
+
+    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The rows of ``errors.jsonl`` where a worker crashed or ran out of time."""
+        return [error_to_json(name, error) for name in sorted(self.wanted)]
+
+
+def frame_groups(items: Sequence[Item], *, done: Collection[str] = ()) -> Iterator[FrameGroup]:
+    """The items that are not done, frame by frame, at most ``CHUNK`` of them together."""
+    for group in group_by_frame(items):
+        wanted = [item.id for item in group if item.id not in done]
+        for start in range(0, len(wanted), CHUNK):
+            yield FrameGroup(tuple(group), frozenset(wanted[start : start + CHUNK]))
+
+
+def item_row(item: Item) -> dict[str, Any]:
+    """Expression, clip and time of an item, as the keys of ``items.jsonl``; what it lacks is left out."""
+    keys = {"text": item.query.text, "clip": item.clip, "time_s": item.time_s}
+    return {key: value for key, value in keys.items() if value is not None}
+
+
+# --- results ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a worker gives back of one item.
+
+    Attributes:
+        id: The item's id.
+        files: Name in the output folder to bytes.
+        copies: Name in the output folder to the file that is copied there.
+        rows: Name of a file of lines to the rows it gets, in the order in which they are written: the last says that
+            the item is done, so that it never stands without the others.
+        errors: Rows of ``errors.jsonl``.
+    """
+
+    id: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    copies: Mapping[str, Path] = field(default_factory=dict)
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    errors: Sequence[Mapping[str, Any]] = ()
+
+
+class ResultWriter:
+    """Writes what workers give back, as it comes.
+
+    Files first: a file without its line is nothing, a line without its file would be a lie.
+
+    Args:
+        run: The output folder.
+        progress: Listens to the job.
+        once: Files of lines in which an id stands once: what a killed run wrote of an item is not written again.
+
+    Attributes:
+        run: The output folder.
+        progress: Listens to the job.
+        errors: The folder's ``errors.jsonl``.
+    """
+
+    def __init__(self, run: RunFolder, progress: Progress, *, once: Iterable[str] = ()) -> None:
+        self.run = run
+        self.progress = progress
+        self.errors = ErrorLog(run)
+        self._known = {name: {row.get("id") for row in run.lines(name)} for name in once}
+        self._copied: set[str] = set()
+
+    def keep(self, results: Sequence[Result]) -> None:
+        """Write the results of one task."""
+        fresh: dict[str, list[Mapping[str, Any]]] = {}
+        for result in results:
+            for name, data in result.files.items():
+                self.run.write_bytes(name, data, durable=False)
+            for name, source in result.copies.items():
+                if name not in self._copied:
+                    self.run.write_bytes(name, read_bytes(source), durable=False)
+                    self._copied.add(name)
+            for name, rows in result.rows.items():
+                known = self._known.get(name, ())
+                fresh.setdefault(name, []).extend(row for row in rows if row["id"] not in known)
+        for name, lines in fresh.items():
+            self.run.append_many(name, lines)
+            if name in self._known:
+                self._known[name].update(row["id"] for row in lines)
+        for result in results:
+            self.errors.keep(result.errors)
+
+
+# --- verbs ---
+
+
+class Verb(ABC, Generic[T, S]):
+    """What is special about a verb; ``run_verb`` does the rest.
+
+    Attributes:
+        options: What it was asked for.
+        doing: What a person is told that it does.
+        stage: The stage that failures are recorded under.
+        growing: Arguments that may differ when a run is resumed, besides ``SAME_RESULT``.
+        once: Files of lines in which an id stands once, as in ``ResultWriter``.
+    """
+
+    doing: ClassVar[str]
+    stage: ClassVar[str]
+    growing: ClassVar[frozenset[str]] = frozenset()
+    once: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, options: RunOptions) -> None:
+        self.options = options
+
+    @abstractmethod
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+
+    @abstractmethod
+    def worker(self) -> Callable[[], Callable[[T], Sequence[Result]]]:
+        """Makes the function of one task in a worker process; must be picklable."""
+
+    @abstractmethod
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[T], float | None]]:
+        """What is still to be done, with the time limit of one task; tells how much there is and how much is done.
+
+        Raises:
+            Mismatch: What was done before has changed since.
+        """
+
+    @abstractmethod
+    def failed(self, task: T, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
+        """The rows of ``errors.jsonl`` of a task that failed."""
+
+    @abstractmethod
+    def finish(self, writer: ResultWriter) -> S:
+        """Write what follows from the rows."""
+
+    def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
+        """What of INPUT cannot be read, with its id where it has one."""
+        return ()
+
+    def begin(self, task: T, run: RunFolder) -> None:
+        """Prepare the output folder for a task whose turn has come."""
+
+    def kept(self, results: Sequence[Result]) -> None:
+        """Take note of what was written."""
+
+
+def run_verb(verb: Verb[T, S], progress: Progress | None = None) -> S:
+    """Do what a verb was asked for.
+
+    Raises:
+        RecordError: The output folder is in use, or was made with other arguments or input.
+    """
+    options = verb.options
+    ignore = SAME_RESULT | verb.growing
+    with open_run(options.out, verb.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
+        run.remove(ERRORS)  # whatever failed before is tried again now
+        writer = ResultWriter(run, progress or Silent(), once=verb.once)
+        writer.errors.keep(error_to_json(name, error) for name, error in verb.unlisted())
+        for tasks, timeout_s in verb.batches(writer):
+            workers = Workers(make=verb.worker(), count=options.n_workers, stage=verb.stage, timeout_s=timeout_s)
+            for task, outcome in workers.results(tasks, before=partial(verb.begin, run=run)):
+                if isinstance(outcome, Failed):
+                    writer.errors.keep(verb.failed(task, outcome.error))
+                else:
+                    writer.keep(outcome)
+                    verb.kept(outcome)
+                writer.progress.step(task.size)
+        return verb.finish(writer)
+
+
+def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table]) -> tuple[Summary, list[Table]]:
+    """Write summary and tables, and mark the run as finished."""
+    for name, table in tables.items():
+        run.write_json(f"tables/{name}.json", asdict(table))
+    run.write_json("summary.json", summary.as_json())
+    run.finish()
+    return summary, list(tables.values())
+
+
+class FrameVerb(Verb[FrameGroup, S]):
+    """A verb over the items of an INPUT, frame by frame.
+
+    Attributes:
+        command: Its words on the command line.
+        results: The file whose lines say which items are done, and from what.
+        listing: The items.
+    """
+
+    command: ClassVar[str]
+    results: ClassVar[str]
+    options: InputOptions
+
+    def __init__(self, options: InputOptions) -> None:
+        super().__init__(options)
+        self.listing = list_items(options.source, options.listing)
+        if not self.listing.items and not self.listing.errors:
+            hint = f"see `auscult {self.command} --help`"
+            raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
+
+    @abstractmethod
+    def arguments(self) -> Mapping[str, Any]:
+        """What it was asked for beyond what every verb over an INPUT asks for."""
+
+    def manifest(self) -> dict[str, Any]:
+        """What the run is."""
+        inputs = listing_digest(self.listing)
+        return run_manifest(self.command, self.options, arguments=self.arguments(), inputs=inputs)
+
+    def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
+        """What of INPUT cannot be read, with its id where it has one."""
+        return self.listing.errors
+
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
+        """The frames of which items are still to be done."""
+        items = self.items()
+        done = {row["id"]: row for row in writer.run.lines(self.results)}
+        self.refuse_changed(done)
+        writer.progress.stage(self.doing, len(items))
+        writer.progress.step(sum(item.id in done for item in items))
+        yield frame_groups(items, done=done), self.options.timeout_s
+
+    def items(self) -> Sequence[Item]:
+        """The items as workers get them."""
+        return self.listing.items
+
+    def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
+        """Insist that what was done before still comes from the same files; ``done`` are the rows of ``results``."""
+        refuse_changed({name: row.get("input") for name, row in done.items()}, self.listing.items)
+
+    def failed(self, task: FrameGroup, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
+        """The rows of ``errors.jsonl`` of items whose worker crashed or ran out of time."""
+        return task.failed(error)
+
+
+# --- going on with a run ---
+
+
+def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
+    """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
+    ref = item.mask
+    mask = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
+    seen = [frame_digest, mask, ref.index, ref.labels, item.query.text]
+    if not sound or item.audio is None:
+        return digest_json(seen)
+    try:
+        heard = digest_file(item.audio)
+    except AuscultError:
+        heard = ""
+    return digest_json([*seen, heard, item.time_s])
+
+
+def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
+    """Insist that what was done before still comes from the same files.
+
+    Args:
+        done: Id to ``input_digest`` of what has a result.
+        items: The INPUT as it is now.
+
+    Raises:
+        Mismatch: An item changed, can no longer be read, or is no longer there.
+    """
+    by_id = {item.id: item for item in items}
+    frames: dict[Path, str] = {}
+    for name, before in done.items():
+        item = by_id.get(name)
+        if item is None:
+            raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
+        try:
+            if item.frame not in frames:
+                frames[item.frame] = digest_file(item.frame)
+            ways = (False, True) if item.audio is not None else (False,)
+            same = any(input_digest(item, frames[item.frame], sound=sound) == before for sound in ways)
+        except AuscultError as error:
+            raise Mismatch(
+                f"{name} has a result in the folder, and its files can no longer be read: {error.message}",
+                path=error.path,
+                hint=f"restore the file, or {HINT}",
+            ) from error
+        if not same:
+            raise Mismatch(
+                f"{name} has a result in the folder, and its frame, mask, text or sound has changed since",
+                path=item.mask.path or item.frame,
+                expected="the same input as when the folder was begun",
+                hint=HINT,
+            )
