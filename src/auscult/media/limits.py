@@ -41,9 +41,6 @@ def check_pixels(size: tuple[int, int], *, limits: Limits, path: object = None) 
         size: (height, width) in pixels.
         limits: The bounds.
         path: The file it is about, for the message.
-
-    Raises:
-        TooLarge: Height times width is over ``limits.max_pixels``.
     """
     height, width = size
     if height * width > limits.max_pixels:
@@ -56,11 +53,7 @@ def check_pixels(size: tuple[int, int], *, limits: Limits, path: object = None) 
 
 
 def check_seconds(seconds: float, *, limits: Limits, path: object = None) -> None:
-    """Refuse a sound or video that is too long.
-
-    Raises:
-        TooLarge: ``seconds`` is over ``limits.max_seconds``.
-    """
+    """Refuse a sound or video that is too long."""
     if seconds > limits.max_seconds:
         raise TooLarge(
             f"it is {seconds:,.1f} s long",
@@ -78,9 +71,6 @@ def check_sound(shape: tuple[int, int], rate_hz: int, *, limits: Limits, path: o
         rate_hz: Sample rate.
         limits: The bounds.
         path: The file it is about, for the message.
-
-    Raises:
-        TooLarge: Too many channels, too high a rate, too long, or too many samples in all.
     """
     channels, count = shape
     where = None if path is None else str(path)

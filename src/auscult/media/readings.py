@@ -33,11 +33,7 @@ class LoadedMask:
 
 
 def of_values(array: NDArray[Any], ref: MaskRef, path: Path) -> LoadedMask:
-    """Read a grey picture or an NPY array, (H, W), by its values.
-
-    Raises:
-        InputError: The values are of no kind that the reference allows.
-    """
+    """Read a grey picture or an NPY array, (H, W), by its values."""
     asked = ref.labels or ref.index is not None
     if array.dtype == np.bool_:
         if ref.index is not None:
@@ -55,11 +51,7 @@ def of_values(array: NDArray[Any], ref: MaskRef, path: Path) -> LoadedMask:
 
 
 def of_indices(array: NDArray[Any], ref: MaskRef, path: Path) -> Mask:
-    """One object of an array of indices, or the union of all. Void is in no object; only 8-bit numbers have it.
-
-    Raises:
-        InputError: The index asked for is void or does not occur, or nothing but void is drawn.
-    """
+    """One object of an array of indices, or the union of all. Void is in no object; only 8-bit numbers have it."""
     if ref.index is None:
         return _union(array, path)
     if ref.index == _void(array):
@@ -77,11 +69,7 @@ def of_indices(array: NDArray[Any], ref: MaskRef, path: Path) -> Mask:
 
 
 def distinct(array: NDArray[Any], path: Path) -> tuple[int, ...]:
-    """The object indices that occur, ascending, without 0 (none) and void.
-
-    Raises:
-        InputError: The values are no indices.
-    """
+    """The object indices that occur, ascending, without 0 (none) and void."""
     if array.dtype.kind == "f" or int(array.min()) < 0:
         raise InputError("the values are no object indices", expected="whole numbers from 0 up", path=path)
     none = {0, _void(array)}

@@ -52,11 +52,7 @@ def encode(mask: Mask) -> dict[str, Any]:
 
 
 def runs_of(mask: Mask) -> NDArray[np.int64]:
-    """The lengths of a mask's runs in column order, the first of 0s (may be 0).
-
-    Raises:
-        ValueError: The array is not bool (H, W).
-    """
+    """The lengths of a mask's runs in column order, the first of 0s (may be 0)."""
     if mask.ndim != 2 or mask.dtype != np.bool_:
         raise ValueError(f"a mask is bool (H, W), not {mask.dtype} {mask.shape}")
     if mask.size == 0:

@@ -73,17 +73,8 @@ def is_wav(head: bytes) -> bool:
 def decode_wav(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
     """Decode a WAV file of PCM (8, 16, 24, 32 bits) or floating point (32, 64 bits).
 
-    Args:
-        data: The whole file.
-        path: Its name, for messages.
-        limits: Checked against the header, before anything is decoded.
-
     Returns:
         The sound, or None where it is of another coding.
-
-    Raises:
-        InputError: The file is damaged or truncated, or holds values that are not finite.
-        TooLarge: Over ``limits``.
     """
     form, body, declared = _chunks(data, path)
     code, channels, rate_hz, _, block, bits = struct.unpack_from("<HHIIHH", form)
@@ -107,11 +98,7 @@ def decode_wav(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> S
 
 
 def bounded(values: NDArray[np.float32], *, path: Path) -> Samples:
-    """Samples as float32 within [-1, 1], C-contiguous; what is over full scale is cut off, as on any player.
-
-    Raises:
-        InputError: A value is not finite.
-    """
+    """Samples as float32 within [-1, 1], C-contiguous; what is over full scale is cut off, as on any player."""
     if not np.isfinite(values).all():
         raise InputError("the sound holds values that are not finite", expected="samples from -1 to 1", path=path)
     return np.clip(np.ascontiguousarray(values, dtype=np.float32), -1.0, 1.0)

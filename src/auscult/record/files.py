@@ -70,14 +70,7 @@ class Files:
         return path
 
     def locate(self, name: str) -> Path:
-        """Where a file of this folder is.
-
-        Args:
-            name: File name, or a path of at most eight parts with ``/`` between them.
-
-        Raises:
-            OutputError: The name is absolute, hidden, leaves the folder, or passes through a symbolic link.
-        """
+        """Where a file of this folder is, by a name or a path of at most eight parts; nothing outside the folder is."""
         parts = PurePosixPath(name).parts
         plain = 0 < len(parts) <= _MAX_DEPTH and "/".join(parts) == name and "\\" not in name and "\0" not in name
         if not plain or any(part.startswith((".", "/")) for part in parts):

@@ -45,12 +45,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def heal(path: Path) -> None:
-    """Make a file end with a whole line: cut off a broken last one, end one that lacks only its end.
-
-    Raises:
-        RecordError: A line before the last is no JSON object, or the file cannot be read.
-        OutputError: The file cannot be written.
-    """
+    """Make a file end with a whole line: cut off a broken last one, end one that lacks only its end."""
     last = next(iter(deque(_sound(path), maxlen=1)), None)
     if last is None or (last.row is not None and last.ended):
         return

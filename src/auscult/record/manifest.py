@@ -86,17 +86,7 @@ def versions() -> dict[str, str | None]:
 def check_same(
     old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[str] = IGNORED, path: Path | None = None
 ) -> None:
-    """Insist that two manifests describe the same run.
-
-    Args:
-        old: The manifest on disk.
-        new: The manifest of the command that wants to go on with it.
-        ignore: Arguments and inputs that do not change a result.
-        path: The folder, for the message.
-
-    Raises:
-        Mismatch: A command, version, argument, seed or input differs; the message names each.
-    """
+    """Insist that two manifests describe the same run, but for what does not change a result."""
     differing = list(_differences(old, new, ignore))
     if differing:
         raise Mismatch(

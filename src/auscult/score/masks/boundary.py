@@ -95,11 +95,7 @@ def compare(prediction: Mask, truth: Mask, radius_px: int) -> tuple[tuple[int, i
 
 
 def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance that is no share of a diagonal.
-
-    Raises:
-        InputError: It is not a number, negative, or above 1.
-    """
+    """Refuse a tolerance that is no share of a diagonal."""
     if not (math.isfinite(tolerance) and 0 <= tolerance <= 1):
         raise InputError(
             f"tolerance is {tolerance!r}",

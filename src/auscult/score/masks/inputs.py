@@ -11,16 +11,7 @@ from auscult.errors import InputError
 
 
 def check_pair(prediction: NDArray[Any], truth: NDArray[Any], *, ndim: tuple[int, ...]) -> None:
-    """Refuse two arrays that cannot be compared.
-
-    Args:
-        prediction: The prediction as given.
-        truth: The truth as given.
-        ndim: How many axes are allowed.
-
-    Raises:
-        InputError: Not arrays, an unusable number of axes, no pixels in a frame, or two different shapes.
-    """
+    """Refuse two arrays that cannot be compared."""
     for name, array in (("prediction", prediction), ("truth", truth)):
         _check_array(name, array, ndim)
     if prediction.shape != truth.shape:
@@ -34,11 +25,7 @@ def check_pair(prediction: NDArray[Any], truth: NDArray[Any], *, ndim: tuple[int
 
 
 def check_bool(prediction: NDArray[Any], truth: NDArray[Any]) -> None:
-    """Refuse arrays that are not bool.
-
-    Raises:
-        InputError: One of the two has another dtype; the hint says how to make it bool.
-    """
+    """Refuse arrays that are not bool."""
     for name, array in (("prediction", prediction), ("truth", truth)):
         if array.dtype != np.bool_:
             raise InputError(

@@ -86,16 +86,10 @@ def union_of_objects(clip: ClipMasks, frames: Sequence[int]) -> tuple[ObjectPair
 def each_object(
     clip: ClipMasks, frames: Sequence[int], *, late: bool
 ) -> tuple[tuple[ObjectPairs, ...], tuple[int, ...]]:
-    """Each object of the truth by itself.
+    """Each object of the truth by itself, by index, and the indices that only the prediction has in these frames.
 
-    Args:
-        clip: Prediction and truth.
-        frames: The frames that count.
-        late: An object counts from the first of them that shows it, not from the first of all; and one that none of
-            them shows in the truth does not exist.
-
-    Returns:
-        The objects by index, and the indices that only the prediction has in these frames.
+    With ``late`` an object counts from the first of the frames that shows it, not from the first of all; one that none
+    of them shows in the truth does not exist.
     """
     in_truth = {frame: _objects(clip.truth[frame]) for frame in (frames if late else range(clip.length))}
     in_prediction = {frame: _objects(clip.prediction[frame]) for frame in frames}

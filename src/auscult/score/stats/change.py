@@ -57,11 +57,7 @@ class Scores:
     levels: Mapping[Any, SampleValues]
 
     def __post_init__(self) -> None:
-        """Refuse scores without any level.
-
-        Raises:
-            InputError: There is no level.
-        """
+        """Refuse scores without any level."""
         if not self.levels:
             raise InputError("there are clean scores and no level", expected="one level of stress or more")
 
@@ -161,11 +157,7 @@ def mean_change(scores: Scores, *, variant: Variant = "difference") -> Change | 
 
 
 def same_levels(many: Sequence[Scores]) -> None:
-    """Refuse scores at different levels.
-
-    Raises:
-        InputError: Two differ; the message gives both.
-    """
+    """Refuse scores at different levels."""
     for other in many[1:]:
         if tuple(other.levels) != tuple(many[0].levels):
             raise InputError(

@@ -22,11 +22,7 @@ def numbers(**columns: ArrayLike) -> tuple[NDArray[np.float64], ...]:
 
 
 def same_length(**columns: Sized) -> None:
-    """Refuse columns of different lengths.
-
-    Raises:
-        InputError: Not all have as many entries; the message gives both lengths.
-    """
+    """Refuse columns of different lengths."""
     (first, one), *others = columns.items()
     for name, other in others:
         if len(other) != len(one):

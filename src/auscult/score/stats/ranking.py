@@ -101,9 +101,6 @@ def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicate
     Returns:
         The mean of all samples and of each draw.
 
-    Raises:
-        InputError: There is no data set, or one without sample, a sample has no cluster, or ``replicates`` is below 1.
-
     Example:
         >>> from auscult.rng import generator
         >>> def stratum(*values):

@@ -78,9 +78,6 @@ class OnnxNetwork:
 
         Returns:
             float32 arrays of ``OUTPUTS``, batch first.
-
-        Raises:
-            UsageError: The file gives other shapes than a judge's network, or numbers that are not finite.
         """
         names = list(OUTPUTS)
         found = self.session.run(names, {name: inputs[name] for name in self.takes})
@@ -125,11 +122,7 @@ def _opened(path: Path) -> OnnxNetwork:
 
 
 def read_network(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
-    """Read a network's file.
-
-    Raises:
-        UsageError: It is missing or too large.
-    """
+    """Read a network's file."""
     try:
         size = path.stat().st_size
         if size > most_bytes:
@@ -144,11 +137,7 @@ def read_network(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def open_session(content: bytes, path: Path) -> Any:
-    """Open a network in ONNX Runtime, on one thread and without an arena.
-
-    Raises:
-        UsageError: ONNX Runtime is missing, or the content is no network.
-    """
+    """Open a network in ONNX Runtime, on one thread and without an arena."""
     try:
         import onnxruntime
     except ImportError as error:

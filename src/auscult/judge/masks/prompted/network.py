@@ -57,9 +57,6 @@ class Member:
 
         Returns:
             ``answer`` (n, 1, grid, grid), ``ious`` (n, 25), ``types`` (n, 6) as logits; ``features`` (n, 64).
-
-        Raises:
-            UsageError: The file gives other shapes, or numbers that are not finite.
         """
         count, grid = len(inputs["shape"]), self.lens.grid
         other = np.zeros((count, 1, grid, grid), np.float32) if given is None else given
