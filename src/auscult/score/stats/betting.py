@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import InputError
-from auscult.score.stats.inputs import numbers
+from auscult.score.stats.inputs import between, numbers
 
 _HALVINGS: Final = 50
 
@@ -61,8 +61,7 @@ def cluster_upper_bound(accepted: ArrayLike, bad: ArrayLike, *, aim: float, conf
         0.0296
     """
     items, faults = _counts(accepted, bad)
-    _check_share(aim)
-    _check_share(confidence)
+    between(aim=aim, confidence=confidence)
     if not items.any():
         return 1.0
     enough = -math.log(1 - confidence)
@@ -90,8 +89,7 @@ def fewest_clusters(accepted: ArrayLike, rate: float, *, confidence: float = 0.9
         (59, 94)
     """
     items, _ = _counts(accepted, np.zeros_like(np.asarray(accepted, dtype=np.float64)))
-    _check_share(confidence)
-    _check_share(rate)
+    between(confidence=confidence, rate=rate)
     if not items.any():
         raise InputError("no cluster has an item", expected="at least one")
     growth = _growth(items, np.zeros_like(items), rate=rate, stake=1.0) / items.size
@@ -105,11 +103,6 @@ def _counts(accepted: ArrayLike, bad: ArrayLike) -> tuple[NDArray[np.float64], N
         at = int(wrong[0])
         raise InputError(f"cluster {at} has {faults[at]:g} bad of {items[at]:g}", expected="0 <= bad <= accepted")
     return items, faults
-
-
-def _check_share(share: float) -> None:
-    if not 0 < share < 1:
-        raise InputError(f"{share!r} is no share", expected="a number between 0 and 1, such as 0.95")
 
 
 def _stake(clusters: float, aim: float, enough: float) -> float:
@@ -215,16 +208,14 @@ def fewest_trials(rate: float, *, confidence: float = 0.95) -> int:
         (59, 29)
     """
     _check_events(0, 0, confidence)
-    if not 0 < rate < 1:
-        raise InputError(f"the rate is {rate!r}", expected="a number between 0 and 1, such as 0.05")
+    between(rate=rate)
     return max(1, math.ceil(math.log(1 - confidence) / math.log1p(-rate) - 1e-9))
 
 
 def _check_events(events: int, trials: int, confidence: float) -> None:
     if not 0 <= events <= trials:
         raise InputError(f"{events} events of {trials}", expected="from 0 to as many as there are trials")
-    if not 0 < confidence < 1:
-        raise InputError(f"the confidence is {confidence!r}", expected="a number between 0 and 1, such as 0.95")
+    between(confidence=confidence)
 
 
 def _rate_at(events: int, trials: int, rest: float) -> float:

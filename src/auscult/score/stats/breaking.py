@@ -24,7 +24,8 @@ import numpy as np
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.change import Level, Scores
-from auscult.score.stats.resample import drawn, drawn_fields, sums_by_cluster
+from auscult.score.stats.inputs import between
+from auscult.score.stats.resample import drawn_fields, resampled
 from auscult.score.stats.samples import Clusters, Counts, common, memberships
 from auscult.types import Doubles
 
@@ -75,7 +76,7 @@ def crossing(clean: float, levels: Mapping[Any, float], *, lost: float = 0.5) ->
         >>> crossing(0.8, {"low": 0.6, "medium": 0.2}).value
         2.0
     """
-    _check(lost)
+    between(lost=lost)
     strengths, order = _strengths(tuple(levels))
     values = np.array([clean, *(list(levels.values())[place] for place in order)], dtype=np.float64)
     if not np.isfinite(values).all():
@@ -113,7 +114,7 @@ def breaking_point(
     Raises:
         InputError: As in ``crossing``, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
     """
-    _check(lost, level)
+    between(lost=lost, level=level)
     strengths, order = _strengths(tuple(scores.levels))
     kept = common(scores.columns)
     if not kept.samples:
@@ -122,13 +123,10 @@ def breaking_point(
     means = np.array([[math.fsum(row) / row.size for row in values]])
     found = float(_crossings(means, strengths, lost)[0])
     members = memberships(kept.samples, clusters)
-    total = int(members.max()) + 1
-    fields = _fields(lost, strengths)
-    draws: Doubles | None = None
-    if total >= 2:
-        sums = sums_by_cluster(values.T, members, total)
-        draws = drawn(sums, lambda rows: _crossings(rows, strengths, lost), rng=rng, replicates=replicates)
-        fields |= drawn_fields(level, replicates)
+    total, draws = resampled(
+        values.T, members, lambda rows: _crossings(rows, strengths, lost), rng=rng, replicates=replicates
+    )
+    fields = _fields(lost, strengths) | ({} if draws is None else drawn_fields(level, replicates))
     ends = (None, None) if draws is None else _ends(draws, level)
     undefined = _why_not(found, strengths, asdict(kept.counts) | _drawn_detail(draws, ends))
     if undefined is not None:
@@ -236,12 +234,6 @@ def _strength(level: Level) -> float:
             expected=f"above 0 and up to {STRONGEST:g}, or {', '.join(map(str, STRENGTHS))}",
         )
     return float(value)
-
-
-def _check(lost: float, level: float = 0.95) -> None:
-    for name, value in (("lost", lost), ("level", level)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} is {value!r}", expected="between 0 and 1, both ends excluded")
 
 
 def _fields(lost: float, strengths: Doubles) -> dict[str, object]:

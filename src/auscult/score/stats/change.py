@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -33,7 +34,7 @@ import numpy as np
 from auscult.errors import InputError, UsageError
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
 from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, resampled, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleKey, SampleValues, Value, common, memberships
 from auscult.types import Doubles
 
@@ -329,7 +330,9 @@ def change_intervals(
             told[name] = value
             continue
         held = len(np.unique(members[name]))
-        told[name] = _closed(value, one.counts, fields=fields[name], values=draws.get(name), clusters=held, level=level)
+        told[name] = with_draws(
+            value, one.counts, fields=fields[name], values=draws.get(name), clusters=held, level=level
+        )
     return told
 
 
@@ -374,19 +377,29 @@ def change_difference(
         return one
     if isinstance(other, Undefined):
         return other
-    members = memberships(kept.samples, clusters)
-    total = int(members.max()) + 1
-    draws = None
-    if total >= 2:
-        sums = np.hstack([sums_by_cluster(change_sums(half), members, total) for half in halves])
-        sides = drawn(sums, lambda rows: changes_of(rows, variant), rng=rng, replicates=replicates)
-        draws = sides[:, 0] - sides[:, 1]
-    return _closed(one - other, kept.counts, fields=fields, values=draws, clusters=total, level=level)
+    sums = np.hstack([change_sums(half) for half in halves])
+    total, sides = resampled(
+        sums,
+        memberships(kept.samples, clusters),
+        lambda rows: changes_of(rows, variant),
+        rng=rng,
+        replicates=replicates,
+    )
+    draws = None if sides is None else sides[:, 0] - sides[:, 1]
+    return with_draws(one - other, kept.counts, fields=fields, values=draws, clusters=total, level=level)
 
 
-def _closed(
-    value: float, counts: Counts, *, fields: dict[str, object], values: Doubles | None, clusters: int, level: float
+def with_draws(
+    value: float,
+    counts: Counts,
+    *,
+    fields: Mapping[str, object],
+    values: Doubles | None,
+    clusters: int,
+    level: float,
+    drawn_from: Mapping[str, object] = MappingProxyType({}),
 ) -> ChangeInterval | Change | Undefined:
+    """A change with the interval of its draws, None for none; ``drawn_from`` says what was drawn, if not clusters."""
     if values is None or clusters < 2:
         return Change(value=value, signature=Signature.of(**fields), counts=counts)
     ends = percentile_interval(values, level=level)
@@ -395,7 +408,7 @@ def _closed(
     missing = int(np.count_nonzero(np.isnan(values)))
     return ChangeInterval(
         value=value,
-        signature=Signature.of(**fields, **drawn_fields(level, len(values))),
+        signature=Signature.of(**{**fields, **drawn_fields(level, len(values)), **drawn_from}),
         low=ends[0],
         high=ends[1],
         clusters=clusters,

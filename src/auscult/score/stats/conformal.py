@@ -26,9 +26,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.inputs import numbers, same_length
+from auscult.score.stats.inputs import between, members_of, numbers, same_length
 from auscult.types import Doubles
 
 _ROUNDING = 1e-9  # shares that should sum to the level exactly may fall short of it by rounding
@@ -120,16 +119,15 @@ def left_out_coverage(
     return Scored(math.fsum(shares) / count, Signature.of(metric="coverage", left_out="clusters", level=f"{level:g}"))
 
 
-def _read(scores: ArrayLike, clusters: Sequence[str | int], level: float) -> tuple[Doubles, NDArray[np.intp], int]:
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}", expected="between 0 and 1, such as 0.9")
+def _read(scores: ArrayLike, clusters: Sequence[str | int], level: float) -> tuple[Doubles, NDArray[np.int64], int]:
+    between(level=level)
     (values,) = numbers(scores=scores)
     same_length(scores=values, clusters=clusters)
-    order = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    return values, np.array([order[name] for name in clusters], dtype=np.intp), len(order)
+    members = members_of(clusters)
+    return values, members, int(members.max(initial=-1)) + 1
 
 
-def _weights(member: NDArray[np.intp], count: int) -> Doubles:
+def _weights(member: NDArray[np.int64], count: int) -> Doubles:
     """Each item's weight, (n,), the same for each cluster as a whole, summing to 1."""
     sizes = np.bincount(member, minlength=count)
     return np.asarray(1.0 / (count * sizes[member]), dtype=np.float64)

@@ -25,10 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.inputs import numbers, same_length
+from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import Interval
 from auscult.score.stats.resample import cluster_draws, percentile_interval
-from auscult.score.stats.samples import memberships
 from auscult.types import Doubles
 
 SHIFT: Final = 0.5
@@ -78,9 +77,7 @@ def share_below(
     if good.size == 0:
         return Undefined("no items")
     value = float(np.mean(1 - good))
-    drawn = _drawn(
-        good, memberships(range(good.size), dict(enumerate(clusters))), rng=rng, shift=shift, replicates=replicates
-    )
+    drawn = _drawn(good, members_of(clusters), rng=rng, shift=shift, replicates=replicates)
     ends = percentile_interval(drawn, level=level)
     low, high = (value, value) if ends is None else ends
     return Interval(

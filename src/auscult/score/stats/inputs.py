@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Hashable, Iterable, Sized
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,19 @@ def same_length(**columns: Sized) -> None:
             raise InputError(
                 f"there are {len(one)} {first} and {len(other)} {name}", expected="one of each per item, in one order"
             )
+
+
+def between(**shares: float) -> None:
+    """Refuse a level, a confidence or another share that is not between 0 and 1, both ends excluded."""
+    for name, value in shares.items():
+        if not 0 < value < 1:
+            raise InputError(f"{name} is {value!r}", expected="between 0 and 1, both ends excluded, such as 0.95")
+
+
+def members_of(clusters: Iterable[Hashable]) -> NDArray[np.int64]:
+    """The number of each item's cluster, (n,), from 0 in the order of first appearance."""
+    numbered: dict[Hashable, int] = {}
+    return np.array([numbered.setdefault(cluster, len(numbered)) for cluster in clusters], dtype=np.int64)
 
 
 def _column(name: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ A. Davison, D. Hinkley, "Bootstrap Methods and their Application", 1997, Sec. 3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
@@ -24,7 +24,9 @@ from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Signature, Undefined
-from auscult.score.stats.inputs import numbers
+from auscult.score.stats.inputs import between, numbers
+from auscult.score.stats.resample import drawn_fields, percentile_interval
+from auscult.types import Doubles
 
 Item = TypeVar("Item")
 Statistic: TypeAlias = Callable[[Sequence[Item]], "float | Scored[float] | Undefined | Failed"]
@@ -79,32 +81,57 @@ def bootstrap_interval(
         >>> result.value, result.low <= 1.0 <= result.high
         (1.0, True)
     """
-    _check_level(level, replicates)
+    between(level=level)
+    if replicates < 1:
+        raise InputError(f"replicates is {replicates!r}", expected="1 or more, such as 1000")
     filled = [cluster for cluster in clusters if len(cluster)]
     if len(filled) < 2:
         return Undefined("no items" if not filled else "one cluster says nothing about others")
     whole = _number(statistic([item for cluster in filled for item in cluster]))
     if whole is None:
         return Undefined("the statistic of all items is undefined")
-    drawn = []
-    for _ in range(replicates):
+    drawn = np.empty(replicates)
+    for place in range(replicates):
         chosen = rng.integers(len(filled), size=len(filled))
-        drawn.append(_number(statistic([item for cluster in chosen for item in filled[cluster]])))
-    defined = [value for value in drawn if value is not None]
-    if 2 * len(defined) < replicates:
-        return Undefined("the statistic is undefined in most draws", {"draws": replicates, "defined": len(defined)})
-    tail = (1 - level) / 2
-    low, high = (float(end) for end in np.quantile(defined, (tail, 1 - tail)))
+        value = _number(statistic([item for cluster in chosen for item in filled[cluster]]))
+        drawn[place] = np.nan if value is None else value
+    ends = percentile_interval(drawn, level=level)
+    undefined = int(np.count_nonzero(np.isnan(drawn)))
+    if ends is None:
+        return Undefined(
+            "the statistic is undefined in most draws", {"draws": replicates, "defined": replicates - undefined}
+        )
     return Interval(
         value=whole,
-        signature=Signature.of(
-            interval="percentile bootstrap", drawn="clusters", level=f"{level:g}", replicates=replicates
-        ),
-        low=low,
-        high=high,
+        signature=Signature.of(**drawn_fields(level, replicates)),
+        low=ends[0],
+        high=ends[1],
         clusters=len(filled),
-        replicates=len(defined),
-        undefined=replicates - len(defined),
+        replicates=replicates - undefined,
+        undefined=undefined,
+    )
+
+
+def with_interval(
+    plain: Scored[float], draws: Doubles, *, clusters: int, fields: Mapping[str, object]
+) -> Interval | None:
+    """A statistic with the interval of its draws; NaN is a draw without a number, None most draws without one.
+
+    ``fields`` say how the draws were made, ``level`` among them, and follow those of the statistic's own signature.
+    """
+    ends = percentile_interval(draws, level=float(str(fields["level"])))
+    if ends is None:
+        return None
+    own = {key: text for key, text in plain.signature.fields if key != "version"}
+    undefined = int(np.count_nonzero(np.isnan(draws)))
+    return Interval(
+        value=plain.value,
+        signature=Signature.of(**own, **fields),
+        low=ends[0],
+        high=ends[1],
+        clusters=clusters,
+        replicates=draws.size - undefined,
+        undefined=undefined,
     )
 
 
@@ -144,10 +171,3 @@ def _number(outcome: float | Scored[float] | Undefined | Failed) -> float | None
     if np.isnan(value):
         raise InputError("the statistic gave NaN", expected="a number or Undefined")
     return value
-
-
-def _check_level(level: float, replicates: int) -> None:
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}", expected="between 0 and 1, such as 0.95")
-    if replicates < 1:
-        raise InputError(f"replicates is {replicates!r}", expected="1 or more, such as 1000")

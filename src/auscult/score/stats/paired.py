@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.inputs import numbers, same_length
-from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
+from auscult.score.stats.inputs import members_of, numbers, same_length
+from auscult.score.stats.intervals import Interval, with_interval
+from auscult.score.stats.resample import drawn_fields, resampled
 from auscult.types import Doubles
 
 
@@ -86,26 +86,13 @@ def rmse_difference(
     if true.size == 0:
         return Undefined("no items")
     signature = Signature.of(metric="rmse difference", over="items", sign="below 0: the first is better")
-    names = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    members = np.array([names[cluster] for cluster in clusters])
     errors = np.stack([(one - true) ** 2, (other - true) ** 2, np.ones_like(true)], axis=1)
-    value = float(_difference(errors.sum(axis=0)[None])[0])
-    if len(names) < 2:
-        return Scored(value, signature)
-    weights = cluster_draws(len(names), rng=rng, replicates=replicates)
-    ends = percentile_interval(_difference(weights @ sums_by_cluster(errors, members, len(names))), level=level)
-    if ends is None:
-        return Undefined("the difference is undefined in most draws")
-    drawn = Signature.of(interval="percentile bootstrap", drawn="clusters", level=f"{level:g}", replicates=replicates)
-    return Interval(
-        value=value,
-        signature=Signature((*(field for field in signature.fields if field[0] != "version"), *drawn.fields)),
-        low=ends[0],
-        high=ends[1],
-        clusters=len(names),
-        replicates=replicates,
-        undefined=0,
-    )
+    plain = Scored(float(_difference(errors.sum(axis=0)[None])[0]), signature)
+    total, draws = resampled(errors, members_of(clusters), _difference, rng=rng, replicates=replicates)
+    if draws is None:
+        return plain
+    found = with_interval(plain, draws, clusters=total, fields=drawn_fields(level, replicates))
+    return found or Undefined("the difference is undefined in most draws")
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar | Undefined:

@@ -46,8 +46,9 @@ from auscult.score.stats.change import (
     change_sums,
     changes_of,
     same_levels,
+    with_draws,
 )
-from auscult.score.stats.resample import FromSums, drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import FromSums, drawn_fields, percentile_interval, resampled
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.types import Doubles
 
@@ -118,16 +119,16 @@ def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicate
         raise InputError(told, expected="one data set or more, each with a sample")
     values, draws, lone, clusters = [], [], [], 0
     for name, one in strata.items():
-        members = memberships(one.samples, one.clusters)
-        total = int(members.max()) + 1
+        total, again = resampled(
+            one.columns, memberships(one.samples, one.clusters), statistic, rng=one.rng, replicates=replicates
+        )
         clusters += total
         # the sums are exact, so that the order of the samples does not matter
         values.append(statistic(np.array([[math.fsum(column) for column in one.columns.T]]))[0])
-        if total < 2:
+        if again is None:
             lone.append(name)
-            continue
-        sums = sums_by_cluster(one.columns, members, total)
-        draws.append(drawn(sums, statistic, rng=one.rng, replicates=replicates))
+        else:
+            draws.append(again)
     return Over(
         values=np.mean(values, axis=0),
         draws=None if lone else np.mean(draws, axis=0),
@@ -166,22 +167,14 @@ def interval_over(
     if math.isnan(value):
         return found.counts.none("undefined on one of the data sets")
     signed = dict(fields) | over_fields(len(strata))
-    if found.draws is None:
-        return Change(value=value, signature=Signature.of(**signed), counts=found.counts)
-    draws = found.draws[:, 0]
-    ends = percentile_interval(draws, level=level)
-    if ends is None:
-        return found.counts.none("undefined in most draws")
-    missing = int(np.count_nonzero(np.isnan(draws)))
-    return ChangeInterval(
-        value=value,
-        signature=Signature.of(**signed | drawn_fields(level, replicates) | within(len(strata))),
-        low=ends[0],
-        high=ends[1],
+    return with_draws(
+        value,
+        found.counts,
+        fields=signed,
+        values=None if found.draws is None else found.draws[:, 0],
         clusters=found.clusters,
-        replicates=replicates - missing,
-        undefined=missing,
-        counts=found.counts,
+        level=level,
+        drawn_from=within(len(strata)),
     )
 
 

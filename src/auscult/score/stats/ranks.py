@@ -24,17 +24,16 @@ operating characteristic (ROC) curve", Radiology 143, 1982.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.inputs import numbers, same_length
-from auscult.score.stats.intervals import Interval
-from auscult.score.stats.resample import CELLS, cluster_draws, drawn, drawn_fields, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import memberships
+from auscult.score.stats.inputs import members_of, numbers, same_length
+from auscult.score.stats.intervals import with_interval
+from auscult.score.stats.resample import CELLS, cluster_draws, drawn_fields, resampled
 from auscult.types import Doubles
 
 
@@ -137,10 +136,11 @@ def spearman_interval(
         return plain
     first, second = mean_ranks(predictions) - 0.5, mean_ranks(truths) - 0.5
     columns = np.column_stack([np.ones(first.size), first, second, first**2, second**2, first * second])
-    members = memberships(range(first.size), dict(enumerate(clusters)))
-    sums = sums_by_cluster(columns, members, int(members.max()) + 1)
-    again = drawn(sums, _pearson, rng=rng, replicates=replicates)
-    return _interval(plain, again, len(sums), fields={"ranks": "among all items", **drawn_fields(level, replicates)})
+    total, draws = resampled(columns, members_of(clusters), _pearson, rng=rng, replicates=replicates)
+    if draws is None:
+        return plain
+    fields = {"ranks": "among all items", **drawn_fields(level, replicates)}
+    return with_interval(plain, draws, clusters=total, fields=fields) or plain
 
 
 def auc_interval(
@@ -176,14 +176,15 @@ def auc_interval(
     order = np.argsort(told, kind="stable")
     starts = np.flatnonzero(np.concatenate(([True], np.diff(told[order]) != 0)))
     marks = np.asarray(positives, dtype=bool)[order]
-    members = memberships(range(told.size), dict(enumerate(clusters)))[order]
+    members = members_of(clusters)[order]
     amount = int(members.max()) + 1
     step = max(1, CELLS // told.size)
     parts = []
     for start in range(0, max(1, replicates), step):
         weights = cluster_draws(amount, rng=rng, replicates=min(step, replicates - start))
         parts.append(_areas(weights[:, members], marks, starts))
-    return _interval(plain, np.concatenate(parts), amount, fields=drawn_fields(level, replicates))
+    fields = drawn_fields(level, replicates)
+    return with_interval(plain, np.concatenate(parts), clusters=amount, fields=fields) or plain
 
 
 def mean_ranks(values: ArrayLike) -> Doubles:
@@ -200,24 +201,6 @@ def mean_ranks(values: ArrayLike) -> Doubles:
     _, place, amount = np.unique(told, return_inverse=True, return_counts=True)
     ranks: Doubles = (2 * np.cumsum(amount) - amount)[place] / max(1, 2 * told.size)
     return ranks
-
-
-def _interval(plain: Scored[float], again: Doubles, clusters: int, *, fields: Mapping[str, object]) -> Scored[float]:
-    """A statistic with the interval of its draws; NaN is a draw without a number."""
-    ends = percentile_interval(again, level=float(str(fields["level"])))
-    if ends is None:
-        return plain
-    own = {key: text for key, text in plain.signature.fields if key != "version"}
-    undefined = int(np.count_nonzero(np.isnan(again)))
-    return Interval(
-        value=plain.value,
-        signature=Signature.of(**own, **fields),
-        low=ends[0],
-        high=ends[1],
-        clusters=clusters,
-        replicates=again.size - undefined,
-        undefined=undefined,
-    )
 
 
 def _pearson(sums: Doubles) -> Doubles:

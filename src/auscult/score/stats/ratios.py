@@ -16,7 +16,7 @@ import numpy as np
 
 from auscult.errors import InputError
 from auscult.outcome import Scored, Signature, Undefined
-from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import drawn_fields, percentile_interval, resampled
 from auscult.score.stats.samples import Clusters, Counts, SampleValues, common, memberships
 from auscult.types import Doubles
 
@@ -76,22 +76,9 @@ def mean_ratio(
     top, bottom = (math.fsum(column) for column in rows.T)
     if bottom <= 0:
         return kept.counts.none("all samples are over 0")
-    members = memberships(kept.samples, clusters)
-    total = int(members.max()) + 1
-    fields: dict[str, object] = {"metric": "mean" if over is None else "ratio of sums"}
-    ends = None
-    if total >= 2:
-        fields |= drawn_fields(level, replicates)
-        draws = drawn(sums_by_cluster(rows, members, total), _shares, rng=rng, replicates=replicates)
-        ends = percentile_interval(draws, level=level)
-    return Ratio(
-        value=top / bottom,
-        signature=Signature.of(**fields),
-        low=None if ends is None else ends[0],
-        high=None if ends is None else ends[1],
-        clusters=total,
-        counts=kept.counts,
-    )
+    drawn = resampled(rows, memberships(kept.samples, clusters), _shares, rng=rng, replicates=replicates)
+    fields = {"metric": "mean" if over is None else "ratio of sums"}
+    return _ratio(top / bottom, drawn, fields=fields, counts=kept.counts, level=level)
 
 
 def ratio_change(
@@ -122,25 +109,33 @@ def ratio_change(
     kept = common([column for part in parts for column in part])
     if not kept.samples:
         return kept.counts.none("no sample is scored clean and at every level")
-    rows = kept.values.T
     value = float(_changes(np.array([[math.fsum(column) for column in kept.values]]))[0])
     if math.isnan(value):
         return kept.counts.none("all samples are over 0")
-    members = memberships(kept.samples, clusters)
-    total = int(members.max()) + 1
-    fields: dict[str, object] = {"metric": "apc of a ratio of sums", "levels": len(parts) - 1}
-    ends = None
-    if total >= 2:
-        fields |= drawn_fields(level, replicates)
-        draws = drawn(sums_by_cluster(rows, members, total), _changes, rng=rng, replicates=replicates)
-        ends = percentile_interval(draws, level=level)
+    drawn = resampled(kept.values.T, memberships(kept.samples, clusters), _changes, rng=rng, replicates=replicates)
+    fields = {"metric": "apc of a ratio of sums", "levels": len(parts) - 1}
+    return _ratio(value, drawn, fields=fields, counts=kept.counts, level=level)
+
+
+def _ratio(
+    value: float,
+    drawn: tuple[int, Doubles | None],
+    *,
+    fields: Mapping[str, object],
+    counts: Counts,
+    level: float,
+) -> Ratio:
+    """A ratio with what ``resampled`` gave for it."""
+    clusters, draws = drawn
+    ends = None if draws is None else percentile_interval(draws, level=level)
+    made = {} if draws is None else drawn_fields(level, len(draws))
     return Ratio(
         value=value,
-        signature=Signature.of(**fields),
+        signature=Signature.of(**fields, **made),
         low=None if ends is None else ends[0],
         high=None if ends is None else ends[1],
-        clusters=total,
-        counts=kept.counts,
+        clusters=clusters,
+        counts=counts,
     )
 
 

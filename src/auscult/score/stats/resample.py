@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
+from auscult.score.stats.inputs import between
 from auscult.types import Doubles
 
 FromSums: TypeAlias = Callable[[Doubles], Doubles]
@@ -64,8 +65,7 @@ def percentile_interval(values: Doubles, *, level: float = 0.95) -> tuple[float,
     Raises:
         InputError: ``level`` is out of range.
     """
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}", expected="between 0 and 1, such as 0.95")
+    between(level=level)
     defined = values[~np.isnan(values)]
     if defined.size == 0 or 2 * defined.size < values.size:
         return None
@@ -120,12 +120,25 @@ def drawn(
     return np.concatenate(parts)
 
 
+def resampled(
+    rows: Doubles, members: NDArray[np.int64], statistic: FromSums, *, rng: np.random.Generator, replicates: int
+) -> tuple[int, Doubles | None]:
+    """How many clusters rows, (n, k), belong to, and a statistic of their sums in each draw of whole clusters.
+
+    Of one cluster nothing can be drawn: None.
+    """
+    clusters = int(members.max()) + 1
+    if clusters < 2:
+        return clusters, None
+    sums = sums_by_cluster(rows, members, clusters)
+    return clusters, drawn(sums, statistic, rng=rng, replicates=replicates)
+
+
 def drawn_fields(level: float, replicates: int) -> dict[str, object]:
     """How an interval was made, for its signature.
 
     Raises:
         InputError: ``level`` is out of range.
     """
-    if not 0 < level < 1:
-        raise InputError(f"level is {level!r}", expected="between 0 and 1, such as 0.95")
+    between(level=level)
     return {"interval": "percentile bootstrap", "drawn": "clusters", "level": f"{level:g}", "replicates": replicates}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.outcome import Failed, Scored, Undefined
+from auscult.score.stats.inputs import members_of
 
 Value: TypeAlias = float | Scored[float] | Undefined | Failed
 SampleKey: TypeAlias = Any  # any name that can be a key; a mapping is strict about the type of its keys
@@ -105,16 +106,13 @@ def memberships(samples: Sequence[Hashable], clusters: Clusters) -> NDArray[np.i
     Raises:
         InputError: A sample has no cluster.
     """
-    numbers: dict[Hashable, int] = {}
-    members = np.empty(len(samples), dtype=np.int64)
-    for place, sample in enumerate(samples):
+    for sample in samples:
         if sample not in clusters:
             raise InputError(
                 f"sample {sample!r} has no cluster",
                 expected="a cluster, such as its video or photograph, for every scored sample",
             )
-        members[place] = numbers.setdefault(clusters[sample], len(numbers))
-    return members
+    return members_of(clusters[sample] for sample in samples)
 
 
 def _worst(row: Sequence[Value | None]) -> type | None:
