@@ -14,6 +14,7 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+import prompted_card  # tools/prompted_card.py: PYTHONPATH=tools
 import torch
 from numpy.typing import NDArray
 
@@ -21,10 +22,9 @@ from auscult.cli import show
 from auscult.judge.masks.prompted.calibration import Calibration, load_calibration
 from auscult.judge.masks.prompted.network import Member, load_member
 from auscult.rng import generator
-from auscult.train.prompted import measure
 from auscult.train.prompted.calibrate import estimates, fit
 from auscult.train.prompted.material import FAMILIES, Material, SplitPart, read_material
-from auscult.train.prompted.measure import JudgeColumns
+from auscult.score.judges import JudgeColumns
 from auscult.train.prompted.outputs import FLAWLESS, Outputs, judged, load_outputs, real_and_flawless
 from auscult.train.prompted.calibrate import refit
 
@@ -150,7 +150,7 @@ def _line(name: str, found: Outputs, said: JudgeColumns) -> str:
     for metric in ("auc_80", "spearman", "rmse"):
         value = next(
             one
-            for one in measure.results_of("dev", found, {name: said}, metrics={metric: measure.REAL[metric]}, seed=0)
+            for one in prompted_card.results_of("dev", found, {name: said}, metrics={metric: prompted_card.REAL[metric]}, seed=0)
         )
         cells.append(f"{value.value:.3f} [{value.low:.3f}, {value.high:.3f}]")
     return f"| {name} | {' | '.join(cells)} |"

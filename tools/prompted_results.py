@@ -13,6 +13,7 @@ import json
 from pathlib import Path
 
 import cv2
+import prompted_card as cards
 
 from auscult.cli import show
 from auscult.judge.cards import FOLDER
@@ -21,7 +22,6 @@ from auscult.judge.masks.cues import CuesJudge
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import load_calibration
 from auscult.judge.masks.prompted.network import load_member
-from auscult.train.prompted import card as cards
 from auscult.train.prompted.material import FAMILIES, read_material
 from auscult.types import MaskJudge
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from auscult.arrays.overlap import iou
 from auscult.cases.listing import Listing
@@ -24,7 +24,17 @@ from auscult.record.reader import Verdicts
 from auscult.record.schema import score_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.score.stats import F2Macro, F2Tables, bootstrap_interval, coverage, f2_confusion, f2_tables, rmse, spearman
+from auscult.score.judges import (
+    ClusterDraws,
+    JudgeColumns,
+    Measured,
+    TruthColumns,
+    measures,
+    reals,
+    texts,
+    with_interval,
+)
+from auscult.score.stats import F2Macro, F2Tables, Interval, f2_confusion, f2_tables
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Verdict
 
 FILE = "truth.jsonl"
@@ -121,7 +131,6 @@ class _Comparer:
 
 
 REPLICATES = 1000
-PairStatistic: TypeAlias = Callable[[Sequence["JudgedPair"]], Scored[float] | Undefined]
 Metrics: TypeAlias = dict[str, Mapping[str, Any]]
 
 
@@ -170,46 +179,36 @@ def pairs_of(verdicts: Sequence[Verdict], truths: Sequence[Mapping[str, Any]]) -
     ]
 
 
-def bootstrapped(statistic: PairStatistic, pairs: Sequence[JudgedPair]) -> Scored[float] | Undefined:
-    """A statistic with its interval over clusters; without interval where there is one cluster only."""
-    clusters: dict[Hashable, list[JudgedPair]] = {}
-    for pair in pairs:
-        clusters.setdefault(pair.cluster, []).append(pair)
-    if len(clusters) < 2:
-        return statistic(pairs)
-    plain = statistic(pairs)
-    drawn = bootstrap_interval(
-        statistic, list(clusters.values()), rng=generator(0, "against truth"), replicates=REPLICATES
+def columns_of(pairs: Sequence[JudgedPair]) -> tuple[JudgeColumns, TruthColumns]:
+    """Verdicts and truths as columns."""
+    verdicts = [pair.verdict for pair in pairs]
+    said = JudgeColumns(
+        iou=reals(one.iou for one in verdicts),
+        low=reals(one.iou_low for one in verdicts),
+        high=reals(one.iou_high for one in verdicts),
+        defect=texts([one.defect for one in verdicts]),
+        action=texts([one.action for one in verdicts]),
     )
-    return _signed(drawn, plain)
-
-
-def bootstrapped_rmse(pairs: Sequence[JudgedPair], *, told: float | None = None) -> Scored[float] | Undefined:
-    """RMSE with its interval, as ``bootstrapped`` gives it, from one sum a cluster: quick for many thousand pairs."""
-    values = [(one.values[0] if told is None else told, one.values[1], one.cluster) for one in pairs if one.values]
-    plain = rmse([guess for guess, _, _ in values], [true for _, true, _ in values])
-    sums: dict[Hashable, tuple[float, int]] = {}
-    for guess, true, cluster in values:
-        total, count = sums.get(cluster, (0.0, 0))
-        sums[cluster] = (total + (guess - true) ** 2, count + 1)
-    if len(sums) < 2:
-        return plain
-    drawn = bootstrap_interval(
-        _root_mean, [[each] for each in sums.values()], rng=generator(0, "against truth"), replicates=REPLICATES
+    true = TruthColumns(
+        iou=reals(pair.iou for pair in pairs),
+        cluster=texts([pair.cluster for pair in pairs]),
+        defect=texts([pair.defect for pair in pairs]),
+        action=texts([pair.action for pair in pairs]),
     )
-    return _signed(drawn, plain)
+    return said, true
 
 
-def _root_mean(sums: Sequence[tuple[float, int]]) -> float:
-    return math.sqrt(math.fsum(total for total, _ in sums) / sum(count for _, count in sums))
+def _draws(true: TruthColumns) -> ClusterDraws:
+    return ClusterDraws.of(true.cluster, rng=partial(generator, 0, "against truth"), replicates=REPLICATES)
 
 
-def _signed(drawn: Scored[float] | Undefined, plain: Scored[float] | Undefined) -> Scored[float] | Undefined:
-    """An interval with the signature of its statistic as well."""
-    if not isinstance(plain, Scored) or not isinstance(drawn, Scored):
-        return drawn
-    own = [field for field in plain.signature.fields if field[0] != "version"]
-    return replace(drawn, signature=Signature((*own, *drawn.signature.fields)))
+def _bootstrapped(measured: Measured, draws: ClusterDraws) -> Scored[float] | Undefined:
+    """A number with its interval over clusters; without interval where there is one cluster only."""
+    clusters = len(draws.places)
+    found = with_interval(measured.outcome, draws.values(measured), clusters=clusters)
+    if clusters > 1 and isinstance(found, Scored) and not isinstance(found, Interval):
+        return Undefined("the statistic is undefined in most draws")
+    return found
 
 
 def cell(outcome: Scored[float] | Undefined | Failed) -> str:
@@ -241,33 +240,32 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
 
 
-_TOLD_DEFECT, _TRUE_DEFECT = attrgetter("verdict.defect"), attrgetter("defect")
-_TOLD_ACTION, _TRUE_ACTION = attrgetter("verdict.action"), attrgetter("action")
-
-
 def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Defects, one row per true defect.
 
     Source: MQA-RefAVS, Table 2 for the two F2-tables columns (its F2-M and F2-A), Eq. 11 for F2-confusion.
     """
-    true = list(map(_TRUE_DEFECT, pairs))
-    named, acted, whole = f2_m(pairs), f2_a(pairs), _f2_defects(pairs)
+    said, true = columns_of(pairs)
+    types = [str(name) for name in true.defect] if true.defect is not None else []
+    measured = {
+        "f2_tables_defect": measures.f2_tables(said, true),
+        "f2_tables_action": measures.f2_tables(said, true, label="action", columns=types),
+        "f2_confusion_defect": measures.f2_confusion(said, true),
+    }
+    named, acted, whole = (one.outcome for one in measured.values())
     rows: list[tuple[str, ...]] = []
     for name in DEFECTS:
-        columns = [outcome.columns.get(name) if isinstance(outcome, Scored) else None for outcome in (named, acted)]
-        part = whole.parts[name] if isinstance(whole, Scored) else None
+        columns = [outcome.columns.get(name) if isinstance(outcome, F2Tables) else None for outcome in (named, acted)]
+        part = whole.parts[name] if isinstance(whole, F2Macro) else None
         cells = (percent(one or Undefined("no items")) for one in (*columns, part))
-        rows.append((name, str(true.count(name)), *cells))
-    rows.append(("mean", str(len(true)), percent(named), percent(acted), percent(whole)))
-    best = ["perfect"] * len(true)
-    always = (f2_tables(best, true, DEFECTS), Undefined("names no action"), f2_confusion(best, true, DEFECTS))
-    rows.append(("always perfect", str(len(true)), *map(percent, always)))
-    for key, statistic in (
-        ("f2_tables_defect", f2_m),
-        ("f2_tables_action", f2_a),
-        ("f2_confusion_defect", _f2_defects),
-    ):
-        keep(metrics, key, bootstrapped(statistic, pairs), n=len(pairs))
+        rows.append((name, str(types.count(name)), *cells))
+    rows.append(("mean", str(len(types)), percent(named), percent(acted), percent(whole)))
+    best = ["perfect"] * len(types)
+    always = (f2_tables(best, types, DEFECTS), Undefined("names no action"), f2_confusion(best, types, DEFECTS))
+    rows.append(("always perfect", str(len(types)), *map(percent, always)))
+    draws = _draws(true)
+    for key, one in measured.items():
+        keep(metrics, key, _bootstrapped(one, draws), n=len(pairs))
     return Table(
         title="defects against truth",
         header=("true defect", "n", "F2-tables", "F2-tables of actions", "F2-confusion"),
@@ -279,15 +277,17 @@ def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
 
 def action_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:
     """Actions, one row per right action."""
-    true = list(map(_TRUE_ACTION, pairs))
-    whole = _f2_actions(pairs)
+    said, true = columns_of(pairs)
+    right = [str(pair.action) for pair in pairs]
+    measured = measures.f2_confusion(said, true, label="action")
+    whole = measured.outcome
     rows: list[tuple[str, ...]] = []
     for name in ACTIONS:
-        part = whole.parts[name] if isinstance(whole, Scored) else Undefined("no items")
-        rows.append((name, str(true.count(name)), percent(part)))
-    always = f2_confusion(["accept"] * len(true), true, ACTIONS)
-    rows += [("mean", str(len(true)), percent(whole)), ("always accept", str(len(true)), percent(always))]
-    keep(metrics, "f2_confusion_action", bootstrapped(_f2_actions, pairs), n=len(pairs))
+        part = whole.parts[name] if isinstance(whole, F2Macro) else Undefined("no items")
+        rows.append((name, str(right.count(name)), percent(part)))
+    always = f2_confusion(["accept"] * len(right), right, ACTIONS)
+    rows += [("mean", str(len(right)), percent(whole)), ("always accept", str(len(right)), percent(always))]
+    keep(metrics, "f2_confusion_action", _bootstrapped(measured, _draws(true)), n=len(pairs))
     return Table(
         title="actions against truth",
         header=("right action", "n", "F2-confusion"),
@@ -305,26 +305,6 @@ def confusion_table(pairs: Sequence[JudgedPair]) -> Table:
     return Table(
         title="confusion of defects", header=("true \\ told", *DEFECTS), rows=rows, note="counts; rows are true"
     )
-
-
-def f2_m(pairs: Sequence[JudgedPair]) -> F2Tables | Undefined:
-    """The paper's F2-M: defects, one true defect at a time."""
-    return f2_tables(list(map(_TOLD_DEFECT, pairs)), list(map(_TRUE_DEFECT, pairs)), DEFECTS)
-
-
-def f2_a(pairs: Sequence[JudgedPair]) -> F2Tables | Undefined:
-    """The paper's F2-A: actions, one true defect at a time, macro over the actions that are right there."""
-    known = [pair for pair in pairs if pair.action is not None]
-    told, true = list(map(_TOLD_ACTION, known)), list(map(_TRUE_ACTION, known))
-    return f2_tables(told, true, ACTIONS, columns=list(map(_TRUE_DEFECT, known)))
-
-
-def _f2_defects(pairs: Sequence[JudgedPair]) -> F2Macro | Undefined:
-    return f2_confusion(list(map(_TOLD_DEFECT, pairs)), list(map(_TRUE_DEFECT, pairs)), DEFECTS)
-
-
-def _f2_actions(pairs: Sequence[JudgedPair]) -> F2Macro | Undefined:
-    return f2_confusion(list(map(_TOLD_ACTION, pairs)), list(map(_TRUE_ACTION, pairs)), ACTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,12 +343,14 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
     rows: list[tuple[str, ...]] = []
     for words, group in groups.items():
         name = words.replace(", full_neg apart", "_without_full_neg")
-        order = bootstrapped(_spearman, group)
+        said, true = columns_of(group)
+        draws = _draws(true)
+        order = _bootstrapped(measures.spearman(said, true), draws)
+        held = measures.coverage(said, true)
         rows += _iou_rows(group, words, order)
-        keep(metrics, f"rmse{name}", bootstrapped_rmse(group), n=len(group))
+        keep(metrics, f"rmse{name}", _bootstrapped(measures.rmse(said, true), draws), n=len(group))
         keep(metrics, f"spearman{name}", order, n=len(group))
-        held = sum(pair.verdict.iou_low is not None for pair in group)
-        keep(metrics, f"coverage{name}", _coverage(group), n=held)
+        keep(metrics, f"coverage{name}", held.outcome, n=held.n)
     return Table(
         title="estimated against true IoU",
         header=("judge", "n", "RMSE", "Spearman", "coverage", "width"),
@@ -382,42 +364,13 @@ def _iou_table(pairs: Sequence[JudgedPair], metrics: Metrics, *, unreadable: int
 
 
 def _iou_rows(pairs: Sequence[JudgedPair], words: str, order: Scored[float] | Undefined) -> list[tuple[str, ...]]:
-    mean = fmean(pair.iou or 0.0 for pair in pairs)
-    judge = pairs[0].verdict.judge
-    rivals = {judge: None, "always perfect": 1.0, "constant (mean of this truth)": mean}
-    rows: list[tuple[str, ...]] = []
-    for name, told in rivals.items():
-        row = (f"{name}{words}", str(len(pairs)), cell(bootstrapped_rmse(pairs, told=told)))
-        own = ("", "", "")
-        if told is None:
-            own = (cell(order), cell(_coverage(pairs)), _width(pairs))
-        rows.append((*row, *own))
-    return rows
-
-
-def _spearman(pairs: Sequence[JudgedPair]) -> Scored[float] | Undefined:
-    return spearman(*_columns(pairs))
-
-
-def _columns(pairs: Sequence[JudgedPair]) -> tuple[list[float], list[float]]:
-    both = [(pair.verdict.iou, pair.iou) for pair in pairs]
-    values = [(told, true) for told, true in both if told is not None and true is not None]
-    return [told for told, _ in values], [true for _, true in values]
-
-
-def _coverage(pairs: Sequence[JudgedPair]) -> Scored[float] | Undefined:
-    told = [pair for pair in pairs if pair.verdict.iou_low is not None]
-    return coverage(
-        [pair.verdict.iou_low or 0.0 for pair in told],
-        [pair.verdict.iou_high or 0.0 for pair in told],
-        [pair.iou or 0.0 for pair in told],
-    )
-
-
-def _width(pairs: Sequence[JudgedPair]) -> str:
-    widths = [
-        pair.verdict.iou_high - pair.verdict.iou_low
-        for pair in pairs
-        if pair.verdict.iou_high is not None and pair.verdict.iou_low is not None
+    said, true = columns_of(pairs)
+    draws = _draws(true)
+    own = cell(order), cell(measures.coverage(said, true).outcome), cell(measures.width(said, true).outcome)
+    constants = {"always perfect": 1.0, "constant (mean of this truth)": float(true.iou.mean())}
+    rivals = {pairs[0].verdict.judge: (said, own)}
+    rivals |= {name: (JudgeColumns(iou=np.full(len(true), iou)), ("", "", "")) for name, iou in constants.items()}
+    return [
+        (f"{name}{words}", str(len(pairs)), cell(_bootstrapped(measures.rmse(row, true), draws)), *cells)
+        for name, (row, cells) in rivals.items()
     ]
-    return f"{fmean(widths):.3f}" if widths else ""

@@ -10,8 +10,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from auscult.errors import RecordError, UsageError
 from auscult.jobs.finish import known
@@ -21,8 +22,9 @@ from auscult.record.reader import failed_rows, read_run, require_record
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.rng import generator
+from auscult.score.judges import JudgeColumns, TruthColumns, measures, reals, texts
 from auscult.score.stats import McNemar, holm, mcnemar, rmse, rmse_difference
-from auscult.types import Verdict
+from auscult.types import Doubles, Verdict
 
 FIRST_FAILED, SECOND_FAILED, BOTH_FAILED = "the first failed", "the second failed", "both failed"
 FAILED = (FIRST_FAILED, SECOND_FAILED, BOTH_FAILED)
@@ -179,18 +181,25 @@ def _tested(found: Match, protocol: str, all_names: Sequence[str]) -> Paired:
     sides, truths = (found.first, found.second), found.first.truths
     names = [name for name in all_names if truths[name].get("defect") != "empty"]
     known = [name for name in names if truths[name].get("iou") is not None]
-    groups = _groups(found, known, protocol)
-    clusters = [_cluster(found, group[0]) for group in groups]
-    errors = [[_error(side, group, truths) for group in groups] for side in sides]
-    zeros = [0.0] * len(groups)
-    difference = rmse_difference(errors[0], errors[1], zeros, clusters=clusters, rng=generator(0, "compare"))
-    each = [rmse(values, zeros) for values in errors]
+    places = found.first.places
+    over: measures.Over = "tracks" if protocol == VIDEO else "items"
+    true = TruthColumns(
+        iou=reals(float(truths[name]["iou"]) for name in known),
+        cluster=texts([_cluster(found, name) for name in known]),
+        track=texts([places[name].track for name in known]),
+    )
+    first, second = (JudgeColumns(iou=reals(side.verdicts[name].iou for name in known)) for side in sides)
+    errors, clusters = _errors(first, true, over=over)
+    others, _ = _errors(second, true, over=over)
+    zeros = np.zeros_like(errors)
+    difference = rmse_difference(errors, others, zeros, clusters=clusters, rng=generator(0, "compare"))
+    each = [rmse(values, zeros) for values in (errors, others)]
     right, tests = _labels(found, names)
     return Paired(
         match=found,
         protocol=protocol,
-        splits=tuple(sorted({split for name in all_names if (split := found.first.places[name].split)})),
-        n_iou=len(groups),
+        splits=tuple(sorted({split for name in all_names if (split := places[name].split)})),
+        n_iou=len(zeros),
         undefined=len(all_names) - len(known),
         silent=(_silent(found.first, known), _silent(found.second, known)),
         clusters=len(set(clusters)),
@@ -201,24 +210,13 @@ def _tested(found: Match, protocol: str, all_names: Sequence[str]) -> Paired:
     )
 
 
-def _groups(found: Match, names: Sequence[str], protocol: str) -> list[list[str]]:
-    """What RMSE is over: each item alone, in video the frames of a track together."""
-    if protocol != VIDEO:
-        return [[name] for name in names]
-    tracks: dict[str, list[str]] = {}
-    for name in names:
-        tracks.setdefault(found.first.places[name].track, []).append(name)
-    return list(tracks.values())
-
-
-def _error(side: JudgeRecord, group: Sequence[str], truths: Mapping[str, Mapping[str, Any]]) -> float:
-    """Mean estimated minus mean true IoU over the frames with an estimate; without any the estimate counts as 0.
+def _errors(said: JudgeColumns, true: TruthColumns, *, over: measures.Over) -> tuple[Doubles, tuple[Hashable, ...]]:
+    """Mean estimated minus mean true IoU of what RMSE is over: each item alone, in video the frames of a track.
 
     Source: MQA-RefAVS Eq. 12; of a single item it is the error of Eq. 10.
     """
-    pairs = [(side.verdicts[name].iou, float(truths[name]["iou"])) for name in group]
-    told = [(iou, true) for iou, true in pairs if iou is not None] or [(0.0, true) for _, true in pairs]
-    return fmean(iou for iou, _ in told) - fmean(true for _, true in told)
+    told, truth, clusters = measures.estimates(said, true, over=over)
+    return told - truth, clusters
 
 
 def _cluster(found: Match, name: str) -> Hashable:

@@ -43,9 +43,10 @@ from auscult.judge.masks.cues.model import (
     standardised,
     to_json,
 )
+from auscult.score.judges import JudgeColumns, joined_columns
 from auscult.train import material
 from auscult.train.split import PARTS, SplitName, committed
-from auscult.train.table import Guess, Table, fitting_table, joined, judged_rows, results_of, tabled
+from auscult.train.table import Table, fitting_table, joined, judged_rows, results_of, tabled
 from auscult.types import DEFECTS, Doubles
 
 KNOTS: Final = (0.2, 0.5, 0.8)
@@ -437,7 +438,7 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
     calibration = [*committed()["davis"]["calibration"], *committed()["coco"]["calibration"]]
     sequences = np.unique(table.cluster[table.source == "real"])
     progress.stage("leaving one sequence out", len(sequences))
-    rows: dict[str, list[Guess]] = {}
+    rows: dict[str, list[JudgeColumns]] = {}
     parts = []
     for sequence in sequences:
         rest = table.where(table.cluster != sequence)
@@ -445,11 +446,12 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
         coefficients = fitted(rest.where(~held), calibration=rest.where(held))
         part = table.where((table.cluster == sequence) & (table.source == "real"))
         constants = constant_ious(rest)["real"]
-        for row, guesses in judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
-            rows.setdefault(row, []).extend(guesses)
+        for row, said in judged_rows(part, coefficients, judge=JUDGE.name, constants=constants).items():
+            rows.setdefault(row, []).append(said)
         parts.append(part)
         progress.step()
-    return list(results_of("davis_real_leave_one_out", joined(parts), rows, seed=seed))
+    whole = {row: joined_columns(said) for row, said in rows.items()}
+    return list(results_of("davis_real_leave_one_out", joined(parts), whole, seed=seed))
 
 
 def _dumped(value: Mapping[str, Any]) -> str:

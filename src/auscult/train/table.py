@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.act.policy import DEFAULT, action_of
 from auscult.jobs.runner import Progress
-from auscult.judge.cards import Result
+from auscult.judge.cards import Result, result_of
 from auscult.judge.masks.cues.measure import Findings, measure
 from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate
-from auscult.outcome import Failed, Scored, Undefined
+from auscult.outcome import Undefined
 from auscult.rng import generator
-from auscult.score.stats import F2Macro, bootstrap_interval, coverage, f2_confusion, f2_tables, rmse, spearman
+from auscult.score.judges import (
+    ClusterDraws,
+    JudgeColumns,
+    Measured,
+    Quantity,
+    TruthColumns,
+    measures,
+    texts,
+    with_interval,
+)
 from auscult.train.material import CandidateSample, coco, coco_nonsense, davis, davis_nonsense, real
-from auscult.types import DEFECTS, Defect
+from auscult.types import DEFECTS, Doubles
 
 _NONSENSE_ROUNDS = 2
 
@@ -49,26 +59,12 @@ class Table:
 
     def where(self, keep: NDArray[np.bool_]) -> Table:
         """The rows where ``keep`` is True."""
-        return Table(
-            cues=self.cues[keep],
-            source=self.source[keep],
-            cluster=self.cluster[keep],
-            defect=self.defect[keep],
-            difficulty=self.difficulty[keep],
-            iou=self.iou[keep],
-        )
+        return Table(**{one.name: getattr(self, one.name)[keep] for one in fields(self)})
 
 
 def joined(tables: Sequence[Table]) -> Table:
     """All rows of several tables."""
-    return Table(
-        cues=np.concatenate([table.cues for table in tables]),
-        source=np.concatenate([table.source for table in tables]),
-        cluster=np.concatenate([table.cluster for table in tables]),
-        defect=np.concatenate([table.defect for table in tables]),
-        difficulty=np.concatenate([table.difficulty for table in tables]),
-        iou=np.concatenate([table.iou for table in tables]),
-    )
+    return Table(**{one.name: np.concatenate([getattr(table, one.name) for table in tables]) for one in fields(Table)})
 
 
 def tabled(samples: Iterable[CandidateSample]) -> Table:
@@ -115,242 +111,118 @@ REPLICATES: Final = 300
 _GRADED: Final = ("cutout", "dilate", "erode", "merge")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guess:
-    """What a row of the card says of one mask, beside its truth."""
-
-    iou: float
-    low: float | None
-    high: float | None
-    defect: str | None
-    true_iou: float
-    true_defect: str
-    difficulty: str
-
-
-NumberOutcome: TypeAlias = "Scored[float] | Undefined | Failed | float"
-GuessStatistic: TypeAlias = Callable[[Sequence[Guess]], NumberOutcome]
-_Said: TypeAlias = "tuple[float, float | None, float | None, str | None]"
-Keep: TypeAlias = Callable[[Guess], bool]
-
-
 def judged_rows(
     table: Table, coefficients: Coefficients, *, judge: str, constants: Mapping[str, float]
-) -> dict[str, list[Guess]]:
-    """The guesses of the judge and of the baselines, in the table's order."""
-    rows: dict[str, list[Guess]] = {}
-    for at in range(len(table)):
-        found = estimate(table.cues[at], coefficients)
-        said: dict[str, _Said] = {
-            judge: (found.iou, found.iou_low, found.iou_high, str(found.defect)),
-            "always-perfect": (1.0, None, None, "perfect"),
-            **{row: (iou, None, None, None) for row, iou in constants.items()},
-        }
-        for row, (iou, low, high, defect) in said.items():
-            rows.setdefault(row, []).append(
-                Guess(
-                    iou=iou,
-                    low=low,
-                    high=high,
-                    defect=defect,
-                    true_iou=float(table.iou[at]),
-                    true_defect=str(table.defect[at]),
-                    difficulty=str(table.difficulty[at]),
-                )
-            )
-    return rows
+) -> dict[str, JudgeColumns]:
+    """What the judge and the baselines say of a table's masks, in its order."""
+    found = [estimate(vector, coefficients) for vector in table.cues]
+    said = {
+        judge: _row(
+            np.array([one.iou for one in found]),
+            low=np.array([one.iou_low for one in found]),
+            high=np.array([one.iou_high for one in found]),
+            defect=texts([str(one.defect) for one in found]),
+        ),
+        "always-perfect": _row(np.ones(len(table)), defect=texts(["perfect"] * len(table))),
+    }
+    return said | {row: _row(np.full(len(table), iou)) for row, iou in constants.items()}
 
 
-def results_of(name: str, table: Table, rows: dict[str, list[Guess]], *, seed: int) -> Iterator[Result]:
+def _row(
+    iou: Doubles, *, low: Doubles | None = None, high: Doubles | None = None, defect: NDArray[Any] | None = None
+) -> JudgeColumns:
+    """A row with what the default policy accepts as it is; nothing where no defect is named."""
+    accepted = None
+    if defect is not None:
+        actions = [action_of(DEFAULT, defect=one, iou=float(value))[0] for one, value in zip(defect, iou, strict=True)]
+        accepted = np.array([action == "accept" for action in actions], dtype=np.bool_)
+    return JudgeColumns(iou=iou, low=low, high=high, defect=defect, accepted=accepted)
+
+
+def results_of(name: str, table: Table, rows: Mapping[str, JudgeColumns], *, seed: int) -> Iterator[Result]:
     """Every metric of every row on one set.
 
     Args:
         name: The set's name.
         table: Its masks.
-        rows: The guesses, from ``judged_rows``.
+        rows: What is said of them, from ``judged_rows``.
         seed: Seed of the intervals.
     """
-    for metric, statistic, keep in _metrics(table):
-        for row, guesses in rows.items():
-            yield _result(statistic, keep, guesses=guesses, table=table, key=(name, row, metric), seed=seed)
+    true = TruthColumns(iou=table.iou, cluster=table.cluster, defect=texts(table.defect.tolist()))
+    for metric, quantity, keep in _metrics(table):
+        kept = true.where(keep)
+        clusters = np.unique(kept.cluster)
+        for row, said in rows.items():
+            measured = quantity(said.where(keep), kept)
+            outcome = measured.outcome if len(kept) else Undefined("no items")
+            rng = partial(generator, seed, "card", name, row, metric)
+            draws = ClusterDraws.of(clusters, rng=rng, replicates=REPLICATES)
+            yield result_of(
+                (name, row, metric),
+                with_interval(outcome, draws.values(measured), clusters=len(clusters)),
+                n=len(kept),
+                clusters=len(clusters),
+            )
 
 
-def _result(
-    statistic: GuessStatistic, keep: Keep, *, guesses: list[Guess], table: Table, key: tuple[str, str, str], seed: int
-) -> Result:
-    kept = np.array([keep(guess) for guess in guesses], dtype=bool)
-    names = np.unique(table.cluster[kept])
-    clusters = [[guesses[int(at)] for at in np.flatnonzero(kept & (table.cluster == cluster))] for cluster in names]
-    items = [guess for cluster in clusters for guess in cluster]
-    whole = statistic(items) if items else Undefined("no items")
-    value = _value(whole)
-    low = high = None
-    if value is not None:
-        interval = bootstrap_interval(statistic, clusters, rng=generator(seed, "card", *key), replicates=REPLICATES)
-        if not isinstance(interval, Undefined):
-            low, high = _short(interval.low), _short(interval.high)
-    return Result(
-        set=key[0],
-        row=key[1],
-        metric=key[2],
-        value=None if value is None else _short(value),
-        low=low,
-        high=high,
-        n=len(items),
-        clusters=len(clusters),
-        reason=whole.reason if isinstance(whole, Undefined) else "",
-    )
-
-
-def _value(outcome: NumberOutcome) -> float | None:
-    if isinstance(outcome, Undefined | Failed):
-        return None
-    return float(outcome.value if isinstance(outcome, Scored) else outcome)
-
-
-def _short(number: float) -> float:
-    return round(float(number), 4)
-
-
-def _metrics(table: Table) -> Iterator[tuple[str, GuessStatistic, Keep]]:
+def _metrics(table: Table) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
+    everything = np.ones(len(table), dtype=np.bool_)
     if (table.source == "real").all():
-        return _real_metrics()
+        return _real_metrics(table, everything)
     if (table.defect == ARBITRARY).all():
-        return _nonsense_metrics()
+        return _nonsense_metrics(everything)
     if (table.defect == "perfect").all():
-        return _perfect_metrics()
-    return _made_metrics(table)
+        return _perfect_metrics(everything)
+    return _made_metrics(table, everything)
 
 
-def _nonsense_metrics() -> Iterator[tuple[str, GuessStatistic, Keep]]:
-    yield "called_perfect", _called("perfect"), _any
-    yield "accepted", _accepted, _any
-    yield "called_full_neg", _called("full_neg"), _any
-    yield "f2_tables.full_neg", _f2_of_nonsense, _any
-    yield "rmse", _rmse, _any
+def _nonsense_metrics(everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
+    yield "called_perfect", partial(measures.called, defect="perfect"), everything
+    yield "accepted", measures.accepted, everything
+    yield "called_full_neg", partial(measures.called, defect="full_neg"), everything
+    yield "f2_tables.full_neg", _f2_of_nonsense, everything
+    yield "rmse", measures.rmse, everything
 
 
-def _perfect_metrics() -> Iterator[tuple[str, GuessStatistic, Keep]]:
-    keep = _of("perfect")
-    yield "called_perfect.perfect", _called("perfect"), keep
-    yield "accepted.perfect", _accepted, keep
-    yield "called_full_neg.perfect", _called("full_neg"), keep
+def _perfect_metrics(perfect: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
+    yield "called_perfect.perfect", partial(measures.called, defect="perfect"), perfect
+    yield "accepted.perfect", measures.accepted, perfect
+    yield "called_full_neg.perfect", partial(measures.called, defect="full_neg"), perfect
 
 
-def _made_metrics(table: Table) -> Iterator[tuple[str, GuessStatistic, Keep]]:
-    yield "rmse", _rmse, _is_judged
-    yield "rmse_all_six", _rmse, _any
-    yield "f2_tables", _f2_tables, _any
-    yield "f2_tables_five", _f2_tables, _is_judged
-    for defect in DEFECTS:
-        if (table.defect == defect).any():
-            yield f"f2_tables.{defect}", _f2_tables, _of(defect)
-        if defect in _GRADED:
-            for grade in ("hard", "medium", "easy"):
-                if ((table.defect == defect) & (table.difficulty == grade)).any():
-                    yield f"f2_tables.{defect}.{grade}", _f2_tables, _of(defect, grade)
-    yield "f2_confusion", _f2_confusion, _any
-    yield "f2_confusion_five", _f2_confusion, _is_judged
-    for defect in DEFECTS:
-        if (table.defect == defect).any():
-            yield f"f2_confusion.{defect}", _f2_of(defect), _any
-    yield from _perfect_metrics()
-    yield "coverage_90", _coverage, _is_judged
-    yield "coverage_90_all_six", _coverage, _any
-    yield "width_90", _width, _is_judged
-    yield "spearman", _spearman, _is_judged
+def _made_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
+    judged = np.isin(table.defect, JUDGED)
+    there = [defect for defect in DEFECTS if (table.defect == defect).any()]
+    yield "rmse", measures.rmse, judged
+    yield "rmse_all_six", measures.rmse, everything
+    yield "f2_tables", measures.f2_tables, everything
+    yield "f2_tables_five", measures.f2_tables, judged
+    for defect in there:
+        members = table.defect == defect
+        yield f"f2_tables.{defect}", measures.f2_tables, members
+        for grade in ("hard", "medium", "easy") if defect in _GRADED else ():
+            graded = members & (table.difficulty == grade)
+            if graded.any():
+                yield f"f2_tables.{defect}.{grade}", measures.f2_tables, graded
+    yield "f2_confusion", measures.f2_confusion, everything
+    yield "f2_confusion_five", measures.f2_confusion, judged
+    for defect in there:
+        yield f"f2_confusion.{defect}", partial(measures.f2_of_defect, defect=defect), everything
+    yield from _perfect_metrics(table.defect == "perfect")
+    yield "coverage_90", measures.coverage, judged
+    yield "coverage_90_all_six", measures.coverage, everything
+    yield "width_90", measures.width, judged
+    yield "spearman", measures.spearman, judged
 
 
-def _real_metrics() -> Iterator[tuple[str, GuessStatistic, Keep]]:
-    for suffix, keep in (("", _any), (".osvos", _of("osvos")), (".rvos", _of("rvos"))):
-        yield f"rmse{suffix}", _rmse, keep
-        yield f"spearman{suffix}", _spearman, keep
-    yield "coverage_90", _coverage, _any
-    yield "width_90", _width, _any
+def _real_metrics(table: Table, everything: NDArray[np.bool_]) -> Iterator[tuple[str, Quantity, NDArray[np.bool_]]]:
+    for suffix, members in (("", everything), (".osvos", table.defect == "osvos"), (".rvos", table.defect == "rvos")):
+        yield f"rmse{suffix}", measures.rmse, members
+        yield f"spearman{suffix}", measures.spearman, members
+    yield "coverage_90", measures.coverage, everything
+    yield "width_90", measures.width, everything
 
 
-def _any(guess: Guess) -> bool:
-    del guess
-    return True
-
-
-def _is_judged(guess: Guess) -> bool:
-    return guess.true_defect in JUDGED
-
-
-def _of(defect: str, grade: str = "") -> Keep:
-    def keep(guess: Guess) -> bool:
-        return guess.true_defect == defect and grade in {"", guess.difficulty}
-
-    return keep
-
-
-def _rmse(guesses: Sequence[Guess]) -> NumberOutcome:
-    return rmse([guess.iou for guess in guesses], [guess.true_iou for guess in guesses])
-
-
-def _spearman(guesses: Sequence[Guess]) -> NumberOutcome:
-    return spearman([guess.iou for guess in guesses], [guess.true_iou for guess in guesses])
-
-
-def _coverage(guesses: Sequence[Guess]) -> NumberOutcome:
-    low = [guess.low for guess in guesses if guess.low is not None]
-    high = [guess.high for guess in guesses if guess.high is not None]
-    if len(low) < len(guesses):
-        return Undefined("gives no interval")
-    return coverage(low, high, [guess.true_iou for guess in guesses])
-
-
-def _width(guesses: Sequence[Guess]) -> NumberOutcome:
-    widths = [guess.high - guess.low for guess in guesses if guess.low is not None and guess.high is not None]
-    return float(np.mean(widths)) if widths else Undefined("gives no interval")
-
-
-def _called(defect: str) -> GuessStatistic:
-    def statistic(guesses: Sequence[Guess]) -> NumberOutcome:
-        if any(guess.defect is None for guess in guesses):
-            return Undefined("names no defect")
-        return float(np.mean([guess.defect == defect for guess in guesses]))
-
-    return statistic
-
-
-def _accepted(guesses: Sequence[Guess]) -> NumberOutcome:
-    """Share that the default policy accepts as it is."""
-    actions = []
-    for guess in guesses:
-        if guess.defect is None:
-            return Undefined("names no defect")
-        action, _ = action_of(DEFAULT, defect=cast("Defect", guess.defect), iou=guess.iou)
-        actions.append(action == "accept")
-    return float(np.mean(actions))
-
-
-def _f2_of_nonsense(guesses: Sequence[Guess]) -> NumberOutcome:
-    if any(guess.defect is None for guess in guesses):
-        return Undefined("names no defect")
-    return f2_tables([guess.defect for guess in guesses], ["full_neg"] * len(guesses), DEFECTS)
-
-
-def _f2_tables(guesses: Sequence[Guess]) -> NumberOutcome:
-    if any(guess.defect is None for guess in guesses):
-        return Undefined("names no defect")
-    return f2_tables([guess.defect for guess in guesses], [guess.true_defect for guess in guesses], DEFECTS)
-
-
-def _f2_confusion(guesses: Sequence[Guess]) -> NumberOutcome:
-    return _confused(guesses)
-
-
-def _f2_of(defect: str) -> GuessStatistic:
-    def statistic(guesses: Sequence[Guess]) -> NumberOutcome:
-        whole = _confused(guesses)
-        return whole if isinstance(whole, Undefined) else whole.parts.get(defect, Undefined("no items"))
-
-    return statistic
-
-
-def _confused(guesses: Sequence[Guess]) -> F2Macro | Undefined:
-    if any(guess.defect is None for guess in guesses):
-        return Undefined("names no defect")
-    return f2_confusion([guess.defect for guess in guesses], [guess.true_defect for guess in guesses], DEFECTS)
+def _f2_of_nonsense(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Masks on no object count as full_neg."""
+    return measures.f2_tables(said, replace(true, defect=texts(["full_neg"] * len(true))))

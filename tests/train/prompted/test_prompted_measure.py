@@ -9,22 +9,25 @@ import pytest
 
 pytest.importorskip("torch", reason="the extra `train` is not installed")
 
-from auscult.act.policy import DEFAULT
-from auscult.arrays.error_map import error_map_of
-from auscult.judge.cards import Result
-from auscult.train.prompted.card import audit_shares, shares_table
-from auscult.train.prompted.measure import (
+from prompted_card import (
     FLAWLESS,
     MADE,
     PAIRED,
     REAL,
-    JudgeColumns,
     area,
+    audit_shares,
     constant,
     map_f1,
+    number,
     results_of,
     row_of,
+    shares_table,
 )
+
+from auscult.act.policy import DEFAULT
+from auscult.arrays.error_map import error_map_of
+from auscult.judge.cards import Result
+from auscult.score.judges import JudgeColumns
 from auscult.train.prompted.outputs import CandidateColumns
 from auscult.types import DEFECTS, Evidence, Verdict
 
@@ -83,13 +86,18 @@ WANTED = {
 @pytest.mark.parametrize("name", WANTED)
 def test_a_number_is_what_it_is_by_hand(name: str) -> None:
     statistic = {**MADE, **FLAWLESS, **REAL}[name]
-    assert statistic(ROW, columns(), np.arange(6)) == pytest.approx(WANTED[name])
+    assert number(statistic, ROW, columns(), at=np.arange(6)) == pytest.approx(WANTED[name])
 
 
 def test_a_row_is_measured_where_it_is_looked_at() -> None:
-    assert REAL["accepted"](ROW, columns(), np.array([0, 2, 4])) == 1
-    assert REAL["rmse"](ROW, columns(), np.array([5, 5])) == pytest.approx(0.2)
-    assert REAL["accept_precision"](ROW.where(np.arange(6) != 2), columns().where(np.arange(6) != 2), np.arange(5)) == 1
+    assert number(REAL["accepted"], ROW, columns(), at=np.array([0, 2, 4])) == 1
+    assert number(REAL["rmse"], ROW, columns(), at=np.array([5, 5])) == pytest.approx(0.2)
+    assert (
+        number(
+            REAL["accept_precision"], ROW.where(np.arange(6) != 2), columns().where(np.arange(6) != 2), at=np.arange(5)
+        )
+        == 1
+    )
 
 
 ALWAYS = {"auc_80", "spearman", "rmse", "bias", "bias_small"}
@@ -98,21 +106,21 @@ ALWAYS = {"auc_80", "spearman", "rmse", "bias", "bias_small"}
 @pytest.mark.parametrize("name", sorted({*REAL, *FLAWLESS, *MADE} - ALWAYS))
 def test_what_a_row_does_not_say_is_no_number(name: str) -> None:
     bare = JudgeColumns(iou=ROW.iou, rank=ROW.rank)
-    assert np.isnan({**MADE, **FLAWLESS, **REAL}[name](bare, columns(), np.arange(6)))
+    assert np.isnan(number({**MADE, **FLAWLESS, **REAL}[name], bare, columns(), at=np.arange(6)))
 
 
 def test_what_there_is_nothing_of_is_no_number() -> None:
     every = np.arange(6)
-    assert np.isnan(REAL["auc_80"](ROW, columns((0.9,) * 6), every))
-    assert np.isnan(REAL["accept_recall"](ROW, columns((0.1,) * 6), every))
-    assert np.isnan(REAL["accept_precision"](ROW, columns(), np.array([1, 3])))
-    assert np.isnan(REAL["bias_small"](ROW, columns(), np.array([0, 1])))
-    assert np.isnan(REAL["flagged_worse"](ROW, columns(), np.array([2, 5])))
+    assert np.isnan(number(REAL["auc_80"], ROW, columns((0.9,) * 6), at=every))
+    assert np.isnan(number(REAL["accept_recall"], ROW, columns((0.1,) * 6), at=every))
+    assert np.isnan(number(REAL["accept_precision"], ROW, columns(), at=np.array([1, 3])))
+    assert np.isnan(number(REAL["bias_small"], ROW, columns(), at=np.array([0, 1])))
+    assert np.isnan(number(REAL["flagged_worse"], ROW, columns(), at=np.array([2, 5])))
 
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auscult.train.prompted.measure.REPLICATES", 80)
+    monkeypatch.setattr("prompted_card.REPLICATES", 80)
 
 
 def results(rows: dict[str, JudgeColumns], *, clusters: int = 3, seed: int = 0) -> dict[tuple[str, str], Result]:
@@ -195,7 +203,7 @@ def test_a_constant_row_says_what_real_calibration_masks_are_like() -> None:
     assert row.low is not None
     assert row.high is not None
     assert (row.low[0], row.high[0]) == pytest.approx(tuple(np.quantile(IOUS, [0.05, 0.95])))
-    assert np.isnan(REAL["accepted"](row, columns(), np.arange(6)))
+    assert np.isnan(number(REAL["accepted"], row, columns(), at=np.arange(6)))
 
 
 def test_the_area_row_is_a_line_in_the_log_share() -> None:
@@ -203,7 +211,7 @@ def test_the_area_row_is_a_line_in_the_log_share() -> None:
     row = area(columns(), known)
     assert row.iou == pytest.approx(0.1 * np.log(columns().share) + 1)
     assert (np.diff(row.rank) < 0).all()
-    assert REAL["spearman"](row, columns(), np.arange(6)) > 0
+    assert number(REAL["spearman"], row, columns(), at=np.arange(6)) > 0
 
 
 TRUTH = np.zeros((64, 64), np.bool_)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from auscult.errors import UsageError
+from auscult.outcome import Scored, Undefined
 from auscult.record.codec import from_json, read_file, to_json
 from auscult.types import MaskJudge
 
@@ -22,6 +23,7 @@ SCHEMA: Final = 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.v[0-9]+")
 _MOST_BYTES: Final = 1_000_000
 _MOST_REMEMBERED: Final = 16
+_DIGITS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,34 @@ class Result:
     n: int
     clusters: int
     reason: str = ""
+
+
+def result_of(key: tuple[str, str, str], outcome: Scored[float] | Undefined, *, n: int, clusters: int) -> Result:
+    """A number with its interval as a card holds it: of four digits.
+
+    Args:
+        key: Set, row and metric.
+        outcome: The number; an ``Interval`` where it has one.
+        n: Masks it was measured on.
+        clusters: Photographs or sequences they come from.
+    """
+    ends = [getattr(outcome, name, None) for name in ("low", "high")]
+    low, high = (None if end is None else _rounded(end) for end in ends)
+    return Result(
+        set=key[0],
+        row=key[1],
+        metric=key[2],
+        value=_rounded(outcome.value) if isinstance(outcome, Scored) else None,
+        low=low,
+        high=high,
+        n=n,
+        clusters=clusters,
+        reason="" if isinstance(outcome, Scored) else outcome.reason,
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), _DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,26 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
-
-import numpy as np
-from numpy.typing import NDArray
 
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
-from auscult.score.stats import spearman
+from auscult.score.judges import ClusterDraws, measures
 from auscult.suites.mqa.evaluate import (
     AnsweredCandidate,
     Block,
     TableNumber,
     cell_for,
     defined_pairs,
+    judge_columns,
     measure_rmse,
-    with_interval,
     with_lost,
 )
 from auscult.suites.mqa.rows import Answers, Candidate
-from auscult.types import Doubles
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
 """Bins of the object's share of the frame: low end included, high end not (but for the last)."""
@@ -90,38 +87,12 @@ def of_size(block: Block, bounds: tuple[float, float]) -> list[Candidate]:
 
 def rank_cell(block: Block, judge: str, answers: Answers) -> TableNumber:
     """Spearman's correlation over all masks of a block, with an interval over clips."""
-    pairs = pairs_of(block, answers)
-    told = np.array([answer.iou for _, answer in pairs], np.float64)
-    true = np.array([one.iou for one, _ in pairs], np.float64)
-    outcome = spearman(told, true)
-    places: dict[str, list[int]] = {}
-    for place, (one, _) in enumerate(pairs):
-        places.setdefault(one.clip, []).append(place)
-    draws = np.empty(0)
-    if isinstance(outcome, Scored) and len(places) > 1:
-        draws = _drawn_ranks(told, true, clusters=[np.array(found) for found in places.values()])
-    cell = TableNumber(
-        protocol=block.protocol,
-        part=block.part,
-        judge=judge,
-        metric="spearman",
-        column="all",
-        outcome=with_interval(outcome, draws, clusters=len(places)),
-        n=len(pairs),
-        unparsed=len(defined_pairs(block.candidates, answers, "rmse")) - len(pairs),
-        draws=draws,
+    measured = measures.spearman(*judge_columns(defined_pairs(block.candidates, answers, "rmse")))
+    draws = ClusterDraws.of(
+        measured.clusters, rng=partial(generator, 0, "mqa", "bootstrap", "spearman"), replicates=DRAWS
     )
+    cell = cell_for(block, judge, measured, metric="spearman", column="all", draws=draws)
     return with_lost(cell, block.candidates, answers, metric="rmse")
-
-
-def _drawn_ranks(told: Doubles, true: Doubles, *, clusters: Sequence[NDArray[np.int64]]) -> Doubles:
-    rng = generator(0, "mqa", "bootstrap", "spearman")
-    values = []
-    for _ in range(DRAWS):
-        chosen = np.concatenate([clusters[at] for at in rng.integers(len(clusters), size=len(clusters))])
-        drawn = spearman(told[chosen], true[chosen])
-        values.append(drawn.value if isinstance(drawn, Scored) else np.nan)
-    return np.array(values)
 
 
 def pairs_of(block: Block, answers: Answers) -> list[AnsweredCandidate]:

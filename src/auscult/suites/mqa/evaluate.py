@@ -16,11 +16,7 @@ A column without a mask is Undefined: it is left out of the mean, and the mean s
 
 Source: MQA-RefAVS, Tables 2 to 6, 9 and 10.
 
-The number itself comes from ``score.stats``. Beside it stand rows that add up over clusters, and the function that
-gives the number from their sums, so that a thousand draws cost one product of matrices.
-
-Source: MQA-RefAVS, App. C: Eq. 10 (``rmse`` of images), Eq. 12 (``rmse`` of video: per track the mean over its frames),
-Eqs. 9 and 11 (``F2``), Eq. 13 (``F2`` of video: per track, then the mean).
+The numbers themselves are those of ``score.judges``.
 """
 
 from __future__ import annotations
@@ -28,29 +24,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
-from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
-from auscult.score.stats import (
-    F2Macro,
-    Interval,
-    cluster_draws,
-    coverage,
-    f2_confusion,
-    f2_tables,
-    f2_video,
-    percentile_interval,
-    rmse,
-    rmse_video,
-    sums_by_cluster,
+from auscult.score.judges import (
+    ClusterDraws,
+    JudgeColumns,
+    Measured,
+    TruthColumns,
+    measures,
+    reals,
+    texts,
+    with_interval,
 )
-from auscult.score.stats.resample import FromSums
+from auscult.score.stats.labels import Unparsed
 from auscult.suites.mqa.rows import PROTOCOLS, RANKS, Answers, Candidate, JudgeAnswer, MqaProtocol
-from auscult.types import ACTIONS, DEFECTS, Doubles
+from auscult.types import DEFECTS, Doubles
 
 GRADED = ("cutout", "dilate", "erode")
 NO_ITEMS = "no masks of this column"
@@ -132,211 +125,67 @@ def ablation_mean(
     return plain_mean([*mean_by_group(seen), *(mean_by_group(unseen) if unseen else ())])
 
 
-Unparsed: TypeAlias = Literal["wrong", "skip"]
 AnsweredCandidate: TypeAlias = tuple[Candidate, JudgeAnswer]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measured:
-    """A number and how to draw it again.
-
-    Attributes:
-        outcome: The number, or why there is none.
-        rows: What adds up over clusters, (m, k): one row per item, or per track.
-        clusters: The cluster of each row, (m,).
-        from_sums: From sums (draws, k) to the number of each draw (draws,), NaN where undefined.
-        n: Items or tracks that the number is over.
-        unparsed: Replies without this answer among the items given.
-    """
-
-    outcome: Scored[float] | Undefined
-    rows: Doubles
-    clusters: tuple[str, ...]
-    from_sums: FromSums
-    n: int
-    unparsed: int
-
-
 Measure: TypeAlias = Callable[[Sequence[AnsweredCandidate], MqaProtocol, Unparsed], Measured]
 
 
-def measure_rmse(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
-    """RMSE of the estimated IoU; lower is better.
+def judge_columns(pairs: Sequence[AnsweredCandidate]) -> tuple[JudgeColumns, TruthColumns]:
+    """Answers and candidates as columns."""
+    said = JudgeColumns(
+        iou=reals(answer.iou for _, answer in pairs),
+        low=reals(answer.low for _, answer in pairs),
+        high=reals(answer.high for _, answer in pairs),
+        defect=texts([answer.defect for _, answer in pairs]),
+        action=texts([answer.action for _, answer in pairs]),
+    )
+    true = TruthColumns(
+        iou=reals(one.iou for one, _ in pairs),
+        cluster=texts([one.clip for one, _ in pairs]),
+        defect=texts([one.defect for one, _ in pairs]),
+        action=texts([one.action for one, _ in pairs]),
+        track=texts([one.track for one, _ in pairs]),
+    )
+    return said, true
 
-    A reply without IoU counts as 0 (``wrong``) or is left out (``skip``). In video it leaves the mean of its track, as
-    in the release; a track without any is 0 or left out.
-    """
-    known = [(one, answer) for one, answer in pairs if one.iou is not None]
-    missing = sum(answer.iou is None for _, answer in known)
-    if protocol == "video":
-        triples = _track_means(known, unparsed)
-        told, true = [triple[1] for triple in triples], [triple[2] for triple in triples]
-        clusters = tuple(triple[0] for triple in triples)
-        outcome = rmse_video(told, true, videos=range(len(triples)))
-    else:
-        kept = [(one, answer) for one, answer in known if unparsed == "wrong" or answer.iou is not None]
-        told, true = [answer.iou or 0.0 for _, answer in kept], [one.iou or 0.0 for one, _ in kept]
-        clusters = tuple(one.clip for one, _ in kept)
-        outcome = rmse(told, true)
-    errors = np.asarray(told, np.float64) - np.asarray(true, np.float64)
-    rows = np.stack([errors**2, np.ones_like(errors)], axis=1)
-    return Measured(outcome=outcome, rows=rows, clusters=clusters, from_sums=_root_mean, n=len(told), unparsed=missing)
+
+def measure_rmse(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
+    """RMSE of the estimated IoU, in video over tracks; lower is better."""
+    over: measures.Over = "tracks" if protocol == "video" else "items"
+    return measures.rmse(*judge_columns(pairs), over=over, unparsed=unparsed)
 
 
 def measure_f2_m(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-tables of the type; higher is better. The pairs are those of one true type."""
-    told, true = [answer.defect for _, answer in pairs], [one.defect for one, _ in pairs]
-    if protocol == "video":
-        return _by_track(pairs, told, true, classes=DEFECTS, unparsed=unparsed)
-    outcome = f2_tables(told, true, DEFECTS, unparsed=unparsed)
-    return _counted(pairs, told, true, classes=DEFECTS, unparsed=unparsed, outcome=outcome, only_true=True)
+    f2 = measures.f2_tracks if protocol == "video" else measures.f2_tables
+    return f2(*judge_columns(pairs), unparsed=unparsed)
 
 
 def measure_f2_a(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-tables of the action: macro over the actions that are right somewhere among the pairs; higher is better."""
-    known = [(one, answer) for one, answer in pairs if one.action is not None]
-    told, true = [answer.action for _, answer in known], [str(one.action) for one, _ in known]
+    columns = judge_columns(pairs)
     if protocol == "video":
-        return _by_track(known, told, true, classes=ACTIONS, unparsed=unparsed)
-    outcome = f2_tables(told, true, ACTIONS, columns=["all"] * len(true), unparsed=unparsed)
-    return _counted(known, told, true, classes=ACTIONS, unparsed=unparsed, outcome=outcome, only_true=True)
+        return measures.f2_tracks(*columns, label="action", unparsed=unparsed)
+    return measures.f2_tables(*columns, label="action", columns=["all"] * len(pairs), unparsed=unparsed)
 
 
 def measure_confusion_m(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-confusion of the type over all pairs: false alarms count; higher is better. Frames count one by one."""
-    told, true = [answer.defect for _, answer in pairs], [one.defect for one, _ in pairs]
-    outcome = f2_confusion(told, true, DEFECTS, unparsed=unparsed)
-    return _counted(pairs, told, true, classes=DEFECTS, unparsed=unparsed, outcome=outcome, only_true=False)
+    return measures.f2_confusion(*judge_columns(pairs), unparsed=unparsed)
 
 
 def measure_confusion_a(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
     """F2-confusion of the action over all pairs; higher is better. Frames count one by one."""
-    known = [(one, answer) for one, answer in pairs if one.action is not None]
-    told, true = [answer.action for _, answer in known], [str(one.action) for one, _ in known]
-    outcome = f2_confusion(told, true, ACTIONS, unparsed=unparsed)
-    return _counted(known, told, true, classes=ACTIONS, unparsed=unparsed, outcome=outcome, only_true=False)
+    return measures.f2_confusion(*judge_columns(pairs), label="action", unparsed=unparsed)
 
 
 def measure_coverage(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, _unparsed: Unparsed) -> Measured:
     """Share of true IoUs inside the judge's own 90 % interval, ends included; best is .90."""
-    held = [
-        (one.clip, answer.low, answer.high, one.iou)
-        for one, answer in pairs
-        if one.iou is not None and answer.low is not None and answer.high is not None and answer.low <= answer.high
-    ]
-    outcome = coverage([low for _, low, _, _ in held], [high for _, _, high, _ in held], [true for *_, true in held])
-    inside = np.array([low <= true <= high for _, low, high, true in held], np.float64)
-    return Measured(
-        outcome=Undefined("the judge gives no interval") if not held and pairs else outcome,
-        rows=np.stack([inside, np.ones_like(inside)], axis=1),
-        clusters=tuple(clip for clip, *_ in held),
-        from_sums=mean_of_sums,
-        n=len(held),
-        unparsed=len(pairs) - len(held),
-    )
-
-
-def _track_means(pairs: Sequence[AnsweredCandidate], unparsed: Unparsed) -> list[tuple[str, float, float]]:
-    """Clip, mean estimate and mean truth of each track, over the frames that have both."""
-    tracks: dict[str, list[AnsweredCandidate]] = {}
-    for one, answer in pairs:
-        tracks.setdefault(one.track, []).append((one, answer))
-    frames: list[tuple[tuple[str, str], float, float]] = []
-    for track, group in tracks.items():
-        told = [(answer.iou, one.iou or 0.0) for one, answer in group if answer.iou is not None]
-        if not told and unparsed == "wrong":
-            told = [(0.0, one.iou or 0.0) for one, _ in group]
-        frames += [((track, group[0][0].clip), *pair) for pair in told]
-    of_track = [frame[0] for frame in frames]
-    names, estimates = group_means([frame[1] for frame in frames], of_track)
-    _, truths = group_means([frame[2] for frame in frames], of_track)
-    return [(name[1], float(told), float(true)) for name, told, true in zip(names, estimates, truths, strict=True)]
-
-
-def _by_track(
-    pairs: Sequence[AnsweredCandidate],
-    told: Sequence[str | None],
-    true: Sequence[str],
-    *,
-    classes: Sequence[str],
-    unparsed: Unparsed,
-) -> Measured:
-    outcome = f2_video(told, true, classes, videos=[one.track for one, _ in pairs], unparsed=unparsed)
-    clips = {one.track: one.clip for one, _ in pairs}
-    parts = outcome.parts if isinstance(outcome, F2Macro) else {}
-    values = [(clips[str(track)], part.value) for track, part in parts.items() if isinstance(part, Scored)]
-    rows = np.array([[value, 1.0] for _, value in values]).reshape(-1, 2)
-    return Measured(
-        outcome=outcome,
-        rows=rows,
-        clusters=tuple(clip for clip, _ in values),
-        from_sums=mean_of_sums,
-        n=len(values),
-        unparsed=sum(label is None for label in told),
-    )
-
-
-def _counted(
-    pairs: Sequence[AnsweredCandidate],
-    told: Sequence[str | None],
-    true: Sequence[str],
-    *,
-    classes: Sequence[str],
-    unparsed: Unparsed,
-    outcome: Scored[float] | Undefined,
-    only_true: bool,
-) -> Measured:
-    """A macro F2 of counts: each row marks one cell of the confusion matrix, whose last column is no answer."""
-    wide = len(classes) + 1
-    kept = [at for at, label in enumerate(told) if label is not None or unparsed == "wrong"]
-    place: dict[str | None, int] = {None: wide - 1, **{label: number for number, label in enumerate(classes)}}
-    rows = np.zeros((len(kept), len(classes) * wide))
-    for row, at in zip(rows, kept, strict=True):
-        row[place[true[at]] * wide + place[told[at]]] = 1
-    return Measured(
-        outcome=outcome,
-        rows=rows,
-        clusters=tuple(pairs[at][0].clip for at in kept),
-        from_sums=_MacroF2(len(classes), only_true),
-        n=len(kept),
-        unparsed=sum(label is None for label in told),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _MacroF2:
-    """Macro F2 of confusion matrices, over the classes that are true there (or also those that are only told)."""
-
-    classes: int
-    only_true: bool
-
-    def __call__(self, sums: Doubles) -> Doubles:
-        matrix = sums.reshape(-1, self.classes, self.classes + 1)
-        occurs, called = matrix.sum(axis=2), matrix[:, :, :-1].sum(axis=1)
-        hits = np.einsum("rcc->rc", matrix[:, :, :-1])
-        counts = occurs > 0 if self.only_true else occurs + called > 0
-        below = np.where(counts, 4 * occurs + called, 1)
-        total = (5 * np.where(counts, hits, 0) / below).sum(axis=1)
-        return _divided(total, counts.sum(axis=1).astype(np.float64))
-
-
-def _root_mean(sums: Doubles) -> Doubles:
-    roots: Doubles = np.sqrt(_divided(sums[:, 0], sums[:, 1]))
-    return roots
-
-
-def mean_of_sums(sums: Doubles) -> Doubles:
-    """A mean from sums of values and of ones, (draws, 2) to (draws,)."""
-    return _divided(sums[:, 0], sums[:, 1])
-
-
-def _divided(above: Doubles, below: Doubles) -> Doubles:
-    """The quotient, NaN where nothing was drawn."""
-    return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+    found = measures.coverage(*judge_columns(pairs))
+    silent = pairs and not found.n
+    return replace(found, outcome=Undefined("the judge gives no interval")) if silent else found
 
 
 REPLICATES = 1000
-LEVEL = 0.95
 TEST_SPLITS: Mapping[str, str] = {"test_s": "seen", "test_u": "unseen"}
 ALL = "all"
 TRAIN = "train"
@@ -361,15 +210,13 @@ class Block:
         protocol: ``image`` or ``video``.
         part: ``seen``, ``unseen``, or ``all`` where the source has no such splits.
         candidates: What is judged.
-        clips: Number of each clip.
-        weights: How often each clip occurs in each draw, (draws, clips); no draws for a single clip.
+        draws: Draws of its clips, the same for all its cells.
     """
 
     protocol: MqaProtocol
     part: str
     candidates: tuple[Candidate, ...]
-    clips: Mapping[str, int]
-    weights: Doubles
+    draws: ClusterDraws
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -420,12 +267,12 @@ def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
 
 
 def _block(protocol: MqaProtocol, part: str, candidates: Sequence[Candidate]) -> Block:
-    clips = {clip: number for number, clip in enumerate(dict.fromkeys(one.clip for one in candidates))}
-    weights = np.empty((0, len(clips)))
-    if len(clips) > 1:
-        rng = generator(0, "mqa", "bootstrap", protocol, part)
-        weights = cluster_draws(len(clips), rng=rng, replicates=REPLICATES)
-    return Block(protocol=protocol, part=part, candidates=tuple(candidates), clips=clips, weights=weights)
+    draws = ClusterDraws.of(
+        (one.clip for one in candidates),
+        rng=partial(generator, 0, "mqa", "bootstrap", protocol, part),
+        replicates=REPLICATES,
+    )
+    return Block(protocol=protocol, part=part, candidates=tuple(candidates), draws=draws)
 
 
 def training_of(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -468,12 +315,14 @@ def ablation_cells(seen: Sequence[TableNumber], unseen: Sequence[TableNumber] = 
     draws = _mean_draws(cells)
     over = sum(isinstance(cell.outcome, Scored) for cell in cells)
     mean = replace(_summed(cells), part="both" if unseen else cells[0].part, column="avg", n=over, draws=draws)
-    return [*cells, replace(mean, outcome=with_interval(value, draws, clusters=0))]
+    return [*cells, replace(mean, outcome=with_interval(value, draws, clusters=0, drawn="clips"))]
 
 
-def cell_for(block: Block, judge: str, measured: Measured, *, metric: str, column: str) -> TableNumber:
-    """A cell of a quantity that was measured elsewhere, with the interval of its block."""
-    return _drawn(_Where(block, judge, metric, column), measured)
+def cell_for(
+    block: Block, judge: str, measured: Measured, *, metric: str, column: str, draws: ClusterDraws | None = None
+) -> TableNumber:
+    """A cell of a quantity that was measured elsewhere, with the interval of its block or of other draws."""
+    return _drawn(_Where(block, judge, metric, column), measured, draws=draws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,48 +370,18 @@ def _defined(candidate: Candidate, metric: str) -> bool:
     return candidate.action is not None if metric.endswith("_a") else True
 
 
-def _drawn(where: _Where, measured: Measured) -> TableNumber:
-    weights, clips = where.block.weights, where.block.clips
-    draws = np.empty(0)
-    if weights.size and len(measured.rows):
-        members = np.array([clips[name] for name in measured.clusters])
-        draws = measured.from_sums(weights @ sums_by_cluster(measured.rows, members, len(clips)))
-    clusters = len(set(measured.clusters))
+def _drawn(where: _Where, measured: Measured, *, draws: ClusterDraws | None = None) -> TableNumber:
+    drawn = (draws or where.block.draws).values(measured)
     return TableNumber(
         protocol=where.block.protocol,
         part=where.block.part,
         judge=where.judge,
         metric=where.metric,
         column=where.column,
-        outcome=with_interval(measured.outcome, draws, clusters=clusters),
+        outcome=with_interval(measured.outcome, drawn, clusters=len(set(measured.clusters)), drawn="clips"),
         n=measured.n,
         unparsed=measured.unparsed,
-        draws=draws,
-    )
-
-
-def with_interval(outcome: Scored[float] | Undefined, draws: Doubles, *, clusters: int) -> Scored[float] | Undefined:
-    """The number with its interval; without one where there is a single cluster, or too few draws have it.
-
-    Args:
-        outcome: The number.
-        draws: The number in each bootstrap draw, NaN where undefined; may be empty.
-        clusters: Clips that were drawn from; 0 where they differ from column to column.
-    """
-    ends = None if clusters == 1 or not draws.size else percentile_interval(draws, level=LEVEL)
-    if not isinstance(outcome, Scored) or ends is None:
-        return outcome
-    own = [pair for pair in outcome.signature.fields if pair[0] != "version"]
-    how = Signature.of(interval="percentile bootstrap", drawn="clips", level=f"{LEVEL:g}", replicates=draws.size)
-    defined = int(np.count_nonzero(~np.isnan(draws)))
-    return Interval(
-        value=outcome.value,
-        signature=Signature((*own, *how.fields)),
-        low=ends[0],
-        high=ends[1],
-        clusters=clusters,
-        replicates=defined,
-        undefined=draws.size - defined,
+        draws=drawn,
     )
 
 
@@ -571,7 +390,7 @@ def _average(row: Sequence[TableNumber]) -> TableNumber:
     return replace(
         row[0],
         column="avg",
-        outcome=with_interval(plain_mean([cell.outcome for cell in row]), draws, clusters=0),
+        outcome=with_interval(plain_mean([cell.outcome for cell in row]), draws, clusters=0, drawn="clips"),
         n=sum(isinstance(cell.outcome, Scored) for cell in row),
         failed=sum(cell.failed for cell in row),
         undefined=sum(cell.undefined for cell in row),

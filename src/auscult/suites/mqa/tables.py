@@ -32,20 +32,19 @@ from typing import Any
 
 import numpy as np
 
-from auscult.outcome import Scored, Signature, Undefined
+from auscult.outcome import Scored, Undefined
 from auscult.report.tables import Table
+from auscult.score.judges import Measured, measures
 from auscult.suites.mqa.calibration import SIZES, Bin, of_size, size_name
 from auscult.suites.mqa.evaluate import (
     GROUPS,
     NO_ITEMS,
     AnsweredCandidate,
     Block,
-    Measured,
     TableNumber,
     cell_for,
     columns_of,
     defined_pairs,
-    mean_of_sums,
     with_lost,
 )
 from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer
@@ -412,15 +411,11 @@ def consistency_cells(block: Block, judge: str, answers: Answers) -> list[TableN
 
 def _measured(values: Sequence[tuple[str, float | None]], metric: str) -> Measured:
     kept = [(clip, value) for clip, value in values if value is not None]
-    outcome: Scored[float] | Undefined = Undefined("no track has two neighbouring frames with an answer")
-    if kept:
-        signature = Signature.of(metric=metric, over="tracks", protocol="video")
-        outcome = Scored(fmean(value for _, value in kept), signature)
-    return Measured(
-        outcome=outcome,
-        rows=np.array([[value, 1.0] for _, value in kept]).reshape(-1, 2),
-        clusters=tuple(clip for clip, _ in kept),
-        from_sums=mean_of_sums,
-        n=len(kept),
-        unparsed=0,
+    return measures.mean_of(
+        np.array([value for _, value in kept]),
+        [clip for clip, _ in kept],
+        without="no track has two neighbouring frames with an answer",
+        metric=metric,
+        over="tracks",
+        protocol="video",
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.outcome import Scored
-from auscult.score.stats.labels import f_beta
+from auscult.score import stats
 from auscult.train.matcher.pairs import SentencePair
 from auscult.types import Case, Identity, IdentityCheck, Prediction, Query
 
@@ -114,11 +114,8 @@ DECIDABLE: Final = frozenset({"category", "colour", "texture", "size", "position
 
 def auc(match: NDArray[np.float64], truth: NDArray[np.bool_]) -> float | None:
     """Area under the curve; None where one of the two kinds is missing."""
-    right, wrong = match[truth], match[~truth]
-    if not len(right) or not len(wrong):
-        return None
-    higher = (right[:, None] > wrong[None]).mean() + 0.5 * (right[:, None] == wrong[None]).mean()
-    return float(higher)
+    found = stats.auc(match, truth)
+    return found.value if isinstance(found, Scored) else None
 
 
 def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float, float, float]:
@@ -175,7 +172,7 @@ def calibrated_words(
 
 def _f2(called: NDArray[np.bool_], true: NDArray[np.bool_]) -> float | None:
     hits = int((called & true).sum())
-    found = f_beta(hits, int((called & ~true).sum()), int((~called & true).sum()))
+    found = stats.f_beta(hits, int((called & ~true).sum()), int((~called & true).sum()))
     return found.value if isinstance(found, Scored) else None
 
 

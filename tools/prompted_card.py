@@ -1,4 +1,7 @@
-"""The card of `masks.prompted.v1`: which masks it is measured on, its words, and its page."""
+"""The card of `masks.prompted.v1`: which masks it is measured on, its numbers, its words, and its page.
+
+The judge's numbers on masks of real models stand beside what knowing little gives: mask area and a constant.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,41 @@ import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from auscult.act.policy import load_policy
+from auscult.act.policy import Policy, action_of, load_policy
+from auscult.arrays.error_map import values_of
 from auscult.errors import InputError
 from auscult.jobs.runner import Progress
-from auscult.judge.cards import Card, Result, cell, markdown, page
+from auscult.judge.cards import Card, Result, cell, markdown, page, result_of
+from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted.calibration import BAD, GOOD
-from auscult.outcome import Scored
+from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.schema import verdict_from_json, verdict_to_json
 from auscult.rng import generator
+from auscult.score.judges import (
+    ClusterDraws,
+    JudgeColumns,
+    Measured,
+    Quantity,
+    TruthColumns,
+    measures,
+    texts,
+    with_interval,
+)
 from auscult.score.stats import looks_for, share_below
 from auscult.score.stats.intervals import Interval
 from auscult.train import material as made_material
-from auscult.train.prompted import measure
 from auscult.train.prompted.material import MAY_TRAIN, Material
-from auscult.train.prompted.measure import JudgeColumns, area, constant, results_of, row_of
-from auscult.train.prompted.outputs import FLAWLESS, CandidateColumns, Judgeable, columns_of, listed, real_and_flawless
+from auscult.train.prompted.outputs import FLAWLESS as FLAWLESS_FAMILY
+from auscult.train.prompted.outputs import CandidateColumns, Judgeable, columns_of, listed, real_and_flawless
 from auscult.train.split import committed
-from auscult.types import Case, MaskJudge, Prediction, Verdict
+from auscult.types import Case, Doubles, ErrorMap, Mask, MaskJudge, Prediction, Verdict
 
 JUDGE: Final = "masks.prompted.v1"
 BESIDE: Final = ("masks.compact.v1", "masks.cues.v1")
@@ -37,6 +53,9 @@ SMALL_SHARE: Final = 0.02
 _VIDEO_EVERY: Final = 3
 _LEAST_FAMILY: Final = 30
 _MOST_LISTING: Final = 200 << 20
+_FLAGGED: Final = 0.5
+_NAN: Final = float("nan")
+REPLICATES: Final = 400
 
 Things = Callable[[], Iterator[Judgeable]]
 
@@ -101,7 +120,7 @@ def verdicts_of(
     for thing in things():
         verdict = judge(Case(id=str(len(verdicts)), frame=thing.frame), Prediction(thing.mask))
         verdicts.append(verdict)
-        f1.append(measure.map_f1(verdict.error_map, thing.mask, thing.truth))
+        f1.append(map_f1(verdict.error_map, thing.mask, thing.truth))
         progress.step()
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.dumps(verdict_to_json(one, map_f1=value)) for one, value in zip(verdicts, f1, strict=True)]
@@ -125,9 +144,163 @@ def rows_of(
     return columns, rows
 
 
+def row_of(verdicts: Sequence[Verdict], policy: Policy, *, map_f1: Doubles | None = None) -> JudgeColumns:
+    """A judge's verdicts as columns; a verdict without an estimate counts as .5."""
+    iou = np.array([0.5 if one.iou is None else one.iou for one in verdicts])
+    good = np.array([_NAN if one.prob_iou_80 is None else one.prob_iou_80 for one in verdicts])
+    fair = np.array([_NAN if one.prob_iou_50 is None else one.prob_iou_50 for one in verdicts])
+    return JudgeColumns(
+        iou=iou,
+        rank=np.where(np.isnan(good), iou, good + 1e-3 * iou),
+        low=np.array([0.0 if one.iou_low is None else one.iou_low for one in verdicts]),
+        high=np.array([1.0 if one.iou_high is None else one.iou_high for one in verdicts]),
+        accepted=np.array([_accepts(one, policy) for one in verdicts]),
+        defect=np.array([one.defect for one in verdicts]),
+        flagged=np.array([one.novelty >= _FLAGGED for one in verdicts]),
+        map_f1=map_f1,
+        good=None if np.isnan(good).any() else good,
+        fair=None if np.isnan(fair).any() else fair,
+    )
+
+
+def _accepts(verdict: Verdict, policy: Policy) -> bool:
+    action, _ = action_of(policy, defect=verdict.defect, iou=verdict.iou, prob_iou_80=verdict.prob_iou_80)
+    return action == "accept"
+
+
+def constant(outputs: CandidateColumns, known: CandidateColumns) -> JudgeColumns:
+    """Says of every mask the mean IoU of real calibration masks, and the interval that holds 90 % of theirs."""
+    values = known.iou[~np.isin(known.family, ["flawless", "made"])]
+    n = len(outputs)
+    low, high = np.quantile(values, [0.05, 0.95])
+    mean = np.full(n, float(values.mean()))
+    return JudgeColumns(iou=mean, rank=mean, low=np.full(n, float(low)), high=np.full(n, float(high)))
+
+
+def area(outputs: CandidateColumns, known: CandidateColumns) -> JudgeColumns:
+    """Mask area alone: a line from the log share of the frame to the IoU of real calibration masks."""
+    real = ~np.isin(known.family, ["flawless", "made"])
+    slope, offset = np.polyfit(np.log(known.share[real]), known.iou[real], 1)
+    estimate = np.clip(slope * np.log(outputs.share) + offset, 0.0, 1.0)
+    return JudgeColumns(iou=estimate, rank=np.asarray(estimate + 1e-6 * np.log(outputs.share)))
+
+
+def map_f1(error_map: ErrorMap | None, mask: Mask, truth: Mask) -> float:
+    """F1 of the cells that an error map says are wrong; NaN where nothing is wrong, 0 without a map."""
+    if not (mask ^ truth).any():
+        return _NAN
+    if error_map is None:
+        return 0.0
+    true, held = (coverage(one, error_map.box, error_map.side) >= 128 for one in (truth, mask))
+    wrong, said = true ^ held, values_of(error_map) != 0
+    if not wrong.any():
+        return _NAN
+    return float(2 * np.count_nonzero(wrong & said) / (np.count_nonzero(wrong) + np.count_nonzero(said)))
+
+
+def truth_of(columns: CandidateColumns) -> TruthColumns:
+    """What is true of candidates, as the evaluation of judges takes it."""
+    return TruthColumns(
+        iou=columns.iou, cluster=columns.cluster, defect=texts(columns.defect.tolist()), share=columns.share
+    )
+
+
+def _bias_small(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Bias over the masks under 2 % of the picture."""
+    if true.share is None:
+        raise TypeError("the share of the frame is not known")
+    small = true.share < SMALL_SHARE
+    return measures.bias(said.where(small), true.where(small))
+
+
+REAL: Final[Mapping[str, Quantity]] = {
+    "auc_80": measures.auc_of_good,
+    "spearman": measures.spearman,
+    "rmse": measures.rmse,
+    "bias": measures.bias,
+    "bias_small": _bias_small,
+    "coverage_90": measures.coverage,
+    "width_90": measures.width,
+    "accepted": measures.accepted,
+    "accept_precision": measures.accept_precision,
+    "accept_recall": measures.accept_recall,
+    "flagged": measures.flagged,
+    "flagged_worse": measures.flagged_worse,
+    "error_map_f1": measures.error_map_f1,
+}
+FLAWLESS: Final[Mapping[str, Quantity]] = {
+    "accepted": measures.accepted,
+    "called_defective": measures.called_defective,
+    "bias": measures.bias,
+}
+MADE: Final[Mapping[str, Quantity]] = {
+    "f2_tables": measures.f2_tables,
+    "f2_confusion": measures.f2_confusion,
+    "spearman": measures.spearman,
+    "rmse": measures.rmse,
+    "coverage_90": measures.coverage,
+}
+HIGHER: Final = frozenset({"auc_80", "spearman", "accept_precision", "accept_recall", "f2_tables", "f2_confusion"})
+PAIRED: Final = ("auc_80", "spearman", "rmse", "f2_tables")
+"""Metrics whose difference to the other rows is measured too, paired; better is positive."""
+
+
+def number(quantity: Quantity, said: JudgeColumns, columns: CandidateColumns, *, at: NDArray[Any]) -> float:
+    """A quantity over some of the masks, given by place or by mark; NaN where it is undefined."""
+    found = quantity(said.where(at), truth_of(columns.where(at))).outcome
+    return found.value if isinstance(found, Scored) else _NAN
+
+
+def results_of(
+    name: str,
+    outputs: CandidateColumns,
+    rows: Mapping[str, JudgeColumns],
+    *,
+    metrics: Mapping[str, Quantity],
+    seed: int,
+) -> Iterator[Result]:
+    """Every metric of every row on one set, and how much better the first row is than the others.
+
+    Intervals draw whole photographs and sequences, the same draws for every row, so that differences are paired.
+
+    Args:
+        name: The set's name.
+        outputs: Its masks' truths.
+        rows: Judges by name, the one that the card is of first.
+        metrics: What is measured.
+        seed: Seed of the draws.
+    """
+    true = truth_of(outputs)
+    rng = partial(generator, seed, "prompted", "card", name)
+    draws = ClusterDraws.of(np.unique(outputs.cluster), rng=rng, replicates=REPLICATES)
+    first = next(iter(rows))
+    for metric, quantity in metrics.items():
+        measured = {row: quantity(said, true) for row, said in rows.items()}
+        values = {row: one.outcome.value if isinstance(one.outcome, Scored) else _NAN for row, one in measured.items()}
+        known = {row: draws.values(one) for row, one in measured.items()}
+        for row in rows:
+            yield _result((name, row, metric), values[row], known[row], n=len(true), clusters=len(draws.places))
+        for row in list(rows)[1:] if metric in PAIRED else ():
+            sign = 1.0 if metric in HIGHER else -1.0
+            yield _result(
+                (name, row, f"{metric}.better"),
+                sign * (values[first] - values[row]),
+                sign * (known[first] - known[row]),
+                n=len(true),
+                clusters=len(draws.places),
+            )
+
+
+def _result(key: tuple[str, str, str], value: float, drawn: Doubles, *, n: int, clusters: int) -> Result:
+    outcome: Scored[float] | Undefined = Undefined("not said by this row, or nothing to measure it on")
+    if np.isfinite(value):
+        outcome = with_interval(Scored(value, Signature.of(metric=key[2])), drawn, clusters=clusters)
+    return result_of(key, outcome, n=n, clusters=clusters)
+
+
 def real_sets(columns: CandidateColumns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
     """The sets of real masks: name to what it is and which masks belong to it."""
-    flawless = columns.family == FLAWLESS
+    flawless = columns.family == FLAWLESS_FAMILY
     new = ~flawless & ~np.isin(columns.family, list(TRAINED_ON))
     old = np.isin(columns.family, list(TRAINED_ON))
     video, unseen = columns.source == "davis", np.isin(columns.source, ["pets"]) | np.char.startswith(
@@ -149,7 +322,7 @@ def real_sets(columns: CandidateColumns) -> dict[str, tuple[str, np.ndarray[Any,
 
 def flawless_sets(columns: CandidateColumns) -> dict[str, tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
     """The sets of true masks: every one is right."""
-    flawless = columns.family == FLAWLESS
+    flawless = columns.family == FLAWLESS_FAMILY
     coco, video = np.isin(columns.source, ["coco", "more"]), columns.source == "davis"
     return {
         "flawless_coco": ("people's masks of COCO objects on test photographs", flawless & coco),
@@ -172,7 +345,7 @@ def results(
     meanings: dict[str, str] = {}
     found: list[Result] = []
     columns, rows = real
-    for sets, metrics in ((real_sets(columns), measure.REAL), (flawless_sets(columns), measure.FLAWLESS)):
+    for sets, metrics in ((real_sets(columns), REAL), (flawless_sets(columns), FLAWLESS)):
         for name, (meaning, keep) in sets.items():
             if keep.any():
                 meanings[name] = meaning
@@ -184,7 +357,7 @@ def results(
             called = f"{name}_{source}"
             meanings[called] = f"defects made by the {'second' if name == 'freehand' else 'first'} maker, {source}"
             kept = {row: one.where(keep) for row, one in said.items() if row.startswith("masks.")}
-            found += results_of(called, known.where(keep), kept, metrics=measure.MADE, seed=seed)
+            found += results_of(called, known.where(keep), kept, metrics=MADE, seed=seed)
     return meanings, found
 
 
@@ -198,7 +371,7 @@ def sequences(columns: CandidateColumns, row: JudgeColumns) -> list[tuple[str, s
                 continue
             worst = set(inside[np.argsort(columns.iou[inside])[:5]].tolist())
             said = set(inside[np.argsort(row.iou[inside])[:5]].tolist())
-            ranked = measure.REAL["spearman"](row, columns, inside)
+            ranked = number(REAL["spearman"], row, columns, at=inside)
             found.append((family, cluster, int(inside.size), ranked, len(worst & said)))
     return found
 
@@ -380,7 +553,7 @@ def family_table(card: Card) -> str:
 def known_columns(material: Material) -> CandidateColumns:
     """Real masks of the calibration part, for what baselines know."""
     pictures = material.of("calibration")
-    return columns_of(one for one in real_and_flawless(pictures, every=_VIDEO_EVERY) if one.family != FLAWLESS)
+    return columns_of(one for one in real_and_flawless(pictures, every=_VIDEO_EVERY) if one.family != FLAWLESS_FAMILY)
 
 
 def _listing(path: Path | None) -> list[Mapping[str, Any]]:

@@ -1,0 +1,521 @@
+"""How good a judge is: every quantity of a judge against truth, and its interval over clips or photographs.
+
+A quantity takes what was said and what is true and gives ``Measured``: the number, and rows that say how to draw it
+again. Nearly all add up over clusters (squared errors, hits, counts), so that a thousand draws cost one product of
+matrices; what depends on order is measured again on the rows of each draw.
+
+The number itself comes from ``score.stats``. Shares and means are 0..1, an RMSE has the unit of the IoU.
+
+Source: MQA-RefAVS, App. C: Eq. 10 (``rmse`` over items), Eq. 12 (``rmse`` over tracks: per track the mean over its
+frames), Eqs. 9 and 11 (F2), Eq. 13 (F2 over tracks: per track, then the mean).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auscult.arrays.averages import group_means
+from auscult.outcome import Scored, Signature, Undefined
+from auscult.score import stats
+from auscult.score.judges.columns import JudgeColumns, TruthColumns
+from auscult.score.stats.labels import Unparsed
+from auscult.score.stats.resample import CELLS, FromSums, cluster_draws, percentile_interval, sums_by_cluster
+from auscult.types import ACTIONS, DEFECTS, Doubles
+
+LEVEL = 0.95
+GOOD = 0.8
+"""A mask of at least this IoU is a good one."""
+
+Label: TypeAlias = Literal["defect", "action"]
+Over: TypeAlias = Literal["items", "tracks"]
+FromRows: TypeAlias = Callable[[Doubles], "Scored[float] | Undefined"]
+
+CLASSES: Mapping[Label, tuple[str, ...]] = {"defect": tuple(DEFECTS), "action": tuple(ACTIONS)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measured:
+    """A number and how to draw it again.
+
+    Attributes:
+        outcome: The number, or why there is none.
+        rows: What it is made of, (m, k): one row per item, or per track.
+        clusters: The cluster of each row, (m,).
+        from_sums: From sums of rows (draws, k) to the number of each draw (draws,), NaN where undefined.
+        from_rows: For what does not add up: from the rows of one draw to its number; ``from_sums`` is unused then.
+        n: Items or tracks that the number is over.
+        unparsed: Replies without this answer among the items given.
+    """
+
+    outcome: Scored[float] | Undefined
+    rows: Doubles
+    clusters: Sequence[Hashable]
+    from_sums: FromSums
+    from_rows: FromRows | None = None
+    n: int
+    unparsed: int = 0
+
+
+Quantity: TypeAlias = Callable[[JudgeColumns, TruthColumns], Measured]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterDraws:
+    """Draws of whole clusters with replacement: the same ones for every quantity that is drawn with them.
+
+    Attributes:
+        places: Number of each cluster.
+        rng: Makes the generator of the draws, anew for each quantity.
+        replicates: How many draws; none are made of a single cluster.
+    """
+
+    places: Mapping[Hashable, int]
+    rng: Callable[[], np.random.Generator]
+    replicates: int
+
+    @classmethod
+    def of(
+        cls, clusters: Iterable[Hashable], *, rng: Callable[[], np.random.Generator], replicates: int
+    ) -> ClusterDraws:
+        """Draws of some clusters, numbered in the order of their first occurrence."""
+        places = {cluster: place for place, cluster in enumerate(dict.fromkeys(clusters))}
+        return cls(places, rng, replicates)
+
+    def values(self, measured: Measured) -> Doubles:
+        """The number in each draw, (replicates,), NaN where undefined; empty for a single cluster."""
+        if len(self.places) < 2:
+            return np.empty(0)
+        if not len(measured.rows):
+            return np.full(self.replicates, np.nan)
+        members = np.array([self.places[cluster] for cluster in measured.clusters])
+        if measured.from_rows is not None:
+            return np.array([_drawn_again(measured, row[members]) for part in self._weights() for row in part])
+        sums = sums_by_cluster(measured.rows, members, len(self.places))
+        return np.concatenate([measured.from_sums(part @ sums) for part in self._weights()])
+
+    def _weights(self) -> Iterator[Doubles]:
+        """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
+        rng, amount = self.rng(), len(self.places)
+        step = max(1, CELLS // amount)
+        for start in range(0, self.replicates, step):
+            yield cluster_draws(amount, rng=rng, replicates=min(step, self.replicates - start))
+
+
+def _drawn_again(measured: Measured, weights: Doubles) -> float:
+    if measured.from_rows is None:
+        raise TypeError("from_rows is None")
+    found = measured.from_rows(np.repeat(measured.rows, weights.astype(np.intp), axis=0))
+    return found.value if isinstance(found, Scored) else np.nan
+
+
+def with_interval(
+    outcome: Scored[float] | Undefined, draws: Doubles, *, clusters: int, drawn: str = "clusters"
+) -> Scored[float] | Undefined:
+    """The number with its interval; without one where there is a single cluster, or too few draws have it.
+
+    Args:
+        outcome: The number.
+        draws: The number in each draw, NaN where undefined; may be empty.
+        clusters: How many were drawn from; 0 where that differs from column to column.
+        drawn: What they are, for the signature.
+    """
+    ends = None if clusters == 1 or not draws.size else percentile_interval(draws, level=LEVEL)
+    if not isinstance(outcome, Scored) or ends is None:
+        return outcome
+    own = [pair for pair in outcome.signature.fields if pair[0] != "version"]
+    how = Signature.of(interval="percentile bootstrap", drawn=drawn, level=f"{LEVEL:g}", replicates=draws.size)
+    defined = int(np.count_nonzero(~np.isnan(draws)))
+    return stats.Interval(
+        value=outcome.value,
+        signature=Signature((*own, *how.fields)),
+        low=ends[0],
+        high=ends[1],
+        clusters=clusters,
+        replicates=defined,
+        undefined=draws.size - defined,
+    )
+
+
+def estimates(
+    said: JudgeColumns, true: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong"
+) -> tuple[Doubles, Doubles, tuple[Hashable, ...]]:
+    """Estimated and true IoU of what an RMSE is over, and its clusters.
+
+    A reply without IoU counts as 0 (``wrong``) or is left out (``skip``). Of a track it leaves the mean over the
+    frames, as in the paper's release; a track without any is 0 or left out.
+
+    Returns:
+        Estimates (m,), true IoUs (m,) and clusters, over the masks whose true IoU is known.
+    """
+    known = ~np.isnan(true.iou)
+    answered = known & ~np.isnan(said.iou)
+    if over == "items":
+        answered = known if unparsed == "wrong" else answered
+        return np.nan_to_num(said.iou[answered], nan=0.0), true.iou[answered], tuple(true.cluster[answered])
+    tracks = _tracks(true)
+    if unparsed == "wrong":
+        answered |= known & ~np.isin(tracks, tracks[answered])
+    of_frame = tracks[answered].tolist()
+    told = dict(zip(*group_means(np.nan_to_num(said.iou[answered], nan=0.0), of_frame), strict=True))
+    truth = dict(zip(*group_means(true.iou[answered], of_frame), strict=True))
+    clusters: dict[Hashable, Hashable] = {}
+    for track, cluster in zip(tracks[known], true.cluster[known], strict=True):
+        if track in told:
+            clusters.setdefault(track, cluster)
+    return (
+        np.array([told[track] for track in clusters], np.float64),
+        np.array([truth[track] for track in clusters], np.float64),
+        tuple(clusters.values()),
+    )
+
+
+def _tracks(true: TruthColumns) -> NDArray[Any]:
+    if true.track is None:
+        raise TypeError("a quantity over tracks needs the column `track`")
+    return true.track
+
+
+def rmse(said: JudgeColumns, true: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong") -> Measured:
+    """RMSE of the estimated IoU; lower is better. What counts is as ``estimates`` has it."""
+    told, truth, clusters = estimates(said, true, over=over, unparsed=unparsed)
+    tracks = over == "tracks"
+    outcome = stats.rmse_video(told, truth, videos=range(len(told))) if tracks else stats.rmse(told, truth)
+    rows = np.stack([(told - truth) ** 2, np.ones_like(told)], axis=1)
+    missing = int(np.count_nonzero(np.isnan(said.iou) & ~np.isnan(true.iou)))
+    return Measured(outcome=outcome, rows=rows, clusters=clusters, from_sums=_root_mean, n=len(told), unparsed=missing)
+
+
+def bias(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Mean of estimated minus true IoU; best is 0."""
+    return mean_of(said.iou - true.iou, true.cluster, metric="bias")
+
+
+def spearman(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Rank agreement of estimated and true IoU, -1..1, higher is better, over the masks that have both."""
+    both = ~(np.isnan(said.iou) | np.isnan(true.iou))
+    found = _ranked(said.iou[both], true.iou[both], clusters=true.cluster[both], statistic=_spearman)
+    return replace(found, unparsed=int(np.count_nonzero(np.isnan(said.iou) & ~np.isnan(true.iou))))
+
+
+def auc_of_good(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """How well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better."""
+    rank = said.iou if said.rank is None else said.rank
+    return _ranked(rank, true.iou >= GOOD, clusters=true.cluster, statistic=_auc)
+
+
+def _spearman(rows: Doubles) -> Scored[float] | Undefined:
+    return stats.spearman(rows[:, 0], rows[:, 1])
+
+
+def _auc(rows: Doubles) -> Scored[float] | Undefined:
+    return stats.auc(rows[:, 0], rows[:, 1] > 0)
+
+
+def _ranked(first: NDArray[Any], second: NDArray[Any], *, clusters: NDArray[Any], statistic: FromRows) -> Measured:
+    rows = np.column_stack([first, second]).astype(np.float64)
+    return Measured(
+        outcome=statistic(rows),
+        rows=rows,
+        clusters=tuple(clusters),
+        from_sums=mean_of_sums,
+        from_rows=statistic,
+        n=len(rows),
+    )
+
+
+def coverage(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Share of true IoUs inside the judge's own 90 % interval, ends included; best is .90."""
+    low, high, truth, clusters = _intervals(said, true)
+    found = mean_of((low <= truth) & (truth <= high), clusters, metric="coverage", missing=len(true) - len(low))
+    outcome = stats.coverage(low, high, truth) if len(low) or not len(true) else Undefined(NO_INTERVAL)
+    return replace(found, outcome=outcome)
+
+
+def width(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Mean width of the judge's own 90 % interval; lower is better."""
+    low, high, _, clusters = _intervals(said, true)
+    return mean_of(high - low, clusters, metric="width", without=NO_INTERVAL)
+
+
+def _intervals(said: JudgeColumns, true: TruthColumns) -> tuple[Doubles, Doubles, Doubles, NDArray[Any]]:
+    if said.low is None or said.high is None:
+        nothing = np.empty(0)
+        return nothing, nothing, nothing, true.cluster[:0]
+    held = (said.low <= said.high) & ~np.isnan(true.iou)
+    return said.low[held], said.high[held], true.iou[held], true.cluster[held]
+
+
+NO_INTERVAL = "gives no interval"
+NO_DEFECT = "names no defect"
+
+
+def accepted(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Share that is accepted as it is."""
+    return _share(said.accepted, true)
+
+
+def accept_precision(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Share of accepted masks whose IoU is at least .8; higher is better."""
+    if said.accepted is None:
+        return _nothing(NO_DEFECT)
+    return mean_of(true.iou[said.accepted] >= GOOD, true.cluster[said.accepted], metric="accept precision")
+
+
+def accept_recall(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Share of masks whose IoU is at least .8 that are accepted; higher is better."""
+    if said.accepted is None:
+        return _nothing(NO_DEFECT)
+    good = true.iou >= GOOD
+    return mean_of(said.accepted[good], true.cluster[good], metric="accept recall")
+
+
+def called(said: JudgeColumns, true: TruthColumns, *, defect: str) -> Measured:
+    """Share that is called so."""
+    return _share(None if said.defect is None else said.defect == defect, true)
+
+
+def called_defective(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Share that is given a defect; of flawless masks lower is better."""
+    return _share(None if said.defect is None else said.defect != "perfect", true)
+
+
+def flagged(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """Share that is said to be out of distribution."""
+    return _share(said.flagged, true, without="flags nothing")
+
+
+def flagged_worse(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """How much larger the mean error is on flagged masks than on the others; higher is better."""
+    if said.flagged is None or said.flagged.all() or not said.flagged.any():
+        return _nothing("flags all or nothing")
+    off = np.abs(said.iou - true.iou)
+    rows = np.column_stack([off * said.flagged, said.flagged, off * ~said.flagged, ~said.flagged]).astype(np.float64)
+    value = float(_difference_of_means(rows.sum(axis=0)[None])[0])
+    return Measured(
+        outcome=Scored(value, Signature.of(metric="flagged worse")),
+        rows=rows,
+        clusters=tuple(true.cluster),
+        from_sums=_difference_of_means,
+        n=len(rows),
+    )
+
+
+def error_map_f1(said: JudgeColumns, true: TruthColumns) -> Measured:
+    """F1 over the cells of the error map, mean over the masks in which something is wrong; higher is better."""
+    if said.map_f1 is None:
+        return _nothing("draws no error map")
+    wrong = np.isfinite(said.map_f1)
+    return mean_of(said.map_f1[wrong], true.cluster[wrong], metric="error map F1")
+
+
+def _share(values: NDArray[Any] | None, true: TruthColumns, *, without: str = NO_DEFECT) -> Measured:
+    return _nothing(without) if values is None else mean_of(values, true.cluster, metric="share")
+
+
+def _nothing(reason: str) -> Measured:
+    return Measured(outcome=Undefined(reason), rows=np.empty((0, 2)), clusters=(), from_sums=mean_of_sums, n=0)
+
+
+def mean_of(
+    values: NDArray[Any], clusters: Iterable[Hashable], *, without: str = "no items", missing: int = 0, **signature: str
+) -> Measured:
+    """A mean of numbers or marks.
+
+    Args:
+        values: (n,).
+        clusters: The cluster of each.
+        without: Why there is no mean where there is no value.
+        missing: Replies without this answer.
+        **signature: What the mean is.
+    """
+    rows = np.column_stack([values, np.ones(len(values))]).astype(np.float64)
+    outcome: Scored[float] | Undefined = Undefined(without)
+    if len(rows):
+        outcome = Scored(float(rows[:, 0].mean()), Signature.of(**signature))
+    return Measured(
+        outcome=outcome,
+        rows=rows,
+        clusters=tuple(clusters),
+        from_sums=mean_of_sums,
+        n=len(rows),
+        unparsed=missing,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Labels:
+    """Told and right labels of the items whose right one is known, and the rows they stand in."""
+
+    told: list[str | None]
+    right: list[str]
+    at: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, said: JudgeColumns, true: TruthColumns, label: Label) -> _Labels | None:
+        """The labels; None where the judge names none."""
+        told, right = getattr(said, label), getattr(true, label)
+        if told is None or right is None:
+            return None
+        at = np.flatnonzero([one is not None for one in right])
+        return cls(told[at].tolist(), right[at].tolist(), at)
+
+
+def f2_tables(
+    said: JudgeColumns,
+    true: TruthColumns,
+    *,
+    label: Label = "defect",
+    columns: Sequence[str] | None = None,
+    unparsed: Unparsed = "wrong",
+) -> Measured:
+    """F2 as the paper's tables have it, one column at a time; higher is better.
+
+    Args:
+        said: What the judge says.
+        true: What is true.
+        label: Which of the two labels.
+        columns: The column of each item, (n,): for actions the true defect. By default the right label.
+        unparsed: Whether a reply without this label is a miss (``wrong``) or left out (``skip``).
+    """
+    found = _Labels.of(said, true, label)
+    if found is None:
+        return _nothing(NO_DEFECT)
+    own = found.right if columns is None else [columns[place] for place in found.at]
+    classes = CLASSES[label]
+    outcome = stats.f2_tables(
+        found.told, found.right, classes, columns=None if columns is None else own, unparsed=unparsed
+    )
+    names = list(dict.fromkeys(own))
+    statistic = _MacroF2(columns=max(1, len(names)), classes=len(classes), only_true=True)
+    return _counted(found, true, [names.index(name) for name in own], statistic=statistic, label=label,
+                    unparsed=unparsed, outcome=outcome)  # fmt: skip
+
+
+def f2_confusion(
+    said: JudgeColumns, true: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
+) -> Measured:
+    """F2 from the confusion matrix of all items: false alarms count; higher is better."""
+    found = _Labels.of(said, true, label)
+    if found is None:
+        return _nothing(NO_DEFECT)
+    classes = CLASSES[label]
+    outcome = stats.f2_confusion(found.told, found.right, classes, unparsed=unparsed)
+    statistic = _MacroF2(columns=1, classes=len(classes), only_true=False)
+    return _counted(found, true, [0] * len(found.at), statistic=statistic, label=label, unparsed=unparsed,
+                    outcome=outcome)  # fmt: skip
+
+
+def f2_of_defect(said: JudgeColumns, true: TruthColumns, *, defect: str) -> Measured:
+    """F2 of one type from the confusion matrix of all items; higher is better."""
+    whole = f2_confusion(said, true)
+    outcome = whole.outcome
+    if isinstance(outcome, stats.F2Macro):
+        outcome = outcome.parts[defect]
+    classes = CLASSES["defect"]
+    statistic = _MacroF2(columns=1, classes=len(classes), only_true=False, only=classes.index(defect))
+    return replace(whole, outcome=outcome, from_sums=statistic)
+
+
+def f2_tracks(
+    said: JudgeColumns, true: TruthColumns, *, label: Label = "defect", unparsed: Unparsed = "wrong"
+) -> Measured:
+    """F2 within each track over the labels that are right in it, then the mean of the tracks; higher is better."""
+    found = _Labels.of(said, true, label)
+    if found is None:
+        return _nothing(NO_DEFECT)
+    tracks, clusters = _tracks(true)[found.at].tolist(), true.cluster[found.at].tolist()
+    outcome = stats.f2_video(found.told, found.right, CLASSES[label], videos=tracks, unparsed=unparsed)
+    parts = outcome.parts if isinstance(outcome, stats.F2Macro) else {}
+    of_track = dict(zip(tracks, clusters, strict=True))
+    kept = [(of_track[track], part.value) for track, part in parts.items() if isinstance(part, Scored)]
+    return Measured(
+        outcome=outcome,
+        rows=np.array([[value, 1.0] for _, value in kept]).reshape(-1, 2),
+        clusters=tuple(cluster for cluster, _ in kept),
+        from_sums=mean_of_sums,
+        n=len(kept),
+        unparsed=found.told.count(None),
+    )
+
+
+def _counted(
+    found: _Labels,
+    true: TruthColumns,
+    columns: Sequence[int],
+    *,
+    statistic: _MacroF2,
+    label: Label,
+    unparsed: Unparsed,
+    outcome: Scored[float] | Undefined,
+) -> Measured:
+    """An F2 of counts: each row marks one cell of its column's confusion matrix, whose last column is no answer."""
+    places: dict[str | None, int] = {name: number for number, name in enumerate(CLASSES[label])}
+    places[None] = len(places)
+    kept = [at for at, told in enumerate(found.told) if told is not None or unparsed == "wrong"]
+    shape = (statistic.columns, statistic.classes, statistic.classes + 1)
+    rows = np.zeros((len(kept), *shape))
+    for row, at in zip(rows, kept, strict=True):
+        row[columns[at], places[found.right[at]], places[found.told[at]]] = 1
+    return Measured(
+        outcome=outcome,
+        rows=rows.reshape(len(kept), math.prod(shape)),
+        clusters=tuple(true.cluster[found.at[kept]]),
+        from_sums=statistic,
+        n=len(kept),
+        unparsed=found.told.count(None),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MacroF2:
+    """F2 of confusion matrices: macro over classes in each column, then the mean of the columns.
+
+    Attributes:
+        columns: How many matrices there are.
+        classes: How many labels.
+        only_true: Only labels that are right somewhere in the column count, else also those that are only told.
+        only: The one class whose F2 is wanted; None for the macro average.
+    """
+
+    columns: int
+    classes: int
+    only_true: bool
+    only: int | None = None
+
+    def __call__(self, sums: Doubles) -> Doubles:
+        matrix = sums.reshape(len(sums), self.columns, self.classes, self.classes + 1)
+        occurs, called_so = matrix.sum(axis=3), matrix[..., :-1].sum(axis=2)
+        hits = np.einsum("rkcc->rkc", matrix[..., :-1])
+        counts = occurs > 0 if self.only_true else occurs + called_so > 0
+        if self.only is not None:
+            counts = counts & (np.arange(self.classes) == self.only)
+        below = np.where(counts, 4 * occurs + called_so, 1)
+        total = (5 * np.where(counts, hits, 0) / below).sum(axis=2)
+        of_column = _divided(total, counts.sum(axis=2).astype(np.float64))
+        there = ~np.isnan(of_column)
+        return _divided(np.where(there, of_column, 0).sum(axis=1), there.sum(axis=1).astype(np.float64))
+
+
+def mean_of_sums(sums: Doubles) -> Doubles:
+    """A mean from sums of values and of ones, (draws, 2) to (draws,)."""
+    return _divided(sums[:, 0], sums[:, 1])
+
+
+def _root_mean(sums: Doubles) -> Doubles:
+    roots: Doubles = np.sqrt(mean_of_sums(sums))
+    return roots
+
+
+def _difference_of_means(sums: Doubles) -> Doubles:
+    return _divided(sums[:, 0], sums[:, 1]) - _divided(sums[:, 2], sums[:, 3])
+
+
+def _divided(above: Doubles, below: Doubles) -> Doubles:
+    """The quotient, NaN where nothing was drawn."""
+    return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)

@@ -1,0 +1,94 @@
+"""Judges against truth: drawing sums is drawing items, whatever the quantity."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from auscult.outcome import Scored
+from auscult.rng import generator
+from auscult.score.judges import ClusterDraws, JudgeColumns, TruthColumns, measures, texts, with_interval
+from auscult.score.stats import Interval, bootstrap_interval
+from auscult.types import ACTIONS, DEFECTS
+
+RNG = np.random.default_rng(3)
+N = 60
+ESTIMATES = RNG.random(N)
+SAID = JudgeColumns(
+    iou=ESTIMATES,
+    rank=RNG.random(N),
+    low=ESTIMATES - 0.2,
+    high=ESTIMATES + 0.2,
+    accepted=RNG.random(N) < 0.5,
+    defect=texts([None if at % 9 == 0 else DEFECTS[at % 5] for at in range(N)]),
+    action=texts([ACTIONS[at % 3] for at in range(N)]),
+    flagged=RNG.random(N) < 0.3,
+    map_f1=np.where(RNG.random(N) < 0.2, np.nan, RNG.random(N)),
+)
+TRUE = TruthColumns(
+    iou=RNG.random(N),
+    cluster=texts([f"clip {at % 7}" for at in range(N)]),
+    defect=texts([DEFECTS[at % 6] for at in range(N)]),
+    action=texts([None if at % 8 == 0 else ACTIONS[at % 4] for at in range(N)]),
+    track=texts([f"track {at % 14}" for at in range(N)]),
+)
+QUANTITIES = {
+    "rmse": measures.rmse,
+    "bias": measures.bias,
+    "spearman": measures.spearman,
+    "auc": measures.auc_of_good,
+    "coverage": measures.coverage,
+    "width": measures.width,
+    "accepted": measures.accepted,
+    "precision": measures.accept_precision,
+    "recall": measures.accept_recall,
+    "called": partial(measures.called, defect="erode"),
+    "flagged": measures.flagged,
+    "flagged worse": measures.flagged_worse,
+    "error map": measures.error_map_f1,
+    "F2-tables": measures.f2_tables,
+    "F2-tables of actions": partial(measures.f2_tables, label="action"),
+    "F2-confusion": measures.f2_confusion,
+    "F2 of a defect": partial(measures.f2_of_defect, defect="erode"),
+}
+
+
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_draws_of_sums_are_the_bootstrap_of_the_items(name: str) -> None:
+    quantity = QUANTITIES[name]
+    measured = quantity(SAID, TRUE)
+    draws = ClusterDraws.of(TRUE.cluster, rng=partial(generator, 1, "test"), replicates=50)
+    found = with_interval(measured.outcome, draws.values(measured), clusters=7)
+    places = [np.flatnonzero(TRUE.cluster == f"clip {at}").tolist() for at in range(7)]
+    expected = bootstrap_interval(
+        lambda at: quantity(SAID.where(np.array(at)), TRUE.where(np.array(at))).outcome,
+        places,
+        rng=generator(1, "test"),
+        replicates=50,
+    )
+    assert isinstance(found, Interval)
+    assert isinstance(expected, Interval)
+    assert (found.value, found.low, found.high) == pytest.approx((expected.value, expected.low, expected.high))
+
+
+def test_draws_are_the_same_however_many_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = ClusterDraws.of(TRUE.cluster, rng=partial(generator, 1, "test"), replicates=50)
+    measured = measures.rmse(SAID, TRUE)
+    whole = draws.values(measured)
+    monkeypatch.setattr(measures, "CELLS", 20)
+    assert draws.values(measured) == pytest.approx(whole)
+
+
+def test_frames_of_a_track_come_to_one_value_and_a_silent_track_counts_as_0() -> None:
+    said = JudgeColumns(iou=np.array([0.9, 0.5, np.nan, np.nan]))
+    true = TruthColumns(
+        iou=np.array([0.7, 0.5, 0.3, 0.6]), cluster=texts(["a", "a", "a", "b"]), track=texts(["t", "t", "t", "u"])
+    )
+    wrong = measures.rmse(said, true, over="tracks")
+    assert isinstance(wrong.outcome, Scored)
+    assert wrong.outcome.value == pytest.approx(np.sqrt((0.1**2 + 0.6**2) / 2))
+    assert (wrong.n, wrong.unparsed, wrong.clusters) == (2, 2, ("a", "b"))
+    skipped = measures.rmse(said, true, over="tracks", unparsed="skip")
+    assert (skipped.n, skipped.clusters) == (1, ("a",))
