@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from bench.table import text
+
 MODULES = (
     "stress_masks",
     "stress_tracks",
@@ -12,9 +14,6 @@ MODULES = (
     "main_job",
     "memory",
     "make_scenes",
-    "guessing",
-    "seams",
-    "proposals",
     "vision_speed",
     "sound_speed",
     "vision_parity",
@@ -24,12 +23,7 @@ MODULES = (
 
 def main(names: list[str]) -> None:
     for name in names or MODULES:
-        table = import_module(f"bench.{name}").run()
-        widths = [max(len(row[i]) for row in (table.header, *table.rows)) for i in range(len(table.header))]
-        print(f"\n{table.title}")
-        for row in (table.header, *table.rows):
-            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-        print(table.note)
+        print(f"\n{text(import_module(f'bench.{name}').run())}")
 
 
 if __name__ == "__main__":

@@ -20,3 +20,11 @@ class Table:
     header: list[str]
     rows: list[list[str]]
     note: str
+
+
+def text(table: Table) -> str:
+    """A table as aligned text, with its title above and its note below."""
+    lines = [table.header, *table.rows]
+    widths = [max(len(row[i]) for row in lines) for i in range(len(table.header))]
+    laid = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in lines]
+    return "\n".join([table.title, *laid, table.note])

@@ -30,8 +30,8 @@ from auscult.scenes.appearance.folder import covering, open_assets
 from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.appearance.sprite import AssetSet
 from auscult.types import Frame, Mask, MaskRef
-from bench.seam_patches import SIZE, Composer, Patches, Scatter, composed, in_test, instances_of, plain, real
-from bench.table import Table
+from studies.seam_patches import SIZE, Composer, Patches, Scatter, composed, in_test, instances_of, plain, real
+from bench.table import Table, text
 
 _LEAST_AREA_PX: Final = 1500
 _RESAMPLES: Final = 1000
@@ -172,3 +172,7 @@ def _photographs(assets: AssetSet, list_path: Path) -> Photographs:
 def _covering(mask: Mask) -> Mask:
     picture = cv2.merge([mask.astype(np.uint8) * 255] * 3)
     return np.asarray(covering(np.asarray(picture, np.uint8), size=SIZE)[..., 0] >= 128)
+
+
+if __name__ == "__main__":
+    print(text(run()))

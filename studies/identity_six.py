@@ -1,6 +1,6 @@
 """All six kinds of masks, told apart with the expression and without: compact judge and identity check together.
 
-    python tools/identity_six.py --out DIR [--scenes 150] [--weights FOLDER] [--ship]
+    PYTHONPATH=tools python studies/identity_six.py --out DIR [--scenes 150] [--weights FOLDER] [--ship]
 
 Scenes are cut-outs of stamps over COCO photographs of the test part, which no weight has seen. Of what is said of them,
 expressions that one frame can decide are kept, in at least half of which another thing of the same category stands in

@@ -22,7 +22,7 @@ from auscult.rng import generator
 from auscult.score.stats.ranks import spearman
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
 from auscult.types import Frame, Mask
-from bench.table import Table
+from bench.table import Table, text
 
 MOST = 20
 ENOUGH = 0.5
@@ -152,3 +152,7 @@ def _agreement(photographs: list[Photograph]) -> str:
     rank = spearman(counted, true)
     value = getattr(rank, "value", float("nan"))
     return f"Counted proposals against annotated objects of at least {LEAST_SHARE:.1%}: Spearman {value:.2f}."
+
+
+if __name__ == "__main__":
+    print(text(run()))

@@ -1,6 +1,6 @@
 """Draw docs/images/scenes.jpg: generated scenes, four key frames each, the last one with the true outlines.
 
-python tools/scenes_picture.py
+python studies/scenes_picture.py
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from auscult.scenes.appearance.compose import ComposedPicture
 from auscult.scenes.appearance.light import Light, choose_light
 from auscult.scenes.appearance.sprite import AssetSet, Placed
 from auscult.types import Frame, Mask
-from bench.seam_features import features
+from studies.seam_features import features
 
 SIZE: Final = (480, 854)
 SIDE: Final = 32

@@ -24,8 +24,8 @@ from auscult.language.facts import SceneObject
 from auscult.language.grammar import BOTH
 from auscult.language.morphology import base, ing
 from auscult.rng import generator
-from bench.guessing_scenes import Question, drawn, recorded
-from bench.table import Table
+from studies.guessing_scenes import Question, drawn, recorded
+from bench.table import Table, text
 
 SCENES = 420
 MOST_THINGS = 8
@@ -267,3 +267,7 @@ ANSWERERS = (
     Answerer("text and sound", reads=True, features=_blind, barred=False),
 )
 _NAMES = tuple(answerer.name for answerer in ANSWERERS)
+
+
+if __name__ == "__main__":
+    print(text(run()))
