@@ -10,10 +10,10 @@ import typer
 from auscult.cli import options, show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from auscult.suites.registered import Suite, SuiteOptions, SuiteRun
 
-    from auscult.suites.registered import SuiteOptions, SuiteRun, Tested
+_OF_THE_COMMAND = frozenset({"suite", "max_failed", "json", "quiet"})
+"""Options of the command itself, whatever the suite."""
 
 
 SuiteArgument = Annotated[
@@ -161,8 +161,8 @@ def run(
     """Run a benchmark: make it, have every judge judge it or every model asked, and write tables and a report."""
     from auscult.suites.registered import load_suite
 
-    job = _job(ctx)
     found = load_suite(suite)
+    job = _job(ctx, found)
     with show.progress_bar(quiet=quiet) as progress:
         done = found.run(job, progress)
     _tell(done, out, json=json)
@@ -180,40 +180,18 @@ def _tell(done: SuiteRun, out: Path, *, json: bool) -> None:
     show.say(f"report: {out / 'report.html'}")
 
 
-def _job(ctx: typer.Context) -> SuiteOptions:
-    """What the command asks for."""
-    from auscult.suites.registered import DEFAULT_JUDGES, SCENES, SuiteOptions, data_of
+def _job(ctx: typer.Context, suite: Suite) -> SuiteOptions:
+    """What the command asks the suite for."""
+    from auscult.suites.registered import data_of, option_names, options_of, refuse_foreign
 
-    given = ctx.params
-    same = (
-        "out", "count", "seed", "assets", "negatives", "generator", "take", "objects", "least_px", "splits_file",
-        "images", "policy", "identity", "identity_weights", "workers", "overwrite",
-    )  # fmt: skip
-    return SuiteOptions(
-        data=SCENES if data_of(given["data"]) == SCENES else options.input_path(given["data"]),
-        judges=tuple(given["judge"] or DEFAULT_JUDGES),
-        protocols=options.names(given["protocol"]),
-        splits=options.names(given["split"]),
-        timeout_s=given["timeout"],
-        given=options.given(ctx),
-        tested=_tested(given),
-        **{name: given[name] for name in same},
-    )
-
-
-def _tested(given: Mapping[str, Any]) -> Tested:
-    """What a suite of models is asked for, from the options of the command."""
-    from auscult.suites.registered import Tested
-
-    return Tested(
-        task=given["task"],
-        models=tuple(given["model"] or ()),
-        levels=options.names(given["severity"]),
-        mixes=() if given["perturb"] == "none" else options.names(given["perturb"]),
-        kinds=options.names(given["kind"]),
-        parts=options.names(given["part"]),
-        texts=given["texts"],
-        masks=given["masks"],
-        memory_mb=given["memory_mb"],
-        inputs=given["inputs"],
-    )
+    spelled = options.given(ctx)
+    refuse_foreign(suite, spelled - _OF_THE_COMMAND)
+    words = {name: ctx.params[told] for name, told in option_names(suite.options()).items() if told in ctx.params}
+    plural = {name for name in words if isinstance(getattr(suite.options(), name, None), tuple)}
+    for name in plural:
+        if isinstance(words[name], str):
+            words[name] = () if (name, words[name]) == ("mixes", "none") else options.names(words[name])
+    data = data_of(words["data"])
+    words["data"] = options.input_path(words["data"]) if isinstance(data, Path) else data
+    asked = {name: value for name, value in words.items() if value is not None}
+    return options_of(suite, {**asked, "given": spelled})

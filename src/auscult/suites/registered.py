@@ -1,152 +1,60 @@
-"""What a suite is, how it is found by name, and the public function that runs one."""
+"""What a suite is, how it is found by name, what all suites may be asked, and the public function that runs one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Any, Final, Protocol, get_args, get_type_hints, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.jobs.runner import Progress
-from auscult.judge import DEFAULT_JUDGE
+from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
 from auscult.types import Metadata
 from auscult.work.pool import default_workers
 
-SCENES = "scenes"
-DEFAULT_COUNT = 50
-DEFAULT_JUDGES = (DEFAULT_JUDGE,)
-DEFAULT_POLICY = "paper"
-"""Actions are scored by the windows in which a benchmark's truth is made, whatever an audit would accept."""
+SCENES: Final = "scenes"
+_UNSAID: Final = frozenset({"overwrite", "given"})
+"""Options that no manifest holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
-    """Which models a suite of models tests, and under what.
-
-    Attributes:
-        task: A task of the suite, such as ``vos``.
-        models: What was written for each model; see ``models.spec``.
-        levels: ``low``, ``medium``, ``high``, numbers from 0 to 5, and ``dynamic``.
-        mixes: ``mix``, ``picture``, ``guidance``: what is drawn for each case.
-        kinds: Perturbations that are tried alone; ``all`` for the paper's.
-        parts: Frames that are perturbed: ``all``, or ``first`` and ``rest``.
-        texts: CSV of sentences, for data that has none of its own.
-        masks: Folder of the true masks, where the layout has several.
-        memory_mb: Limit of a worker's memory.
-        inputs: Also write what models are shown, to predict elsewhere.
-    """
-
-    task: str = ""
-    models: tuple[str, ...] = ()
-    levels: tuple[str, ...] = ("low", "medium", "high", "dynamic")
-    mixes: tuple[str, ...] = ("mix",)
-    kinds: tuple[str, ...] = ()
-    parts: tuple[str, ...] = ("all",)
-    texts: Path | None = None
-    masks: Path | None = None
-    memory_mb: int = 8192
-    inputs: bool = False
+def option(name: str, default: Any) -> Any:
+    """A field of options that the command line calls otherwise: ``--judge`` for ``judges``."""
+    return field(default=default, metadata={"option": name})
 
 
-NO_MODELS = Tested()
-
-
-class TestedWords(TypedDict, total=False):
-    """``Tested`` as it is given in Python: names may be one or many, paths may be text."""
-
-    task: str
-    models: Sequence[str] | str
-    levels: Sequence[str]
-    mixes: Sequence[str]
-    kinds: Sequence[str] | str
-    parts: Sequence[str]
-    texts: Path | str | None
-    masks: Path | str | None
-    memory_mb: int
-    inputs: bool
-
-
-def tested_of(**given: Unpack[TestedWords]) -> Tested:
-    """What is tested, with everything that was not given as usual."""
-    plain: dict[str, Any] = dict(given)
-    for name in ("models", "levels", "mixes", "kinds", "parts"):
-        if name in plain:
-            plain[name] = (plain[name],) if isinstance(plain[name], str) else tuple(plain[name])
-    for name in ("texts", "masks"):
-        if plain.get(name) is not None:
-            plain[name] = Path(plain[name])
-    return Tested(**plain)
-
-
-MODELS_ONLY = frozenset(
-    {"model", "task", "severity", "perturb", "kind", "part", "texts", "masks", "memory_mb", "inputs"}
-)
-JUDGES_ONLY = frozenset(
-    {
-        "judge", "protocol", "negatives", "generator", "take", "objects", "least_px", "splits_file", "policy",
-        "identity", "identity_weights",
-    }
-)  # fmt: skip
-"""Options of the command line that suites of models, or of judges, alone know."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class SuiteOptions:
-    """What a suite is run on and how.
+    """What every suite is run on and how; the options of a suite are a subclass, which adds its own.
 
     Attributes:
         data: A source of cases with truth, a benchmark made before, or the word ``scenes`` for generated ones.
-        out: The output folder.
-        judges: Names of registered judges; each is judged once, in the order given.
+        out: The output folder; the same call again goes on where a stopped one left off.
         count: How many scenes, where ``data`` is ``scenes``.
         seed: The same seed makes the same benchmark.
         assets: A folder of cut-outs, sounds and backgrounds for the scenes; generated ones where None.
-        protocols: Protocols to evaluate, out of the suite's own.
         splits: Splits of the source to use; those that the suite asks for where empty.
-        negatives: Where wrong objects come from, a word of the suite.
         images: Folder of the pictures, where ``data`` names them without their folder.
-        generator: Who makes the defects: ``standard``, or ``freehand``, the same kinds in other shapes.
-        take: Frames of the image protocol: ``key``, ``all``, or ``every:N``.
-        objects: ``sample`` for the suite's numbers, ``all`` for every object of the source.
-        least_px: Objects with fewer pixels are left out.
-        splits_file: A JSON file that says which photograph or sequence is in which split.
-        policy: Name of a shipped policy, or a policy file; ``paper`` has the windows in which the truth is made.
-        identity: Name of a registered identity check that is asked beside every judge; None for none.
-        identity_weights: Folder of weights for a check whose weights the user brings.
         workers: Worker processes; None for one per processor, 0 for this process.
         timeout_s: Limit for the masks of one frame together, or for one question to a model; None for the suite's own.
         overwrite: Start anew over an earlier record.
         given: Names of the options that the user spelled out, for the manifest.
-        tested: What is asked of a suite of models; a suite of judges takes none of it.
     """
 
     data: Path | str
     out: Path
-    judges: tuple[str, ...] = DEFAULT_JUDGES
-    count: int = DEFAULT_COUNT
+    count: int = 50
     seed: int = 0
     assets: Path | None = None
-    protocols: tuple[str, ...] = ("image", "video")
-    splits: tuple[str, ...] = ()
-    negatives: str = "own"
+    splits: tuple[str, ...] = option("split", ())
     images: Path | None = None
-    generator: str = "standard"
-    take: str = "key"
-    objects: str = "sample"
-    least_px: int = 0
-    splits_file: Path | None = None
-    policy: str = DEFAULT_POLICY
-    identity: str | None = None
-    identity_weights: Path | None = None
     workers: int | None = None
-    timeout_s: float | None = None
+    timeout_s: float | None = option("timeout", None)
     overwrite: bool = False
     given: frozenset[str] = frozenset()
-    tested: Tested = NO_MODELS
 
     def limit_s(self, usual: float) -> float:
         """The time limit: what was asked for, else what is usual."""
@@ -156,6 +64,47 @@ class SuiteOptions:
     def n_workers(self) -> int:
         """Worker processes, decided."""
         return default_workers() if self.workers is None else self.workers
+
+    def manifest(
+        self,
+        command: str,
+        *,
+        spelled: frozenset[str] = frozenset(),
+        without: frozenset[str] = frozenset(),
+        **decided: Any,
+    ) -> dict[str, Any]:
+        """The manifest of a run.
+
+        Args:
+            command: The verb.
+            spelled: Options that count as given in any case.
+            without: Options that it does not hold.
+            decided: Options, by their name on the command line, that stand in it as something else than was written,
+                and what they are.
+        """
+        named = option_names(type(self)).items()
+        plain = {told: _plain(getattr(self, name)) for name, told in named if name not in _UNSAID | without}
+        said = {**plain, "out": str(self.out), **decided}
+        given = self.given | spelled | {"data", "out"}
+        return build_manifest(
+            command,
+            given={name: value for name, value in said.items() if name in given},
+            defaulted={name: value for name, value in said.items() if name not in given},
+            seeds={"seed": self.seed},
+            inputs={},
+        )
+
+
+def option_names(kind: type[SuiteOptions]) -> dict[str, str]:
+    """The fields of options to what the command line calls them."""
+    return {one.name: one.metadata.get("option", one.name) for one in fields(kind)}
+
+
+def _plain(value: Any) -> Any:
+    """An option as a JSON value."""
+    if isinstance(value, Path):
+        return str(value.resolve())
+    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,24 +133,52 @@ class Suite(Protocol):
     name: str
     meta: Metadata
 
-    def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
+    def options(self) -> type[SuiteOptions]:
+        """What it may be asked."""
+        ...
+
+    def run(self, options: Any, progress: Progress | None = None) -> SuiteRun:
         """Make the benchmark, have it judged, and write tables; the same options again resume."""
         ...
 
 
-def refuse_options(given: frozenset[str], foreign: frozenset[str], *, suite: str) -> None:
-    """Refuse options that were spelled out and that a suite does not know.
+def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
+    """Refuse options of the command line that were spelled out and that a suite does not know.
 
     Raises:
         UsageError: There is one.
     """
-    told = sorted(given & foreign)
-    if told:
+    foreign = sorted(spelled - set(option_names(suite.options()).values()))
+    if foreign:
         raise UsageError(
-            f"suite {suite} takes no --{told[0].replace('_', '-')}",
+            f"suite {suite.name.partition('.')[0]} takes no --{foreign[0].replace('_', '-')}",
             expected="options of this suite",
             hint="`auscult list suite` says what each suite is for",
         )
+
+
+def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
+    """The options of a suite from words: one text may stand for a tuple of one, and for a path.
+
+    Raises:
+        UsageError: The suite knows no such option.
+    """
+    kind = suite.options()
+    hints = get_type_hints(kind)
+    foreign = [name for name in given if name not in option_names(kind)]
+    if foreign:
+        raise UsageError(
+            f"suite {suite.name.partition('.')[0]} has no option {foreign[0][:40]}",
+            expected=f"some of: {', '.join(sorted(set(option_names(kind)) - _UNSAID))}",
+        )
+    return kind(**{name: _converted(hints[name], value) for name, value in given.items()})
+
+
+def _converted(kind: Any, value: Any) -> Any:
+    parts = get_args(kind)
+    if parts and parts[-1] is Ellipsis:
+        return (value,) if isinstance(value, str) else tuple(value)
+    return Path(value) if isinstance(value, str) and (kind is Path or (Path in parts and str not in parts)) else value
 
 
 def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
@@ -244,96 +221,32 @@ def load_suite(name: str) -> Suite:
     entry = registry.find("suite", name)
     suite = entry.load()
     if not isinstance(suite, Suite):
-        raise UsageError(f"what {entry.package} registers as suite {entry.name} is none", expected="name, meta and run")
+        raise UsageError(
+            f"what {entry.package} registers as suite {entry.name} is none", expected="name, meta, options and run"
+        )
     return suite
 
 
-def run(
-    suite: str,
-    *,
-    data: Path | str,
-    judges: Sequence[str] | str = DEFAULT_JUDGES,
-    out: Path | str,
-    count: int = DEFAULT_COUNT,
-    seed: int = 0,
-    assets: Path | str | None = None,
-    protocols: Sequence[str] = ("image", "video"),
-    splits: Sequence[str] = (),
-    negatives: str = "own",
-    images: Path | str | None = None,
-    generator: str = "standard",
-    take: str = "key",
-    objects: str = "sample",
-    least_px: int = 0,
-    splits_file: Path | str | None = None,
-    policy: str = DEFAULT_POLICY,
-    identity: str | None = None,
-    identity_weights: Path | str | None = None,
-    workers: int | None = None,
-    timeout_s: float | None = None,
-    overwrite: bool = False,
-    progress: Progress | None = None,
-    **tested: Unpack[TestedWords],
-) -> SuiteRun:
+def run(suite: str, *, data: Path | str, out: Path | str, progress: Progress | None = None, **options: Any) -> SuiteRun:
     """Run a benchmark end to end; what ``auscult run`` does.
 
     Args:
         suite: Its name, for example ``mqa``.
         data: A source of cases with truth, a benchmark made before, or ``scenes``.
-        judges: Names of registered judges, for a suite of judges.
         out: The output folder; the same call again goes on where a stopped one left off.
-        count: How many scenes, where ``data`` is ``scenes``.
-        seed: The same seed makes the same benchmark.
-        assets: A folder of cut-outs, sounds and backgrounds for the scenes.
-        protocols: ``image``, ``video`` or both.
-        splits: Splits of the source to use; those that the suite asks for where empty.
-        negatives: Where wrong objects come from: ``own`` for the data set, else a proposer of regions.
-        images: Folder of the pictures, where ``data`` names them without their folder.
-        generator: Who makes the defects: ``standard``, or ``freehand``, the same kinds in other shapes.
-        take: Frames of the image protocol: ``key``, ``all``, or ``every:N``.
-        objects: ``sample`` for the suite's numbers, ``all`` for every object of the source.
-        least_px: Objects with fewer pixels are left out.
-        splits_file: A JSON file that says which photograph or sequence is in which split.
-        policy: Name of a shipped policy, or a policy file.
-        identity: Name of a registered identity check that is asked beside every judge; None for none.
-        identity_weights: Folder of weights for a check whose weights the user brings.
-        workers: Worker processes; None for one per processor, 0 for this process.
-        timeout_s: Limit for the masks of one frame together, or for one question to a model; None for the suite's own.
-        overwrite: Start anew over an earlier record.
-        progress: Who listens.
-        tested: For a suite of models: ``models``, ``task``, ``levels``, ``mixes``, ``kinds``, ``parts``, ``texts``,
-            ``masks``, ``memory_mb``, ``inputs``, as ``Tested`` has them; a single model needs no list.
+        progress: Optional callback.
+        options: Of every suite ``count``, ``seed``, ``assets``, ``splits``, ``images``, ``workers``, ``timeout_s`` and
+            ``overwrite``, as ``SuiteOptions`` has them; and its own: of mqa, ``judges`` and what
+            ``suites.mqa.options.MqaOptions`` has; of r2, ``task``, ``models`` and what ``suites.r2.options.R2Options``
+            has. A single name needs no list, and text will do for a path.
 
     Returns:
         Summary and tables; the whole record lies in ``out``.
 
     Raises:
-        UnknownName: There is no such suite, judge or identity check.
+        UnknownName: There is no such suite, judge, model or identity check.
         UsageError: An option is wrong, or ``data`` holds nothing to judge.
         RecordError: The folder is in use, or was made with other arguments.
     """
-    options = SuiteOptions(
-        data=data_of(data),
-        out=Path(out),
-        judges=(judges,) if isinstance(judges, str) else tuple(judges),
-        count=count,
-        seed=seed,
-        assets=None if assets is None else Path(assets),
-        protocols=tuple(protocols),
-        splits=tuple(splits),
-        negatives=negatives,
-        images=None if images is None else Path(images),
-        generator=generator,
-        take=take,
-        objects=objects,
-        least_px=least_px,
-        splits_file=None if splits_file is None else Path(splits_file),
-        policy=policy,
-        identity=identity,
-        identity_weights=None if identity_weights is None else Path(identity_weights),
-        workers=workers,
-        timeout_s=timeout_s,
-        overwrite=overwrite,
-        tested=tested_of(**tested),
-    )
-    return load_suite(suite).run(options, progress)
+    found = load_suite(suite)
+    return found.run(options_of(found, {**options, "data": data_of(data), "out": out}), progress)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import UsageError
+from auscult.suites.mqa.options import MqaOptions
 from auscult.suites.mqa.run import run_mqa
-from auscult.suites.registered import SCENES, SuiteOptions, data_of
+from auscult.suites.registered import SCENES, data_of
 
 
 def test_a_folder_named_scenes_goes_before_the_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,11 +22,11 @@ def test_a_folder_named_scenes_goes_before_the_word(tmp_path: Path, monkeypatch:
 
 def test_a_split_that_scenes_do_not_have_is_refused_before_any_is_made(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="scenes have no split 'bar'"):
-        run_mqa(SuiteOptions(data=SCENES, out=tmp_path / "out", splits=("bar",), workers=0))
+        run_mqa(MqaOptions(data=SCENES, out=tmp_path / "out", splits=("bar",), workers=0))
     assert not (tmp_path / "out" / "scenes").exists()
 
 
 def test_a_mistyped_source_leaves_the_folder_free(tmp_path: Path) -> None:
     for name in ("nonsense", "other"):
         with pytest.raises(UsageError, match="no such file or folder"):
-            run_mqa(SuiteOptions(data=tmp_path / name, out=tmp_path / "out", workers=0))
+            run_mqa(MqaOptions(data=tmp_path / name, out=tmp_path / "out", workers=0))

@@ -16,11 +16,10 @@ from auscult.errors import Mismatch, NothingToDo, UsageError
 from auscult.outcome import Scored
 from auscult.stress.masks.base import WINDOWED, WINDOWS
 from auscult.suites.mqa.build import build_benchmark, read_parts
-from auscult.suites.mqa.options import BuildOptions
+from auscult.suites.mqa.options import BuildOptions, MqaOptions
 from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import MAKING, candidates_of
 from auscult.suites.mqa.run import run_mqa
-from auscult.suites.registered import SuiteOptions
 from small_ref_avs import FRAMES, standard, write_root
 
 Rows = list[dict[str, Any]]
@@ -204,4 +203,4 @@ def test_every_number_is_signed_with_how_its_masks_were_chosen(bare: Path, tmp_p
 def test_a_run_on_a_benchmark_that_is_made_already_takes_no_say_in_its_making(source: Path, tmp_path: Path) -> None:
     build(source, tmp_path / "bench", count=1, splits=("test_u",))
     with pytest.raises(UsageError, match="--least-px"):
-        run_mqa(SuiteOptions(data=tmp_path / "bench", out=tmp_path / "run", least_px=9, workers=0))
+        run_mqa(MqaOptions(data=tmp_path / "bench", out=tmp_path / "run", least_px=9, workers=0))

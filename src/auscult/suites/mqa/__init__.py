@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from auscult.suites.registered import MODELS_ONLY, refuse_options
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
     from auscult.jobs.runner import Progress
-    from auscult.suites.registered import SuiteOptions, SuiteRun
+    from auscult.suites.mqa.options import MqaOptions
+    from auscult.suites.registered import SuiteRun
 
 
 class MqaSuite:
@@ -37,13 +37,14 @@ class MqaSuite:
         truth="needs true masks of the referred objects and of others",
     )
 
-    def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
-        """Make the benchmark, have each judge judge it, and write tables, figures and report.
+    def options(self) -> type[MqaOptions]:
+        """What it may be asked."""
+        from auscult.suites.mqa.options import MqaOptions
 
-        Raises:
-            UsageError: An option is for suites of models.
-        """
-        refuse_options(options.given, MODELS_ONLY, suite="mqa")
+        return MqaOptions
+
+    def run(self, options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
+        """Make the benchmark, have each judge judge it, and write tables, figures and report."""
         from auscult.suites.mqa.run import run_mqa
 
         return run_mqa(options, progress)

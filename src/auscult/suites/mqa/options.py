@@ -9,8 +9,10 @@ from typing import Final
 
 from auscult.errors import UsageError
 from auscult.jobs.runner import InputOptions
+from auscult.judge import DEFAULT_JUDGE
 from auscult.models.proposals import MaskProposer
 from auscult.suites.mqa.rows import PROTOCOLS
+from auscult.suites.registered import SuiteOptions, option
 from auscult.types import DEFECTS, Frame
 
 OWN: Final = "own"
@@ -83,40 +85,66 @@ OTHER_TARGET: Final = Target(clips=534, instances=740, videos=100)
 """Any other split: the two test splits together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildOptions(InputOptions):
-    """What to build the benchmark from, and how.
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    """How instances and frames of a benchmark are chosen, and who makes its defects.
 
     Attributes:
         seed: The same seed draws the same instances and the same masks.
         protocols: ``image`` (one key frame), ``video`` (whole clips), or both.
         splits: Splits to take; empty for all that the source has but ``val`` and ``test_n``.
-        count: Most instances of a split; None for the targets of MQ-RAVSBench.
         negatives: ``own`` for the data set's own other objects, or a proposer of regions: a registered one's name, or
             the proposer itself.
-        key_frame: ``annotated`` to count the annotated objects, the name of a registered proposer to count regions, or
-            a function that counts the objects of a frame. What is passed itself goes to worker processes: it must be
-            picklable.
         generator: Who makes the defects: ``standard`` (``auscult.stress.masks``), or ``freehand``, the same taxonomy
             and windows in other shapes; image protocol only.
         take: Frames of the image protocol: ``key`` for one an instance, ``all``, or ``every:N`` for each n-th one that
             shows the target.
         objects: ``sample`` for the numbers of MQ-RAVSBench, at most two a clip; ``all`` for every instance.
         least_px: Frames whose target has fewer pixels are left out; image protocol only.
-        splits_file: Tells the splits of a source that has none; see ``suites.mqa.build``.
+        splits_file: A JSON file that says which photograph or sequence is in which split; see ``suites.mqa.build``.
     """
 
     seed: int = 0
-    protocols: tuple[str, ...] = PROTOCOLS
-    splits: tuple[str, ...] = ()
-    count: int | None = None
+    protocols: tuple[str, ...] = option("protocol", PROTOCOLS)
+    splits: tuple[str, ...] = option("split", ())
     negatives: str | MaskProposer = OWN
-    key_frame: str | Callable[[Frame], int] = ANNOTATED
     generator: str = STANDARD
     take: str = KEY
     objects: str = SAMPLE
     least_px: int = 0
     splits_file: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MqaOptions(SuiteOptions, Making):
+    """Which judges are compared, on which protocols, and how the benchmark is made where it is not there yet.
+
+    Attributes:
+        judges: Names of registered judges; each is judged once, in the order given.
+        policy: Name of a shipped policy, or a policy file; ``paper`` has the windows in which the truth is made.
+        identity: Name of a registered identity check that is asked beside every judge; None for none.
+        identity_weights: Folder of weights for a check whose weights the user brings.
+    """
+
+    judges: tuple[str, ...] = option("judge", (DEFAULT_JUDGE,))
+    policy: str = "paper"
+    identity: str | None = None
+    identity_weights: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(InputOptions, Making):
+    """What to build the benchmark from, and how.
+
+    Attributes:
+        count: Most instances of a split; None for the targets of MQ-RAVSBench.
+        key_frame: ``annotated`` to count the annotated objects, the name of a registered proposer to count regions, or
+            a function that counts the objects of a frame. What is passed itself goes to worker processes: it must be
+            picklable.
+    """
+
+    count: int | None = None
+    key_frame: str | Callable[[Frame], int] = ANNOTATED
 
     @property
     def step(self) -> int:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,6 @@ from auscult.media.masks import read_mask
 from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run
 from auscult.record.manifest import argument
-from auscult.record.manifest import build as build_manifest
 from auscult.record.reader import Run, read_run
 from auscult.record.schema import error_to_json
 from auscult.scenes.splits import SPLITS
@@ -45,9 +44,9 @@ from auscult.suites.mqa.baselines import baseline_answers, constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import RunOutcome, write_results
-from auscult.suites.mqa.options import BuildOptions
+from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
 from auscult.suites.mqa.rows import KEY, PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
-from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, refuse_idle
+from auscult.suites.registered import SCENES, SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
 
@@ -161,7 +160,7 @@ class Benchmark:
     lost: int = 0
 
 
-def benchmark_of(options: SuiteOptions, progress: Progress) -> Benchmark:
+def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
     """Find the benchmark, or build it into ``input/`` of the output folder.
 
     A source whose items already say where they stand in a benchmark is used as it is: an INPUT of
@@ -185,11 +184,10 @@ def benchmark_of(options: SuiteOptions, progress: Progress) -> Benchmark:
     return _built(source, options, progress)
 
 
-def _refuse_making(options: SuiteOptions, source: Path) -> None:
+def _refuse_making(options: MqaOptions, source: Path) -> None:
     """Refuse to say how masks are made where they are made already."""
-    plain = SuiteOptions(data=options.data, out=options.out)
     for name in ("generator", "take", "objects", "least_px", "splits_file"):
-        if getattr(options, name) != getattr(plain, name):
+        if getattr(options, name) != getattr(Making, name):
             raise UsageError(
                 f"--{name.replace('_', '-')} says how a benchmark is made, and this one is made already",
                 path=source,
@@ -198,7 +196,7 @@ def _refuse_making(options: SuiteOptions, source: Path) -> None:
             )
 
 
-def _listed(source: Path, options: SuiteOptions) -> Listing | None:
+def _listed(source: Path, options: MqaOptions) -> Listing | None:
     """The items of a source; None where it has no such layout, which the builder may still know."""
     try:
         return list_items(source, ListOptions(images=options.images))
@@ -211,7 +209,7 @@ def _stands(item: object) -> bool:
     return KEY in extra or ("stress" in extra and truth is not None and truth.defect is not None)
 
 
-def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark:
+def _built(source: Path, options: MqaOptions, progress: Progress) -> Benchmark:
     folder = options.out / INPUT
     summary, _ = build_benchmark(
         BuildOptions(
@@ -221,22 +219,14 @@ def _built(source: Path, options: SuiteOptions, progress: Progress) -> Benchmark
             workers=options.workers,
             timeout_s=options.limit_s(FRAME_LIMIT_S),
             overwrite=options.overwrite,
-            seed=options.seed,
-            protocols=options.protocols,
-            splits=options.splits,
-            negatives=options.negatives,
-            generator=options.generator,
-            take=options.take,
-            objects=options.objects,
-            least_px=options.least_px,
-            splits_file=options.splits_file,
+            **{one.name: getattr(options, one.name) for one in fields(Making)},
         ),
         progress,
     )
     return Benchmark(source=folder, listing=list_items(folder, ListOptions()), made=True, lost=summary.failed)
 
 
-def _scenes(options: SuiteOptions, progress: Progress) -> Path:
+def _scenes(options: MqaOptions, progress: Progress) -> Path:
     unknown = sorted(set(options.splits) - set(SPLITS))
     if unknown:
         raise UsageError(f"scenes have no split {unknown[0]!r}", expected=f"one of: {', '.join(SPLITS)}")
@@ -262,7 +252,7 @@ class Judged:
     ious: Mapping[str, float]
 
 
-def run_mqa(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
+def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
     """Run the benchmark.
 
     Args:
@@ -301,7 +291,7 @@ def run_mqa(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun
         )
 
 
-def _judges(options: SuiteOptions) -> dict[str, registry.Entry]:
+def _judges(options: MqaOptions) -> dict[str, registry.Entry]:
     for name in options.protocols:
         if name not in PROTOCOLS:
             raise UsageError(f"there is no protocol {name!r}", expected="image, video, or both")
@@ -313,41 +303,21 @@ def _judges(options: SuiteOptions) -> dict[str, registry.Entry]:
     return {entry.name: entry for entry in found}
 
 
-def _manifest(options: SuiteOptions, judges: Mapping[str, registry.Entry], policy: Policy) -> dict[str, Any]:
-    data = options.data if isinstance(options.data, str) else str(options.data.resolve())
-    everything = {
-        "data": data,
-        "out": str(options.out),
+def _manifest(options: MqaOptions, judges: Mapping[str, registry.Entry], policy: Policy) -> dict[str, Any]:
+    decided: dict[str, Any] = {
         "judge": list(judges),
         "judge_from": {name: entry.origin for name, entry in judges.items()},
-        "count": options.count,
-        "seed": options.seed,
-        "assets": None if options.assets is None else str(options.assets.resolve()),
-        "protocol": list(options.protocols),
-        "split": list(options.splits),
-        "negatives": options.negatives,
-        "images": None if options.images is None else str(options.images.resolve()),
-        "generator": options.generator,
-        "take": options.take,
-        "objects": options.objects,
-        "least_px": options.least_px,
         "splits_file": splits_digest(options.splits_file),
         "policy": asdict(policy),
         "workers": options.n_workers,
         "timeout": options.limit_s(FRAME_LIMIT_S),
-        **identity_arguments(options.identity, options.identity_weights),
     }
-    spelled = options.given | {"data", "out"}
-    return build_manifest(
-        COMMAND,
-        given={key: value for key, value in everything.items() if key in spelled},
-        defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": options.seed},
-        inputs={},
-    )
+    identity = identity_arguments(options.identity, options.identity_weights)
+    without = frozenset({"identity", "identity_weights"})
+    return options.manifest(COMMAND, without=without, **decided, **identity)
 
 
-def _tested(candidates: Sequence[Candidate], options: SuiteOptions, benchmark: Benchmark) -> list[Candidate]:
+def _tested(candidates: Sequence[Candidate], options: MqaOptions, benchmark: Benchmark) -> list[Candidate]:
     """The candidates of the wanted protocols that are evaluated."""
     wanted = [one for one in candidates if one.protocol in options.protocols]
     if options.splits and not benchmark.made:
@@ -374,7 +344,7 @@ def _write_items(run: RunFolder, benchmark: Benchmark, tested: Sequence[Candidat
 
 def _judge_all(
     run: RunFolder,
-    options: SuiteOptions,
+    options: MqaOptions,
     judges: Mapping[str, registry.Entry],
     *,
     items: Mapping[str, Item],

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from auscult.suites.registered import JUDGES_ONLY, refuse_options
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
     from auscult.jobs.runner import Progress
-    from auscult.suites.registered import SuiteOptions, SuiteRun
+    from auscult.suites.r2.options import R2Options
+    from auscult.suites.registered import SuiteRun
 
 
 class R2Suite:
@@ -44,13 +44,14 @@ class R2Suite:
         truth="needs true masks of the referred objects",
     )
 
-    def run(self, options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
-        """Perturb the cases, ask every model, score what it said, and write tables, figures and report.
+    def options(self) -> type[R2Options]:
+        """What it may be asked."""
+        from auscult.suites.r2.options import R2Options
 
-        Raises:
-            UsageError: An option is for suites of judges.
-        """
-        refuse_options(options.given, JUDGES_ONLY, suite="r2")
+        return R2Options
+
+    def run(self, options: R2Options, progress: Progress | None = None) -> SuiteRun:
+        """Perturb the cases, ask every model, score what it said, and write tables, figures and report."""
         from auscult.suites.r2.run import run_r2
 
         return run_r2(options, progress)

@@ -29,7 +29,8 @@ from auscult.models.base import ModelTask
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
-from auscult.suites.registered import SCENES, SuiteOptions
+from auscult.suites.r2.options import R2Options
+from auscult.suites.registered import SCENES
 from auscult.suites.scene_source import scenes_of, unshown
 from auscult.types import Instance, Mask, MaskRef, Query
 
@@ -390,7 +391,7 @@ def _rate(times_s: Sequence[float | None]) -> float:
     return (len(known) - 1) / (known[-1] - known[0])
 
 
-def listing_of(options: SuiteOptions, task: TaskRules, progress: Progress) -> InstanceListing:
+def listing_of(options: R2Options, task: TaskRules, progress: Progress) -> InstanceListing:
     """List what the data refers to."""
     if options.data == SCENES:
         _refuse_unknown(options.splits, SPLITS)
@@ -410,21 +411,20 @@ def _refuse_unknown(wanted: Iterable[str], known: Iterable[str]) -> None:
             )
 
 
-def _listed(source: Path, options: SuiteOptions, task: TaskRules) -> InstanceListing:
+def _listed(source: Path, options: R2Options, task: TaskRules) -> InstanceListing:
     if task.guidance == "sound" and has_heading(source / TABLE, *COLUMNS):
         return sounding_instances(source)
     if task.guidance == "sentences" and is_file(source / EXPRESSIONS):
         source = source / EXPRESSIONS
-    tested = options.tested
-    listing = list_instances(source, ListOptions(images=options.images, texts=tested.texts, masks=tested.masks))
+    listing = list_instances(source, ListOptions(images=options.images, texts=options.texts, masks=options.masks))
     if task.guidance == "masks":
         return replace(listing, instances=_one_per_object(listing.instances))
     return _shown(listing, source, options, still=task.still)
 
 
-def _shown(listing: InstanceListing, source: Path, options: SuiteOptions, *, still: bool) -> InstanceListing:
+def _shown(listing: InstanceListing, source: Path, options: R2Options, *, still: bool) -> InstanceListing:
     """The instances without those of generated scenes whose sentence speaks of what the task does not show."""
-    hidden = unshown(source, still=still) if options.tested.texts is None else frozenset()
+    hidden = unshown(source, still=still) if options.texts is None else frozenset()
     mine = [one for one in listing.instances if not options.splits or one.split in options.splits]
     count = sum(one.id in hidden and not one.absent for one in mine)
     if not count:

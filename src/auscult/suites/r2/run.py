@@ -32,7 +32,6 @@ from auscult.models.spec import ModelSpec, model_spec
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
-from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import error_to_json
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import error_rows, unmade_rows
@@ -40,6 +39,7 @@ from auscult.suites.r2.answering import R2Runner, answers_of
 from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
 from auscult.suites.r2.grid import grid_of
+from auscult.suites.r2.options import R2Options
 from auscult.suites.r2.requests import FILE as REQUESTS
 from auscult.suites.r2.requests import (
     RequestLog,
@@ -52,7 +52,7 @@ from auscult.suites.r2.requests import (
     withdrawn_rows,
 )
 from auscult.suites.r2.results import RunOutcome, write_results
-from auscult.suites.registered import SCENES, SuiteOptions, SuiteRun, Tested, refuse_idle
+from auscult.suites.registered import SCENES, SuiteRun, refuse_idle
 
 COMMAND = "run r2"
 CASES = "cases.jsonl"
@@ -64,17 +64,17 @@ _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb
 class _Setting:
     """A run as it was asked for."""
 
-    options: SuiteOptions
+    options: R2Options
     task: TaskRules
     models: tuple[ModelSpec, ...]
     conditions: tuple[Condition, ...]
 
 
-def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
+def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
     """Run the benchmark.
 
     Args:
-        options: What to run it on and how; ``options.tested`` says which models, task and conditions.
+        options: What to run it on and how, which models, task and conditions.
         progress: Who listens.
 
     Returns:
@@ -117,7 +117,7 @@ def run_r2(options: SuiteOptions, progress: Progress | None = None) -> SuiteRun:
         rows = command_rows(log, models, setting.conditions, floor=floor)
         run.append_many(REQUESTS, rows)
         asked = log_of((*log.rows, *rows))
-        if options.tested.inputs:
+        if options.inputs:
             bench.write_inputs(setting.conditions)
         for model in models:
             bench.ask([model], conditions_for(model, setting.conditions, log))
@@ -145,17 +145,16 @@ def _write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
     ErrorLog(run).keep(rows)
 
 
-def _setting(options: SuiteOptions) -> _Setting:
-    tested = options.tested
-    if not tested.task:
+def _setting(options: R2Options) -> _Setting:
+    if not options.task:
         raise UsageError("no task was named", expected="--task ris, vos, rvos or avs")
-    task = task_rules(tested.task)
-    if not tested.models and not tested.inputs:
+    task = task_rules(options.task)
+    if not options.models and not options.inputs:
         raise UsageError(
             "no model was named", expected="at least one --model", hint="`auscult list model` shows what is there"
         )
-    refuse_idle(options, _idle(tested, task))
-    models = _different(_beside_registered(model_spec(one)) for one in dict.fromkeys(tested.models))
+    refuse_idle(options, _idle(options, task))
+    models = _different(_beside_registered(model_spec(one)) for one in dict.fromkeys(options.models))
     for one in models:
         if task.name not in one.tasks:
             raise UsageError(
@@ -167,15 +166,15 @@ def _setting(options: SuiteOptions) -> _Setting:
         task=task,
         models=models,
         conditions=conditions_of(
-            task, mixes=tested.mixes, kinds=tested.kinds, levels=tested.levels, parts=tested.parts
+            task, mixes=options.mixes, kinds=options.kinds, levels=options.levels, parts=options.parts
         ),
     )
 
 
-def _idle(tested: Tested, task: TaskRules) -> dict[str, str]:
+def _idle(options: R2Options, task: TaskRules) -> dict[str, str]:
     """Options that change nothing with the others, and what they would be of."""
     found = {} if task.guidance == "sentences" else {"texts": "a task that is asked by sentences: ris or rvos"}
-    if not tested.mixes and not tested.kinds:
+    if not options.mixes and not options.kinds:
         found |= dict.fromkeys(("severity", "part"), "something that is perturbed: --perturb or --kind")
     return found
 
@@ -195,35 +194,16 @@ def _different(models: Iterable[ModelSpec]) -> tuple[ModelSpec, ...]:
 
 
 def _manifest(setting: _Setting) -> dict[str, Any]:
-    options, tested = setting.options, setting.options.tested
-    everything = {
-        "data": options.data if isinstance(options.data, str) else str(options.data.resolve()),
-        "out": str(options.out),
-        "task": setting.task.name,
-        "model": [one.name for one in setting.models],
-        "severity": list(tested.levels),
-        "perturb": list(tested.mixes),
-        "kind": list(tested.kinds),
-        "part": list(tested.parts),
-        "texts": None if tested.texts is None else str(tested.texts.resolve()),
-        "masks": None if tested.masks is None else str(tested.masks),
-        "count": options.count if options.data == SCENES else None,
-        "seed": options.seed,
-        "assets": None if options.assets is None else str(options.assets.resolve()),
-        "images": None if options.images is None else str(options.images.resolve()),
-        "split": list(options.splits),
-        "workers": options.n_workers,
-        "timeout": options.limit_s(job.DEFAULT_TIMEOUT_S),
-        "memory_mb": tested.memory_mb,
-        "inputs": tested.inputs,
-    }
-    spelled = options.given | {"data", "out", "task", "model"}
-    return build_manifest(
+    options = setting.options
+    return options.manifest(
         COMMAND,
-        given={key: value for key, value in everything.items() if key in spelled},
-        defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": options.seed},
-        inputs={},
+        spelled=frozenset({"task", "model"}),
+        task=setting.task.name,
+        model=[one.name for one in setting.models],
+        masks=None if options.masks is None else str(options.masks),
+        count=options.count if options.data == SCENES else None,
+        workers=options.n_workers,
+        timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
     )
 
 
@@ -255,11 +235,11 @@ def _write_cases(run: RunFolder, cases: Sequence[R2Case]) -> None:
     )  # fmt: skip
 
 
-def _how(options: SuiteOptions) -> job.PredictOptions:
+def _how(options: R2Options) -> job.PredictOptions:
     return job.PredictOptions(
         workers=options.n_workers,
         timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
-        memory_mb=options.tested.memory_mb,
+        memory_mb=options.memory_mb,
     )
 
 
