@@ -15,9 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mqa_results import placed
-from stress_pages_text import Told, contents, page, told
+from stress_pages_text import contents, page, picture_of
 
 from auscult import registry
+from auscult.stress.perturbation import Declared
 from auscult.stress.recipe_parts import ROOMS, room_of
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     if not set(arguments) <= set(_OPTIONS) or len(arguments) > 1:
         print(f"options: one of {', '.join(_OPTIONS)}, or none")
         return 2
-    perturbations = tuple(told(name, entry) for name, entry in ours())
+    perturbations = tuple(ours())
     texts = written(perturbations)
     if "--check" in arguments:
         return check(texts)
@@ -46,14 +47,14 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def ours() -> Iterator[tuple[str, object]]:
-    """Name and value of every perturbation that this package registers, but those of masks, by name."""
+def ours() -> Iterator[Declared]:
+    """Every perturbation that this package registers, but those of masks, by name."""
     for entry in registry.entries("stressor"):
         if entry.package == registry.BUILT_IN and room_of(entry.name) in ROOMS:
-            yield entry.name, entry.load()
+            yield entry.load()
 
 
-def written(perturbations: Sequence[Told]) -> Mapping[Path, str]:
+def written(perturbations: Sequence[Declared]) -> Mapping[Path, str]:
     """What every page holds, by path.
 
     Raises:
@@ -77,12 +78,12 @@ def unknown(texts: Mapping[Path, str]) -> list[Path]:
     return [path for path in sorted(PAGES.glob("*.md")) if path not in texts]
 
 
-def draw_all(perturbations: Sequence[Told]) -> None:
+def draw_all(perturbations: Sequence[Declared]) -> None:
     """Draw every picture anew, and take away those that belong to nothing."""
     from stress_pages_pictures import draw
 
     PICTURES.mkdir(parents=True, exist_ok=True)
-    wanted = {PICTURES / one.picture: one.name for one in perturbations if one.picture}
+    wanted = {PICTURES / picture_of(one.name): one.name for one in perturbations if picture_of(one.name)}
     for path in sorted(PICTURES.iterdir()):
         if path not in wanted:
             path.unlink()

@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 from stress_pages_panels import INK, MARKED, PAPER, RULE, Sheet, levels_of, spectrum_db
-from stress_pages_shown import LEVELS, seed_of, side_of
+from stress_pages_text import LEVELS, seed_of, side_of
 
 from auscult.rng import generator
 from auscult.stress import sound, vision

@@ -1,4 +1,4 @@
-"""The text of the page of one perturbation, and of the table of all."""
+"""The text of the page of one perturbation, and of the table of all; what they are shown on."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import importlib
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
-
-from stress_pages_columns import heads_of
-from stress_pages_examples import SENTENCES, in_python
-from stress_pages_shown import LEVELS, seed_of, side_of, suffix_of
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
 
 from auscult.stress import presets, sentences
+from auscult.stress.perturbation import Constant, Declared, Range
 from auscult.stress.recipe_parts import ORIGINS, PAPER, ROOMS, base_of, full_names, room_of
-from auscult.types import Metadata
 
+LEVELS: Final = (1, 2, 3, 4, 5)
+_SEED: Final = 7
+# Drawn both ways: the seed is one whose draw is far from the middle, where hardly anything happens.
+_SEEDS: Final[Mapping[str, int]] = MappingProxyType({"sound.gain.v1": 1, "sound.peaking_filter.v1": 1})
+_SIDE_PX: Final = 224  # the size that the constants of ImageNet-C were chosen for
+# A picture that is no larger than its square of 307 pixels would stay as it is.
+_SIDES_PX: Final[Mapping[str, int]] = MappingProxyType({"vision.pixelate_r2bench.v1": 512})
+_SUFFIXES: Final[Mapping[str, str]] = MappingProxyType({"vision": ".jpg", "sound": ".png", "timing": ".png"})
 _WORKS_ON: Final = {
     "vision": "pictures and clips",
     "sound": "sounds, of any rate and number of channels",
@@ -25,64 +29,99 @@ _WORKS_ON: Final = {
     "timing": "videos with or without sound",
 }
 _TITLES: Final = {"vision": "pictures", "sound": "sound", "sentences": "sentences", "timing": "timing"}
-_SIDES: Final = ("indoors", "outdoors")
+_PLACES: Final = ("indoors", "outdoors")
+SENTENCES: Final = (
+    "the small dog that barks after the horn",
+    "Which of the two men on the left is playing the louder guitar?",
+    "the woman in the red coat, who starts to sing before the drums come in",
+)
+
+_VISION: Final = """import numpy as np
+
+from auscult.stress import vision
+
+picture = np.random.default_rng(0).integers(0, 256, (120, 160, 3), dtype=np.uint8)  # yours: uint8 RGB
+made = vision.perturb("{kind}", picture, severity=3, seed=7, key="v1/f3")
+assert made.output.shape == picture.shape
+
+again = vision.render("{name}", picture, made.params)  # params are JSON values
+assert np.array_equal(again, made.output)
+"""
+
+_SOUND: Final = """import numpy as np
+
+from auscult.stress import sound
+
+tone = np.sin(np.arange(32_000) * 0.1).astype(np.float32) / 2  # yours: float32 (samples,) or (channels, samples)
+made = sound.perturb("{kind}", tone, rate_hz=32_000, severity=3, seed=7, key="v1")
+assert made.output.shape == tone.shape
+
+again = sound.render("{name}", tone, made.params, rate_hz=32_000)  # params are JSON values
+assert np.array_equal(again, made.output)
+"""
+
+_SENTENCES: Final = """from auscult.stress import sentences
+
+sentence = "the small dog that barks after the horn"
+made = sentences.perturb("{kind}", sentence, severity=3, seed=7, key="v1", keep=["dog"])
+print(made.output)
+for change in made.truth.words:
+    print(change.start, repr(change.before), repr(change.after))
+
+assert "dog" in made.output
+again = sentences.render("{name}", sentence, made.params)  # params are JSON values
+assert again == made.output
+"""
+
+_TIMING: Final = """import numpy as np
+
+from auscult.stress import timing
+
+clip = np.zeros((75, 24, 32, 3), np.uint8)  # yours: uint8 RGB (T, H, W, 3)
+tone = np.sin(np.arange(48_000) * 0.1).astype(np.float32) / 2
+made = timing.perturb("{kind}", clip, tone, rate_fps=25.0, rate_hz=16_000, severity=3, seed=7, key="v1")
+print(made.truth.frames[:10], made.truth.offset_s[-1])
+
+again = timing.render("{name}", clip, tone, params_json=made.params, rate_fps=25.0, rate_hz=16_000)
+assert np.array_equal(again.clip, made.output.clip) and np.array_equal(again.sound, made.output.sound)
+"""
+
+EXAMPLES: Final[Mapping[str, str]] = MappingProxyType(
+    {"vision": _VISION, "sound": _SOUND, "sentences": _SENTENCES, "timing": _TIMING}
+)
+"""Lines of Python that perturb something of one's own and render it again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What a page says of a perturbation.
-
-    Attributes:
-        name: ``vision.fog.v1``.
-        meta: What it says about itself.
-        levels: Its constants, six rows.
-        declared: Why a column does not go one way, by its number.
-        remarks: Its class's docstring where that has paragraphs, else its module's.
-    """
-
-    name: str
-    meta: Metadata
-    levels: Sequence[Sequence[float]]
-    declared: dict[int, str]
-    remarks: str
-
-    @property
-    def room(self) -> str:
-        """``vision``, ``sound``, ``sentences`` or ``timing``."""
-        return room_of(self.name)
-
-    @property
-    def kind(self) -> str:
-        """``fog``."""
-        return base_of(self.name)
-
-    @property
-    def picture(self) -> str:
-        """The name of its picture; empty where it has none."""
-        return f"{self.name}{suffix_of(self.name)}" if suffix_of(self.name) else ""
+def seed_of(name: str) -> int:
+    """The seed that a perturbation is shown with."""
+    return _SEEDS.get(name, _SEED)
 
 
-def told(name: str, stressor: Any) -> Told:
-    """What a perturbation says of itself."""
-    module = importlib.import_module(type(stressor).__module__)
-    return Told(
-        name=name,
-        meta=stressor.meta,
-        levels=stressor.levels,
-        declared=dict(stressor.declared),
-        remarks=_remarks(stressor, module),
-    )
+def side_of(name: str) -> int:
+    """The size of the square photograph that a perturbation is shown on, in pixels."""
+    return _SIDES_PX.get(name, _SIDE_PX)
 
 
-def _remarks(stressor: Any, module: Any) -> str:
+def picture_of(name: str) -> str:
+    """The name of the picture of a perturbation; empty for one of sentences, which has none."""
+    suffix = _SUFFIXES.get(room_of(name), "")
+    return f"{name}{suffix}" if suffix else ""
+
+
+def _remarks(stressor: Declared) -> str:
     """Its class's docstring where several stressors share a module, else the module's."""
-    own = inspect.cleandoc(vars(type(stressor)).get("__doc__") or "")
-    return own if "\n\n" in own else inspect.getdoc(module) or ""
+    own = inspect.cleandoc(type(stressor).__dict__.get("__doc__") or "")
+    return own if "\n\n" in own else inspect.getdoc(importlib.import_module(type(stressor).__module__)) or ""
 
 
-def page(one: Told) -> str:
-    """The page of one perturbation."""
-    first, _, rest = one.remarks.partition("\n\n")
+def page(one: Declared) -> str:
+    """The page of one perturbation.
+
+    Raises:
+        SystemExit: Its constants have no names.
+    """
+    first, _, rest = _remarks(one).partition("\n\n")
+    room, kind = room_of(one.name), base_of(one.name)
     parts = [
         f"# {one.name}",
         _marked(first.replace("\n", " ")),
@@ -94,9 +133,9 @@ def page(one: Told) -> str:
         *exceptions(one),
         "Constants between two levels lie on straight lines between theirs.",
         "## From Python",
-        f"```python\n{in_python(one.room, one.kind, one.name)}```",
+        f"```python\n{EXAMPLES[room].format(kind=kind, name=one.name)}```",
         "## From the command line",
-        f"```text\nauscult stress {one.room} INPUT --kind {one.kind} --severity 1,3,5 --out DIR\n```",
+        f"```text\nauscult stress {room} INPUT --kind {kind} --severity 1,3,5 --out DIR\n```",
     ]
     if rest:
         parts += ["## Remarks", _marked(rest.strip())]
@@ -104,13 +143,13 @@ def page(one: Told) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def facts(one: Told) -> str:
+def facts(one: Declared) -> str:
     """What it says about itself, as a table."""
     meta = one.meta
     rows = [
         ("does", meta.summary),
         ("what for", meta.goal),
-        ("works on", _WORKS_ON[one.room]),
+        ("works on", _WORKS_ON[room_of(one.name)]),
         ("arises at", meta.origin),
         ("truth", meta.truth),
         ("occurs", _occurs(one)),
@@ -122,38 +161,44 @@ def facts(one: Told) -> str:
     return "\n".join(["| | |", "|---|---|", *(f"| {head} | {_cell(text)} |" for head, text in rows)])
 
 
-def constants(one: Told) -> str:
-    """The table of constants, a row for each strength; a range stands in one column."""
-    heads = heads_of(one.name, len(one.levels[0]))
-    lines = ["| strength | " + " | ".join(head.text for head in heads) + " |", "|---" * (len(heads) + 1) + "|"]
-    for strength, row in enumerate(one.levels):
-        values, cells = iter(row), []
-        for head in heads:
-            held = [f"{next(values):.4g}" for _ in range(head.columns)]
-            cells.append(" to ".join(dict.fromkeys(held)))
+def constants(one: Declared) -> str:
+    """The table of constants, a row for each strength; a range stands in one column.
+
+    Raises:
+        SystemExit: They have no names.
+    """
+    if not one.constants:
+        raise SystemExit(f"the constants of {one.name} have no names; declare each as a Constant or a Range")
+    heads = [_head(constant) for constant in one.constants]
+    lines = ["| strength | " + " | ".join(heads) + " |", "|---" * (len(heads) + 1) + "|"]
+    for strength, rows in enumerate(zip(*(constant.rows for constant in one.constants), strict=True)):
+        cells = [" to ".join(dict.fromkeys(f"{value:.4g}" for value in row)) for row in rows]
         note = " (nothing changes)" if strength == 0 else ""
         lines.append(f"| {strength}{note} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def exceptions(one: Told) -> list[str]:
+def _head(constant: Constant | Range) -> str:
+    return f"{constant.name}, {constant.unit}" if constant.unit else constant.name
+
+
+def exceptions(one: Declared) -> list[str]:
     """Which constants do not go one way from level 1 to 5, and why."""
-    if not one.declared:
+    listed = [f"- {_head(constant)}: {constant.exception}." for constant in one.constants if constant.exception]
+    if not listed:
         return ["From level 1 to level 5 every constant goes one way."]
-    columns = [head.text for head in heads_of(one.name, len(one.levels[0])) for _ in range(head.columns)]
-    listed = "\n".join(f"- {columns[at]}: {why}." for at, why in sorted(one.declared.items()))
-    return [f"Not simply more from level 1 to level 5:\n\n{listed}"]
+    return ["Not simply more from level 1 to level 5:\n\n" + "\n".join(listed)]
 
 
-def contents(perturbations: Sequence[Told]) -> str:
+def contents(perturbations: Sequence[Declared]) -> str:
     """The table of all perturbations by origin and modality, with links."""
     lines = ["| arises at | " + " | ".join(_TITLES[room] for room in ROOMS) + " |", "|---" * (len(ROOMS) + 1) + "|"]
     for origin in ORIGINS:
         cells = [
             ", ".join(
-                f"[{one.kind}](stress/{one.name}.md)"
+                f"[{base_of(one.name)}](stress/{one.name}.md)"
                 for one in perturbations
-                if one.room == room and one.meta.origin == origin
+                if room_of(one.name) == room and one.meta.origin == origin
             )
             for room in ROOMS
         ]
@@ -161,23 +206,23 @@ def contents(perturbations: Sequence[Told]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _shown(one: Told) -> list[str]:
+def _shown(one: Declared) -> list[str]:
     """The picture with its caption, or a table of sentences."""
-    if one.room == "sentences":
+    if room_of(one.name) == "sentences":
         return [_rewritten(one)]
-    alt = f"{one.kind} at severities 1 to 5"
-    return [f"![{alt}](../images/stress/{one.picture})", textwrap.fill(_caption(one), 120)]
+    alt = f"{base_of(one.name)} at severities 1 to 5"
+    return [f"![{alt}](../images/stress/{picture_of(one.name)})", textwrap.fill(_caption(one), 120)]
 
 
-def _caption(one: Told) -> str:
+def _caption(one: Declared) -> str:
     seed = f"seed {seed_of(one.name)}"
-    if one.room == "vision":
+    if room_of(one.name) == "vision":
         side = side_of(one.name)
         return (
             f"A photograph of {side} x {side} pixels as given and at severities 1 to 5, {seed}; shown is a piece of "
             "it, pixel for pixel. The photograph is scikit-image's `astronaut` (NASA, public domain)."
         )
-    if one.room == "sound":
+    if room_of(one.name) == "sound":
         return (
             f"Spectrograms of a hum, a beat and chirps, as given and at severities 1 to 5, {seed}: the brighter, the "
             "louder, from -96 to -6 dB of a sine of full scale."
@@ -189,7 +234,7 @@ def _caption(one: Told) -> str:
     )
 
 
-def _rewritten(one: Told) -> str:
+def _rewritten(one: Declared) -> str:
     """A table of sentences at levels 1, 3 and 5, with the number of places that were changed."""
     seed = seed_of(one.name)
     lines = [f"Three sentences at severities 1, 3 and 5, seed {seed}:", ""]
@@ -202,21 +247,21 @@ def _rewritten(one: Told) -> str:
     return "\n".join(lines)
 
 
-def _occurs(one: Told) -> str:
+def _occurs(one: Declared) -> str:
     """Where it can be, after its own word and the rules of the place."""
-    reasons = [(side, presets.why_not(one.name, side)) for side in _SIDES]
+    reasons = [(side, presets.why_not(one.name, side)) for side in _PLACES]
     cannot = [f"not {side}: {why}" for side, why in reasons if why]
     if one.meta.occurs:
         return "; ".join([" and ".join(one.meta.occurs), *cannot])
     return "; ".join(cannot) or "everywhere"
 
 
-def _apart(one: Told) -> Iterator[tuple[str, str]]:
+def _apart(one: Declared) -> Iterator[tuple[str, str]]:
     """What it is never drawn together with, and why; variants of itself are left out."""
     for room in ROOMS:
         for other in full_names(PAPER[room], [room]):
             why = presets.apart(one.name, other)
-            if why and not one.kind.startswith(base_of(other)):
+            if why and not base_of(one.name).startswith(base_of(other)):
                 yield other, why
 
 

@@ -17,6 +17,7 @@ import pytest
 from docs_pages import DOCS, ROOT, blocks
 
 from auscult import registry
+from auscult.stress.perturbation import Fixed
 from auscult.stress.recipe_parts import PAPER, ROOMS, room_of
 
 PAGES = DOCS / "stress"
@@ -39,9 +40,7 @@ def tool() -> Iterator[ModuleType]:
 @pytest.fixture(scope="module")
 def texts(tool: ModuleType) -> dict[Path, str]:
     """What every page should hold."""
-    from stress_pages_text import told
-
-    return dict(tool.written([told(name, stressor) for name, stressor in tool.ours()]))
+    return dict(tool.written(list(tool.ours())))
 
 
 def test_the_pages_fit_the_code(texts: dict[Path, str]) -> None:
@@ -61,14 +60,16 @@ def test_a_stale_page_is_found(tool: ModuleType, texts: dict[Path, str], capsys:
 
 
 def test_a_perturbation_without_names_for_its_constants_is_found(tool: ModuleType) -> None:
-    from stress_pages_columns import heads_of
+    from stress_pages_text import constants
+
+    class Hail(Fixed):
+        name = "vision.hail.v1"
+        levels = ((0.0,),) * 6
 
     del tool
-    assert len(heads_of("vision.fog.v1", 2)) == 2
-    with pytest.raises(SystemExit, match="has 3 constants"):
-        heads_of("vision.fog.v1", 3)
+    assert "brightness of the fog, 1 = white" in constants(registry.find("stressor", "vision.fog").load())
     with pytest.raises(SystemExit, match=r"vision\.hail\.v1"):
-        heads_of("vision.hail.v1", 1)
+        constants(Hail())
 
 
 def test_the_overview_counts_right() -> None:

@@ -83,7 +83,7 @@ def run(source: Path, out: Path, room: str, kinds: str, **more: Any) -> Summary:
 
 PLUGIN = """
 from auscult.stress.strength import ALL_ONE_WAY
-from auscult.stress.vision.base import Fixed
+from auscult.stress.perturbation import Fixed
 from auscult.types import Metadata
 
 class Bad(Fixed):

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta
 
 from auscult import registry
 from auscult.errors import InputError
 from auscult.rng import generator
-from auscult.stress.params import MOST_SEED, Params, seed_from
+from auscult.stress.params import MOST_SEED, Params, Seed, seed_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +31,11 @@ class Draws(Params):
         word: Any.
     """
 
-    seed: int
-    angle: float
-    count: int
+    seed: Seed
+    angle: Annotated[float, Meta(ge=-45.0, le=45.0)]
+    count: Annotated[int, Meta(ge=1, le=9)]
     mud: bool
     word: str
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"angle": (-45.0, 45.0), "count": (1, 9)}
 
 
 RIGHT: dict[str, Any] = {"strength": 2.5, "seed": 7, "angle": -3.0, "count": 4, "mud": True, "word": "a"}

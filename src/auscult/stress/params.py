@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self, get_type_hints
+from functools import cache
+from typing import Annotated, Any, Final, Self, TypeAlias, get_args, get_type_hints
 
 import numpy as np
+from msgspec import Meta
 
 from auscult.errors import InputError
+from auscult.record import codec
+from auscult.rng import generator
 from auscult.stress.strength import STRONGEST
 
-MOST_SEED = 2**63 - 1
+MOST_SEED: Final = 2**63 - 1
+
+Share: TypeAlias = codec.Share
+"""A drawn number from 0 to 1."""
+Seed: TypeAlias = Annotated[int, Meta(ge=-MOST_SEED, le=MOST_SEED)]
+"""What is made while rendering follows from it."""
+Strength: TypeAlias = Annotated[float, Meta(ge=0.0, le=STRONGEST)]
+"""0 changes nothing, 5 is the strongest."""
 
 
 def seed_from(rng: np.random.Generator) -> int:
@@ -24,14 +33,27 @@ def seed_from(rng: np.random.Generator) -> int:
 class Params:
     """Everything that was drawn for one perturbation; a subclass adds its own draws, of type int, float, bool or str.
 
+    A number has its bounds in its annotation, ``angle_deg: Annotated[float, Meta(ge=-45.0, le=45.0)]``, and a seed is
+    a ``Seed``: they are drawn between these bounds, and refused beyond them.
+
     Attributes:
         strength: 0..5; 0 changes nothing.
-        RANGES: Least and greatest value of each number that a subclass draws; seeds need none.
     """
 
-    strength: float
+    strength: Strength
 
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, *, strength: float) -> Self:
+        """Draw every field, each value equally likely, in the order of the fields but for the seed, which is last."""
+        draws = sorted(cls._kinds().items(), key=lambda item: item[0] == "seed")
+        return cls(strength=strength, **{name: _draw(rng, kind) for name, kind in draws})
+
+    @classmethod
+    @cache
+    def _kinds(cls) -> dict[str, Any]:
+        """The annotation of each field but the strength, in order."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {field.name: hints[field.name] for field in fields(cls) if field.name != "strength"}
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -44,26 +66,40 @@ class Params:
         Raises:
             InputError: A key is missing, unknown, or holds a value of another kind.
         """
-        names = [field.name for field in fields(cls)]
-        if not isinstance(value, Mapping) or set(value) != set(names):
-            given = ", ".join(map(str, value)) if isinstance(value, Mapping) else type(value).__name__
-            raise InputError(f"parameters hold {given}", expected=f"exactly {', '.join(names)}")
-        kinds = get_type_hints(cls)
-        found = {name: _plain(name, value[name], kinds[name]) for name in names}
-        for name, (low, high) in {"strength": (0.0, STRONGEST), **cls.RANGES}.items():
-            if not low <= found[name] <= high:
-                raise InputError(f"{name} is {found[name]}", expected=f"{low:g} to {high:g}")
-        return cls(**found)
+        return codec.from_json(cls, value, error=InputError, exact=True)
 
 
-def _plain(name: str, value: object, kind: type) -> Any:
-    """A value of the kind that a field has; a whole number will do for a float, and nothing else for another."""
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value) if abs(value) <= MOST_SEED else math.inf  # of more digits than a float can hold
-    if type(value) is not kind:
-        raise InputError(f"{name} is {value!r:.60}", expected=kind.__name__)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{name} is {value}", expected="a finite number")
-    if kind is int and not -MOST_SEED <= value <= MOST_SEED:  # type: ignore[operator]
-        raise InputError(f"{name} is out of range", expected=f"at most {MOST_SEED}")
-    return value
+def _draw(rng: np.random.Generator, kind: Any) -> Any:
+    """One value of an annotated field."""
+    if kind is bool:
+        return bool(rng.integers(2))
+    if kind == Seed:
+        return seed_from(rng)
+    number, bounds = get_args(kind)
+    if number is int:
+        return int(rng.integers(bounds.ge, bounds.le + 1))
+    return float(rng.uniform(bounds.ge, bounds.le))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoDraws(Params):
+    """Parameters of a perturbation that draws nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedParams(Params):
+    """Parameters with a seed.
+
+    Attributes:
+        seed: What every draw while rendering follows from.
+    """
+
+    seed: Seed
+
+    def of_frame(self, index: int) -> np.random.Generator:
+        """The generator of one frame."""
+        return generator(self.seed, "frame", index)
+
+    def stream(self, *key: str | int) -> np.random.Generator:
+        """The generator of one purpose in a sound."""
+        return generator(self.seed, "sound", *key)

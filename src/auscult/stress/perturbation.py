@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
-from typing import Any, Final, Protocol, TypeVar
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from auscult import registry
-from auscult.errors import UnknownName
-from auscult.stress.params import Params
-from auscult.stress.strength import Rows
+from auscult.errors import UnknownName, UsageError
+from auscult.rng import generator
+from auscult.stress.params import NoDraws, Params, SeedParams
+from auscult.stress.strength import Rows, between, strength_of
 from auscult.types import Box, Mask, Metadata
 
 
@@ -71,6 +76,158 @@ class Perturbation(Protocol[P]):
     params: type[P]
     levels: Rows
     declared: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A named constant of a formula, by strength.
+
+    Attributes:
+        name: What it is, in words.
+        values: The one that changes nothing, then those of levels 1 to 5.
+        unit: Of the values; empty for a plain number.
+        exception: Why it does not go one way from level 1 to level 5; empty where it does.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    _: KW_ONLY
+    unit: str = ""
+    exception: str = ""
+
+    @property
+    def rows(self) -> Rows:
+        """The values, a row of one for each strength."""
+        return tuple(zip(self.values))
+
+    def at(self, strength: float) -> float:
+        """The value of a strength, 0..5; on straight lines between the levels."""
+        (value,) = between(self.rows, strength)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Two bounds, by strength, between which a constant of a formula is drawn.
+
+    Attributes:
+        name: What the constant is, in words.
+        low: The lower bounds: that which changes nothing, then those of levels 1 to 5.
+        high: The upper ones.
+        unit: Of both bounds; empty for a plain number.
+        exception: Why a bound does not go one way from level 1 to level 5; empty where both do.
+    """
+
+    name: str
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    _: KW_ONLY
+    unit: str = ""
+    exception: str = ""
+
+    @property
+    def rows(self) -> Rows:
+        """Both bounds, a row for each strength."""
+        return tuple(zip(self.low, self.high, strict=True))
+
+    def at(self, strength: float) -> tuple[float, float]:
+        """Both bounds of a strength, 0..5; on straight lines between the levels."""
+        low, high = between(self.rows, strength)
+        return low, high
+
+    def within(self, strength: float, share: float) -> float:
+        """The value at a share of the way from one bound to the other, 0..1."""
+        low, high = self.at(strength)
+        return low + share * (high - low)
+
+
+class Declared:
+    """What a perturbation says about itself, with its constants by name.
+
+    A subclass sets ``name``, ``meta``, and each constant of its formula as an attribute; what else the pages, the
+    contract test and the tables read follows from them.
+
+    Attributes:
+        constants: The named constants in the order in which they are declared.
+        levels: Their values, as ``Perturbation`` has them.
+        declared: Their exceptions, as ``Perturbation`` has them.
+    """
+
+    name: str
+    meta: Metadata
+    constants: tuple[Constant | Range, ...] = ()
+    levels: Rows
+    declared: Mapping[int, str]
+
+    def __init_subclass__(cls) -> None:
+        """Collect the constants, those of a base first; a class that adds none keeps what it has."""
+        super().__init_subclass__()
+        if not any(isinstance(value, Constant | Range) for value in vars(cls).values()):
+            return
+        inherited = chain.from_iterable(vars(one).items() for one in reversed(cls.__mro__))
+        named = {attribute: value for attribute, value in inherited if isinstance(value, Constant | Range)}
+        cls.constants = tuple(named.values())
+        rows = zip(*(constant.rows for constant in cls.constants), strict=True)
+        cls.levels = tuple(tuple(chain.from_iterable(row)) for row in rows)
+        columns = [constant for constant in cls.constants for _ in constant.rows[0]]
+        reasons = {at: constant.exception for at, constant in enumerate(columns) if constant.exception}
+        cls.declared = MappingProxyType(reasons)
+
+
+class Perturbs(Declared, Generic[P]):
+    """A perturbation of pictures, sound or timing that draws its parameters from their own bounds.
+
+    Attributes:
+        params: The class of its parameters.
+    """
+
+    params: type[P]
+
+    def choose(self, rng: np.random.Generator, about: Any, /, *, strength: float) -> P:
+        """Draw everything that is random; the draws depend neither on the input nor on ``strength``."""
+        del about
+        return self.params.drawn(rng, strength=strength)
+
+
+class Seeded(Perturbs[SeedParams]):
+    """A perturbation whose only draw is the seed of what it makes while rendering."""
+
+    params = SeedParams
+
+
+class Fixed(Perturbs[NoDraws]):
+    """A perturbation that is the same every time."""
+
+    params = NoDraws
+
+
+def chosen(stressor: Any, about: object, *, severity: float | str, seed: int, key: str) -> Params:
+    """What a perturbation of pictures, sound or timing draws for an input.
+
+    Args:
+        stressor: The perturbation.
+        about: What may be known of the input.
+        severity: 0..5, or ``low``, ``medium``, ``high``.
+        seed: The run's seed.
+        key: The item's id.
+
+    Raises:
+        UsageError: The severity is out of range.
+    """
+    rng = generator(seed, "stress", stressor.name, key)
+    params: Params = stressor.choose(rng, about, strength=strength_of(severity))
+    return params
+
+
+def kind_of(value: object) -> str:
+    """An array by its type and shape, anything else by its type."""
+    return f"{value.dtype} {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def at_fault(stressor: Any, did: str, *, expected: str = "") -> UsageError:
+    """The error for a stressor that gave something it must not give."""
+    hint = "the plug-in is at fault; its contract test shows where"
+    return UsageError(f"stressor {stressor.name} {did}", expected=expected, hint=hint)
 
 
 _SHORT: Final = re.compile(r"[^.]+(\.v[0-9]+)?")

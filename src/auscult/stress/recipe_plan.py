@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import InitVar, asdict, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
-from typing import Any, Final, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
+from auscult.record import codec
 from auscult.rng import generator
 from auscult.stress.params import MOST_SEED, Params, seed_from
 from auscult.stress.perturbation import WordChange
@@ -23,23 +25,41 @@ from auscult.stress.schedule import Schedule, Strengths, schedule_of
 from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, TextSpan, edited, followed
 from auscult.stress.sentences.making import checked, sound_edits, spans_of
 from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, silences
-from auscult.stress.sound.making import MOST_HZ, opened
+from auscult.stress.sound.making import opened
 from auscult.stress.sound.making import rendered as sound_rendered
 from auscult.stress.strength import strength_of
 from auscult.stress.timing.base import Numbers, Spans, Times, TimingInfo, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.making import heard_by, numbers_of
-from auscult.stress.vision.base import ClipInfo, MovingStressor
+from auscult.stress.vision.base import MOST_FRAMES, ClipInfo, MovingStressor
 from auscult.stress.vision.making import at_strength, frame_of
 from auscult.types import Frame, Mask, Samples
 
-KEYS: Final = ("recipe", "schedule", "seed", "shot", "take", "reel", "text", "steps")
-MOST_FRAMES: Final = 1_000_000
-_MOST_PIXELS: Final = 1_000_000
-_MOST_SAMPLES: Final = 1 << 40
-_MOST_STEPS: Final = 32
-_MOST_NAME: Final = 4_000
 
-T = TypeVar("T")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFormat:
+    """A step as JSON.
+
+    Attributes:
+        name: The full registry name.
+        params: What was drawn; the stressor of that name reads it.
+    """
+
+    name: Annotated[str, Meta(max_length=200)]
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFormat:
+    """A plan as JSON; the fields are those of ``Plan``."""
+
+    recipe: Annotated[str, Meta(max_length=4_000)]
+    schedule: Annotated[str, Meta(max_length=100)]
+    seed: Annotated[int, Meta(ge=0, le=MOST_SEED)]
+    shot: ClipInfo | None
+    take: AudioInfo | None
+    reel: TimingInfo | None
+    text: Annotated[str, Meta(max_length=MOST_CHARACTERS)] | None
+    steps: Annotated[tuple[StepFormat, ...], Meta(max_length=32)]
 
 
 def read(value: object) -> dict[str, Any]:
@@ -48,98 +68,18 @@ def read(value: object) -> dict[str, Any]:
     Raises:
         InputError: A key is missing, unknown, or holds something else than a plan does.
     """
-    held = _mapping(value, KEYS, what="a plan")
-    steps = held["steps"]
-    if not isinstance(steps, list | tuple) or len(steps) > _MOST_STEPS:
-        raise InputError("the steps of a plan are no list, or too many", expected=f"at most {_MOST_STEPS}")
-    crew = _crew(steps)
-    return {
-        "recipe": _text(held["recipe"], "recipe", _MOST_NAME),
-        "schedule": _schedule(held["schedule"]),
-        "seed": _whole(held["seed"], "seed", (0, MOST_SEED)),
-        "shot": None if held["shot"] is None else _shot(held["shot"]),
-        "take": None if held["take"] is None else _take(held["take"]),
-        "reel": None if held["reel"] is None else _reel(held["reel"]),
-        "text": None if held["text"] is None else _text(held["text"], "text", MOST_CHARACTERS),
-        "steps": tuple(_step(step, crew) for step in steps),
-        "crew": crew,
-    }
-
-
-def _crew(steps: Sequence[object]) -> dict[str, Any]:
-    """What carries out the steps, whose names must be full and registered."""
-    names = [_text(_mapping(step, ("name", "params"), what="a step")["name"], "name", 200) for step in steps]
+    held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
     try:
-        crew = load_stressors(names)
+        crew, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
     except UnknownName as error:
         raise InputError(error.message, expected=error.expected, hint=error.hint) from error
     for name, stressor in crew.items():
         if stressor.name != name:
             raise InputError(f"{name!r} is no full name", expected=f"{stressor.name}")
-    return crew
-
-
-def _step(value: Mapping[str, Any], crew: Mapping[str, Any]) -> tuple[str, Params | Edits]:
-    name, params = value["name"], value["params"]
-    return name, (Edits if room_of(name) == "sentences" else crew[name].params).from_json(params)
-
-
-def _schedule(value: object) -> Schedule:
-    try:
-        return schedule_of(_text(value, "schedule", 100))
-    except UnknownName as error:
-        raise InputError(error.message, expected=error.expected, hint=error.hint) from error
-
-
-def _shot(value: object) -> ClipInfo:
-    held = _mapping(value, ("height", "width", "frames", "rate_fps"), what="a shot")
-    return ClipInfo(
-        height=_whole(held["height"], "height", (1, _MOST_PIXELS)),
-        width=_whole(held["width"], "width", (1, _MOST_PIXELS)),
-        frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)),
-        rate_fps=_rate(held["rate_fps"]),
-    )
-
-
-def _take(value: object) -> AudioInfo:
-    held = _mapping(value, ("samples", "channels", "rate_hz"), what="a take")
-    return AudioInfo(
-        samples=_whole(held["samples"], "samples", (1, _MOST_SAMPLES)),
-        channels=_whole(held["channels"], "channels", (1, 1_000)),
-        rate_hz=_whole(held["rate_hz"], "rate_hz", (1, MOST_HZ)),
-    )
-
-
-def _reel(value: object) -> TimingInfo:
-    held = _mapping(value, ("frames", "rate_fps"), what="a reel")
-    return TimingInfo(frames=_whole(held["frames"], "frames", (1, MOST_FRAMES)), rate_fps=_rate(held["rate_fps"]))
-
-
-def _mapping(value: object, keys: tuple[str, ...], *, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping) or set(value) != set(keys):
-        told = ", ".join(map(str, list(value)[:12])) if isinstance(value, Mapping) else type(value).__name__
-        raise InputError(f"{what} holds {told:.200}", expected=f"exactly {', '.join(keys)}")
-    return value
-
-
-def _text(value: object, name: str, most: int) -> str:
-    if not isinstance(value, str) or len(value) > most:
-        raise InputError(f"{name} is {value!r:.60}", expected=f"text of at most {most} characters")
-    return value
-
-
-def _whole(value: object, name: str, bounds: tuple[int, int]) -> int:
-    low, high = bounds
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(f"{name} is {value!r:.60}", expected=f"a whole number, {low} to {high}")
-    return value
-
-
-def _rate(value: object) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0.0 < value <= 100_000.0:  # type: ignore[operator]
-        raise InputError(f"rate_fps is {value!r:.60}", expected="above 0, up to 100000")
-    return float(value)  # type: ignore[arg-type]
+    kinds = {name: Edits if room_of(name) == "sentences" else crew[name].params for name in crew}
+    found = {name: getattr(held, name) for name in ("recipe", "seed", "shot", "take", "reel", "text")}
+    steps = tuple((step.name, kinds[step.name].from_json(step.params)) for step in held.steps)
+    return {**found, "schedule": schedule, "steps": steps, "crew": crew}
 
 
 def in_turn(sentence: str, rounds: Iterable[Sequence[Edit]]) -> str:
@@ -361,9 +301,9 @@ class Plan:
             "recipe": self.recipe,
             "schedule": self.schedule.name,
             "seed": self.seed,
-            "shot": None if self.shot is None else asdict(self.shot),
-            "take": None if self.take is None else asdict(self.take),
-            "reel": None if self.reel is None else asdict(self.reel),
+            "shot": codec.to_json(self.shot),
+            "take": codec.to_json(self.take),
+            "reel": codec.to_json(self.reel),
             "text": self.text,
             "steps": [{"name": name, "params": params.as_json()} for name, params in self.steps],
         }

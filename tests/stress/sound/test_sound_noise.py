@@ -11,7 +11,8 @@ import pytest
 
 from auscult.rng import generator
 from auscult.stress import sound
-from auscult.stress.sound.base import AudioInfo, SeedParams
+from auscult.stress.params import SeedParams
+from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.gaussian_noise import STRESSOR as HISS
 from auscult.stress.sound.gaussian_noise import GaussianNoiseParams
 from auscult.stress.sound.impulse_noise import STRESSOR as CLICKS

@@ -16,6 +16,7 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.media.frames import read_frame
 from auscult.stress import timing
+from auscult.stress.params import SeedParams
 from auscult.stress.timing.base import TimingInfo, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.drift import STRESSOR as DRIFT
 from auscult.stress.timing.drift import DriftParams
@@ -23,7 +24,7 @@ from auscult.stress.timing.offset import STRESSOR as OFFSET
 from auscult.stress.timing.offset import OffsetParams
 from auscult.stress.timing.stalls import DROPPED_FRAMES as DROPPED
 from auscult.stress.timing.stalls import REPEATED_FRAMES as REPEATED
-from auscult.stress.timing.stalls import StallParams, held_back
+from auscult.stress.timing.stalls import held_back
 
 RATE_HZ = 48_000
 
@@ -88,7 +89,7 @@ def test_a_sound_in_its_own_time_is_the_same_sample_for_sample() -> None:
 
 
 def test_frames_are_the_last_that_arrived() -> None:
-    reel, params = TimingInfo(frames=40, rate_fps=25.0), StallParams(strength=4.0, seed=3)
+    reel, params = TimingInfo(frames=40, rate_fps=25.0), SeedParams(strength=4.0, seed=3)
     lost = held_back(3, reel, share=0.35)
     shown, last = [], 0
     for number in range(40):
@@ -99,7 +100,7 @@ def test_frames_are_the_last_that_arrived() -> None:
 
 
 def test_repeated_frames_push_back_all_that_follow() -> None:
-    reel, params = TimingInfo(frames=40, rate_fps=25.0), StallParams(strength=5.0, seed=3)
+    reel, params = TimingInfo(frames=40, rate_fps=25.0), SeedParams(strength=5.0, seed=3)
     again = held_back(3, reel, share=0.3)
     shown, at = [0], 0
     for number in range(1, 40):

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress.noise import words
-from auscult.stress.params import Params
+from auscult.stress.params import NoDraws, Params, SeedParams
 from auscult.stress.strength import between
-from auscult.stress.vision.base import ClipInfo, NoDraws, SeedParams, VisionStressor
+from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.defocus_blur import STRESSOR as DEFOCUS
 from auscult.stress.vision.gaussian_blur import STRESSOR as GAUSSIAN
 from auscult.stress.vision.glass_blur import STRESSOR as GLASS

@@ -302,7 +302,7 @@ def test_boxes_of_a_clip_are_refused() -> None:
 _PLUGGED = """
 import numpy as np
 from auscult.stress.strength import ALL_ONE_WAY
-from auscult.stress.vision.base import Fixed
+from auscult.stress.perturbation import Fixed
 from auscult.types import Metadata
 
 MADE = {

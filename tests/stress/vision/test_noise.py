@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import Params
+from auscult.stress.params import Params, SeedParams
 from auscult.stress.strength import between
-from auscult.stress.vision.base import SeedParams, VisionStressor
+from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.gaussian_noise import STRESSOR as GAUSSIAN
 from auscult.stress.vision.impulse_noise import STRESSOR as IMPULSE
 from auscult.stress.vision.shot_noise import STRESSOR as SHOT

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
+from msgspec import Meta
 
 from auscult.errors import InputError
+from auscult.record import codec
+from auscult.stress.params import Strength
 from auscult.stress.perturbation import WordChange
-from auscult.stress.strength import STRONGEST, Rows
+from auscult.stress.strength import Rows
 from auscult.types import Metadata
 
 MOST_CHARACTERS: Final = 200_000
-_MOST_EDITS: Final = 100_000
-_KEYS: Final = ("strength", "edits")
 
 TextSpan: TypeAlias = tuple[int, int]
 
@@ -34,6 +35,22 @@ class Edit:
     start: int
     end: int
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditsFormat:
+    """Edits as JSON.
+
+    Attributes:
+        strength: 0..5.
+        edits: Start, end and text of each.
+    """
+
+    strength: Strength
+    edits: Annotated[
+        tuple[tuple[codec.Count, codec.Count, Annotated[str, Meta(max_length=MOST_CHARACTERS)]], ...],
+        Meta(max_length=100_000),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +76,13 @@ class Edits:
         Raises:
             InputError: A key is missing, unknown, or holds a value of another kind, or edits overlap.
         """
-        if not isinstance(value, Mapping) or set(value) != set(_KEYS):
-            raise InputError("these are no parameters of a sentence", expected=f"exactly {', '.join(_KEYS)}")
-        strength, rows = value["strength"], value["edits"]
-        if isinstance(strength, bool) or not isinstance(strength, int | float) or not 0 <= strength <= STRONGEST:
-            raise InputError(f"the strength is {strength!r:.40}", expected=f"0 to {STRONGEST:g}")
-        if not isinstance(rows, list | tuple) or len(rows) > _MOST_EDITS:
-            raise InputError("edits are no list, or too many", expected=f"a list of at most {_MOST_EDITS}")
-        edits = tuple(_edit(row) for row in rows)
+        held = codec.from_json(EditsFormat, value, error=InputError, exact=True)
+        edits = tuple(Edit(*row) for row in held.edits)
+        if any(edit.start > edit.end for edit in edits):
+            raise InputError("an edit ends before it starts", expected="[start, end, text]")
         if any(before.end > after.start for before, after in pairwise(edits)):
             raise InputError("edits overlap or are out of order")
-        return cls(strength=float(strength), edits=edits)
-
-
-def _edit(row: object) -> Edit:
-    match row:
-        case [int() as start, int() as end, str() as text] if 0 <= start <= end and len(text) <= MOST_CHARACTERS:
-            return Edit(start, end, text)
-    raise InputError(f"{row!r:.60} is no edit", expected="[start, end, text]")
+        return cls(strength=held.strength, edits=edits)
 
 
 @runtime_checkable

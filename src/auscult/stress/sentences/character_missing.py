@@ -10,18 +10,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
 
 
-class CharacterMissing:
+class CharacterMissing(Declared):
     """Takes characters out; what is lost at one strength is lost at every greater one too."""
 
     name = "sentences.character_missing.v1"
-    levels: Rows = ((0.0,), (0.05,), (0.10,), (0.15,), (0.20,), (0.25,))
-    declared = ALL_ONE_WAY
+    share = Constant("share of the characters", (0.0, 0.05, 0.10, 0.15, 0.20, 0.25))
     meta = Metadata(
         summary="takes characters out of the sentence",
         goal="a lossy keyboard or recogniser: words lose letters and run together",
@@ -35,7 +34,7 @@ class CharacterMissing:
         self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw the order in which characters go, and take the first of it; a kept word does not run into others."""
-        (share,) = between(self.levels, strength)
+        share = self.share.at(strength)
         spans = graphemes(sentence)
         guard = Guard.over([_with_spaces(sentence, span) for span in kept])
         can_go = [span for span in spans if guard.free(*span)]

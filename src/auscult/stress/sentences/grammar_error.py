@@ -19,12 +19,12 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from auscult.language.morphology import article, ing, is_plural, plural
+from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.grammar_lexicon import Lexicon, lexicon, regular_past, third
 from auscult.stress.sentences.misspelling import as_written
 from auscult.stress.sentences.tokens import Guard, Word, words
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
 
 
@@ -285,12 +285,11 @@ _WAYS: Final[Sequence[_Way]] = (
 )
 
 
-class GrammarError:
+class GrammarError(Declared):
     """Puts faults in; those of one strength are there at every greater one too."""
 
     name = "sentences.grammar_error.v1"
-    levels: Rows = ((0.0,), (0.1,), (0.2,), (0.3,), (0.4,), (0.5,))
-    declared = ALL_ONE_WAY
+    share = Constant("faults per word, at least one fault from 1 on", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5))
     meta = Metadata(
         summary="puts in faults of agreement, tense, articles, prepositions and word order",
         goal="a writer who is not at home in the language: the words are known, their order and forms are not",
@@ -304,7 +303,7 @@ class GrammarError:
         self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw an order among all faults that could be put in, and take the first that do not touch one another."""
-        (share,) = between(self.levels, strength)
+        share = self.share.at(strength)
         found = words(sentence)
         count = max(round(share * len(found)), 1 if strength >= 1.0 else 0)
         view = SentenceWords(sentence=sentence, words=found, lows=[word.low for word in found], known=lexicon())

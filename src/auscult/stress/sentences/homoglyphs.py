@@ -12,19 +12,18 @@ from types import MappingProxyType
 
 import numpy as np
 
+from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
 
 
-class Homoglyphs:
+class Homoglyphs(Declared):
     """Replaces letters; those replaced at one strength are replaced at every greater one too."""
 
     name = "sentences.homoglyphs.v1"
-    levels: Rows = ((0.0,), (0.05,), (0.10,), (0.15,), (0.20,), (0.25,))
-    declared = ALL_ONE_WAY
+    share = Constant("share of the characters", (0.0, 0.05, 0.10, 0.15, 0.20, 0.25))
     meta = Metadata(
         summary="replaces letters by look-alikes of other scripts",
         goal="text that reads the same and is spelt with other characters: words fall apart for a tokenizer",
@@ -38,7 +37,7 @@ class Homoglyphs:
         self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw the order in which letters are replaced and a look-alike for each, and take the first of them."""
-        (share,) = between(self.levels, strength)
+        share = self.share.at(strength)
         guard, alike = Guard.over(kept), look_alikes()
         spans = graphemes(sentence)
         can = [(start, end) for start, end in spans if sentence[start:end] in alike and guard.free(start, end)]

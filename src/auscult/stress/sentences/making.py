@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from auscult import rng as randomness
 from auscult.errors import UsageError
-from auscult.stress.perturbation import Effect, loaded
+from auscult.stress.perturbation import Effect, at_fault, loaded
 from auscult.stress.sentences.base import (
     MOST_CHARACTERS,
     Edit,
@@ -100,12 +100,7 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
 
 
 def load(name: str) -> SentenceStressor:
-    """A registered perturbation of sentences by its name.
-
-    Raises:
-        UnknownName: No such stressor of sentences.
-        UsageError: It cannot be loaded.
-    """
+    """A registered perturbation of sentences by its name; raises as ``perturbation.loaded``."""
     stressor: SentenceStressor = loaded(ROOM, name)
     return stressor
 
@@ -145,10 +140,7 @@ def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequ
     guard = Guard.over(kept)
     apart = all(before.end <= after.start for before, after in pairwise(edits))
     if not apart or not all(guard.free(one.start, one.end) for one in edits):
-        raise UsageError(
-            f"stressor {stressor.name} chose edits that overlap, or touched what must stay",
-            hint="the plug-in is at fault; its contract test shows where",
-        )
+        raise at_fault(stressor, "chose edits that overlap, or touched what must stay")
     return tuple(edits)
 
 

@@ -11,20 +11,19 @@ from typing import Final
 
 import numpy as np
 
+from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.tokens import Guard, graphemes
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
 
 MARKS: Final = ",.;:!?"
 
 
-class Mispunctuation:
+class Mispunctuation(Declared):
     """Puts marks between characters, never before the first or after the last."""
 
     name = "sentences.mispunctuation.v1"
-    levels: Rows = ((0.0,), (0.04,), (0.08,), (0.12,), (0.16,), (0.20,))
-    declared = ALL_ONE_WAY
+    share = Constant("marks per character", (0.0, 0.04, 0.08, 0.12, 0.16, 0.20))
     meta = Metadata(
         summary="puts stray punctuation marks inside the sentence",
         goal="hasty typing: words fall apart for a tokenizer",
@@ -38,7 +37,7 @@ class Mispunctuation:
         self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw distinct places and a mark for each."""
-        (share,) = between(self.levels, strength)
+        share = self.share.at(strength)
         guard, spans = Guard.over(kept), graphemes(sentence)
         places = [at for at, _ in spans[1:] if guard.free(at, at)]
         count = min(round(share * len(spans)), len(places))

@@ -17,11 +17,11 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from auscult.errors import UsageError
+from auscult.stress.perturbation import Constant, Declared
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, SentenceStressor, TextSpan
 from auscult.stress.sentences.grammar_lexicon import lexicon
 from auscult.stress.sentences.tokens import Guard, graphemes, words
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata
 
 _REACH: Final = 1.3
@@ -189,7 +189,7 @@ _WAYS: Final[Mapping[str, Callable[[Letters, Typos], Iterator[str]]]] = MappingP
 )
 
 
-class Misspelling:
+class Misspelling(Declared):
     """Misspells words; what is misspelt at one strength is so at every greater one too, and in the same way.
 
     Args:
@@ -197,8 +197,7 @@ class Misspelling:
     """
 
     name = "sentences.misspelling.v1"
-    levels: Rows = ((0.0,), (0.2,), (0.3,), (0.4,), (0.5,), (0.6,))
-    declared = ALL_ONE_WAY
+    share = Constant("share of the words", (0.0, 0.2, 0.3, 0.4, 0.5, 0.6))
     meta = Metadata(
         summary="misspells words: neighbouring keys, swaps, doublings, omissions, spelling by ear, confusions",
         goal="hasty or unsure writing: known words become unknown ones",
@@ -215,7 +214,7 @@ class Misspelling:
         self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()
     ) -> Sequence[Edit]:
         """Draw the order in which words are misspelt and how, and take the first of them; digits are left alone."""
-        (share,) = between(self.levels, strength)
+        share = self.share.at(strength)
         guard, rules, found = Guard.over(kept), typos(self._layout), words(sentence)
         can = [word for word in found if word.spelt and guard.free(word.start, word.end)]
         order, draws = rng.permutation(len(can)), rng.random((len(can), DRAWS))

@@ -14,17 +14,16 @@ Source: R2-Bench, Table 1, environmental noise of sound; constants of its toolbo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params
-from auscult.stress.sound.base import AudioInfo, SoundStressor
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import convolve
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
 _BANDS_HZ: Final = (125.0, 250.0, 500.0, 1000.0, 2000.0, 4000.0, 8000.0, 16000.0, 32000.0)
@@ -53,32 +52,18 @@ class AirParams(Params):
         temperature: Place between 10 and 20 degrees Celsius, 0 to 1.
     """
 
-    humidity: float
-    distance: float
-    temperature: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "humidity": (0.0, 1.0),
-        "distance": (0.0, 1.0),
-        "temperature": (0.0, 1.0),
-    }
+    humidity: Share
+    distance: Share
+    temperature: Share
 
 
-class AirAbsorption:
+class AirAbsorption(Perturbs[AirParams]):
     """Takes away high tones as the air of a long way does."""
 
     name = "sound.air_absorption.v1"
     params = AirParams
-    # Humidity in % from, to; distance in metres from, to.
-    levels: Rows = (
-        (30.0, 50.0, 0.0, 0.0),
-        (30.0, 50.0, 10.0, 30.0),
-        (50.0, 60.0, 30.0, 50.0),
-        (60.0, 70.0, 50.0, 70.0),
-        (70.0, 80.0, 70.0, 90.0),
-        (80.0, 90.0, 90.0, 100.0),
-    )
-    declared = ALL_ONE_WAY
+    humidity = Range("humidity", (30.0, 30.0, 50.0, 60.0, 70.0, 80.0), (50.0, 50.0, 60.0, 70.0, 80.0, 90.0), unit="%")
+    distance = Range("distance", (0.0, 10.0, 30.0, 50.0, 70.0, 90.0), (0.0, 30.0, 50.0, 70.0, 90.0, 100.0), unit="m")
     keeps_silence = True
     meta = Metadata(
         summary="takes away high tones as the air between a far source and the microphone does",
@@ -90,21 +75,13 @@ class AirAbsorption:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> AirParams:
-        """Draw the places in the ranges of humidity, distance and temperature."""
-        del take
-        humidity, distance, temperature = rng.random(3).tolist()
-        return AirParams(strength=strength, humidity=humidity, distance=distance, temperature=temperature)
-
     def render(self, sound: Samples, params: AirParams, *, rate_hz: int) -> Samples:
         """The sound through the filter, without delay."""
-        dry, wet, near, far = between(self.levels, params.strength)
-        distance_m = near + params.distance * (far - near)
+        distance_m = self.distance.within(params.strength, params.distance)
+        humidity = self.humidity.within(params.strength, params.humidity)
         size = 2 * max(8, round(rate_hz / _RESOLUTION_HZ / 2))
         frequencies = np.arange(size // 2 + 1, dtype=np.float64) * (rate_hz / size)
-        coefficients = absorption(
-            frequencies, celsius=10.0 + 10.0 * params.temperature, humidity=dry + params.humidity * (wet - dry)
-        )
+        coefficients = absorption(frequencies, celsius=10.0 + 10.0 * params.temperature, humidity=humidity)
         half = size // 2
         response = np.roll(np.fft.irfft(np.exp(-distance_m * coefficients), size), half)
         # Half a cosine bell over the outer half of the response, so that it ends in silence.

@@ -12,17 +12,16 @@ audiomentations: the noise's loudness is that of what is heard of it, loops incl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from auscult.errors import InputError
-from auscult.stress.params import seed_from
-from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
+from auscult.stress.params import SeedParams, Share, seed_from
+from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.sound.noise_makers import KINDS, make
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
 _SILENT: Final = 1e-9  # root mean square, of full scale
@@ -38,21 +37,22 @@ class BackgroundParams(SeedParams):
         kind: Which noise is made if the caller brings none: one of ``noise_makers.KINDS``.
     """
 
-    ratio: float
-    place: float
+    ratio: Share
+    place: Share
     kind: str
 
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"ratio": (0.0, 1.0), "place": (0.0, 1.0)}
 
-
-class BackgroundNoise:
+class BackgroundNoise(Perturbs[BackgroundParams]):
     """Adds another sound at a stated ratio."""
 
     name = "sound.background_noise.v1"
     params = BackgroundParams
-    # Signal-to-noise ratio in dB from, to; at 90 dB the noise is below one step of 16 bits.
-    levels: Rows = ((90.0, 90.0), (25.0, 30.0), (20.0, 25.0), (15.0, 20.0), (10.0, 15.0), (5.0, 10.0))
-    declared = ALL_ONE_WAY
+    ratio = Range(
+        "signal-to-noise ratio",
+        (90.0, 25.0, 20.0, 15.0, 10.0, 5.0),
+        (90.0, 30.0, 25.0, 20.0, 15.0, 10.0),
+        unit="dB",
+    )
     meta = Metadata(
         summary="adds another sound, the caller's or one made from the seed, at a drawn signal-to-noise ratio",
         goal="a model that follows whatever sounds rather than what was asked for",
@@ -62,7 +62,7 @@ class BackgroundNoise:
         origin="environment",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> BackgroundParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, /, *, strength: float) -> BackgroundParams:
         """Draw the place in the range of ratios, and the noise."""
         del take
         ratio, place = rng.random(2).tolist()
@@ -90,12 +90,12 @@ class BackgroundNoise:
             rate_hz: Samples per second; the ratio does not depend on it.
         """
         del rate_hz
-        low_db, high_db = between(self.levels, params.strength)
+        ratio_db = self.ratio.within(params.strength, params.ratio)
         heard = _cut(noise, sound.shape[1], params.place)
         loud, noisy = _rms(sound), _rms(heard)
         if loud < _SILENT or noisy < _SILENT:
             return sound.copy()
-        wanted = loud / 10.0 ** ((low_db + params.ratio * (high_db - low_db)) / 20.0)
+        wanted = loud / 10.0 ** (ratio_db / 20.0)
         # Subtracted: the release turns the noise upside down.
         return sound - heard * np.float32(wanted / noisy)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Meta
 
-from auscult.rng import generator
 from auscult.stress.params import Params
 from auscult.stress.perturbation import Perturbation
 from auscult.types import Samples
+
+MOST_HZ: Final = 768_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +25,9 @@ class AudioInfo:
         rate_hz: Samples per second.
     """
 
-    samples: int
-    channels: int
-    rate_hz: int
+    samples: Annotated[int, Meta(ge=1, le=1 << 40)]
+    channels: Annotated[int, Meta(ge=1, le=1_000)]
+    rate_hz: Annotated[int, Meta(ge=1, le=MOST_HZ)]
 
 
 P = TypeVar("P", bound=Params)
@@ -36,7 +38,7 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 class SoundStressor(Perturbation[P], Protocol[P]):
     """Perturbs sound."""
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> P:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, /, *, strength: float) -> P:
         """Draw everything that is random; the draws do not depend on ``strength``."""
         ...
 
@@ -99,18 +101,3 @@ def keeps_silence(stressor: AnySoundStressor) -> bool:
 def mixes(stressor: AnySoundStressor) -> TypeGuard[MixingStressor[Any]]:
     """Whether it mixes in another sound."""
     return hasattr(stressor, "mix")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedParams(Params):
-    """Parameters with a seed for what is made while rendering.
-
-    Attributes:
-        seed: What every random sample follows from.
-    """
-
-    seed: int
-
-    def stream(self, *key: str | int) -> np.random.Generator:
-        """A generator for one purpose."""
-        return generator(self.seed, "sound", *key)

@@ -5,21 +5,16 @@ Source: R2-Bench, Table 1, source noise of sound; constants of its toolbox.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
 from auscult.stress.params import Params
-from auscult.stress.sound.base import AudioInfo, SoundStressor
-from auscult.stress.strength import Rows, between
+from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
-
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType(
-    {0: "drawn both ways: louder or quieter, up to the level's bound"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +25,20 @@ class GainParams(Params):
         share: Of the level's bound, -1 (quietest) to 1 (loudest).
     """
 
-    share: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"share": (-1.0, 1.0)}
+    share: Annotated[float, Meta(ge=-1.0, le=1.0)]
 
 
-class Gain:
+class Gain(Perturbs[GainParams]):
     """Multiplies the whole sound by one factor."""
 
     name = "sound.gain.v1"
     params = GainParams
-    levels: Rows = ((0.0,), (3.0,), (6.0,), (9.0,), (12.0,), (15.0,))
-    declared = _DECLARED
+    bound = Constant(
+        "bound of the gain",
+        (0.0, 3.0, 6.0, 9.0, 12.0, 15.0),
+        unit="dB",
+        exception="drawn both ways: louder or quieter, up to the level's bound",
+    )
     keeps_silence = True
     meta = Metadata(
         summary="makes the whole sound louder or quieter",
@@ -52,16 +49,10 @@ class Gain:
         origin="source",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> GainParams:
-        """Draw how much of the level's bound, and which way."""
-        del take
-        return GainParams(strength=strength, share=float(rng.uniform(-1.0, 1.0)))
-
     def render(self, sound: Samples, params: GainParams, *, rate_hz: int) -> Samples:
         """The sound times 10^(dB / 20)."""
         del rate_hz
-        (bound_db,) = between(self.levels, params.strength)
-        return sound * np.float32(10.0 ** (params.share * bound_db / 20.0))
+        return sound * np.float32(10.0 ** (params.share * self.bound.at(params.strength) / 20.0))
 
 
 STRESSOR: SoundStressor[GainParams] = Gain()

@@ -6,16 +6,14 @@ deviation).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.params import seed_from
-from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.params import SeedParams, Share
+from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 
 
@@ -27,19 +25,20 @@ class GaussianNoiseParams(SeedParams):
         share: Where in the level's range its deviation lies, 0 (least) to 1.
     """
 
-    share: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"share": (0.0, 1.0)}
+    share: Share
 
 
-class GaussianNoise:
+class GaussianNoise(Perturbs[GaussianNoiseParams]):
     """Adds independent normal noise to every sample of every channel."""
 
     name = "sound.gaussian_noise.v1"
     params = GaussianNoiseParams
-    levels: Rows = ((0.0, 0.0), (0.0001, 0.0025), (0.0025, 0.005), (0.005, 0.01), (0.01, 0.015), (0.015, 0.02))
-    """Least and greatest standard deviation, of full scale."""
-    declared = ALL_ONE_WAY
+    deviation = Range(
+        "standard deviation",
+        (0.0, 0.0001, 0.0025, 0.005, 0.01, 0.015),
+        (0.0, 0.0025, 0.005, 0.01, 0.015, 0.02),
+        unit="1 = full scale",
+    )
     meta = Metadata(
         summary="adds independent normal noise to every sample",
         goal="a poor microphone: faint sounds drown in hiss",
@@ -49,16 +48,11 @@ class GaussianNoise:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> GaussianNoiseParams:
-        """Draw how strong the noise is, and its seed."""
-        del take
-        return GaussianNoiseParams(strength=strength, share=float(rng.uniform()), seed=seed_from(rng))
-
     def render(self, sound: Samples, params: GaussianNoiseParams, *, rate_hz: int) -> Samples:
         """The sound with the noise."""
         del rate_hz
-        least, most = between(self.levels, params.strength)
-        made = noise.normal(params.stream("noise"), sound.shape, scale=least + params.share * (most - least))
+        scale = self.deviation.within(params.strength, params.share)
+        made = noise.normal(params.stream("noise"), sound.shape, scale=scale)
         np.add(made, sound, out=made)
         return made
 

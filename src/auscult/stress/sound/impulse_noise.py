@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import seed_from
-from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 
 _DECAY_S: Final = (0.0001, 0.0005)
@@ -25,14 +25,12 @@ _LENGTH: Final = 8.0
 """How long a click is made, in times of its decay."""
 
 
-class ImpulseNoise:
+class ImpulseNoise(Seeded):
     """Adds clicks at random places."""
 
     name = "sound.impulse_noise.v1"
-    params = SeedParams
-    levels: Rows = ((0.0, 0.0), (2.0, 0.1), (4.0, 0.2), (8.0, 0.35), (16.0, 0.55), (32.0, 0.8))
-    """Clicks per second, greatest peak of a click in full scale."""
-    declared = ALL_ONE_WAY
+    per_second = Constant("clicks per second", (0.0, 2.0, 4.0, 8.0, 16.0, 32.0))
+    peak = Constant("greatest peak", (0.0, 0.1, 0.2, 0.35, 0.55, 0.8), unit="1 = full scale")
     meta = Metadata(
         summary="adds short clicks at random places",
         goal="a model that takes any sudden sound for an event",
@@ -42,17 +40,12 @@ class ImpulseNoise:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> SeedParams:
-        """Draw the seed."""
-        del take
-        return SeedParams(strength=strength, seed=seed_from(rng))
-
     def render(self, sound: Samples, params: SeedParams, *, rate_hz: int) -> Samples:
         """The sound with the clicks; a short sound has one at least."""
-        per_second, peak = between(self.levels, params.strength)
+        per_second, peak = self.per_second.at(params.strength), self.peak.at(params.strength)
         samples = sound.shape[1]
         many = max(1.0, per_second * samples / rate_hz)
-        draws = self._draws(params, count=max(1, math.ceil(self.levels[-1][0] * samples / rate_hz)))
+        draws = self._draws(params, count=max(1, math.ceil(self.per_second.values[-1] * samples / rate_hz)))
         track = np.zeros(samples, dtype=np.float32)
         for at in range(math.ceil(many)):
             place, size, sign, decay, pitch = draws[at]

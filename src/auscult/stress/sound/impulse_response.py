@@ -11,22 +11,19 @@ Source: R2-Bench, Table 1, sensor noise of sound; Moorer, "About this reverberat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, log
-from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
-from auscult.stress.params import seed_from
-from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
+from auscult.stress.params import SeedParams, Share
+from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import convolve, power_of_two
 from auscult.stress.sound.noise_makers import moving
-from auscult.stress.strength import Rows, between
 from auscult.types import Metadata, Samples
 
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "lengths of the release's recordings: its fifth is short"})
 _FRAME_S: Final = 0.008
 _ECHOES: Final = 12
 _ECHO_SHARE: Final = 0.3  # of the reverberation's energy
@@ -42,27 +39,23 @@ class ResponseParams(SeedParams):
         gap: How long after the direct sound the first echo comes, 0 (2 ms) to 1 (20 ms).
     """
 
-    damping: float
-    gap: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"damping": (0.0, 1.0), "gap": (0.0, 1.0)}
+    damping: Share
+    gap: Share
 
 
-class ImpulseResponse:
+class ImpulseResponse(Perturbs[ResponseParams]):
     """Filters the sound by a synthetic impulse response."""
 
     name = "sound.impulse_response.v1"
     params = ResponseParams
-    # Length and time for low tones to decay by 60 dB, in seconds; energy of what follows the direct sound in dB of it.
-    levels: Rows = (
-        (0.6, 0.4, -90.0),
-        (0.6, 0.4, -8.0),
-        (1.27, 0.8, -5.0),
-        (2.61, 1.4, -2.0),
-        (3.01, 1.9, 1.0),
-        (2.6, 2.3, 4.0),
+    length = Constant(
+        "length",
+        (0.6, 0.6, 1.27, 2.61, 3.01, 2.6),
+        unit="s",
+        exception="lengths of the release's recordings: its fifth is short",
     )
-    declared = _DECLARED
+    rt60 = Constant("time to decay by 60 dB", (0.4, 0.4, 0.8, 1.4, 1.9, 2.3), unit="s")
+    wet = Constant("energy after the direct sound", (-90.0, -8.0, -5.0, -2.0, 1.0, 4.0), unit="dB of it")
     meta = Metadata(
         summary="filters the sound by a synthetic impulse response of a place and a device",
         goal="a model that knows a source by its onsets or by a dry recording",
@@ -72,26 +65,20 @@ class ImpulseResponse:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> ResponseParams:
-        """Draw how fast high tones die, the gap before the first echo, and a seed for the rest."""
-        del take
-        damping, gap = rng.random(2).tolist()
-        return ResponseParams(strength=strength, seed=seed_from(rng), damping=damping, gap=gap)
-
     def render(self, sound: Samples, params: ResponseParams, *, rate_hz: int) -> Samples:
         """The sound through the response, cut where the sound ends; the same for all channels."""
         return convolve(sound, self.response(params, rate_hz=rate_hz))
 
     def response(self, params: ResponseParams, *, rate_hz: int) -> Samples:
         """The response, float32 (taps,): energy 1, the direct sound first."""
-        length_s, rt60_s, wet_db = between(self.levels, params.strength)
+        length_s, rt60_s = self.length.at(params.strength), self.rt60.at(params.strength)
         taps = max(2, ceil(length_s * rate_hz))
         gap = max(1, round((0.002 + 0.018 * params.gap) * rate_hz))
         made = np.zeros(taps, dtype=np.float32)
         made[gap:] = _tail(taps - gap, rt60_s, params=params, rate_hz=rate_hz)
         _scale(made, 1.0 - _ECHO_SHARE)
         made += _echoes(taps, gap, params=params, rate_hz=rate_hz)
-        _scale(made, 10.0 ** (wet_db / 10.0))
+        _scale(made, 10.0 ** (self.wet.at(params.strength) / 10.0))
         made[0] = 1.0
         _scale(made, 1.0)
         return made

@@ -7,16 +7,12 @@ filter of level 1 is taken in part.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from auscult.stress.params import Params
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Constant, Perturbs, Range
 from auscult.stress.sound import filters
-from auscult.stress.sound.base import AudioInfo, SoundStressor
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 
 
@@ -28,26 +24,21 @@ class LowPassParams(Params):
         cutoff_share: Where in the level's range the cut-off lies, 0 (lowest) to 1, on the mel scale.
     """
 
-    cutoff_share: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"cutoff_share": (0.0, 1.0)}
+    cutoff_share: Share
 
 
-class LowPass:
+class LowPass(Perturbs[LowPassParams]):
     """Takes away what is above a cut-off."""
 
     name = "sound.low_pass.v1"
     params = LowPassParams
-    levels: Rows = (
-        (8000.0, 16000.0, 0.0),
-        (8000.0, 16000.0, 1.0),
-        (4000.0, 8000.0, 1.0),
-        (2000.0, 4000.0, 1.0),
-        (1000.0, 2000.0, 1.0),
-        (500.0, 1000.0, 1.0),
+    cutoff = Range(
+        "cut-off",
+        (8000.0, 8000.0, 4000.0, 2000.0, 1000.0, 500.0),
+        (16000.0, 16000.0, 8000.0, 4000.0, 2000.0, 1000.0),
+        unit="Hz",
     )
-    """Least and greatest cut-off in Hz, share of the filter."""
-    declared = ALL_ONE_WAY
+    share = Constant("share of the filter", (0.0, 1.0, 1.0, 1.0, 1.0, 1.0))
     keeps_silence = True
     meta = Metadata(
         summary="takes away the treble above a cut-off, at 12 dB for each octave",
@@ -58,16 +49,11 @@ class LowPass:
         origin="transmission",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> LowPassParams:
-        """Draw where the cut-off lies."""
-        del take
-        return LowPassParams(strength=strength, cutoff_share=float(rng.uniform()))
-
     def render(self, sound: Samples, params: LowPassParams, *, rate_hz: int) -> Samples:
         """The sound without its treble."""
-        low_hz, high_hz, share = between(self.levels, params.strength)
-        cutoff_hz = filters.mel_between(low_hz, high_hz, share=params.cutoff_share)
-        return filters.filtered(sound, filters.blended(filters.low_pass(cutoff_hz, rate_hz=rate_hz), share))
+        cutoff_hz = filters.mel_between(*self.cutoff.at(params.strength), share=params.cutoff_share)
+        response = filters.low_pass(cutoff_hz, rate_hz=rate_hz)
+        return filters.filtered(sound, filters.blended(response, self.share.at(params.strength)))
 
 
 STRESSOR: SoundStressor[LowPassParams] = LowPass()

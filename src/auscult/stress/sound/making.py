@@ -9,16 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect, loaded
-from auscult.stress.sound.base import AnySoundStressor, AudioInfo, mixes, silences
-from auscult.stress.strength import strength_of
+from auscult.stress.perturbation import Effect, at_fault, chosen, kind_of, loaded
+from auscult.stress.sound.base import MOST_HZ, AnySoundStressor, AudioInfo, mixes, silences
 from auscult.types import Samples, Stressed
 
 ROOM = "sound"
-MOST_HZ = 768_000
 _MOST_CHANNELS = 64
 _EXPECTED = "float32 or float64 (samples,) or (channels, samples), at least one sample, all finite"
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
@@ -61,7 +58,7 @@ def apply(
     """
     stressor, given = load(name), opened(sound)
     take = _take(given, rate_hz)
-    params = _chosen(stressor, take, severity=severity, seed=seed, key=key)
+    params = chosen(stressor, take, severity=severity, seed=seed, key=key)
     return rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise).reshape(sound.shape)
 
 
@@ -82,7 +79,7 @@ def perturb(
     """
     stressor, given = load(name), opened(sound)
     take = _take(given, rate_hz)
-    params = _chosen(stressor, take, severity=severity, seed=seed, key=key)
+    params = chosen(stressor, take, severity=severity, seed=seed, key=key)
     output = rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise)
     silent: tuple[tuple[float, float], ...] = ()
     if silences(stressor) and params.strength > 0.0:
@@ -93,13 +90,6 @@ def perturb(
 def _take(sound: Samples, rate_hz: object) -> AudioInfo:
     """What is known of an opened sound."""
     return AudioInfo(samples=sound.shape[1], channels=sound.shape[0], rate_hz=rate_of(rate_hz))
-
-
-def _chosen(stressor: AnySoundStressor, take: AudioInfo, *, severity: float | str, seed: int, key: str) -> Params:
-    """What is drawn for a sound."""
-    rng = randomness.generator(seed, "stress", stressor.name, key)
-    params: Params = stressor.choose(rng, take, strength=strength_of(severity))
-    return params
 
 
 def render(
@@ -119,12 +109,7 @@ def render(
 
 
 def load(name: str) -> AnySoundStressor:
-    """A registered perturbation of sound by its name.
-
-    Raises:
-        UnknownName: No such stressor of sound.
-        UsageError: It cannot be loaded.
-    """
+    """A registered perturbation of sound by its name; raises as ``perturbation.loaded``."""
     stressor: AnySoundStressor = loaded(ROOM, name)
     return stressor
 
@@ -141,20 +126,14 @@ def rendered(
         raise UsageError(f"{stressor.name} mixes nothing in", hint="leave out the noise, or take background_noise")
     if params.strength == 0.0:
         return sound.copy()
-    name = stressor.name
     if noise is not None and mixes(stressor):
-        return _checked(stressor.mix(sound, opened(noise), params, rate_hz=rate_hz), sound, name=name)
-    return _checked(stressor.render(sound, params, rate_hz=rate_hz), sound, name=name)
+        return _checked(stressor, stressor.mix(sound, opened(noise), params, rate_hz=rate_hz), sound)
+    return _checked(stressor, stressor.render(sound, params, rate_hz=rate_hz), sound)
 
 
-def _checked(made: object, sound: Samples, *, name: str) -> Samples:
+def _checked(stressor: Any, made: object, sound: Samples) -> Samples:
     if not isinstance(made, np.ndarray) or made.shape != sound.shape or made.dtype != np.float32:
-        told = f"{made.dtype} {made.shape}" if isinstance(made, np.ndarray) else type(made).__name__
-        raise UsageError(
-            f"stressor {name} made {told}",
-            expected=f"float32 {sound.shape}",
-            hint="the plug-in is at fault; its contract test shows where",
-        )
+        raise at_fault(stressor, f"made {kind_of(made)}", expected=f"float32 {sound.shape}")
     return made
 
 
@@ -165,9 +144,9 @@ def opened(sound: object) -> Samples:
         UsageError: It is empty, not finite, or of another shape or type.
     """
     if not isinstance(sound, np.ndarray):
-        raise UsageError(f"the sound is {type(sound).__name__}", expected=_EXPECTED)
+        raise UsageError(f"the sound is {kind_of(sound)}", expected=_EXPECTED)
     if sound.ndim not in {1, 2} or 0 in sound.shape:
-        raise UsageError(f"the sound is {sound.dtype} {sound.shape}", expected=_EXPECTED)
+        raise UsageError(f"the sound is {kind_of(sound)}", expected=_EXPECTED)
     if sound.dtype in _WHOLES:
         sound = sound / float(-np.iinfo(sound.dtype).min)
     elif sound.dtype not in _FLOATS:

@@ -16,17 +16,16 @@ optimum_bandwidth and optimum_samplefreq.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from auscult.media.mp3 import RATES_HZ, nearest_bitrate, through_mp3
-from auscult.stress.params import Params
-from auscult.stress.sound.base import AudioInfo, SoundStressor
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import resampled
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
 # What LAME keeps of two channels at a bitrate: kbit/s, Hz. One channel is given half as much again.
@@ -49,19 +48,20 @@ class Mp3Params(Params):
         bitrate: Place in the level's range, 0 to 1.
     """
 
-    bitrate: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"bitrate": (0.0, 1.0)}
+    bitrate: Share
 
 
-class Mp3Compression:
+class Mp3Compression(Perturbs[Mp3Params]):
     """Codes and decodes the sound."""
 
     name = "sound.mp3_compression.v1"
     params = Mp3Params
-    # kbit/s from, to.
-    levels: Rows = ((320.0, 320.0), (128.0, 192.0), (96.0, 128.0), (64.0, 96.0), (32.0, 64.0), (8.0, 32.0))
-    declared = ALL_ONE_WAY
+    bitrate = Range(
+        "bitrate",
+        (320.0, 128.0, 96.0, 64.0, 32.0, 8.0),
+        (320.0, 192.0, 128.0, 96.0, 64.0, 32.0),
+        unit="kbit/s",
+    )
     meta = Metadata(
         summary="codes the sound as MP3 with few bits a second",
         goal="a model that knows a source by what listeners do not hear, and coding takes away",
@@ -71,11 +71,6 @@ class Mp3Compression:
         origin="transmission",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> Mp3Params:
-        """Draw the place in the range of bitrates."""
-        del take
-        return Mp3Params(strength=strength, bitrate=float(rng.random()))
-
     def render(self, sound: Samples, params: Mp3Params, *, rate_hz: int) -> Samples:
         """The sound as it comes out of the decoder.
 
@@ -83,8 +78,7 @@ class Mp3Compression:
             UsageError: The extra `video` is not installed.
             OutputError: It cannot be coded.
         """
-        low, high = between(self.levels, params.strength)
-        kbps = low + params.bitrate * (high - low)
+        kbps = self.bitrate.within(params.strength, params.bitrate)
         peak = max(1.0, float(sound.max()), -float(sound.min()))
         given = sound if peak == 1.0 else sound / np.float32(peak)
         made = [_coded(given[first : first + 2], kbps, rate_hz=rate_hz) for first in range(0, sound.shape[0], 2)]

@@ -7,22 +7,18 @@ can be heard; audiomentations draws it above half the rate too, where the formul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import ClassVar, Final
+from typing import Annotated, Final
 
 import numpy as np
+from msgspec import Meta
 
-from auscult.stress.params import Params
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Constant, Perturbs, Range
 from auscult.stress.sound import filters
 from auscult.stress.sound.base import AudioInfo, SoundStressor
-from auscult.stress.strength import Rows, between
 from auscult.types import Metadata, Samples
 
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType(
-    {2: "drawn both ways: the band is louder or quieter, up to the level's bound"}
-)
 _HIGHEST: Final = 0.9
 
 
@@ -36,32 +32,29 @@ class PeakingParams(Params):
         quality_share: Where in the level's range the quality lies, 0 (widest band) to 1.
     """
 
-    centre_share: float
-    gain_share: float
-    quality_share: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "centre_share": (0.0, 1.0),
-        "gain_share": (-1.0, 1.0),
-        "quality_share": (0.0, 1.0),
-    }
+    centre_share: Share
+    gain_share: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    quality_share: Share
 
 
-class PeakingFilter:
+class PeakingFilter(Perturbs[PeakingParams]):
     """Makes one band louder or quieter."""
 
     name = "sound.peaking_filter.v1"
     params = PeakingParams
-    levels: Rows = (
-        (200.0, 1500.0, 0.0, 1.0, 2.0),
-        (200.0, 1500.0, 12.0, 1.0, 2.0),
-        (500.0, 2500.0, 18.0, 1.5, 2.5),
-        (1000.0, 3500.0, 24.0, 2.0, 3.0),
-        (1500.0, 5500.0, 30.0, 2.5, 3.5),
-        (2000.0, 7500.0, 36.0, 3.0, 4.0),
+    centre = Range(
+        "centre",
+        (200.0, 200.0, 500.0, 1000.0, 1500.0, 2000.0),
+        (1500.0, 1500.0, 2500.0, 3500.0, 5500.0, 7500.0),
+        unit="Hz",
     )
-    """Least and greatest centre in Hz, bound of the gain in dB, least and greatest quality."""
-    declared = _DECLARED
+    bound = Constant(
+        "bound of the gain",
+        (0.0, 12.0, 18.0, 24.0, 30.0, 36.0),
+        unit="dB",
+        exception="drawn both ways: the band is louder or quieter, up to the level's bound",
+    )
+    quality = Range("quality", (1.0, 1.0, 1.5, 2.0, 2.5, 3.0), (2.0, 2.0, 2.5, 3.0, 3.5, 4.0))
     keeps_silence = True
     meta = Metadata(
         summary="makes one band of frequencies much louder or quieter",
@@ -72,7 +65,7 @@ class PeakingFilter:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> PeakingParams:
+    def choose(self, rng: np.random.Generator, take: AudioInfo, /, *, strength: float) -> PeakingParams:
         """Draw where the band lies, how wide it is, and what becomes of it."""
         del take
         centre, quality = (float(rng.uniform()) for _ in range(2))
@@ -82,11 +75,12 @@ class PeakingFilter:
 
     def render(self, sound: Samples, params: PeakingParams, *, rate_hz: int) -> Samples:
         """The sound with its band changed."""
-        low_hz, high_hz, bound_db, least, most = between(self.levels, params.strength)
+        low_hz, high_hz = self.centre.at(params.strength)
         highest_hz = _HIGHEST * rate_hz / 2.0
         centre_hz = filters.mel_between(min(low_hz, highest_hz), min(high_hz, highest_hz), share=params.centre_share)
-        quality = least + params.quality_share * (most - least)
-        response = filters.peaking(centre_hz, gain_db=params.gain_share * bound_db, quality=quality, rate_hz=rate_hz)
+        gain_db = params.gain_share * self.bound.at(params.strength)
+        quality = self.quality.within(params.strength, params.quality_share)
+        response = filters.peaking(centre_hz, gain_db=gain_db, quality=quality, rate_hz=rate_hz)
         return filters.filtered(sound, response)
 
 

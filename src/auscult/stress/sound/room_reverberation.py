@@ -15,19 +15,19 @@ Kuttruff, "Room Acoustics", Sec. 4.1 (density of images) and 5.1 (Eyring's rever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, cos, exp, log, pi, sin, sqrt
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import seed_from
-from auscult.stress.sound.base import AudioInfo, SeedParams, SoundStressor
+from auscult.stress.params import SeedParams, Share
+from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.noise_makers import quarter_turns
-from auscult.stress.strength import ALL_ONE_WAY, STRONGEST, Rows, between
+from auscult.stress.strength import STRONGEST
 from auscult.types import Metadata, Samples
 
 SPEED_OF_SOUND: Final = 343.0  # m/s, at 20 degrees Celsius
@@ -181,7 +181,6 @@ def _high_passed(made: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]
 _MARGIN_M: Final = 0.1
 _SOURCE_M: Final = ((0.1, 3.5), (0.1, 2.7), (1.0, 2.1))
 _MICROPHONE_M: Final = (0.15, 0.35)
-_UNITS: Final = ("length", "width", "height", "liveness", "source_x", "source_y", "source_z", "away")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,35 +200,28 @@ class RoomParams(SeedParams):
         elevation: Its direction, in turns.
     """
 
-    length: float
-    width: float
-    height: float
-    liveness: float
-    source_x: float
-    source_y: float
-    source_z: float
-    away: float
-    azimuth: float
-    elevation: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = dict.fromkeys((*_UNITS, "azimuth", "elevation"), (0.0, 1.0))
+    length: Share
+    width: Share
+    height: Share
+    liveness: Share
+    source_x: Share
+    source_y: Share
+    source_z: Share
+    away: Share
+    azimuth: Share
+    elevation: Share
 
 
-class RoomReverberation:
+class RoomReverberation(Perturbs[RoomParams]):
     """Puts the sound into a room."""
 
     name = "sound.room_reverberation.v1"
     params = RoomParams
-    # Length, width, height in metres, absorption, reverberation time in seconds; each from, to.
-    levels: Rows = (
-        (3.6, 4.0, 3.6, 3.7, 2.4, 2.5, 1.0, 1.0, 0.0, 0.0),
-        (3.6, 4.0, 3.6, 3.7, 2.4, 2.5, 0.4, 0.6, 0.15, 0.3),
-        (4.0, 4.5, 3.7, 3.8, 2.5, 2.6, 0.3, 0.5, 0.3, 0.4),
-        (4.5, 5.0, 3.8, 3.9, 2.6, 2.7, 0.2, 0.4, 0.4, 0.5),
-        (5.0, 5.5, 3.9, 4.0, 2.7, 2.8, 0.1, 0.3, 0.5, 0.6),
-        (5.5, 5.6, 4.0, 4.1, 2.8, 3.0, 0.075, 0.2, 0.6, 0.8),
-    )
-    declared = ALL_ONE_WAY
+    length = Range("length", (3.6, 3.6, 4.0, 4.5, 5.0, 5.5), (4.0, 4.0, 4.5, 5.0, 5.5, 5.6), unit="m")
+    width = Range("width", (3.6, 3.6, 3.7, 3.8, 3.9, 4.0), (3.7, 3.7, 3.8, 3.9, 4.0, 4.1), unit="m")
+    height = Range("height", (2.4, 2.4, 2.5, 2.6, 2.7, 2.8), (2.5, 2.5, 2.6, 2.7, 2.8, 3.0), unit="m")
+    absorption = Range("absorption of the walls", (1.0, 0.4, 0.3, 0.2, 0.1, 0.075), (1.0, 0.6, 0.5, 0.4, 0.3, 0.2))
+    rt60 = Range("reverberation time", (0.0, 0.15, 0.3, 0.4, 0.5, 0.6), (0.0, 0.3, 0.4, 0.5, 0.6, 0.8), unit="s")
     meta = Metadata(
         summary="puts the sound into a room whose echoes are heard too",
         goal="a model that knows a source by its onsets or by a dry recording",
@@ -240,26 +232,6 @@ class RoomReverberation:
         occurs=("indoors",),
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> RoomParams:
-        """Draw the room, where the source is and where the microphone."""
-        del take
-        length, width, height, liveness, *places, away, azimuth, elevation = rng.random(10).tolist()
-        source_x, source_y, source_z = places
-        return RoomParams(
-            strength=strength,
-            seed=seed_from(rng),
-            length=length,
-            width=width,
-            height=height,
-            liveness=liveness,
-            source_x=source_x,
-            source_y=source_y,
-            source_z=source_z,
-            away=away,
-            azimuth=azimuth,
-            elevation=elevation,
-        )
-
     def render(self, sound: Samples, params: RoomParams, *, rate_hz: int) -> Samples:
         """The sound and its echoes, cut where the sound ends; the same room for all channels."""
         room = self.room(params)
@@ -268,17 +240,16 @@ class RoomReverberation:
 
     def room(self, params: RoomParams) -> Room:
         """The room that was drawn."""
-        row = between(self.levels, params.strength)
-        ranges = list(zip(row[::2], row[1::2], strict=True))
-        units = (params.length, params.width, params.height)
-        long, wide, high = (low + unit * (top - low) for unit, (low, top) in zip(units, ranges[:3], strict=True))
-        size_m = (long, wide, high)
-        low, top = ranges[3]
+        size_m = (
+            self.length.within(params.strength, params.length),
+            self.width.within(params.strength, params.width),
+            self.height.within(params.strength, params.height),
+        )
+        low, top = self.absorption.at(params.strength)
         absorption = top - params.liveness * (top - low)
         by_time = max(0.0, params.strength - (STRONGEST - 1.0))
         if by_time > 0.0:
-            low, top = ranges[4]
-            wanted = absorption_for(low + params.liveness * (top - low), size_m)
+            wanted = absorption_for(self.rt60.within(params.strength, params.liveness), size_m)
             absorption += by_time * (wanted - absorption)
         source, microphone = _places(params, size_m)
         return Room(size_m=size_m, source_m=source, microphone_m=microphone, absorption=absorption)

@@ -7,17 +7,16 @@ the distortion of level 1 is mixed with the sound as it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params
-from auscult.stress.sound.base import AudioInfo, SoundStressor
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Constant, Perturbs, Range
+from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 
 _LOWER_BITS: Final = 19
@@ -33,26 +32,16 @@ class TanhParams(Params):
         amount_share: Where in the level's range the distorted share of the samples lies, 0 (least) to 1.
     """
 
-    amount_share: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"amount_share": (0.0, 1.0)}
+    amount_share: Share
 
 
-class TanhDistortion:
+class TanhDistortion(Perturbs[TanhParams]):
     """Rounds off the loudest samples, and keeps the loudness of the whole."""
 
     name = "sound.tanh_distortion.v1"
     params = TanhParams
-    levels: Rows = (
-        (0.01, 0.1, 0.0),
-        (0.01, 0.1, 1.0),
-        (0.1, 0.2, 1.0),
-        (0.2, 0.4, 1.0),
-        (0.4, 0.6, 1.0),
-        (0.6, 0.7, 1.0),
-    )
-    """Least and greatest share of distorted samples, share of the distorted sound."""
-    declared = ALL_ONE_WAY
+    amount = Range("share of samples distorted", (0.01, 0.01, 0.1, 0.2, 0.4, 0.6), (0.1, 0.1, 0.2, 0.4, 0.6, 0.7))
+    share = Constant("share of the distorted sound", (0.0, 1.0, 1.0, 1.0, 1.0, 1.0))
     keeps_silence = True
     meta = Metadata(
         summary="rounds off the loudest samples with a hyperbolic tangent and keeps the loudness",
@@ -63,17 +52,11 @@ class TanhDistortion:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> TanhParams:
-        """Draw how many samples are distorted."""
-        del take
-        return TanhParams(strength=strength, amount_share=float(rng.uniform()))
-
     def render(self, sound: Samples, params: TanhParams, *, rate_hz: int) -> Samples:
         """The tangent of the sound, as loud as it was; silence stays silence."""
         del rate_hz
-        least, most, share = between(self.levels, params.strength)
-        amount = least + params.amount_share * (most - least)
-        threshold = quantile(sound, 1.0 - 0.99 * amount)
+        share = self.share.at(params.strength)
+        threshold = quantile(sound, 1.0 - 0.99 * self.amount.within(params.strength, params.amount_share))
         made = sound * np.float32(0.5 / (threshold + 1e-6))
         np.tanh(made, out=made)
         before, after = _rms(sound), _rms(made)

@@ -5,15 +5,14 @@ Source: R2-Bench, Table 1, sensor noise of sound; constants of its toolbox (audi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
-from auscult.stress.params import Params
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Perturbs, Range
 from auscult.stress.sound.base import AudioInfo, SoundStressor
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
 from auscult.types import Metadata, Samples
 
 _FADE_S: Final = 0.01
@@ -29,20 +28,16 @@ class TimeMaskParams(Params):
         place: Where it lies, 0 (at the beginning) to 1 (at the end).
     """
 
-    length_share: float
-    place: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"length_share": (0.0, 1.0), "place": (0.0, 1.0)}
+    length_share: Share
+    place: Share
 
 
-class TimeMask:
+class TimeMask(Perturbs[TimeMaskParams]):
     """Silences one span of the sound."""
 
     name = "sound.time_mask.v1"
     params = TimeMaskParams
-    levels: Rows = ((0.0, 0.0), (0.05, 0.1), (0.1, 0.2), (0.2, 0.3), (0.3, 0.4), (0.4, 0.5))
-    """Least and greatest length, as a share of the sound's."""
-    declared = ALL_ONE_WAY
+    length = Range("silenced share of the sound", (0.0, 0.05, 0.1, 0.2, 0.3, 0.4), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5))
     keeps_silence = True
     meta = Metadata(
         summary="silences one span of the sound, with a short fade at both ends",
@@ -52,11 +47,6 @@ class TimeMask:
         truth="nobody is heard in the silent span, which is reported",
         origin="sensor",
     )
-
-    def choose(self, rng: np.random.Generator, take: AudioInfo, *, strength: float) -> TimeMaskParams:
-        """Draw how long the span is and where it lies."""
-        del take
-        return TimeMaskParams(strength=strength, length_share=float(rng.uniform()), place=float(rng.uniform()))
 
     def render(self, sound: Samples, params: TimeMaskParams, *, rate_hz: int) -> Samples:
         """The sound with its pause."""
@@ -80,8 +70,7 @@ class TimeMask:
 
     def _span(self, params: TimeMaskParams, *, samples: int, rate_hz: int) -> tuple[int, int, int]:
         """Its first sample, the one after its last, and the samples of each fade within it."""
-        shortest, longest = between(self.levels, params.strength)
-        length = round(samples * (shortest + params.length_share * (longest - shortest)))
+        length = round(samples * self.length.within(params.strength, params.length_share))
         start = round(params.place * (samples - length))
         return start, start + length, min(int(rate_hz * _FADE_S), int(length * _FADE_SHARE))
 

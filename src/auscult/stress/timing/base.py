@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
 from auscult.stress.perturbation import Perturbation
+from auscult.stress.vision.base import MOST_FPS, MOST_FRAMES
 from auscult.types import Samples
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -30,8 +32,8 @@ class TimingInfo:
         rate_fps: Frames per second.
     """
 
-    frames: int
-    rate_fps: float
+    frames: Annotated[int, Meta(ge=1, le=MOST_FRAMES)]
+    rate_fps: Annotated[float, Meta(gt=0.0, le=MOST_FPS)]
 
     @property
     def duration_s(self) -> float:
@@ -46,7 +48,7 @@ P = TypeVar("P", bound=Params)
 class TimingStressor(Perturbation[P], Protocol[P]):
     """Perturbs the timing of a video and its sound."""
 
-    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> P:
+    def choose(self, rng: np.random.Generator, reel: TimingInfo, /, *, strength: float) -> P:
         """Draw everything that is random; the draws do not depend on ``strength``."""
         ...
 

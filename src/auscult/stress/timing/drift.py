@@ -5,19 +5,14 @@ Nobody offers it; .05 % is a poor pair of free-running clocks, 2 % half of what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 
 from auscult.stress.params import Params
-from auscult.stress.strength import Rows, between
+from auscult.stress.perturbation import Constant, Perturbs
 from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
-
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "drawn both ways: the sound runs ahead or falls behind"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +26,16 @@ class DriftParams(Params):
     behind: bool
 
 
-class Drift:
+class Drift(Perturbs[DriftParams]):
     """Plays the sound slightly slower or faster, in step with the picture at first; its pitch goes along."""
 
     name = "timing.drift.v1"
     params = DriftParams
-    levels: Rows = ((0.0,), (0.0005,), (0.002,), (0.005,), (0.01,), (0.02,))
-    declared = _DECLARED
+    share = Constant(
+        "seconds lost or won per second",
+        (0.0, 0.0005, 0.002, 0.005, 0.01, 0.02),
+        exception="drawn both ways: the sound runs ahead or falls behind",
+    )
     meta = Metadata(
         summary="lets the sound run away from the picture by a share of every second",
         goal="long clips: a model that is in step at first and trusts it",
@@ -47,11 +45,6 @@ class Drift:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> DriftParams:
-        """Draw which of the two clocks is fast."""
-        del reel
-        return DriftParams(strength=strength, behind=bool(rng.integers(2)))
-
     def frames(self, params: DriftParams, reel: TimingInfo) -> Numbers:
         """Every frame in its place."""
         del params
@@ -59,7 +52,7 @@ class Drift:
 
     def heard(self, params: DriftParams, times_s: Times) -> Times:
         """The sound of a little less, or more, than the time that has passed."""
-        (share,) = between(self.levels, params.strength)
+        share = self.share.at(params.strength)
         return times_s * (1.0 - share if params.behind else 1.0 + share)
 
 

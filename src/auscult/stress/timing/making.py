@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from auscult import rng as randomness
 from auscult.errors import UsageError
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect, loaded
+from auscult.stress.perturbation import Effect, at_fault, chosen, kind_of, loaded
 from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
-from auscult.stress.strength import strength_of
 from auscult.stress.timing.base import AnyTimingStressor, Numbers, Times, TimingInfo, retimed, unheard
-from auscult.stress.vision.pictures import masks_from
+from auscult.stress.vision.base import MOST_FPS
+from auscult.stress.vision.pictures import checked_mask, masks_from
 from auscult.types import Frames, Mask, Samples, Stressed
 
 ROOM = "timing"
@@ -89,31 +88,21 @@ def perturb(
     key: str = "",
     masks: Sequence[Mask] | None = None,
 ) -> Stressed[Footage, Effect]:
-    """Perturb the timing, and tell how and what became of the truth; arguments and errors as in ``apply``.
+    """Perturb the timing, and tell how and what became of the truth; other arguments and errors as in ``apply``.
 
-    Args:
-        name: As in ``apply``.
-        clip: As in ``apply``.
-        sound: As in ``apply``.
-        rate_fps: As in ``apply``.
-        rate_hz: As in ``apply``.
-        severity: As in ``apply``.
-        seed: As in ``apply``.
-        key: As in ``apply``.
-        masks: Masks of objects, each bool (T, H, W), that are to follow the frames that are shown.
+    ``masks`` of objects, each bool (T, H, W), are to follow the frames that are shown.
 
     Returns:
         What was made, its parameters, and what became of frames, masks and sound.
     """
     stressor, reel = load(name), reel_of(clip, rate_fps)
-    rng = randomness.generator(seed, "stress", stressor.name, key)
-    params: Params = stressor.choose(rng, reel, strength=strength_of(severity))
+    params = chosen(stressor, reel, severity=severity, seed=seed, key=key)
     numbers = numbers_of(stressor, params, reel)
     made = _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
     times = np.arange(reel.frames) / reel.rate_fps
     heard = partial(heard_by, stressor, params)
     truth = Effect(
-        masks=None if masks is None else tuple(_mask(mask, clip)[numbers] for mask in masks_from(masks)),
+        masks=None if masks is None else tuple(checked_mask(one, clip.shape[:3])[numbers] for one in masks_from(masks)),
         frames=tuple(numbers.tolist()),
         silent_s=() if sound is None else unheard(heard, duration_s=np.shape(sound)[-1] / rate_of(rate_hz)),
         offset_s=tuple((numbers / reel.rate_fps - heard(times)).tolist()),
@@ -144,12 +133,7 @@ def render(
 
 
 def load(name: str) -> AnyTimingStressor:
-    """A registered perturbation of timing by its name.
-
-    Raises:
-        UnknownName: No such stressor of timing.
-        UsageError: It cannot be loaded.
-    """
+    """A registered perturbation of timing by its name; raises as ``perturbation.loaded``."""
     stressor: AnyTimingStressor = loaded(ROOM, name)
     return stressor
 
@@ -165,11 +149,8 @@ def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) ->
     made: object = stressor.frames(params, reel)
     fits = isinstance(made, np.ndarray) and made.shape == (reel.frames,) and made.dtype == np.int64
     if not fits or made.min() < 0 or made.max() >= reel.frames or (np.diff(made) < 0).any():  # type: ignore[attr-defined,call-overload]
-        raise UsageError(
-            f"stressor {stressor.name} made no frame numbers of a clip of {reel.frames} frames",
-            expected=f"int64 ({reel.frames},), from 0, never falling",
-            hint="the plug-in is at fault; its contract test shows where",
-        )
+        expected = f"int64 ({reel.frames},), from 0, never falling"
+        raise at_fault(stressor, f"made no frame numbers of a clip of {reel.frames} frames", expected=expected)
     return made  # type: ignore[return-value]
 
 
@@ -184,11 +165,8 @@ def heard_by(stressor: AnyTimingStressor, params: Params, times_s: Times) -> Tim
     made: object = stressor.heard(params, times_s)
     fits = isinstance(made, np.ndarray) and made.shape == times_s.shape and made.dtype == np.float64
     if not fits or not np.isfinite(made).all() or (np.diff(made) < 0).any():  # type: ignore[call-overload]
-        raise UsageError(
-            f"stressor {stressor.name} does not tell what is heard when",
-            expected=f"float64 {times_s.shape}, finite, never falling",
-            hint="the plug-in is at fault; its contract test shows where",
-        )
+        expected = f"float64 {times_s.shape}, finite, never falling"
+        raise at_fault(stressor, "does not tell what is heard when", expected=expected)
     return made  # type: ignore[return-value]
 
 
@@ -198,14 +176,11 @@ def reel_of(clip: object, rate_fps: object) -> TimingInfo:
     Raises:
         UsageError: It is no clip, or the rate is not above 0.
     """
-    if not isinstance(clip, np.ndarray) or clip.dtype != np.uint8 or clip.ndim != 4 or clip.shape[3] != 3:
-        told = f"{clip.dtype} {clip.shape}" if isinstance(clip, np.ndarray) else type(clip).__name__
-        raise UsageError(f"the clip is {told}", expected="uint8 (T, H, W, 3), none of them 0")
-    if 0 in clip.shape:
-        raise UsageError(f"the clip is uint8 {clip.shape}", expected="uint8 (T, H, W, 3), none of them 0")
+    if not isinstance(clip, np.ndarray) or clip.dtype != np.uint8 or clip.shape[3:] != (3,) or 0 in clip.shape:
+        raise UsageError(f"the clip is {kind_of(clip)}", expected="uint8 (T, H, W, 3), none of them 0")
     numeric = isinstance(rate_fps, Real) and not isinstance(rate_fps, bool)
-    if not numeric or not 0.0 < rate_fps <= 100_000.0:  # type: ignore[operator]
-        raise UsageError(f"the rate is {rate_fps!r:.40} frames per second", expected="above 0, up to 100000")
+    if not numeric or not 0.0 < rate_fps <= MOST_FPS:  # type: ignore[operator]
+        raise UsageError(f"the rate is {rate_fps!r:.40} frames per second", expected=f"above 0, up to {MOST_FPS:g}")
     return TimingInfo(frames=len(clip), rate_fps=float(rate_fps))  # type: ignore[arg-type]
 
 
@@ -225,10 +200,3 @@ def _made(
         return Footage(clip=clip[numbers], sound=given.copy().reshape(np.shape(sound)))
     made = retimed(given, partial(heard_by, stressor, params), rate_hz=rate_of(rate_hz))
     return Footage(clip=clip[numbers], sound=made.reshape(np.shape(sound)))
-
-
-def _mask(mask: object, clip: Frames) -> Mask:
-    if not isinstance(mask, np.ndarray) or mask.shape != clip.shape[:3] or mask.dtype != np.bool_:
-        told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise UsageError(f"a mask is {told}", expected=f"bool {clip.shape[:3]}")
-    return mask

@@ -6,19 +6,14 @@ seen) to what nobody misses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
 
 import numpy as np
 
 from auscult.stress.params import Params
-from auscult.stress.strength import Rows, between
+from auscult.stress.perturbation import Constant, Perturbs
 from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
-
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType({0: "drawn both ways: the sound comes early or late"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +27,17 @@ class OffsetParams(Params):
     late: bool
 
 
-class Offset:
+class Offset(Perturbs[OffsetParams]):
     """Moves the whole sound against the picture; silence fills the end it leaves."""
 
     name = "timing.offset.v1"
     params = OffsetParams
-    levels: Rows = ((0.0,), (0.04,), (0.08,), (0.16,), (0.32,), (0.64,))
-    declared = _DECLARED
+    offset = Constant(
+        "offset",
+        (0.0, 0.04, 0.08, 0.16, 0.32, 0.64),
+        unit="s",
+        exception="drawn both ways: the sound comes early or late",
+    )
     meta = Metadata(
         summary="moves the sound against the picture, early or late",
         goal="a model that binds sound to picture by their moment",
@@ -48,11 +47,6 @@ class Offset:
         origin="transmission",
     )
 
-    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> OffsetParams:
-        """Draw early or late."""
-        del reel
-        return OffsetParams(strength=strength, late=bool(rng.integers(2)))
-
     def frames(self, params: OffsetParams, reel: TimingInfo) -> Numbers:
         """Every frame in its place."""
         del params
@@ -60,7 +54,7 @@ class Offset:
 
     def heard(self, params: OffsetParams, times_s: Times) -> Times:
         """The sound of some time before, or after."""
-        (offset_s,) = between(self.levels, params.strength)
+        offset_s = self.offset.at(params.strength)
         return times_s - offset_s if params.late else times_s + offset_s
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.rng import generator
-from auscult.stress.params import Params, seed_from
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
 from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
 from auscult.types import Metadata
 
@@ -19,28 +18,13 @@ _BURST_S: Final = 0.4
 _SINGLE: Final = 0.7
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StallParams(Params):
-    """Parameters of a perturbation that holds frames back.
+class Stalling(Seeded):
+    """What perturbations that hold frames back have in common: the sound is left alone.
 
-    Attributes:
-        seed: What it follows from which frames are concerned, and in which order as strength grows.
+    From the seed follows which frames are concerned, and in which order as strength grows.
     """
 
-    seed: int
-
-
-class Stalling:
-    """What perturbations that hold frames back have in common: the sound is left alone."""
-
-    params = StallParams
-
-    def choose(self, rng: np.random.Generator, reel: TimingInfo, *, strength: float) -> StallParams:
-        """Draw the seed."""
-        del reel
-        return StallParams(strength=strength, seed=seed_from(rng))
-
-    def heard(self, params: StallParams, times_s: Times) -> Times:
+    def heard(self, params: SeedParams, times_s: Times) -> Times:
         """Every moment in its place."""
         del params
         return times_s
@@ -80,8 +64,7 @@ class DroppedFrames(Stalling):
     """
 
     name = "timing.dropped_frames.v1"
-    levels: Rows = ((0.0,), (0.05,), (0.1,), (0.2,), (0.35,), (0.5,))
-    declared = ALL_ONE_WAY
+    share = Constant("share of the frames lost", (0.0, 0.05, 0.1, 0.2, 0.35, 0.5))
     meta = Metadata(
         summary="loses frames, single ones and bursts; the one before is shown longer",
         goal="a model that follows motion from frame to frame",
@@ -91,14 +74,13 @@ class DroppedFrames(Stalling):
         origin="transmission",
     )
 
-    def frames(self, params: StallParams, reel: TimingInfo) -> Numbers:
+    def frames(self, params: SeedParams, reel: TimingInfo) -> Numbers:
         """The last frame that was not lost."""
-        (share,) = between(self.levels, params.strength)
-        lost = held_back(params.seed, reel, share=share)
+        lost = held_back(params.seed, reel, share=self.share.at(params.strength))
         return np.maximum.accumulate(np.where(lost, 0, np.arange(reel.frames)))
 
 
-DROPPED_FRAMES: TimingStressor[StallParams] = DroppedFrames()
+DROPPED_FRAMES: TimingStressor[SeedParams] = DroppedFrames()
 
 
 class RepeatedFrames(Stalling):
@@ -110,8 +92,7 @@ class RepeatedFrames(Stalling):
     """
 
     name = "timing.repeated_frames.v1"
-    levels: Rows = ((0.0,), (0.05,), (0.1,), (0.15,), (0.2,), (0.3,))
-    declared = ALL_ONE_WAY
+    share = Constant("share of the frames that are repeats", (0.0, 0.05, 0.1, 0.15, 0.2, 0.3))
     meta = Metadata(
         summary="shows frames again, single ones and bursts; the picture falls behind the sound and never catches up",
         goal="a model that trusts frame numbers, or sound and picture to keep step",
@@ -121,11 +102,10 @@ class RepeatedFrames(Stalling):
         origin="transmission",
     )
 
-    def frames(self, params: StallParams, reel: TimingInfo) -> Numbers:
+    def frames(self, params: SeedParams, reel: TimingInfo) -> Numbers:
         """As many frames back as were repeated so far."""
-        (share,) = between(self.levels, params.strength)
-        again = held_back(params.seed, reel, share=share)
+        again = held_back(params.seed, reel, share=self.share.at(params.strength))
         return np.arange(reel.frames) - np.cumsum(again)
 
 
-REPEATED_FRAMES: TimingStressor[StallParams] = RepeatedFrames()
+REPEATED_FRAMES: TimingStressor[SeedParams] = RepeatedFrames()

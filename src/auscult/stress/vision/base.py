@@ -8,14 +8,18 @@ strength rises and falls, and any frame can be made alone, in any order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
+from msgspec import Meta
 
-from auscult.rng import generator
-from auscult.stress.params import Params, seed_from
+from auscult.stress.params import Params
 from auscult.stress.perturbation import Perturbation
 from auscult.types import Frame, Mask
+
+MOST_FRAMES: Final = 1_000_000
+MOST_FPS: Final = 100_000.0
+_MOST_PIXELS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +33,10 @@ class ClipInfo:
         rate_fps: Frames per second.
     """
 
-    height: int
-    width: int
-    frames: int = 1
-    rate_fps: float = 25.0
+    height: Annotated[int, Meta(ge=1, le=_MOST_PIXELS)]
+    width: Annotated[int, Meta(ge=1, le=_MOST_PIXELS)]
+    frames: Annotated[int, Meta(ge=1, le=MOST_FRAMES)] = 1
+    rate_fps: Annotated[float, Meta(gt=0.0, le=MOST_FPS)] = 25.0
 
 
 P = TypeVar("P", bound=Params)
@@ -43,7 +47,7 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 class VisionStressor(Perturbation[P], Protocol[P]):
     """Perturbs pictures."""
 
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> P:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, /, *, strength: float) -> P:
         """Draw everything that is random, once for a clip; the draws themselves do not depend on ``strength``."""
         ...
 
@@ -71,45 +75,3 @@ class MovingStressor(Protocol[P_contra]):
 
 
 AnyVisionStressor: TypeAlias = VisionStressor[Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeedParams(Params):
-    """Parameters of a perturbation that draws anew in each frame.
-
-    Attributes:
-        seed: What each frame's draws follow from, with its number.
-    """
-
-    seed: int
-
-    def of_frame(self, index: int) -> np.random.Generator:
-        """The generator of one frame."""
-        return generator(self.seed, "frame", index)
-
-
-class Seeded:
-    """Chooses for a perturbation whose only draw is the seed of its frames."""
-
-    params = SeedParams
-
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> SeedParams:
-        """Draw the seed."""
-        del shot
-        return SeedParams(strength=strength, seed=seed_from(rng))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoDraws(Params):
-    """Parameters of a perturbation that draws nothing."""
-
-
-class Fixed:
-    """Chooses for a perturbation that is the same every time."""
-
-    params = NoDraws
-
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> NoDraws:
-        """Draw nothing."""
-        del rng, shot
-        return NoDraws(strength=strength)

@@ -13,8 +13,9 @@ from typing import Final
 import cv2
 import numpy as np
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.digital_planes import Plane, Planes, by_planes, greatest
 from auscult.types import Frame, Metadata
 
@@ -25,8 +26,7 @@ class Brightness(Fixed):
     """Adds to the value of every pixel in HSV, up to white."""
 
     name = "vision.brightness.v1"
-    levels: Rows = ((0.0,), (0.1,), (0.2,), (0.3,), (0.4,), (0.5,))
-    declared = ALL_ONE_WAY
+    added = Constant("added to the value", (0.0, 0.1, 0.2, 0.3, 0.4, 0.5), unit="1 = white")
     meta = Metadata(
         summary="adds to the value of every pixel in HSV, up to white",
         goal="glare and long exposure: bright surfaces lose their relief and their differences",
@@ -39,7 +39,7 @@ class Brightness(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame with more light; the fraction dropped as the release does."""
         del index
-        (added,) = between(self.levels, params.strength)
+        added = self.added.at(params.strength)
         old = np.arange(256.0)
         old[0] = 1.0  # black is lifted to 1 below
         new = np.minimum(np.arange(256.0) + 255.0 * added, 255.0)

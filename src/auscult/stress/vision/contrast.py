@@ -10,8 +10,9 @@ from typing import Final
 import cv2
 import numpy as np
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 _DOWN: Final = -0.5 + 2.0**-10  # rounding then drops the fraction, and keeps what should be a whole number
@@ -21,8 +22,7 @@ class Contrast(Fixed):
     """Pulls every channel towards its mean over the frame."""
 
     name = "vision.contrast.v1"
-    levels: Rows = ((1.0,), (0.4,), (0.3,), (0.2,), (0.1,), (0.05,))
-    declared = ALL_ONE_WAY
+    kept = Constant("contrast kept", (1.0, 0.4, 0.3, 0.2, 0.1, 0.05))
     meta = Metadata(
         summary="pulls red, green and blue towards their means over the frame",
         goal="a flat picture: edges become too faint to follow",
@@ -35,7 +35,7 @@ class Contrast(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame with less contrast; the fraction dropped as the release does."""
         del index
-        (kept,) = between(self.levels, params.strength)
+        kept = self.kept.at(params.strength)
         means = np.array(cv2.mean(frame)[:3])
         matrix = np.column_stack([kept * np.eye(3), (1.0 - kept) * means + _DOWN])
         return np.asarray(cv2.transform(frame, matrix), dtype=np.uint8)

@@ -14,8 +14,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 _ROWS = 32
@@ -115,8 +116,8 @@ class DefocusBlur(Fixed):
     """Blurs by a disc with a soft rim, in pixels of the picture as it is."""
 
     name = "vision.defocus_blur.v1"
-    levels: Rows = ((0.0, 0.1), (3.0, 0.1), (4.0, 0.5), (6.0, 0.5), (8.0, 0.5), (10.0, 0.5))
-    declared = ALL_ONE_WAY
+    radius = Constant("radius of the disc", (0.0, 3.0, 4.0, 6.0, 8.0, 10.0), unit="px")
+    rim = Constant("deviation of its rim", (0.1, 0.1, 0.5, 0.5, 0.5, 0.5), unit="px")
     meta = Metadata(
         summary="blurs by a disc, as a lens out of focus does",
         goal="a camera focused elsewhere: outlines are lost, points become discs",
@@ -129,7 +130,7 @@ class DefocusBlur(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame, out of focus."""
         del index
-        radius_px, rim_px = between(self.levels, params.strength)
+        radius_px, rim_px = self.radius.at(params.strength), self.rim.at(params.strength)
         smaller = math.floor(radius_px)
         share = radius_px - smaller
         made = _defocused(frame, smaller, rim_px)

@@ -19,9 +19,8 @@ more nothing is left of all but the 128 lowest frequencies of each direction.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import cv2
@@ -31,8 +30,9 @@ from numpy.typing import NDArray
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.strength import Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Mask, Metadata
 
 Map: TypeAlias = NDArray[np.float32]
@@ -139,28 +139,24 @@ def _field(seed: int, bend: Bend) -> NDArray[np.float32]:
 MOST_PIXELS: Final = 32_766
 """Greatest height and width that OpenCV's remapping takes."""
 
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        0: "the height goes with the blur: great at levels 1 and 2, which blur it away, and growing from 3 to 5",
-        2: "corners move far at levels 1 and 2, and little at levels 3 to 5",
-    }
-)
-
 
 class ElasticTransform(Seeded):
     """Shears a frame by its corners and bends it by a smooth random field."""
 
     name = "vision.elastic_transform.v1"
-    # Height of the field, its blur, shift of the corners: shares of the picture's sides.
-    levels: Rows = (
-        (0.0, 0.7, 0.0),
-        (2.0, 0.7, 0.1),
-        (2.0, 0.08, 0.2),
-        (0.05, 0.01, 0.02),
-        (0.07, 0.01, 0.02),
-        (0.12, 0.01, 0.02),
+    height = Constant(
+        "height of the field",
+        (0.0, 2.0, 2.0, 0.05, 0.07, 0.12),
+        unit="share of the side",
+        exception="the height goes with the blur: great at levels 1 and 2, which blur it away, and growing from 3 to 5",
     )
-    declared = _DECLARED
+    blur = Constant("deviation of its blur", (0.7, 0.7, 0.08, 0.01, 0.01, 0.01), unit="share of the side")
+    corners = Constant(
+        "most that a corner moves",
+        (0.0, 0.1, 0.2, 0.02, 0.02, 0.02),
+        unit="share of the side",
+        exception="corners move far at levels 1 and 2, and little at levels 3 to 5",
+    )
     meta = Metadata(
         summary="shears at levels 1 and 2, crumples at levels 3 to 5",
         goal="bent outlines: shape and place of an object are no longer what was learnt",
@@ -188,10 +184,10 @@ class ElasticTransform(Seeded):
     def _bent(self, picture: Frame, params: SeedParams, *, sampling: int, beyond: int) -> Frame:
         if max(picture.shape) > MOST_PIXELS:
             raise UsageError(f"a frame of {picture.shape[0]} x {picture.shape[1]}", expected=f"up to {MOST_PIXELS}")
-        height, blur, corners = between(self.levels, params.strength)
-        bend = Bend(height=height, blur=blur, corners=corners)
+        strength = params.strength
+        bend = Bend(height=self.height.at(strength), blur=self.blur.at(strength), corners=self.corners.at(strength))
         made = np.empty_like(picture)
-        for rows, x, y in maps(params.seed, bend, picture.shape[:2], most=max(row[2] for row in self.levels)):
+        for rows, x, y in maps(params.seed, bend, picture.shape[:2], most=max(self.corners.values)):
             made[rows] = cv2.remap(picture, x, y, sampling, borderMode=beyond).reshape(made[rows].shape)
         return made
 

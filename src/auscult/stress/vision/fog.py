@@ -10,16 +10,16 @@ In a clip the fog drifts: the fractal lies on a torus and moves under the pictur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params, seed_from
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.params import Params, Seed, Share, seed_from
+from auscult.stress.perturbation import Constant, Perturbs
 from auscult.stress.vision import weather_fractal
 from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
@@ -38,11 +38,9 @@ class FogParams(Params):
         speed: How far it goes from one frame to the next, as a share of the picture's longer side.
     """
 
-    seed: int
-    heading_deg: float
-    speed: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"heading_deg": (0.0, 360.0), "speed": (0.0, 1.0)}
+    seed: Seed
+    heading_deg: Annotated[float, Meta(ge=0.0, le=360.0)]
+    speed: Share
 
     def drift_px(self, index: int, side: int) -> tuple[int, int]:
         """How far the fog has come by a frame, (y, x), where the longer side measures ``side``."""
@@ -51,13 +49,13 @@ class FogParams(Params):
         return round(way * math.sin(heading)), round(way * math.cos(heading))
 
 
-class Fog:
+class Fog(Perturbs[FogParams]):
     """Adds a plasma fractal and takes the sum back into the picture's own range."""
 
     name = "vision.fog.v1"
     params = FogParams
-    levels: Rows = ((0.0, 2.0), (1.5, 2.0), (2.0, 2.0), (2.5, 1.7), (2.5, 1.5), (3.0, 1.4))
-    declared = ALL_ONE_WAY
+    density = Constant("brightness of the fog", (0.0, 1.5, 2.0, 2.5, 2.5, 3.0), unit="1 = white")
+    decay = Constant("decay of the fractal at each halving", (2.0, 2.0, 2.0, 1.7, 1.5, 1.4))
     meta = Metadata(
         summary="lays a bright, cloudy veil over the picture",
         goal="fog: contrast fades, most where it is thick",
@@ -68,14 +66,14 @@ class Fog:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> FogParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, /, *, strength: float) -> FogParams:
         """Draw the fog and the wind."""
         seed, heading, pace = seed_from(rng), rng.uniform(0.0, 360.0), rng.uniform(_SLOW, _FAST)
         return FogParams(strength=strength, seed=seed, heading_deg=heading, speed=pace / max(shot.rate_fps, _FAST))
 
     def render(self, frame: Frame, params: FogParams, *, index: int = 0) -> Frame:
         """The frame in fog."""
-        density, decay = between(self.levels, params.strength)
+        density, decay = self.density.at(params.strength), self.decay.at(params.strength)
         return veiled(frame, self.fractal(frame.shape[:2], params, decay=decay, index=index), density=density)
 
     def fractal(self, size: tuple[int, int], params: FogParams, *, decay: float, index: int) -> NDArray[np.float32]:

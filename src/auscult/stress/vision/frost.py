@@ -15,21 +15,21 @@ level does about the damage that it does with photographs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import Annotated, Final
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import Params
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
+from auscult.stress.params import Params, Share
+from auscult.stress.perturbation import Constant, Perturbs
 from auscult.stress.vision import weather_fractal
-from auscult.stress.vision.base import ClipInfo, VisionStressor
+from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
@@ -189,24 +189,18 @@ class FrostParams(Params):
         right: Where it lies between the left and the right edge, 0..1.
     """
 
-    texture: int
-    down: float
-    right: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {
-        "texture": (0, COUNT - 1),
-        "down": (0.0, 1.0),
-        "right": (0.0, 1.0),
-    }
+    texture: Annotated[int, Meta(ge=0, le=COUNT - 1)]
+    down: Share
+    right: Share
 
 
-class Frost:
+class Frost(Perturbs[FrostParams]):
     """Mixes the picture with a piece of frost."""
 
     name = "vision.frost.v1"
     params = FrostParams
-    levels: Rows = ((1.0, 0.0), (1.0, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))
-    declared = ALL_ONE_WAY
+    kept = Constant("weight of the picture", (1.0, 1.0, 0.8, 0.7, 0.65, 0.6))
+    added = Constant("weight of the frost", (0.0, 0.4, 0.6, 0.7, 0.7, 0.75))
     meta = Metadata(
         summary="lays feathers of ice over the picture",
         goal="a frozen windscreen or lens: crystals cover edges and add their own",
@@ -217,16 +211,10 @@ class Frost:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> FrostParams:
-        """Draw the texture and the piece."""
-        del shot
-        number, down, right = int(rng.integers(COUNT)), float(rng.random()), float(rng.random())
-        return FrostParams(strength=strength, texture=number, down=down, right=right)
-
     def render(self, frame: Frame, params: FrostParams, *, index: int = 0) -> Frame:
         """The frame behind frost, the same in every frame."""
         del index
-        kept, added = between(self.levels, params.strength)
+        kept, added = self.kept.at(params.strength), self.added.at(params.strength)
         ice = self.ice(frame.shape[:2], params)
         # half a grey level less: rounding then drops the fraction, as the release does
         return as_bytes(cv2.addWeighted(frame, kept, ice, added, -0.5))

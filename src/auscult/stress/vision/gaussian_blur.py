@@ -12,8 +12,9 @@ import math
 import cv2
 import numpy as np
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 _HALVED_FROM_PX = 2.5
@@ -51,8 +52,7 @@ class GaussianBlur(Fixed):
     """Blurs by a Gaussian, in pixels of the picture as it is."""
 
     name = "vision.gaussian_blur.v1"
-    levels: Rows = ((0.0,), (1.0,), (2.0,), (3.0,), (4.0,), (6.0,))
-    declared = ALL_ONE_WAY
+    sigma_px = Constant("standard deviation", (0.0, 1.0, 2.0, 3.0, 4.0, 6.0), unit="px")
     meta = Metadata(
         summary="blurs by a Gaussian",
         goal="optics that do not resolve: fine detail and edges are gone",
@@ -65,7 +65,7 @@ class GaussianBlur(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame, blurred."""
         del index
-        (sigma_px,) = between(self.levels, params.strength)
+        sigma_px = self.sigma_px.at(params.strength)
         return gaussian(frame, sigma_px)
 
 

@@ -9,8 +9,9 @@ import cv2
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 
@@ -18,8 +19,7 @@ class GaussianNoise(Seeded):
     """Adds independent normal noise to every channel of every pixel, anew in each frame."""
 
     name = "vision.gaussian_noise.v1"
-    levels: Rows = ((0.0,), (0.08,), (0.12,), (0.18,), (0.26,), (0.38,))
-    declared = ALL_ONE_WAY
+    deviation = Constant("standard deviation", (0.0, 0.08, 0.12, 0.18, 0.26, 0.38), unit="1 = white")
     meta = Metadata(
         summary="adds independent normal noise to every channel of every pixel",
         goal="a sensor in low light: edges and fine texture drown",
@@ -31,7 +31,7 @@ class GaussianNoise(Seeded):
 
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame with noise; cut off at 0 and 255, the fraction dropped as the release does."""
-        (deviation,) = between(self.levels, params.strength)
+        deviation = self.deviation.at(params.strength)
         # A whole number and noise, the fraction dropped, are that number and the noise's floor.
         floors = np.floor(noise.normal_table() * np.float32(255.0 * deviation)).astype(np.int16)
         rng = params.of_frame(index)

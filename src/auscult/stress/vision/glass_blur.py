@@ -13,17 +13,15 @@ of two pixels, but of views on them, so that the second keeps its value.)
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.noise import words
-from auscult.stress.strength import Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.gaussian_blur import gaussian
 from auscult.types import Frame, Metadata
 
@@ -102,24 +100,17 @@ def _sources(looks: NDArray[np.intp], places: NDArray[np.intp], spare: NDArray[n
     return further
 
 
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType(
-    {2: "rounds of ImageNet-C, 2 1 3 2 2: where there are fewer, each reaches further or blurs more"}
-)
-
-
 class GlassBlur(Seeded):
     """Blurs, scatters pixels by a few pixels, and blurs again, in pixels of the picture as it is."""
 
     name = "vision.glass_blur.v1"
-    levels: Rows = (
-        (0.0, 0.0, 0.0),
-        (0.7, 1.0, 2.0),
-        (0.9, 2.0, 1.0),
-        (1.0, 2.0, 3.0),
-        (1.1, 3.0, 2.0),
-        (1.5, 4.0, 2.0),
+    sigma = Constant("standard deviation of the blur", (0.0, 0.7, 0.9, 1.0, 1.1, 1.5), unit="px")
+    reach = Constant("reach", (0.0, 1.0, 2.0, 2.0, 3.0, 4.0), unit="px")
+    rounds = Constant(
+        "rounds",
+        (0.0, 2.0, 1.0, 3.0, 2.0, 2.0),
+        exception="rounds of ImageNet-C, 2 1 3 2 2: where there are fewer, each reaches further or blurs more",
     )
-    declared = _DECLARED
     meta = Metadata(
         summary="scatters pixels over their neighbourhood and blurs, as uneven glass does",
         goal="a dirty or frosted pane before the lens: outlines fray",
@@ -132,7 +123,8 @@ class GlassBlur(Seeded):
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame behind the pane, which is the same in each frame."""
         del index
-        sigma_px, reach_px, rounds = between(self.levels, params.strength)
+        sigma_px, reach_px = self.sigma.at(params.strength), self.reach.at(params.strength)
+        rounds = self.rounds.at(params.strength)
         pixels = cv2.cvtColor(gaussian(frame, sigma_px), cv2.COLOR_RGB2RGBA).view(np.uint32)[..., 0]
         rng = params.of_frame(0)
         while rounds > 0.0:

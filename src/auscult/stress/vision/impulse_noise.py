@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 
@@ -17,8 +18,7 @@ class ImpulseNoise(Seeded):
     """Sets a share of all channel values to 0 or 255, one as often as the other, anew in each frame."""
 
     name = "vision.impulse_noise.v1"
-    levels: Rows = ((0.0,), (0.03,), (0.06,), (0.09,), (0.17,), (0.27,))
-    declared = ALL_ONE_WAY
+    share = Constant("share of values lost", (0.0, 0.03, 0.06, 0.09, 0.17, 0.27))
     meta = Metadata(
         summary="sets single channel values to black or white",
         goal="a sensor with dead and hot elements, or bits lost on the way: isolated wrong values",
@@ -30,7 +30,7 @@ class ImpulseNoise(Seeded):
 
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame with a share of its values replaced, each channel for itself."""
-        (share,) = between(self.levels, params.strength)
+        share = self.share.at(params.strength)
         some = round(share * 32768.0)  # of 65,536 words, for either
         rng = params.of_frame(index)
         made = np.empty_like(frame)

@@ -13,8 +13,9 @@ import cv2
 import numpy as np
 
 from auscult.errors import UsageError
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 MOST_PIXELS: Final = 65_500
@@ -25,8 +26,7 @@ class JpegCompression(Fixed):
     """Compresses a frame as JPEG and opens it again."""
 
     name = "vision.jpeg_compression.v1"
-    levels: Rows = ((100.0,), (25.0,), (18.0,), (15.0,), (10.0,), (7.0,))
-    declared = ALL_ONE_WAY
+    quality = Constant("quality", (100.0, 25.0, 18.0, 15.0, 10.0, 7.0), unit="100 = best")
     meta = Metadata(
         summary="compresses as JPEG at quality 25 to 7 and opens it again",
         goal="blocks of 8 x 8 and smeared colour: false edges beside true ones",
@@ -47,7 +47,7 @@ class JpegCompression(Fixed):
             raise UsageError(
                 f"a frame of {frame.shape[0]} x {frame.shape[1]} for JPEG", expected=f"up to {MOST_PIXELS}"
             )
-        (quality,) = between(self.levels, params.strength)
+        quality = self.quality.at(params.strength)
         options = [
             cv2.IMWRITE_JPEG_QUALITY,
             round(quality),

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult import rng as randomness
 from auscult.arrays.boxes import box_of, grown, window
 from auscult.errors import UsageError
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect, loaded
-from auscult.stress.strength import strength_of
+from auscult.stress.perturbation import Effect, at_fault, chosen, kind_of, loaded
 from auscult.stress.vision.base import AnyVisionStressor, MovingStressor
 from auscult.stress.vision.pictures import OpenedPicture, boxes_from, masks_from, opened
 from auscult.types import Box, Frame, Mask, Stressed
@@ -59,17 +57,10 @@ def perturb(
     masks: Sequence[Mask] | None = None,
     boxes: Sequence[Box] | None = None,
 ) -> Stressed[NDArray[np.uint8], Effect]:
-    """Perturb a picture or a clip, and tell how and what became of the truth.
+    """Perturb a picture or a clip, and tell how and what became of the truth; other arguments as in ``apply``.
 
-    Args:
-        name: As in ``apply``.
-        image: As in ``apply``.
-        severity: As in ``apply``.
-        seed: As in ``apply``.
-        key: As in ``apply``.
-        masks: Masks of objects, each bool (H, W), or (T, H, W) for a clip, that are to follow the pixels.
-        boxes: Boxes of objects of a picture, (x0, y0, x1, y1), that are to follow the pixels; those with fractions of
-            pixels are rounded outwards.
+    ``masks`` of objects, each bool (H, W), or (T, H, W) for a clip, and ``boxes`` of objects of a picture,
+    (x0, y0, x1, y1), are to follow the pixels. Boxes with fractions of pixels are rounded outwards.
 
     Returns:
         What was made, its parameters, and the masks and boxes where the pixels went.
@@ -80,8 +71,7 @@ def perturb(
     """
     stressor = load(name)
     picture = opened(image)
-    rng = randomness.generator(seed, "stress", stressor.name, key)
-    params: Params = stressor.choose(rng, picture.shot, strength=strength_of(severity))
+    params = chosen(stressor, picture.shot, severity=severity, seed=seed, key=key)
     output = rendered(stressor, picture, [params] * len(picture.frames))
     truth = moved(stressor, picture, params, masks=masks, boxes=boxes)
     return Stressed(output=output, params=params.as_json(), truth=truth)
@@ -106,22 +96,13 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
 
 
 def load(name: str) -> AnyVisionStressor:
-    """A registered perturbation of pictures by its name.
-
-    Raises:
-        UnknownName: No such stressor of pictures.
-        UsageError: It cannot be loaded.
-    """
+    """A registered perturbation of pictures by its name; raises as ``perturbation.loaded``."""
     stressor: AnyVisionStressor = loaded(ROOM, name)
     return stressor
 
 
 def rendered(stressor: AnyVisionStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
-    """Every frame by its own parameters, in the shape that was given.
-
-    Raises:
-        UsageError: The stressor gave something that is no frame of the same size.
-    """
+    """Every frame by its own parameters, in the shape that was given."""
     return picture.closed([
         frame_of(stressor, frame, one, index=index)
         for index, (frame, one) in enumerate(zip(picture.frames, params, strict=True))
@@ -138,12 +119,7 @@ def frame_of(stressor: AnyVisionStressor, frame: Frame, params: Params, *, index
         return frame.copy()
     made: object = stressor.render(frame, params, index=index)
     if not isinstance(made, np.ndarray) or made.shape != frame.shape or made.dtype != np.uint8:
-        told = f"{made.dtype} {made.shape}" if isinstance(made, np.ndarray) else type(made).__name__
-        raise UsageError(
-            f"stressor {stressor.name} made {told}",
-            expected=f"uint8 {frame.shape}",
-            hint="the plug-in is at fault; its contract test shows where",
-        )
+        raise at_fault(stressor, f"made {kind_of(made)}", expected=f"uint8 {frame.shape}")
     return made
 
 

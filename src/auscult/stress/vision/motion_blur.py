@@ -8,17 +8,18 @@ own edge repeated; imagecorruptions leaves those places out and darkens it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import ClipInfo, VisionStressor
+from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 _LEAST_PX = 1e-3  # of a standard deviation: all weight is on the first place long before
@@ -105,9 +106,6 @@ def _piece(taps: Sequence[Tap]) -> tuple[int, int, NDArray[np.float32]]:
     return top, left, kernel
 
 
-_STEEPEST_DEG = 45.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotionBlurParams(Params):
     """Parameters of motion blur.
@@ -116,18 +114,16 @@ class MotionBlurParams(Params):
         angle_deg: Of the motion, -45 (up to the right) to 45 (down to the right); one for a whole clip.
     """
 
-    angle_deg: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"angle_deg": (-_STEEPEST_DEG, _STEEPEST_DEG)}
+    angle_deg: Annotated[float, Meta(ge=-45.0, le=45.0)]
 
 
-class MotionBlur:
+class MotionBlur(Perturbs[MotionBlurParams]):
     """Blurs along one direction, in pixels of the picture as it is."""
 
     name = "vision.motion_blur.v1"
     params = MotionBlurParams
-    levels: Rows = ((0.0, 0.0), (10.0, 3.0), (15.0, 5.0), (15.0, 8.0), (15.0, 12.0), (20.0, 15.0))
-    declared = ALL_ONE_WAY
+    radius = Constant("radius of the kernel", (0.0, 10.0, 15.0, 15.0, 15.0, 20.0), unit="px")
+    sigma = Constant("standard deviation", (0.0, 3.0, 5.0, 8.0, 12.0, 15.0), unit="px")
     meta = Metadata(
         summary="blurs along one direction, as a moving camera does",
         goal="a camera that moved: edges across the motion are drawn out",
@@ -137,16 +133,11 @@ class MotionBlur:
         origin="sensor",
     )
 
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> MotionBlurParams:
-        """Draw the direction."""
-        del shot
-        return MotionBlurParams(strength=strength, angle_deg=float(rng.uniform(-_STEEPEST_DEG, _STEEPEST_DEG)))
-
     def render(self, frame: Frame, params: MotionBlurParams, *, index: int = 0) -> Frame:
         """The frame, blurred along the direction."""
         del index
-        radius_px, sigma_px = between(self.levels, params.strength)
-        return weighted_mean(frame, line(half_gaussian(radius_px, sigma_px), params.angle_deg))
+        weights = half_gaussian(self.radius.at(params.strength), self.sigma.at(params.strength))
+        return weighted_mean(frame, line(weights, params.angle_deg))
 
 
 STRESSOR: VisionStressor[MotionBlurParams] = MotionBlur()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
+from auscult.stress.perturbation import kind_of
 from auscult.stress.vision.base import ClipInfo
 from auscult.types import Box, Frame, Mask
 
@@ -56,10 +57,7 @@ class OpenedPicture:
         """
         size = self.shot.height, self.shot.width
         wanted = (len(self.frames), *size) if self.form == "clip" else size
-        if not isinstance(mask, np.ndarray) or mask.shape != wanted or mask.dtype != np.bool_:
-            told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-            raise UsageError(f"a mask is {told}", expected=f"bool {wanted}")
-        return mask.reshape(len(self.frames), *size)
+        return checked_mask(mask, wanted).reshape(len(self.frames), *size)
 
     def mask_back(self, mask: NDArray[np.bool_]) -> Mask:
         """The opposite of ``mask``; a copy."""
@@ -73,10 +71,8 @@ def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
         UsageError: It is of another shape or type.
     """
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or 0 in image.shape:
-        told = f"{image.dtype} {image.shape}" if isinstance(image, np.ndarray) else type(image).__name__
-        raise UsageError(
-            f"the image is {told}", expected=_EXPECTED, hint="scale 16-bit or float pictures to 0..255 and cast them"
-        )
+        hint = "scale 16-bit or float pictures to 0..255 and cast them"
+        raise UsageError(f"the image is {kind_of(image)}", expected=_EXPECTED, hint=hint)
     if image.ndim == 4 and image.shape[3] == 3:
         frames = tuple(np.ascontiguousarray(frame) for frame in image)
         return _picture(frames, "clip", rate_fps)
@@ -90,12 +86,19 @@ def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
     raise UsageError(f"the image is {image.dtype} {image.shape}", expected=_EXPECTED)
 
 
-def masks_from(values: object) -> list[object]:
-    """Masks one by one, each still to be looked at; none where there are none.
+def checked_mask(mask: object, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """A mask of a shape.
 
     Raises:
-        UsageError: It is no list of them.
+        UsageError: It is none.
     """
+    if not isinstance(mask, np.ndarray) or mask.shape != shape or mask.dtype != np.bool_:
+        raise UsageError(f"a mask is {kind_of(mask)}", expected=f"bool {shape}")
+    return mask
+
+
+def masks_from(values: object) -> list[object]:
+    """Masks one by one, each still to be looked at; none where there are none."""
     return [] if values is None else _listed(values, "masks")
 
 

@@ -16,8 +16,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 Plane: TypeAlias = NDArray[np.uint8]
@@ -131,8 +132,7 @@ class Pixelate(Fixed):
     """Scales a frame down by box means and up again by the nearest."""
 
     name = "vision.pixelate.v1"
-    levels: Rows = ((1.0,), (0.6,), (0.5,), (0.4,), (0.3,), (0.25,))
-    declared = ALL_ONE_WAY
+    factor = Constant("share of each side", (1.0, 0.6, 0.5, 0.4, 0.3, 0.25))
     meta = Metadata(
         summary="scales down to .6 to .25 of each side and up again without smoothing",
         goal="a low resolution: small things and thin parts merge with what is beside them",
@@ -145,7 +145,7 @@ class Pixelate(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame in larger pixels."""
         del index
-        (factor,) = between(self.levels, params.strength)
+        factor = self.factor.at(params.strength)
         height, width = frame.shape[:2]
         return blocky(frame, rows=max(1, int(height * factor)), columns=max(1, int(width * factor)))
 
@@ -165,9 +165,8 @@ class PixelateR2Bench(Fixed):
     """
 
     name = "vision.pixelate_r2bench.v1"
-    # The factor of the square, and how far the frame's own size has given way to it.
-    levels: Rows = ((0.6, 0.0), (0.6, 1.0), (0.5, 1.0), (0.4, 1.0), (0.3, 1.0), (0.25, 1.0))
-    declared = ALL_ONE_WAY
+    factor = Constant("square", (0.6, 0.6, 0.5, 0.4, 0.3, 0.25), unit="share of 512 px")
+    given_way = Constant("share of the way to it", (0.0, 1.0, 1.0, 1.0, 1.0, 1.0))
     meta = Metadata(
         summary="scales to a square of 307 to 128 pixels and back without smoothing",
         goal="a low resolution: small things and thin parts merge with what is beside them",
@@ -180,7 +179,7 @@ class PixelateR2Bench(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame in larger pixels."""
         del index
-        factor, given_way = between(self.levels, params.strength)
+        factor, given_way = self.factor.at(params.strength), self.given_way.at(params.strength)
         height, width = (
             int(given_way * int(SQUARE_PX * factor) + (1.0 - given_way) * own + 1e-6) for own in frame.shape[:2]
         )

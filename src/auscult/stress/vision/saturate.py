@@ -12,21 +12,17 @@ it (from strength 3 on), it counts as red, as in the release.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.strength import Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.digital_planes import Plane, Planes, by_planes, greatest, least
 from auscult.types import Frame, Metadata
 
-_DECLARED: Final[Mapping[int, str]] = MappingProxyType(
-    {0: "levels 1 and 2 take colour away (below 1), levels 3 to 5 add it (above 1)"}
-)
 _UP: Final = np.float32(2.0**-10)  # so that what should be a whole number does not fall just below it
 
 
@@ -34,8 +30,12 @@ class Saturate(Fixed):
     """Multiplies the saturation of every pixel in HSV and adds to it."""
 
     name = "vision.saturate.v1"
-    levels: Rows = ((1.0, 0.0), (0.3, 0.0), (0.1, 0.0), (2.0, 0.0), (5.0, 0.1), (20.0, 0.2))
-    declared = _DECLARED
+    scale = Constant(
+        "saturation times",
+        (1.0, 0.3, 0.1, 2.0, 5.0, 20.0),
+        exception="levels 1 and 2 take colour away (below 1), levels 3 to 5 add it (above 1)",
+    )
+    added = Constant("and plus", (0.0, 0.0, 0.0, 0.0, 0.1, 0.2))
     meta = Metadata(
         summary="fades colours at levels 1 and 2, exaggerates them at levels 3 to 5",
         goal="wrong colours: what is referred to by its colour is confused with something else",
@@ -48,7 +48,7 @@ class Saturate(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame with other saturation; the fraction dropped as the release does."""
         del index
-        scale, added = (np.float32(constant) for constant in between(self.levels, params.strength))
+        scale, added = np.float32(self.scale.at(params.strength)), np.float32(self.added.at(params.strength))
 
         def recoloured(planes: Planes) -> Planes:
             high = greatest(planes)

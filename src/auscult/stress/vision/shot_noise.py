@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from auscult.stress import noise
 from auscult.stress.noise import normal_table
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 WORD_BITS = 12
@@ -69,8 +70,7 @@ class ShotNoise(Seeded):
     """Replaces every channel value by a Poisson count of that mean, anew in each frame."""
 
     name = "vision.shot_noise.v1"
-    levels: Rows = ((0.0,), (1 / 60,), (1 / 25,), (1 / 12,), (1 / 5,), (1 / 3,))
-    declared = ALL_ONE_WAY
+    grain = Constant("1 / photons at full brightness", (0.0, 1 / 60, 1 / 25, 1 / 12, 1 / 5, 1 / 3))
     meta = Metadata(
         summary="replaces every channel of every pixel by a Poisson count with that mean",
         goal="dim light: few photons are counted, and brightness comes in coarse steps",
@@ -82,7 +82,7 @@ class ShotNoise(Seeded):
 
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame as counted; cut off at 255, the fraction dropped as the release does."""
-        (grain,) = between(self.levels, params.strength)
+        grain = self.grain.at(params.strength)
         table = brightness_table(1.0 / max(grain, _LEAST)).ravel()
         rng = params.of_frame(index)
         made = np.empty_like(frame)

@@ -17,18 +17,19 @@ The noise lies on a torus of cells. Sampled at moved places it falls smoothly, w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import Params, seed_from
-from auscult.stress.strength import Rows, between
+from auscult.stress.params import Params, Seed, seed_from
+from auscult.stress.perturbation import Constant, Perturbs
 from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
@@ -170,30 +171,31 @@ class SnowParams(Params):
         speed: How far they fall from one frame to the next, in cells, each as large as the flakes' zoom.
     """
 
-    seed: int
-    angle_deg: float
-    speed: float
-
-    RANGES: ClassVar[Mapping[str, tuple[float, float]]] = {"angle_deg": (-135.0, -45.0), "speed": (0.0, 1000.0)}
+    seed: Seed
+    angle_deg: Annotated[float, Meta(ge=-135.0, le=-45.0)]
+    speed: Annotated[float, Meta(ge=0.0, le=1000.0)]
 
 
-class Snow:
+class Snow(Perturbs[SnowParams]):
     """Whitens the picture and adds flakes."""
 
     name = "vision.snow.v1"
     params = SnowParams
-    levels: Rows = (
-        (-0.8, 0.3, 3.0, 0.5, 10.0, 4.0, 1.0),
-        (0.1, 0.3, 3.0, 0.5, 10.0, 4.0, 0.8),
-        (0.2, 0.3, 2.0, 0.5, 12.0, 4.0, 0.7),
-        (0.55, 0.3, 4.0, 0.9, 12.0, 8.0, 0.7),
-        (0.55, 0.3, 4.5, 0.85, 12.0, 8.0, 0.65),
-        (0.55, 0.3, 2.5, 0.85, 12.0, 12.0, 0.55),
+    mean = Constant("mean of the noise", (-0.8, 0.1, 0.2, 0.55, 0.55, 0.55))
+    deviation = Constant("its deviation", (0.3, 0.3, 0.3, 0.3, 0.3, 0.3))
+    enlargement = Constant(
+        "enlargement",
+        (3.0, 3.0, 2.0, 4.0, 4.5, 2.5),
+        exception="the flakes' size is a look: small and many at levels 2 and 5, large and few at levels 3 and 4",
     )
-    declared: Mapping[int, str] = {
-        2: "the flakes' size is a look: small and many at levels 2 and 5, large and few at levels 3 and 4",
-        3: "the threshold goes with the mean of the noise, which rises faster",
-    }
+    threshold = Constant(
+        "threshold",
+        (0.5, 0.5, 0.5, 0.9, 0.85, 0.85),
+        exception="the threshold goes with the mean of the noise, which rises faster",
+    )
+    radius = Constant("radius of the streaks", (10.0, 10.0, 12.0, 12.0, 12.0, 12.0), unit="px")
+    spread = Constant("their deviation", (4.0, 4.0, 4.0, 8.0, 8.0, 12.0), unit="px")
+    kept = Constant("share of the picture kept", (1.0, 0.8, 0.7, 0.7, 0.65, 0.55))
     meta = Metadata(
         summary="whitens the picture and lets bright, drawn-out flakes fall over it",
         goal="snowfall: objects fade and are cut up by flakes",
@@ -204,40 +206,37 @@ class Snow:
         occurs=("outdoors",),
     )
 
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, *, strength: float) -> SnowParams:
+    def choose(self, rng: np.random.Generator, shot: ClipInfo, /, *, strength: float) -> SnowParams:
         """Draw the flakes and their fall."""
         seed, angle, pace = seed_from(rng), rng.uniform(-135.0, -45.0), rng.uniform(_SLOW, _FAST)
         return SnowParams(strength=strength, seed=seed, angle_deg=angle, speed=pace / max(shot.rate_fps, 1.0))
 
     def render(self, frame: Frame, params: SnowParams, *, index: int = 0) -> Frame:
         """The frame in snow."""
-        kept = between(self.levels, params.strength)[6]
-        return whitened(frame, self.flakes(frame.shape[:2], params, index=index), kept=kept)
+        flakes = self.flakes(frame.shape[:2], params, index=index)
+        return whitened(frame, flakes, kept=self.kept.at(params.strength))
 
     def flakes(self, size: tuple[int, int], params: SnowParams, *, index: int) -> NDArray[np.uint8]:
         """The light of the flakes over a frame, uint8 (H, W); between two levels, some of the light of each."""
         below = int(params.strength)
         share = params.strength - below
         if share == 0.0:
-            return self._fallen(size, params, row=self.levels[below], index=index)
-        above = self._fallen(size, params, row=self.levels[below + 1], index=index)
+            return self._fallen(size, params, level=below, index=index)
+        above = self._fallen(size, params, level=below + 1, index=index)
         if below == 0:
             return as_bytes(cv2.convertScaleAbs(above, alpha=share))
-        under = self._fallen(size, params, row=self.levels[below], index=index)
+        under = self._fallen(size, params, level=below, index=index)
         return as_bytes(cv2.addWeighted(under, 1.0 - share, above, share, 0.0))
 
-    def _fallen(
-        self, size: tuple[int, int], params: SnowParams, *, row: Sequence[float], index: int
-    ) -> NDArray[np.uint8]:
+    def _fallen(self, size: tuple[int, int], params: SnowParams, *, level: int, index: int) -> NDArray[np.uint8]:
         """The light of the flakes of one level."""
-        mean, deviation, zoom, threshold, radius, spread, _ = row
         flakes = Flakes(
-            mean=mean,
-            deviation=deviation,
-            zoom=self.zoom(zoom, size),
-            threshold=threshold,
-            radius=radius,
-            spread=spread,
+            mean=self.mean.values[level],
+            deviation=self.deviation.values[level],
+            zoom=self.zoom(self.enlargement.values[level], size),
+            threshold=self.threshold.values[level],
+            radius=self.radius.values[level],
+            spread=self.spread.values[level],
             angle_deg=params.angle_deg,
         )
         fallen = index * params.speed

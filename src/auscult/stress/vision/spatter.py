@@ -19,8 +19,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
@@ -40,15 +41,12 @@ class Spatter(Seeded):
     """Adds shining water, or covers with mud, where smooth noise passes a threshold."""
 
     name = "vision.spatter.v1"
-    levels: Rows = (
-        (0.65, 0.3, 4.0, 0.69, 0.0, 0.0),
-        (0.65, 0.3, 4.0, 0.69, 0.6, 0.0),
-        (0.65, 0.3, 3.0, 0.68, 0.6, 0.0),
-        (0.65, 0.3, 2.0, 0.68, 0.5, 0.0),
-        (0.65, 0.3, 1.0, 0.65, 0.0, 1.0),
-        (0.67, 0.4, 1.0, 0.65, 0.0, 1.0),
-    )
-    declared = ALL_ONE_WAY
+    mean = Constant("mean of the noise", (0.65, 0.65, 0.65, 0.65, 0.65, 0.67))
+    deviation = Constant("its deviation", (0.3, 0.3, 0.3, 0.3, 0.3, 0.4))
+    smoothing = Constant("smoothing", (4.0, 4.0, 3.0, 2.0, 1.0, 1.0), unit="px")
+    threshold = Constant("threshold", (0.69, 0.69, 0.68, 0.68, 0.65, 0.65))
+    shine = Constant("shine of the water", (0.0, 0.6, 0.6, 0.5, 0.0, 0.0))
+    mud = Constant("opacity of the mud", (0.0, 0.0, 0.0, 0.0, 1.0, 1.0))
     meta = Metadata(
         summary="puts drops of water, then mud, on the lens",
         goal="a dirty lens: parts of objects shine or are covered",
@@ -62,7 +60,9 @@ class Spatter(Seeded):
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame behind spatter, the same in every frame."""
         del index
-        mean, deviation, smooth_px, threshold, shine, mud = between(self.levels, params.strength)
+        mean, deviation = self.mean.at(params.strength), self.deviation.at(params.strength)
+        threshold, smooth_px = self.threshold.at(params.strength), self.smoothing.at(params.strength)
+        shine, mud = self.shine.at(params.strength), self.mud.at(params.strength)
         drawn = np.frombuffer(params.of_frame(0).bytes(frame.shape[0] * frame.shape[1]), dtype=np.uint8)
         scale = deviation / _BYTE_DEVIATION
         liquid = _smoothed(drawn.reshape(frame.shape[:2]), smooth_px, scale=scale, offset=mean - _BYTE_MEAN * scale)

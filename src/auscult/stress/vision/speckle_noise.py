@@ -9,8 +9,9 @@ import cv2
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Seeded, SeedParams, VisionStressor
+from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 _BITS = 7  # of a fraction; 255 then almost fills 16 bits, and what is brighter stops there by itself
@@ -20,8 +21,7 @@ class SpeckleNoise(Seeded):
     """Multiplies every channel of every pixel by 1 and normal noise, anew in each frame."""
 
     name = "vision.speckle_noise.v1"
-    levels: Rows = ((0.0,), (0.15,), (0.2,), (0.35,), (0.45,), (0.6,))
-    declared = ALL_ONE_WAY
+    deviation = Constant("standard deviation of the factor", (0.0, 0.15, 0.2, 0.35, 0.45, 0.6))
     meta = Metadata(
         summary="multiplies every channel of every pixel by 1 plus normal noise",
         goal="a sensor whose gain varies: what is bright is noisier",
@@ -33,7 +33,7 @@ class SpeckleNoise(Seeded):
 
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame times (1 + noise); cut off at 0 and 255, the fraction dropped as the release does."""
-        (deviation,) = between(self.levels, params.strength)
+        deviation = self.deviation.at(params.strength)
         factors = np.maximum(noise.normal_table() * np.float32(deviation) + np.float32(1.0), np.float32(0.0))
         rng = params.of_frame(index)
         made = np.empty_like(frame)

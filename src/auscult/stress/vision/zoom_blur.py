@@ -14,8 +14,9 @@ import math
 import cv2
 import numpy as np
 
-from auscult.stress.strength import ALL_ONE_WAY, Rows, between
-from auscult.stress.vision.base import Fixed, NoDraws, VisionStressor
+from auscult.stress.params import NoDraws
+from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 
 _DROP = -0.498  # turns rounding into dropping the fraction, and leaves whole numbers what they are
@@ -25,8 +26,8 @@ class ZoomBlur(Fixed):
     """Mixes the picture with enlargements of its centre."""
 
     name = "vision.zoom_blur.v1"
-    levels: Rows = ((0.0, 0.01), (0.11, 0.01), (0.15, 0.01), (0.2, 0.02), (0.24, 0.02), (0.3, 0.03))
-    declared = ALL_ONE_WAY
+    most = Constant("greatest enlargement", (0.0, 0.11, 0.15, 0.2, 0.24, 0.3), unit="over 1")
+    step = Constant("step", (0.01, 0.01, 0.01, 0.02, 0.02, 0.03))
     meta = Metadata(
         summary="mixes the picture with enlargements of its centre",
         goal="a camera that comes nearer while the shutter is open: what is far from the centre is drawn out",
@@ -39,7 +40,7 @@ class ZoomBlur(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame, zoomed while exposed; its fraction dropped."""
         del index
-        most, step = between(self.levels, params.strength)
+        most, step = self.most.at(params.strength), self.step.at(params.strength)
         steps = round(most / step, 6)  # level 3 makes 10 of them, whatever 0.2 / 0.02 is
         whole, part = int(steps), steps % 1.0
         total = cv2.add(frame, frame, dtype=cv2.CV_16U)
