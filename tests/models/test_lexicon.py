@@ -161,7 +161,7 @@ def test_frames_are_left_as_they_were() -> None:
 
 @pytest.mark.parametrize("frames", [np.zeros((2, 8, 8), np.uint8), np.zeros((1, 8, 8, 3)), np.zeros((0, 8, 8, 3))])
 def test_what_is_no_clip_is_refused(frames: NDArray[np.generic]) -> None:
-    with pytest.raises(InputError, match="frames have shape"):
+    with pytest.raises(InputError, match="frames of shape"):
         MODEL.predict(frames, Query("the red thing"))  # type: ignore[arg-type]
 
 

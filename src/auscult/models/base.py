@@ -24,6 +24,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.errors import InputError
 from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
 
 ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
@@ -176,3 +177,9 @@ class Predictor(Protocol):
 def frames_of(*frames: Frame) -> Frames:
     """Frames of one size as a clip."""
     return np.stack(frames)
+
+
+def check_clip(frames: Frames) -> None:
+    """Refuse what is no clip of frames."""
+    if frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != len("RGB") or not frames.size:
+        raise InputError(f"frames of shape {frames.shape} and type {frames.dtype}", expected="uint8 (T, H, W, 3)")

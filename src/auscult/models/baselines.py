@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from auscult import rng
 from auscult.models.base import TASKS, Masks, ModelTask
 from auscult.record.digest import digest_bytes
-from auscult.types import Box, Frame, Frames, Mask, Metadata, Query, Samples
+from auscult.types import Box, Frame, Frames, Mask, Metadata, Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,28 +41,9 @@ class Still:
     mask_of: Callable[[Frame], Mask]
     tasks: tuple[ModelTask, ...] = TASKS
 
-    def predict(
-        self,
-        frames: Frames,
-        query: Query,
-        *,
-        sound: Samples | None = None,
-        rate_hz: int | None = None,
-        first_mask: Mask | None = None,
-    ) -> Masks:
-        """Segment without looking at what is asked for.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3); at most the first is looked at.
-            query: Not looked at, nor is what follows.
-            sound: Not looked at.
-            rate_hz: Not looked at.
-            first_mask: Not looked at, so that the first frame's answer is not right for free.
-
-        Returns:
-            bool (T, H, W), the same in every frame.
-        """
-        del query, sound, rate_hz, first_mask
+    def predict(self, frames: Frames, query: Query, **_: object) -> Masks:
+        """Give one mask for every frame, bool (T, H, W), that is not the first mask: no frame is right for free."""
+        del query
         return np.repeat(self.mask_of(frames[0])[None], frames.shape[0], axis=0)
 
 
@@ -75,12 +56,7 @@ def box(frame: Frame) -> Mask:
 
 
 def middle(size: tuple[int, int]) -> Box:
-    """The middle box of a frame, xyxy, half-open.
-
-    Args:
-        size: (height, width). From a quarter to three quarters of each side, rounded down and up: at least one pixel
-            of any frame, and symmetric.
-    """
+    """The middle box of a frame (height, width), xyxy, half-open: from a quarter to three quarters, never empty."""
     height, width = size
     top, left = height // 4, width // 4
     return left, top, width - left, height - top
@@ -138,14 +114,7 @@ _SEED: Final = 0  # a model has no seed of the run: the same frames, the same an
 
 
 def some_region(frame: Frame) -> Mask:
-    """One region of a random partition.
-
-    Args:
-        frame: uint8 RGB (H, W, 3), at least one pixel.
-
-    Returns:
-        bool (H, W), connected where the frame is not enlarged from fewer pixels, never empty.
-    """
+    """One region of a random partition of a frame, bool (H, W): connected if the frame is large enough, never empty."""
     height, width = frame.shape[:2]
     scale = min(1.0, _SIDE_PX / max(height, width))
     size = (max(1, round(width * scale)), max(1, round(height * scale)))

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
-from auscult.models.base import ModelTask
-from auscult.types import Frames, Mask, Metadata, Query, Samples
+from auscult.models.base import ModelTask, check_clip
+from auscult.types import Frames, Mask, Metadata, Query
 
 ByText: TypeAlias = Callable[[Frames, str], NDArray[Any]]
 ByMask: TypeAlias = Callable[[Frames, Mask], NDArray[Any]]
@@ -48,28 +48,11 @@ class Ready:
         frames: Frames,
         query: Query,
         *,
-        sound: Samples | None = None,  # noqa: ARG002 - none of these models listens
-        rate_hz: int | None = None,  # noqa: ARG002
         first_mask: Mask | None = None,
+        **_: object,
     ) -> NDArray[Any]:
-        """Segment one object.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3), T at least 1.
-            query: The referring expression, for a model that reads; may be empty but not missing.
-            sound: Not listened to.
-            rate_hz: Not looked at.
-            first_mask: The object in the first frame, bool (H, W), for a model that follows it.
-
-        Returns:
-            bool (T, H, W), or float32 probabilities in [0, 1].
-
-        Raises:
-            InputError: The frames are no clip, or the sentence or first mask is missing or of another size.
-            UsageError: The weights make the model give what is no number.
-        """
-        if frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != 3 or not frames.size:
-            raise InputError(f"frames of shape {frames.shape} and type {frames.dtype}", expected="uint8 (T, H, W, 3)")
+        """Segment the object of a sentence or a first mask: bool (T, H, W), or float32 probabilities in [0, 1]."""
+        check_clip(frames)
         if self.by_text is not None:
             if query.text is None:
                 raise InputError(f"{self.name} was asked without a sentence", expected="a referring expression")
@@ -103,11 +86,7 @@ class Weighted:
     by_mask: Callable[[Path], ByMask] | None = None
 
     def using(self, weights: Path) -> Ready:
-        """Load the weights of a folder.
-
-        Raises:
-            UsageError: The extra `hf` is not installed, or the folder cannot be used; the message says which and why.
-        """
+        """Load the weights of a folder; an error says which file cannot be used, or that the extra `hf` is missing."""
         return Ready(
             name=self.name,
             meta=self.meta,

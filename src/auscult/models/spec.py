@@ -41,18 +41,11 @@ Told: TypeAlias = list[list[str | int]]
 
 
 def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> Told:
-    """What the code below a folder is, for a hash.
+    """What the code below a folder is, for a hash: each file's name below it and its hash.
 
     Folders are read level by level in the order of their names. Hidden ones, ``__pycache__``, environments and those
-    whose name cannot stand in an import are left out, and so is what comes after two thousand folders.
-
-    Args:
-        folder: Where to begin; it is read whatever its name.
-        suffixes: Endings of names that are code.
-
-    Returns:
-        For each file its name below the folder and its hash; once 400 files or 16 MiB are hashed, or where a file
-        cannot be read, its size and time of change instead.
+    whose name cannot stand in an import are left out, and so is what comes after two thousand folders. Once 400 files
+    or 16 MiB are hashed, or where a file cannot be read, its size and time of change stand for its hash.
     """
     told: Told = []
     room = _MOST_BYTES

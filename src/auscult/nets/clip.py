@@ -72,17 +72,7 @@ class ClipModel:
     _tokens: Any
 
     def pictures(self, frames: Sequence[Frame]) -> Vectors:
-        """Vectors of pictures.
-
-        Args:
-            frames: uint8 RGB (H, W, 3) each; what is not square is squeezed.
-
-        Returns:
-            float32 (n, d), each of length 1.
-
-        Raises:
-            UsageError: The model gives what is no number.
-        """
+        """Vectors of pictures, uint8 RGB (H, W, 3) each and squeezed to a square: float32 (n, d), each of length 1."""
         import torch
 
         found = []
@@ -93,11 +83,7 @@ class ClipModel:
         return _unit(np.concatenate(found), self.folder) if found else np.zeros((0, 0), np.float32)
 
     def sentences(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of sentences, float32 (n, d), each of length 1.
-
-        Raises:
-            UsageError: The model gives what is no number.
-        """
+        """Vectors of sentences, float32 (n, d), each of length 1."""
         import torch
 
         found = []

@@ -122,11 +122,7 @@ class Loaded:
 
 
 def read_table(path: Path) -> Mapping[str, Any]:
-    """Read a small JSON object.
-
-    Raises:
-        InputError: It is missing, too large, broken, or no object.
-    """
+    """Read a small JSON object."""
     try:
         found = json.loads(read_bytes(path, limits=_SMALL))
     except (ValueError, RecursionError) as error:
@@ -315,11 +311,7 @@ def build_settings(table: Mapping[str, Any], kind: Any, parts: Mapping[str, str]
 
 
 def finite(found: Any, folder: Folder) -> Any:
-    """Give back a tensor of a model.
-
-    Raises:
-        UsageError: It holds what is no number.
-    """
+    """Give back a tensor of a model; weights that make it give what is no number are the user's error."""
     import torch
 
     if not bool(torch.isfinite(found).all()):

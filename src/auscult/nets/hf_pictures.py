@@ -45,14 +45,7 @@ class Preparation:
     cubic: bool = False
 
     def __call__(self, frames: Frames) -> Any:
-        """Prepare frames of one size.
-
-        Args:
-            frames: uint8 RGB (n, H, W, 3).
-
-        Returns:
-            A torch tensor float32 (n, 3, height, width) on the CPU.
-        """
+        """Prepare frames, uint8 RGB (n, H, W, 3): a torch tensor float32 (n, 3, height, width) on the CPU."""
         import torch
         from torch.nn.functional import interpolate
 
@@ -80,15 +73,9 @@ class Preparation:
 
 
 def read_preparation(folder: Path, *, side: int | None, usual: Preparation) -> Preparation:
-    """Read how a release prepares frames, from ``preprocessor_config.json`` or ``processor_config.json``.
+    """How a release prepares frames, by ``preprocessor_config.json`` or ``processor_config.json``, else as usual.
 
-    Args:
-        folder: The folder of weights; without either file ``usual`` holds.
-        side: The only side that the model takes, whatever the file says; None where the file decides.
-        usual: What holds where the file says nothing.
-
-    Raises:
-        UsageError: The file is broken, or asks for what is not done here.
+    ``side`` is the only one that the model takes, whatever the file says; None where the file decides.
     """
     path = folder / PREPARED
     try:
@@ -126,11 +113,7 @@ def _table_in(table: Mapping[str, Any]) -> Mapping[str, Any]:
 def channels(
     table: Mapping[str, Any], *, usual: tuple[tuple[float, ...], tuple[float, ...]]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and deviation of each channel, 0..1, as a table of settings has them.
-
-    Raises:
-        InputError: They are no three numbers.
-    """
+    """Mean and deviation of each channel, 0..1, as a table of settings has them."""
     return _three(table, "image_mean", usual[0]), _three(table, "image_std", usual[1])
 
 

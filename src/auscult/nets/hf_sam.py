@@ -53,18 +53,7 @@ class Sam3:
     _prepared: Preparation
 
     def masks(self, frames: Frames, text: str) -> NDArray[np.bool_]:
-        """The best instance of every frame, frame by frame; an empty mask where none scores over ``LEAST_SCORE``.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            text: The phrase; words beyond what the model reads are cut off.
-
-        Returns:
-            bool (T, H, W).
-
-        Raises:
-            UsageError: The model gives what is no number.
-        """
+        """The best instance of every frame, bool (T, H, W); empty where none scores over ``LEAST_SCORE``."""
         import torch
 
         found = np.zeros(frames.shape[:3], np.bool_)
@@ -96,11 +85,7 @@ class Sam3:
 
 
 def load_sam3(path: Path) -> Sam3:
-    """Load the model of a folder.
-
-    Raises:
-        UsageError: The folder cannot be used; see ``hf_folder``.
-    """
+    """Load the model of a folder."""
     net = load(check_folder(path, SAM3_TEXT))
     side = square(net.model.config.vision_config.backbone_config.image_size)
     return Sam3(net, read_preparation(path, side=side, usual=Preparation(mean=_HALF, std=_HALF)))
@@ -129,18 +114,7 @@ class BoxSegmenter:
     _padded: bool
 
     def masks(self, frames: Frames, boxes: Sequence[FloatBox | None]) -> NDArray[np.bool_]:
-        """One mask for the box of every frame, frame by frame; an empty mask where there is no box.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            boxes: (x0, y0, x1, y1) in pixels, or None, for every frame.
-
-        Returns:
-            bool (T, H, W).
-
-        Raises:
-            UsageError: The model gives what is no number.
-        """
+        """One mask for every frame's box (x0, y0, x1, y1) in pixels, bool (T, H, W); empty where there is no box."""
         import torch
 
         found = np.zeros(frames.shape[:3], np.bool_)
@@ -176,11 +150,7 @@ class BoxSegmenter:
 
 
 def load_sam(path: Path) -> BoxSegmenter:
-    """Load whichever of the three a folder holds.
-
-    Raises:
-        UsageError: The folder cannot be used; see ``hf_folder``.
-    """
+    """Load whichever of the three a folder holds."""
     found = _type_of(path)
     if found in SAM.types:
         return _loaded(path, SAM, Preparation(), padded=True)
@@ -190,11 +160,7 @@ def load_sam(path: Path) -> BoxSegmenter:
 
 
 def load_sam2(path: Path) -> BoxSegmenter:
-    """Load SAM 2.
-
-    Raises:
-        UsageError: The folder cannot be used; see ``hf_folder``.
-    """
+    """Load SAM 2."""
     return _loaded(path, SAM2, Preparation())
 
 
@@ -231,18 +197,7 @@ class Sam2Video:
     _prepared: Preparation
 
     def follow(self, frames: Frames, first: Mask) -> NDArray[np.bool_]:
-        """Follow an object.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            first: The object in the first frame, bool (H, W); may be empty.
-
-        Returns:
-            bool (T, H, W); the first is ``first``, as is usual in the task.
-
-        Raises:
-            UsageError: The model gives what is no number.
-        """
+        """Follow an object, bool (T, H, W); the first mask is ``first``, as is usual in the task, and may be empty."""
         import torch
 
         found = np.zeros(frames.shape[:3], np.bool_)
@@ -308,10 +263,6 @@ class _Frames:
 
 
 def load_sam2_video(path: Path) -> Sam2Video:
-    """Load the model of a folder.
-
-    Raises:
-        UsageError: The folder cannot be used; see ``hf_folder``.
-    """
+    """Load the model of a folder."""
     net = load(check_folder(path, SAM2_VIDEO))
     return Sam2Video(net, read_preparation(path, side=square(net.model.image_size), usual=Preparation()))

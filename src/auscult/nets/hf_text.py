@@ -37,18 +37,7 @@ class ClipSeg:
     _prepared: Preparation
 
     def heat(self, frames: Frames, text: str) -> NDArray[np.float32]:
-        """How likely each pixel is meant: the sigmoid of the model's map, enlarged linearly to the frame.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            text: The sentence; words beyond what the model reads are cut off.
-
-        Returns:
-            float32 (T, H, W) in [0, 1].
-
-        Raises:
-            UsageError: The model gives what is no number.
-        """
+        """How likely each pixel is meant, float32 (T, H, W) in [0, 1]: the sigmoid of the map, enlarged linearly."""
         import torch
         from torch.nn.functional import interpolate
 
@@ -75,11 +64,7 @@ class ClipSeg:
 
 
 def load_clipseg(path: Path) -> ClipSeg:
-    """Load the model of a folder.
-
-    Raises:
-        UsageError: The folder cannot be used; see ``hf_folder``.
-    """
+    """Load the model of a folder."""
     net = load(check_folder(path, CLIPSEG))
     usual = Preparation(size=(_SIDE, _SIDE))
     prepared = read_preparation(path, side=None, usual=usual)
@@ -122,15 +107,9 @@ class Grounding:
     _prepared: Preparation
 
     def boxes(self, frames: Frames, text: str) -> list[FloatBox | None]:
-        """The best box of every frame.
+        """The best box of every frame, (x0, y0, x1, y1) in pixels, which may reach a little beyond it.
 
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            text: The sentence; it is asked for in lower case and with a full stop, as the model was trained.
-
-        Returns:
-            For every frame (x0, y0, x1, y1) in pixels, which may reach a little beyond it; None where no box scores
-            more than ``LEAST_SCORE``.
+        None where no box scores more than ``LEAST_SCORE``.
         """
         import torch
 
@@ -156,11 +135,7 @@ class Grounding:
 
 
 def load_grounding(path: Path) -> Grounding:
-    """Load the model of a folder.
-
-    Raises:
-        UsageError: The folder cannot be used; see ``hf_folder``.
-    """
+    """Load the model of a folder."""
     net = load(check_folder(path, GROUNDING_DINO))
     return Grounding(net, read_preparation(path, side=None, usual=Preparation()))
 

@@ -154,14 +154,7 @@ def asked_for(text: str) -> ParsedExpression | None:
 
 
 def prompts(text: str) -> tuple[str, ...]:
-    """Sentences that a matcher of pictures and words can compare with a picture, the expression itself first.
-
-    Args:
-        text: The referring expression.
-
-    Returns:
-        One to three different sentences; none where no word of the text could name something.
-    """
+    """One to three sentences to compare with a picture, the expression first; none where it names nothing."""
     asked = asked_for(text)
     if asked is None:
         return ()
@@ -271,17 +264,10 @@ def rivals(
     most: int,
     coloured: Callable[[Frame], Sequence[Mask]] | None = None,
 ) -> tuple[Mask, ...]:
-    """Regions that the expression could mean instead of the candidate.
+    """At most ``most`` regions that the expression could mean instead of the candidate, bool (H, W) each, none empty.
 
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: The candidate, bool (H, W).
-        others: Masks of other objects, bool (H, W) each; they come first, the largest before the rest.
-        most: How many at most.
-        coloured: Gives the frame's regions of even colour, for who keeps them; None for ``coloured_regions``.
-
-    Returns:
-        bool (H, W) each, none empty, none much the same as the candidate or as another.
+    Masks of other objects come first, the largest before the rest, then the frame's regions of even colour, which
+    ``coloured`` gives to who keeps them; none is much the same as the candidate or as another.
     """
     given = sorted((one for one in others if one.any()), key=lambda one: -int(np.count_nonzero(one)))
     found: list[Mask] = []
@@ -298,14 +284,7 @@ def rivals(
 
 
 def coloured_regions(frame: Frame) -> tuple[Mask, ...]:
-    """Regions of even colour, 1 to 60 % of the frame each, those that stand out most first; they do not overlap.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-
-    Returns:
-        bool (H, W) each; may be none.
-    """
+    """Regions of even colour, 1 to 60 % of the frame each, without overlap; those that stand out most come first."""
     height, width = frame.shape[:2]
     scale = min(1.0, LONG_SIDE_PX / max(height, width))
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
@@ -426,11 +405,7 @@ class ClipIdentity:
         return ClipIdentity(check_folder(folder or Path(named or "")), temperature=self._temperature)
 
     def ready(self) -> None:
-        """Load the model, which takes seconds.
-
-        Raises:
-            UsageError: There are no weights, they are damaged, or they hold what is no number.
-        """
+        """Load the model, which takes seconds."""
         self._model()
 
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
@@ -515,12 +490,7 @@ class _Loaded:
 def views(frame: Frame, region: Mask) -> tuple[Frame, Frame]:
     """A region cut out as a square with a margin: as it is, and with its surroundings grey and blurred.
 
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        region: bool (H, W), not empty.
-
-    Returns:
-        Two uint8 RGB (s, s, 3), s at most 672; beyond the frame both are grey.
+    Both uint8 RGB (s, s, 3), s at most 672; beyond the frame they are grey.
     """
     box = box_of(region)
     if box is None:

@@ -125,12 +125,7 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
 
 
 def unchecked(verdict: Verdict, why: str = "") -> Verdict:
-    """Say that identity was not checked; calling it again changes nothing but the reason.
-
-    Args:
-        verdict: What a judge said.
-        why: The reason, in words that fit after a colon; empty for none.
-    """
+    """Say that identity was not checked, and why if there is a reason; again it changes nothing but the reason."""
     reason = why.strip().rstrip(".")
     note = f"{UNCHECKED}: {reason}." if reason else f"{UNCHECKED}."
     evidence = replace(verdict.evidence, identity=False)
@@ -138,14 +133,10 @@ def unchecked(verdict: Verdict, why: str = "") -> Verdict:
 
 
 def off_object(before: float, match: float) -> float:
-    """Probability that a mask is not on the object asked for.
+    """Probability that a mask is not on the object asked for: falls with ``match``, rises with ``before``, all 0..1.
 
-    Args:
-        before: The judge's probability that it lies on no object, 0..1.
-        match: The check's probability that it lies on the one asked for, 0..1.
-
-    Returns:
-        0..1, falling with ``match``, rising with ``before``; 1 where a judge is certain that there is no object.
+    ``before`` is the judge's that it lies on no object, ``match`` the check's that it lies on the one asked for.
+    It is 1 where a judge is certain that there is no object.
     """
     if before >= 1.0:
         return 1.0

@@ -144,12 +144,7 @@ class FoundThing:
 
 
 def peaks(centres: Floats, seen: Floats) -> list[Peak]:
-    """Centres of things, highest first.
-
-    Args:
-        centres: (2, h, w): logit of a centre, and natural logarithm of the share.
-        seen: (words, h, w): logits.
-    """
+    """Centres of things, highest first: (2, h, w) are logit and logarithm of the share, (words, h, w) logits."""
     heat = 1 / (1 + np.exp(-centres[0]))
     highest = cv2.dilate(heat, np.ones((3, 3), np.uint8))
     rows, columns = np.nonzero((heat >= PEAK) & (heat >= highest))
@@ -276,14 +271,7 @@ class NamingOdds:
 
 
 def named(reading: Reading, things: Sequence[FoundThing], words: Vocabulary, *, worlds: int = WORLDS) -> NamingOdds:
-    """Prove a sentence in many worlds.
-
-    Args:
-        reading: The sentence.
-        things: What was found, at least one.
-        words: What their probabilities are of.
-        worlds: How many; the same draws each time.
-    """
+    """Prove a sentence of at least one thing in many worlds, the same draws each time."""
     rng = generator(0, "identity", "worlds", len(things))
     asked = form_words(reading.form)
     drawn = [_draws(rng, thing, words=words, asked=asked, worlds=worlds) for thing in things]
@@ -466,11 +454,7 @@ class ScenesIdentity:
         return self._weights
 
     def ready(self) -> None:
-        """Open the networks.
-
-        Raises:
-            UsageError: They are not there, or damaged.
-        """
+        """Open the networks."""
         if self._eyes is None:
             _eyes(self._weights)
 

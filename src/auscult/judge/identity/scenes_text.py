@@ -130,11 +130,7 @@ class Vocabulary:
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """Read what training wrote beside the weights.
-
-    Raises:
-        InputError: It is broken, or lacks a part.
-    """
+    """Read what training wrote beside the weights."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         return Vocabulary(
@@ -153,11 +149,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def write_vocabulary(words: Vocabulary, path: Path) -> Path:
-    """Write what ``read_vocabulary`` reads.
-
-    Raises:
-        OutputError: The file cannot be written.
-    """
+    """Write what ``read_vocabulary`` reads."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(asdict(words), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

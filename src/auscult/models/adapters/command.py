@@ -103,12 +103,7 @@ class Conversation:
         return self._answered is not None
 
     def exchange(self, question: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
-        """Send a question, and wait for its answer, of at most so many bytes.
-
-        Raises:
-            ProgramEnded: It ended, or closed its standard output.
-            InputError: It wrote anything but the answer.
-        """
+        """Send a question, and wait for its answer of at most so many bytes; ``ProgramEnded`` if it ended instead."""
         if not self._unsent:
             self._selector.register(self._input, selectors.EVENT_WRITE)
         self._unsent = memoryview(json.dumps(question).encode("ascii") + b"\n")
@@ -202,10 +197,9 @@ class Conversation:
         return ProgramEnded(how, expected=_ONE_LINE, hint="run it by hand with one question to see why")
 
     def end(self, *, at_once: bool = False) -> str:
-        """Close its input, which asks it to end, and end it where it does not, or at once.
+        """End it, by closing its input first, or at once.
 
-        Returns:
-            The end of what it wrote to the standard error output, on one line, printable ASCII; may be empty.
+        Gives the end of its standard error output, on one line of printable ASCII; may be empty.
         """
         self._selector.close()
         self._input.close()

@@ -56,16 +56,7 @@ class StoredMask:
 
 
 def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:
-    """Read one file.
-
-    Args:
-        path: PNG, or NPY by its suffix.
-        size: (height, width) of the frame.
-
-    Raises:
-        InputError: It cannot be read, is no mask, or is of another size.
-        TooLarge: It is over the limits of ``media``.
-    """
+    """Read one file, PNG or NPY by its suffix, of ``size`` (height, width)."""
     values, indexed = _values(path)
     if values.shape != size:
         raise InputError(
@@ -161,21 +152,11 @@ def _checked(values: NDArray[Any], path: Path) -> StoredMask:
 
 
 def union_of(stored: Sequence[StoredMask], *, among_soft: Callable[[], bool]) -> tuple[Masks, float | None]:
-    """The masks of a clip's files.
+    """The masks of a clip's files, bool (T, H, W), and .5 where something soft was cut at it, else None.
 
     Grey values are black and white where the clip holds 0 and white alone; else every frame of the clip is soft. A clip
-    that nowhere reaches an eighth of white is soft where other predictions beside it are. Where they are not, 0 and 1
-    are a mask.
-
-    Args:
-        stored: Frame by frame.
-        among_soft: Whether soft grey pictures lie beside the clip; only asked where that matters.
-
-    Returns:
-        bool (T, H, W), and .5 where something soft was cut at it, else None.
-
-    Raises:
-        InputError: The grey values look like object indices, or are one and the same everywhere.
+    that nowhere reaches an eighth of white is soft where other predictions beside it are, which ``among_soft`` is asked
+    for then. Where they are not, 0 and 1 are a mask; other indices, and one grey everywhere, are refused.
     """
     grey = [one for one in stored if one.kind == "grey"]
     soft_grey = bool(grey) and _is_soft(grey, among_soft)

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.models.base import Masks, ModelTask
-from auscult.types import Floats, Frame, Frames, Mask, Metadata, Query, Samples
+from auscult.types import Floats, Frame, Frames, Mask, Metadata, Query
 
 Shift: TypeAlias = tuple[int, int]
 
@@ -115,13 +115,7 @@ class Fit:
 
 
 def between(earlier: FlowPicture, later: FlowPicture, *, shift: Shift | None = None) -> FlowMotion:
-    """How one picture became the next.
-
-    Args:
-        earlier: A picture.
-        later: One of the same size.
-        shift: Columns and rows by which the object moved, as ``fit_of`` has it: a second place to search from.
-    """
+    """How one picture became the next; ``shift``, the object's columns and rows, is a second place to search from."""
     best = _searched(earlier, later, (0, 0))
     if shift is None or shift == (0, 0):
         return best
@@ -132,16 +126,10 @@ def between(earlier: FlowPicture, later: FlowPicture, *, shift: Shift | None = N
 
 
 def from_first(first: FlowPicture, later: FlowPicture, start: Floats) -> FlowMotion:
-    """How the clip's first picture became a later one, from a guess that summed flow gives and that has drifted.
+    """How the clip's first picture became a window of a later one, (h, w), from a guess that has drifted.
 
-    Args:
-        first: The whole first picture.
-        later: A window of a later one, (h, w).
-        start: Absolute columns and rows in the first picture where each pixel of the window is thought to come from,
-            float32 (h, w, 2).
-
-    Returns:
-        ``back`` holds such columns and rows, corrected; ``trust`` is by colour alone.
+    ``start`` is the guess that summed flow gives: absolute columns and rows in the first picture, float32 (h, w, 2).
+    ``back`` of what is found holds the same, corrected; ``trust`` is by colour alone.
     """
     guess = np.asarray(pulled(first.grey, start), dtype=np.uint8)
     rest = _flow(later.grey, guess, (0, 0))
@@ -153,17 +141,9 @@ def from_first(first: FlowPicture, later: FlowPicture, start: Floats) -> FlowMot
 def fit_of(
     earlier: FlowPicture, later: FlowPicture, mask: Floats, *, reach_px: int = NEAR_PX, shrink: int = 2
 ) -> Fit | None:
-    """By how much the object as a whole moved: where its pixels fit best.
+    """By how much an object, a soft mask (h, w), moved as a whole: where its pixels fit best within ``reach_px``.
 
-    Args:
-        earlier: The picture in which the object is known, (h, w).
-        later: One of the same size.
-        mask: Soft mask of the object in the earlier one, (h, w).
-        reach_px: How far it is searched for, to all sides.
-        shrink: The pictures are made smaller by this first.
-
-    Returns:
-        The best fit; None for an object too small to tell.
+    The pictures are made smaller by ``shrink`` first. None for an object too small to tell.
     """
     inside = mask > 0.5
     if np.count_nonzero(inside) < _LEAST_AREA_PX:
@@ -188,12 +168,7 @@ def fit_of(
 
 
 def places(flow: Floats, *, corner: tuple[int, int] = (0, 0)) -> Floats:
-    """Flow as absolute columns and rows of where each pixel came from, float32 (h, w, 2).
-
-    Args:
-        flow: float32 (h, w, 2).
-        corner: Row and column of the first pixel.
-    """
+    """Flow, float32 (h, w, 2), as absolute columns and rows that pixels came from; ``corner`` is (row, column)."""
     found = flow.copy()
     found[..., 0] += np.arange(corner[1], corner[1] + flow.shape[1], dtype=np.float32)
     found[..., 1] += np.arange(corner[0], corner[0] + flow.shape[0], dtype=np.float32)[:, None]
@@ -201,12 +176,7 @@ def places(flow: Floats, *, corner: tuple[int, int] = (0, 0)) -> Floats:
 
 
 def pulled(values: NDArray[np.generic], at: Floats) -> Floats:
-    """Values at absolute places; the edge of the picture stands for what is beyond it.
-
-    Args:
-        values: (h, w) or (h, w, n), uint8 or float32.
-        at: float32 (rows, columns, 2): columns and rows.
-    """
+    """Values (h, w) or (h, w, n) at absolute columns and rows (rows, columns, 2); the edge goes on beyond it."""
     found = cv2.remap(values, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]
     return np.asarray(found)
 
@@ -270,12 +240,7 @@ class Palette:
 
     @classmethod
     def of(cls, lab: NDArray[np.uint8], mask: Floats) -> Palette:
-        """The palette of a first frame.
-
-        Args:
-            lab: uint8 (h, w, 3).
-            mask: Soft mask of the object, (h, w).
-        """
+        """The palette of a first frame, uint8 (h, w, 3), and a soft mask of the object, (h, w)."""
         table = _table(lab, mask)
         labels = _labels(table, lab)
         near = cv2.dilate((mask > 0.5).astype(np.uint8), np.ones((_NEAR_PX, _NEAR_PX), np.uint8))
@@ -292,17 +257,7 @@ class Palette:
 
 
 def local_share(labels: Labels, mask: Floats, trust: Floats, *, radius_px: float) -> Floats:
-    """What share of each pixel's colour is the object's, around it.
-
-    Args:
-        labels: The palette's colours, (h, w).
-        mask: Soft mask, as carried here, (h, w).
-        trust: How far it can be believed, 0..1, (h, w).
-        radius_px: Half a window.
-
-    Returns:
-        float32 (h, w), 0..1; one half where nothing is known.
-    """
+    """What share of each pixel's colour around it is the object's, float32 (h, w), 0..1; a half where none is known."""
     height, width = labels.shape
     rows, columns = -(-height // _CELL_PX), -(-width // _CELL_PX)
     cell = (np.arange(height) // _CELL_PX * columns)[:, None] + np.arange(width) // _CELL_PX
@@ -385,31 +340,9 @@ class FlowPropagation:
     )
     tasks: tuple[ModelTask, ...] = ("vos",)
 
-    def predict(
-        self,
-        frames: Frames,
-        query: Query,
-        *,
-        sound: Samples | None = None,
-        rate_hz: int | None = None,
-        first_mask: Mask | None = None,
-    ) -> Masks:
-        """Follow the object.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            query: Not looked at.
-            sound: Not looked at.
-            rate_hz: Not looked at.
-            first_mask: The object in the first frame, bool (H, W); an empty one is followed by empty ones.
-
-        Returns:
-            bool (T, H, W); the first is the given mask.
-
-        Raises:
-            InputError: There is no first mask, or it is not bool of the frames' size.
-        """
-        del query, sound, rate_hz
+    def predict(self, frames: Frames, query: Query, *, first_mask: Mask | None = None, **_: object) -> Masks:
+        """Follow the object from its first mask, which may be empty, through the frames: bool (T, H, W)."""
+        del query
         _check(frames, first_mask)
         masks = np.zeros(frames.shape[:3], np.bool_)
         masks[0] = first_mask

@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.arrays import motion
-from auscult.errors import InputError
-from auscult.models.base import Masks, ModelTask
+from auscult.models.base import Masks, ModelTask, check_clip
 from auscult.models.classical.lexicon_reading import Cue, ReadWish, parse_query
 from auscult.models.classical.lexicon_things import COLOURS, Things, small, things_in
-from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
+from auscult.models.classical.regions import resized
+from auscult.types import Frame, Frames, Mask, Metadata, Query
 
 Values = NDArray[np.float64]
 
@@ -60,16 +60,7 @@ class Motions:
 
 
 def chances(things: Things, wish: ReadWish, *, motions: Motions | None = None) -> Values:
-    """How probable it is that each region is what is meant.
-
-    Args:
-        things: The regions.
-        wish: What is said.
-        motions: How they move; None for a photograph, where words of motion say nothing.
-
-    Returns:
-        (n,), above 0; they do not sum to 1.
-    """
+    """How probable it is that each region is meant, (n,), above 0; without ``motions`` no word of motion counts."""
     found = likely(things, motions)
     for cue in wish.cues:
         if cue.kind != "most":
@@ -296,15 +287,7 @@ class _Key:
 
 
 def followed(frames: Frames, wish: ReadWish) -> list[Mask]:
-    """The thing through the clip.
-
-    Args:
-        frames: uint8 RGB (T, H, W, 3), T of 2 or more.
-        wish: What the sentence says.
-
-    Returns:
-        One mask a frame, at the size that regions are proposed at or at that of ``motion.small_frame``.
-    """
+    """The thing through a clip of 2 frames or more, one mask each, at the size of the regions or of ``small_frame``."""
     size = small(frames[0]).shape[:2]
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
@@ -429,27 +412,10 @@ class Lexicon:
         self,
         frames: Frames,
         query: Query,
-        *,
-        sound: Samples | None = None,  # noqa: ARG002 - it does not listen
-        rate_hz: int | None = None,  # noqa: ARG002
-        first_mask: Mask | None = None,  # noqa: ARG002 - nor does it use what is known of the first frame
+        **_: object,
     ) -> Masks:
-        """Segment what the sentence speaks of.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            query: Its text may be None or of any script.
-            sound: Not used.
-            rate_hz: Not used.
-            first_mask: Not used.
-
-        Returns:
-            bool (T, H, W): one region a frame, the same thing through the clip; empty where nothing stands out.
-
-        Raises:
-            InputError: The frames are not of the stated shape and type.
-        """
-        _check(frames)
+        """Segment what the sentence speaks of, or what stands out: bool (T, H, W), one region a frame."""
+        check_clip(frames)
         wish = parse_query(query.text)
         size = (frames.shape[1], frames.shape[2])
         if len(frames) > 1:
@@ -460,17 +426,8 @@ class Lexicon:
         return _enlarged(things.masks[int(chances(things, wish).argmax())], size)[None]
 
 
-def _check(frames: Frames) -> None:
-    if frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != 3 or frames.size == 0:
-        raise InputError(f"frames have shape {frames.shape} and dtype {frames.dtype}", expected="uint8 (T, H, W, 3)")
-
-
 def _enlarged(mask: Mask, size: tuple[int, int]) -> Mask:
-    if mask.shape == size:
-        return mask
-    soft = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size[::-1], interpolation=cv2.INTER_LINEAR)
-    enlarged: Mask = np.asarray(soft) >= 128
-    return enlarged
+    return mask if mask.shape == size else resized(mask, size)
 
 
 MODEL = Lexicon()

@@ -295,14 +295,7 @@ class ReadWish:
 
 
 def parse_query(text: str | None) -> ReadWish:
-    """Read a sentence.
-
-    Args:
-        text: Any text; None for no sentence.
-
-    Returns:
-        What it says; an empty wish where no word is known.
-    """
+    """Read a sentence of any text or None; an empty wish where no word is known."""
     return _nested(_parts(list(_meanings(tokens_of(text or "")))))
 
 

@@ -65,14 +65,7 @@ class FoundRegions:
 
 
 def found_in(picture: Frame) -> FoundRegions | None:
-    """The regions of a small frame.
-
-    Args:
-        picture: uint8 RGB (h, w, 3).
-
-    Returns:
-        None where there are none: a frame of one tone, or one with a side below ``LEAST_SIDE_PX``.
-    """
+    """The regions of a small frame; None for a frame of one tone, or one with a side below ``LEAST_SIDE_PX``."""
     if min(picture.shape[:2]) < LEAST_SIDE_PX:
         return None
     lab = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.uint8)
@@ -80,7 +73,7 @@ def found_in(picture: Frame) -> FoundRegions | None:
     blurred = np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8)
     labels = segments.pieces(blurred, strength, step_px=max(3, max(picture.shape[:2]) // _PIECES_ALONG))
     borders = segments.borders(labels, strength)
-    able = _able(_leaves(labels, lab, strength), borders, area_px=labels.size)
+    able = _able(regions.leaves(labels, lab, strength), borders, area_px=labels.size)
     if not able:
         return None
     able.sort(key=lambda one: -one.score)
@@ -133,41 +126,6 @@ def _able(leaves: list[Region], borders: Borders, *, area_px: int) -> list[_Able
                 own = np.array(region.pieces, dtype=np.intp)
                 able.append(_Able(score, tree, region, own if tree is first else np.flatnonzero(np.isin(names, own))))
     return able
-
-
-def _leaves(labels: NDArray[np.int32], lab: NDArray[np.uint8], strength: NDArray[np.float32]) -> list[Region]:
-    """Each piece as a region, with histograms of lightness, both axes of colour, and texture."""
-    count, flat = int(labels.max()) + 1, labels.ravel().astype(np.int64)
-    areas = np.bincount(flat, minlength=count)
-    levels = (
-        (lab[..., 0] // 21, 13),
-        (np.clip((lab[..., 1].astype(np.int64) - 88) // 5, 0, 15), 16),
-        (np.clip((lab[..., 2].astype(np.int64) - 88) // 5, 0, 15), 16),
-        (np.clip(np.log2(strength + 0.5) + 1, 0, 6).astype(np.int64), 7),
-    )
-    looks = np.concatenate(
-        [
-            np.bincount(flat * bins + level.ravel(), minlength=count * bins).reshape(count, bins)
-            for level, bins in levels
-        ],
-        axis=1,
-    )
-    rows, columns = np.divmod(np.arange(flat.size), labels.shape[1])
-    low, high = np.full((2, count), flat.size), np.zeros((2, count), np.int64)
-    for axis, values in enumerate((columns, rows)):
-        np.minimum.at(low[axis], flat, values)
-        np.maximum.at(high[axis], flat, values)
-    frame_px = np.bincount(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]), minlength=count)
-    return [
-        Region(
-            pieces=(index,),
-            area_px=int(areas[index]),
-            box=(int(low[0, index]), int(low[1, index]), int(high[0, index]) + 1, int(high[1, index]) + 1),
-            look=looks[index] / areas[index],
-            frame_px=int(frame_px[index]),
-        )
-        for index in range(count)
-    ]
 
 
 def _left(tree: Sequence[Region], count: int) -> list[Region]:
@@ -268,14 +226,7 @@ _HUES: Final = {
 
 
 def colour_fits(frame: Frame) -> NDArray[np.float32]:
-    """How well each colour word fits each pixel.
-
-    Args:
-        frame: uint8 RGB (h, w, 3).
-
-    Returns:
-        float32 (h * w, 11), 0..1, in the order of ``COLOURS``; a row sums to at most 1.
-    """
+    """How well each word of ``COLOURS`` fits each pixel, float32 (h * w, 11), 0..1; a row sums to at most 1."""
     levels = (frame // _STEP).astype(np.intp)
     place = (levels[..., 0] * _LEVELS + levels[..., 1]) * _LEVELS + levels[..., 2]
     taken: NDArray[np.float32] = _table()[place.reshape(-1)]
@@ -401,14 +352,7 @@ def small(frame: Frame) -> Frame:
 
 
 def things_in(picture: Frame) -> Things | None:
-    """The regions of a frame that may be things.
-
-    Args:
-        picture: From ``small``.
-
-    Returns:
-        None where nothing stands out: a frame of one tone, or one with a side below 16 px.
-    """
+    """The regions of a frame from ``small`` that may be things; None where nothing stands out or it is tiny."""
     found = found_in(picture)
     if found is None:
         return None

@@ -42,14 +42,9 @@ _KEPT: Final = 0.5  # of the old shape; what agrees less is another thing, and t
 
 
 def outlined(frame: Frame, mask: Mask) -> Mask:
-    """Fit a mask to the colours inside and outside it (Rother et al., "GrabCut", SIGGRAPH 2004).
+    """Fit a mask, bool (h, w), to the colours inside and outside it (Rother et al., "GrabCut", SIGGRAPH 2004).
 
-    Args:
-        frame: uint8 RGB (h, w, 3).
-        mask: bool (h, w).
-
-    Returns:
-        bool (h, w); the mask itself where it is tiny, fills the picture, or the fit goes astray.
+    It is left as it is where it is tiny, fills the picture, or the fit goes astray.
     """
     box = box_of(mask)
     if box is None or np.count_nonzero(mask) < _LEAST_PX or mask.all():
@@ -126,15 +121,9 @@ class Heard:
 
 
 def listen(sound: Samples, rate_hz: int, *, frames: int) -> Heard:
-    """Listen around each frame.
+    """Listen around each frame ``k``, which is at ``k / frames`` of the sound.
 
-    Args:
-        sound: float32 (samples,) or (channels, samples); of more than two channels the first two are left and right.
-        rate_hz: Sample rate.
-        frames: How many frames; frame ``k`` of ``T`` is at ``k / T`` of the sound.
-
-    Returns:
-        Levels and, for stereo, places.
+    The sound is float32 (samples,) or (channels, samples); of more than two channels the first two are left and right.
     """
     sides, rate_hz = _thinned(np.nan_to_num(np.atleast_2d(sound).astype(np.float32))[:2], rate_hz)
     size = 1 << max(4, round(np.log2(max(16.0, _WINDOW_S * rate_hz))))
@@ -167,11 +156,7 @@ def _thinned(sides: NDArray[np.float32], rate_hz: int) -> tuple[NDArray[np.float
 
 
 def peaks(places: Doubles) -> list[float]:
-    """Where sounds come from, 0 left to 1 right: the tops of a histogram over places.
-
-    Args:
-        places: Of one frame, (PLACES,).
-    """
+    """Where sounds come from, 0 left to 1 right: the tops of a histogram over places, (PLACES,)."""
     padded = np.pad(places, _TOP)
     near = np.stack([padded[step : step + PLACES] for step in range(2 * _TOP + 1)])
     tops = np.flatnonzero((places >= _LEAST_PEAK) & (places == near.max(axis=0)))
@@ -180,11 +165,7 @@ def peaks(places: Doubles) -> list[float]:
 
 
 def around(active: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether something is on at the middle of each row: at it, or both before and after it.
-
-    Args:
-        active: (..., steps), an odd number of steps.
-    """
+    """Whether something is on at the middle of each row of odd length: at it, or both before and after it."""
     middle = active.shape[-1] // 2
     before, after = active[..., : middle + 1].any(axis=-1), active[..., middle:].any(axis=-1)
     return np.asarray(before & after)
@@ -300,15 +281,7 @@ class Heading:
 
 
 def sounding(heard: Heard, sight: ClipSight) -> Masks:
-    """What sounds, at the small size.
-
-    Args:
-        heard: The sound at each frame.
-        sight: The candidates.
-
-    Returns:
-        bool (T, h, w), empty where it is silent and where nothing stands where the sound comes from.
-    """
+    """What sounds, bool (T, h, w) at the small size; empty where it is silent or nothing stands where it comes from."""
     masks = np.zeros(sight.shape, np.bool_)
     drawn: dict[int, Mask] = {}
     for frame in np.flatnonzero(heard.sounds).tolist():
@@ -351,13 +324,7 @@ def _best(parts: Sequence[SeenPart], heading: Heading, change: NDArray[np.uint8]
 
 
 def likeness(one: SeenPart, heading: Heading, change: NDArray[np.uint8]) -> float:
-    """How likely a candidate is what sounds: about its IoU with it.
-
-    Args:
-        one: The candidate.
-        heading: Where the sound comes from.
-        change: How far each pixel of the frame is from the scene, (h, w).
-    """
+    """How likely a candidate is what sounds, about its IoU; ``change`` is how far pixels are from the scene."""
     return float(np.sum(np.array(WEIGHTS[one.kind]) * measures(one, heading, change)))
 
 
@@ -405,15 +372,7 @@ def _energy(sight: ClipSight, one: SeenPart, span: slice) -> Doubles:
 
 
 def agreement(level: Doubles, energy: Doubles) -> float:
-    """How a sound and a sight go along over the frames: the mean of the correlations of both and of their steps.
-
-    Args:
-        level: Of the sound, (T,).
-        energy: Of what is seen, (T,).
-
-    Returns:
-        -1..1; 0 where either never changes.
-    """
+    """The mean correlation of a sound's level and a sight's energy and of their steps, -1..1; 0 for a constant."""
     return (_correlation(level, energy) + _correlation(np.diff(level), np.diff(energy))) / 2
 
 
@@ -454,21 +413,10 @@ class Onsets:
         *,
         sound: Samples | None = None,
         rate_hz: int | None = None,
-        first_mask: Mask | None = None,
+        **_: object,
     ) -> Masks:
-        """Segment what sounds.
-
-        Args:
-            frames: uint8 RGB (T, H, W, 3).
-            query: Not looked at.
-            sound: float32 (samples,) or (channels, samples), as long as the clip; None or no samples: nothing sounds.
-            rate_hz: Its sample rate.
-            first_mask: Not looked at.
-
-        Returns:
-            bool (T, H, W).
-        """
-        del query, first_mask
+        """Segment what sounds, bool (T, H, W), where there is sound; query and first mask are not looked at."""
+        del query
         size = (frames.shape[1], frames.shape[2])
         empty = np.zeros((len(frames), *size), np.bool_)
         if sound is None or not rate_hz or not np.size(sound) or not len(frames):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, union_box
 from auscult.models.base import Masks
-from auscult.models.classical.regions import LEAST_SIDE_PX, Regions
+from auscult.models.classical.regions import LEAST_SIDE_PX, Regions, resized
 from auscult.types import Frame, Frames, Mask
 
 NEAR: Final = 0.08
@@ -90,12 +90,7 @@ class ClipSight:
         return self._change[frame]
 
     def moving(self, frame: int, *, near: Sequence[float] | None = None) -> tuple[SeenPart, ...]:
-        """What is there in a frame and differs from the scene; shapes overlap.
-
-        Args:
-            frame: Which frame.
-            near: Shares of the width; only what has its middle within ``NEAR`` of one is of use. None for everything.
-        """
+        """What differs from the scene in a frame, near some shares of its width if given; shapes overlap."""
         sharp = edges_of(self.frames[frame])
         shapes = _moving(self.change(frame), sharp, self._plain)
         return tuple(part(shape, sharp, kind="moving") for shape in shapes if is_near(shape, near))
@@ -108,12 +103,7 @@ class ClipSight:
         return self._standing
 
     def alone(self, frame: int, *, near: Sequence[float]) -> tuple[SeenPart, ...]:
-        """What looks like a thing in a frame by itself: slow things differ from the scene at their rims only.
-
-        Args:
-            frame: Which frame.
-            near: As for ``moving``.
-        """
+        """What looks like a thing in a frame by itself: slow things differ from the scene at their rims only."""
         edges = edges_of(self.frames[frame])
         found = enumerate(_things(self.frames[frame]))
         return tuple(part(one, edges, kind="alone", rank=rank) for rank, one in found if is_near(one, near))
@@ -161,10 +151,7 @@ def enlarged(masks: Masks, size: tuple[int, int]) -> Masks:
     """Small masks at the frames' size, bool (T, H, W)."""
     if masks.shape[1:] == size:
         return masks
-    soft = [
-        cv2.resize(one.astype(np.uint8) * np.uint8(255), size[::-1], interpolation=cv2.INTER_LINEAR) for one in masks
-    ]
-    return np.asarray(np.stack(soft) >= 128)
+    return np.stack([resized(one, size) for one in masks])
 
 
 def _things(frame: Frame) -> Iterator[Mask]:

@@ -80,17 +80,9 @@ class Region:
 def tree(
     leaves: list[Region], borders: Borders, *, area_px: int, weights: Weights, alone: frozenset[int] = frozenset()
 ) -> list[Region]:
-    """Merge until nothing can be merged any more.
+    """Merge regions, one a label in order, until nothing can be merged: the leaves, then the mergers as they were made.
 
-    Args:
-        leaves: One region per label, in order; their ``near`` is filled in here.
-        borders: Which labels touch.
-        area_px: Pixels of the picture.
-        weights: What makes two regions unlike.
-        alone: Labels that are merged with none.
-
-    Returns:
-        The leaves, then the mergers in the order they were made.
+    Labels of ``alone`` are merged with none.
     """
     regions = list(leaves)
     pairs = borders.pairs.tolist()
@@ -227,19 +219,7 @@ class Regions:
     weights: Weights = field(default_factory=Weights)
 
     def __call__(self, frame: Frame, *, target: Mask | None = None) -> tuple[Mask, ...]:
-        """Propose regions other than the target.
-
-        Args:
-            frame: uint8 RGB (H, W, 3).
-            target: Pixels that no proposal may hold, bool (H, W).
-
-        Returns:
-            At most ``most`` masks bool (H, W), each one connected part of 0.2 to 40 % of the picture, the most
-            object-like first; none for pictures with a side below 16 px.
-
-        Raises:
-            InputError: The frame or the target is not of the stated shape and type.
-        """
+        """Propose at most ``most`` connected regions, 0.2 to 40 % of the picture each; none below 16 px a side."""
         _check(frame, target)
         height, width = frame.shape[:2]
         if min(height, width) < LEAST_SIDE_PX:
@@ -247,7 +227,11 @@ class Regions:
         scale = min(1.0, _SIDE_PX / max(height, width))
         size = (max(3, round(width * scale)), max(3, round(height * scale)))
         small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-        taken = np.zeros(small.shape[:2], bool) if target is None else _shrunk(target, size)
+        taken = (
+            np.zeros(small.shape[:2], bool)
+            if target is None
+            else resized(target, size[::-1], interpolation=cv2.INTER_AREA)
+        )
         labels, found = _hierarchy(small, taken, self.weights)
         return self._chosen(labels, found, frame_size=(height, width), target=target)
 
@@ -284,15 +268,10 @@ class Regions:
 
 
 def score(found: list[Region], region: Region, *, area_px: int) -> float:
-    """How much a region looks like a thing; higher is more, of no fixed range.
+    """How much a region of a tree looks like a thing; higher is more, of no fixed range.
 
     Weights fitted by least squares to the overlap of regions with 59 objects of DAVIS 2016 and dogs-jump, and rounded;
     they saw no photograph of COCO. ``least_score`` was set with counts on COCO in view.
-
-    Args:
-        found: All regions, in the tree's order.
-        region: One of them.
-        area_px: Pixels of the picture.
     """
     outline = region.border_px + region.frame_px
     if region.border_strength <= _LEAST_EDGE * region.border_px:
@@ -320,12 +299,6 @@ def _check(frame: Frame, target: Mask | None) -> None:
         )
 
 
-def _shrunk(target: Mask, size: tuple[int, int]) -> Mask:
-    small = cv2.resize(target.astype(np.uint8) * np.uint8(255), size, interpolation=cv2.INTER_AREA)
-    shrunk: Mask = np.asarray(small) >= 128
-    return shrunk
-
-
 def _hierarchy(small: Frame, taken: Mask, weights: Weights) -> tuple[NDArray[np.int32], list[Region]]:
     """Labels of the pieces, and all regions; those of the target are not allowed."""
     lab = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
@@ -337,63 +310,60 @@ def _hierarchy(small: Frame, taken: Mask, weights: Weights) -> tuple[NDArray[np.
         _, dense = np.unique(both, return_inverse=True)
         labels = dense.reshape(labels.shape).astype(np.int32)
     alone = frozenset(np.unique(labels[taken]).tolist())
-    leaves = _leaves(labels, lab, strength)
     borders = segments.borders(labels, strength)
-    found = tree(leaves, borders, area_px=labels.size, weights=weights, alone=alone)
+    found = tree(leaves(labels, lab, strength), borders, area_px=labels.size, weights=weights, alone=alone)
     for label in alone:
         found[label].allowed = False
     return labels, found
 
 
-def _leaves(labels: NDArray[np.int32], lab: NDArray[np.uint8], strength: NDArray[np.float32]) -> list[Region]:
-    count = int(labels.max()) + 1
-    flat = labels.ravel()
+def leaves(labels: NDArray[np.int32], lab: NDArray[np.uint8], strength: NDArray[np.float32]) -> list[Region]:
+    """Each piece as a region, with histograms of lightness, both axes of colour, and texture."""
+    count, flat = int(labels.max()) + 1, labels.ravel().astype(np.int64)
     areas = np.bincount(flat, minlength=count)
-    looks = (
-        np.concatenate(
-            [
-                _histogram(flat, values.ravel(), count=count, bins=bins)
-                for values, bins in (
-                    (lab[..., 0] // 21, 13),
-                    (np.clip((lab[..., 1].astype(np.int64) - 88) // 5, 0, 15), 16),
-                    (np.clip((lab[..., 2].astype(np.int64) - 88) // 5, 0, 15), 16),
-                    (np.clip(np.log2(strength + 0.5) + 1, 0, 6).astype(np.int64), 7),
-                )
-            ],
-            axis=1,
-        )
-        / areas[:, None]
+    levels = (
+        (lab[..., 0] // 21, 13),
+        (np.clip((lab[..., 1].astype(np.int64) - 88) // 5, 0, 15), 16),
+        (np.clip((lab[..., 2].astype(np.int64) - 88) // 5, 0, 15), 16),
+        (np.clip(np.log2(strength + 0.5) + 1, 0, 6).astype(np.int64), 7),
+    )
+    looks = np.concatenate(
+        [
+            np.bincount(flat * bins + level.ravel(), minlength=count * bins).reshape(count, bins)
+            for level, bins in levels
+        ],
+        axis=1,
     )
     rows, columns = np.divmod(np.arange(flat.size), labels.shape[1])
     low, high = np.full((2, count), flat.size), np.zeros((2, count), np.int64)
     for axis, values in enumerate((columns, rows)):
         np.minimum.at(low[axis], flat, values)
         np.maximum.at(high[axis], flat, values)
-    edge = np.bincount(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]), minlength=count)
+    frame_px = np.bincount(np.concatenate([labels[0], labels[-1], labels[:, 0], labels[:, -1]]), minlength=count)
     return [
         Region(
             pieces=(index,),
             area_px=int(areas[index]),
             box=(int(low[0, index]), int(low[1, index]), int(high[0, index]) + 1, int(high[1, index]) + 1),
-            look=looks[index],
-            frame_px=int(edge[index]),
+            look=looks[index] / areas[index],
+            frame_px=int(frame_px[index]),
         )
         for index in range(count)
     ]
 
 
-def _histogram(labels: NDArray[np.int32], values: NDArray[np.integer], *, count: int, bins: int) -> NDArray[np.float64]:
-    found = np.bincount(labels.astype(np.int64) * bins + values, minlength=count * bins)
-    return found.reshape(count, bins).astype(np.float64)
+def resized(mask: Mask, size: tuple[int, int], *, interpolation: int = cv2.INTER_LINEAR) -> Mask:
+    """A mask at another size (height, width): what is half covered or more."""
+    soft = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size[::-1], interpolation=interpolation)
+    found: Mask = np.asarray(soft) >= 128
+    return found
 
 
 def _enlarged(small: Mask, closed: Mask) -> Mask:
     """A region at the frame's size, its largest part without holes, and clear of what is closed to it."""
     whole = parts.largest(small)
     whole |= parts.holes(whole)
-    size = (closed.shape[1], closed.shape[0])
-    soft = cv2.resize(whole.astype(np.uint8) * np.uint8(255), size, interpolation=cv2.INTER_LINEAR)
-    mask: Mask = np.asarray(soft) >= 128
+    mask = resized(whole, (closed.shape[0], closed.shape[1]))
     overlapping = mask & closed
     return parts.largest(mask & ~closed) if overlapping.any() else mask
 
