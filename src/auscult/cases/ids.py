@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from auscult.errors import ErrorRecord, InputError
+from auscult.errors import InputError
 from auscult.types import Item
 
 MAX_ID_CHARS = 512
@@ -31,6 +31,11 @@ def check_id(name: str) -> str:
     return name
 
 
+def safe_id(name: str) -> str | None:
+    """An id that is safe to use; None for one that is not."""
+    return None if _problem(name) else name
+
+
 def shown(text: str, *, limit: int = 80) -> str:
     """Text as it may stand in a message: quoted, one line, cut, and always writable as UTF-8."""
     cut = text if len(text) <= limit else f"{text[:limit]}..."
@@ -40,34 +45,6 @@ def shown(text: str, *, limit: int = 80) -> str:
 def counted(count: int, noun: str) -> str:
     """A number and its noun: ``1 frame``, ``2 frames``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def unique(items: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[tuple[str | None, ErrorRecord], ...]]:
-    """Keep the first item of every id; each further one becomes an error that names both places."""
-    first: dict[str, Item] = {}
-    errors: list[tuple[str | None, ErrorRecord]] = []
-    for item in items:
-        known = first.setdefault(item.id, item)
-        if known is not item:
-            errors.append((None, _twice(item, known)))
-    return tuple(first.values()), tuple(errors)
-
-
-def _twice(item: Item, known: Item) -> ErrorRecord:
-    error = InputError(
-        f"the id {shown(item.id)} is used twice; the first is {_place(known)}, which is kept",
-        expected="ids that are unique within the INPUT",
-        hint="rename or drop one of the two",
-        path=item.source,
-        line=item.line,
-    )
-    return ErrorRecord.of(error, "read")
-
-
-def _place(item: Item) -> str:
-    if item.line is not None:
-        return f"in line {item.line}"
-    return f"from {item.source.name}" if item.source is not None else "an earlier item"
 
 
 def _problem(name: str) -> str:

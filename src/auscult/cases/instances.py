@@ -21,9 +21,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from auscult import registry
-from auscult.cases.ids import counted, natural_key, shown
-from auscult.cases.listing import INPUTS, ListError, Listing, ListOptions, Unmasked, list_items, refuse_options
+from auscult.cases.ids import counted, natural_key
+from auscult.cases.listing import INPUTS, Listing, ListOptions, Unmasked, layouts, list_items, refuse_options
+from auscult.cases.problems import ListError, few
 from auscult.errors import REMARKS, ErrorRecord, NothingToDo
 from auscult.types import Instance, Item, MaskRef, Moment, Query, Truth
 
@@ -382,7 +382,6 @@ class InstanceSource(Protocol):
 
 _PLAIN = ListOptions()
 _FOLDER = "datasets.folder.v1"
-_NAMED = 3
 _SHOWN = "the clip keeps its frame, and nothing is scored there; put the mask in its place to have it scored"
 
 
@@ -400,7 +399,7 @@ def list_instances(source: Path, options: ListOptions = _PLAIN) -> InstanceListi
         NothingToDo: It holds neither an instance nor a broken one; the message says what INPUT can be.
         UsageError: It does not exist, or an option does not fit it.
     """
-    known = _knowing(source, options)
+    known = next((one for one in layouts(source, options) if isinstance(one, InstanceSource)), None)
     if known is None:
         listing = _of_items(source, options)
     else:
@@ -465,21 +464,10 @@ def _missing(kept: Sequence[Unmasked]) -> Iterator[ErrorRecord]:
         if one.error is None:
             folders.setdefault(one.mask.parent, []).append(one.mask.name)
     for folder, names in folders.items():
-        few = ", ".join(map(shown, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
         yield ErrorRecord(
             stage="truth",
-            error=f"{counted(len(names), 'mask')} {'is' if len(names) == 1 else 'are'} missing: {few}",
+            error=f"{counted(len(names), 'mask')} {'is' if len(names) == 1 else 'are'} missing: {few(names)}",
             expected="a mask for every frame of the clip",
             hint=_SHOWN,
             path=str(folder),
         )
-
-
-def _knowing(source: Path, options: ListOptions) -> InstanceSource | None:
-    """The data set that lists its instances itself; a plug-in's goes before a built-in one."""
-    entries = sorted(registry.entries("dataset"), key=lambda entry: (entry.package == registry.BUILT_IN, entry.name))
-    for entry in entries:
-        dataset = entry.load()
-        if isinstance(dataset, InstanceSource) and dataset.recognises(source, options):
-            return dataset
-    return None

@@ -2,50 +2,44 @@
 
 Nothing is opened here but names, lines and, for files of several objects, their indices. What cannot be listed becomes
 an error record with file and line; the rest goes on.
-
-Only their order counts, so that any finite number will do: a confidence, a logit, a predicted IoU.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 from auscult import registry
-from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse
-from auscult.cases.ids import counted, shown, unique
+from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
+from auscult.cases.ids import counted, shown
+from auscult.cases.problems import ListError, Problems, essential, few, unique
 from auscult.cases.walk import is_file, is_folder
 from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.types import Item, Metadata, Query
 
-MAX_TABLE_BYTES = 64 * 1024 * 1024
+MAX_TABLE_BYTES: Final = 64 << 20
+MAX_BYTES: Final = 256 << 20
+JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 
-_HINT = "correct or drop the row"
+_FIX = "correct or drop the row"
 _FEW = 3
 _MOST_COMPARED, _MOST_NAMES, _MOST_CHARS = 20, 2_000, 100
 _SEPARATORS = {";": "semicolons", "\t": "tabs"}
-_COLUMNS = "columns id,text or frame,text, in UTF-8"
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    line: int
-    name: str
-    text: str
+_TEXT_COLUMNS = "columns id,text or frame,text, in UTF-8"
+_SCORE_COLUMNS = "columns id,score as CSV, or JSON lines {id, score}, in UTF-8; a score is a finite number"
+_LARGEST = 1e300
 
 
 def with_texts(
     items: Sequence[Item], *, text: str | None, texts: Path | None
-) -> tuple[tuple[Item, ...], tuple[tuple[str | None, ErrorRecord], ...]]:
+) -> tuple[tuple[Item, ...], tuple[ListError, ...]]:
     """Give items their expressions: the table's first, then what the INPUT says, then ``text``.
 
     Args:
@@ -60,41 +54,66 @@ def with_texts(
     Raises:
         UsageError: The table cannot be read as a whole.
     """
-    by_id: Mapping[str, str] = {}
-    errors: tuple[tuple[str | None, ErrorRecord], ...] = ()
-    if texts is not None:
-        by_id, errors = _table(texts, items)
-    if not by_id and text is None:
-        return tuple(items), errors
-    return tuple(_with_text(item, by_id.get(item.id), text) for item in items), errors
+    problems = Problems()
+    by_id = {} if texts is None else _texts_by_id(texts, items, problems)
+    told = []
+    for item in items:
+        own = by_id.get(item.id, item.query.text)
+        wanted = text if own is None else own
+        told.append(item if wanted == item.query.text else replace(item, query=Query(wanted)))
+    return tuple(told), tuple(problems.found)
 
 
-def _with_text(item: Item, own: str | None, general: str | None) -> Item:
-    wanted = own if own is not None else item.query.text if item.query.text is not None else general
-    return item if wanted == item.query.text else replace(item, query=Query(wanted))
-
-
-def _table(path: Path, items: Sequence[Item]) -> tuple[dict[str, str], tuple[tuple[None, ErrorRecord], ...]]:
-    column, rows, errors = _read_texts(path)
-    known = _names(items, column)
-    near = _Near(items, known, column)
+def _texts_by_id(path: Path, items: Sequence[Item], problems: Problems) -> Mapping[str, str]:
+    """What a table says, by the id of an item; what it says of no item or twice is a problem of its row."""
     found: dict[str, str] = {}
     used: dict[str, int] = {}
-    for row in rows:
-        ids = known.get(row.name)
-        problem, hint = "", _HINT
-        if ids is None:
-            problem, hint = f"{column} {shown(row.name)} is none of the input's", near.hint(row.name)
-        elif row.name in used:
-            problem = f"{column} {shown(row.name)} has a text already, in line {used[row.name]}, which is kept"
-        if problem:
-            errors.append(
-                InputError(problem, expected=f"each {column} of the input once", hint=hint, path=path, line=row.line)
-            )
-            continue
-        used[row.name] = row.line
-        found.update(dict.fromkeys(ids or (), row.text))
-    return found, tuple((None, ErrorRecord.of(error, "texts")) for error in errors)
+    with essential(path, option="--texts"):
+        rows = table_rows(path, max_bytes=MAX_TABLE_BYTES, expected=_TEXT_COLUMNS)
+        _, head = next(rows, (1, []))
+        column, places = _text_columns(head, path)
+        known = _names(items, column)
+        near = _Near(items, known, column)
+        unmatched = Problems()
+        for line, cells in rows:
+            name = cells[places[0]] if len(cells) > max(places) else ""
+            if not name:
+                problems.add(
+                    _bad_text(f"the row has {len(cells)} cells or no {column}"), path, line=line, stage="texts"
+                )
+            elif len(cells[places[1]]) > MAX_TEXT_CHARS or "\x00" in cells[places[1]]:
+                problems.add(_bad_text("the text is too long or holds a NUL"), path, line=line, stage="texts")
+            elif name in known and name not in used:
+                used[name] = line
+                found.update(dict.fromkeys(known[name], cells[places[1]]))
+            else:
+                problem, hint = f"{column} {shown(name)} is none of the input's", _FIX
+                if name in used:
+                    problem = f"{column} {shown(name)} has a text already, in line {used[name]}, which is kept"
+                else:
+                    hint = near.hint(name)
+                error = InputError(problem, expected=f"each {column} of the input once", hint=hint)
+                unmatched.add(error, path, line=line, stage="texts")
+        problems.found += unmatched.found
+    return found
+
+
+def _bad_text(message: str) -> InputError:
+    return InputError(message, expected=_TEXT_COLUMNS, hint=_FIX)
+
+
+def _text_columns(head: Sequence[str], path: Path) -> tuple[str, tuple[int, int]]:
+    """Whether ids or frames are named, and where name and text stand."""
+    names = [cell.strip().lower() for cell in head]
+    column = "id" if "id" in names else "frame"
+    if column in names and "text" in names:
+        return column, (names.index(column), names.index("text"))
+    row = ",".join(head)
+    others = [words for sign, words in _SEPARATORS.items() if sign in row]
+    parted = f", separated by {others[0]}" if others else ""
+    hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
+    problem = f"the first row is {shown(row)}{parted}" if head else "the table is empty"
+    raise InputError(problem, expected=_TEXT_COLUMNS, hint=hint, path=path, line=1)
 
 
 class _Near:
@@ -114,17 +133,12 @@ class _Near:
                 self._frames = _names(self._items, "frame")
             ids = self._frames.get(name)
             if ids:
-                told = _few_names(ids)
-                return f"the ids of this frame are {told}; or name the column frame, which stands for all of them"
+                return f"the ids of this frame are {few(ids)}; or name the column frame, which stands for all of them"
         if self._left <= 0:
-            return _HINT
+            return _FIX
         self._left -= 1
         near = get_close_matches(name[:_MOST_CHARS], islice(self._known, _MOST_NAMES), n=_FEW)
-        return f"is it {' or '.join(shown(one) for one in near)}? {_HINT}" if near else _HINT
-
-
-def _few_names(names: Sequence[str]) -> str:
-    return ", ".join(shown(name) for name in names[:_FEW]) + (", ..." if len(names) > _FEW else "")
+        return f"is it {' or '.join(shown(one) for one in near)}? {_FIX}" if near else _FIX
 
 
 def _names(items: Sequence[Item], column: str) -> dict[str, list[str]]:
@@ -141,69 +155,10 @@ def _names(items: Sequence[Item], column: str) -> dict[str, list[str]]:
     return known
 
 
-def _read_texts(path: Path) -> tuple[str, list[_Row], list[InputError]]:
-    try:
-        content = read_bytes(path, limits=Limits(max_bytes=MAX_TABLE_BYTES)).decode("utf-8-sig")
-    except InputError as error:
-        raise UsageError(f"--texts: {error.message}", expected=_COLUMNS, hint=error.hint, path=path) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"--texts: byte {error.start + 1} is not UTF-8", expected=_COLUMNS, path=path) from error
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    column, rows, broken = "", [], []
-    places = (0, 0)
-    for line, cells in _cells(reader, path):
-        if not column:
-            column, places = _header(cells, path)
-        elif len(cells) <= max(places) or not cells[places[0]]:
-            broken.append(_bad_row(f"the row has {len(cells)} cells or no {column}", path=path, line=line))
-        elif len(cells[places[1]]) > MAX_TEXT_CHARS or "\x00" in cells[places[1]]:
-            broken.append(_bad_row("the text is too long or holds a NUL", path=path, line=line))
-        else:
-            rows.append(_Row(line, cells[places[0]], cells[places[1]]))
-    if not column:
-        raise UsageError("--texts: the table is empty", expected=_COLUMNS, path=path)
-    return column, rows, broken
-
-
-def _cells(reader: Iterator[list[str]], path: Path) -> Iterator[tuple[int, list[str]]]:
-    line = 1
-    try:
-        for cells in reader:
-            if cells:
-                yield line, cells
-            line = int(getattr(reader, "line_num", line)) + 1
-    except csv.Error as error:
-        raise UsageError(f"--texts: broken CSV: {error}", expected=_COLUMNS, path=path, line=line) from error
-
-
-def _header(cells: Sequence[str], path: Path) -> tuple[str, tuple[int, int]]:
-    names = [cell.strip().lower() for cell in cells]
-    column = "id" if "id" in names else "frame"
-    if column not in names or "text" not in names:
-        row = ",".join(cells)
-        others = [words for sign, words in _SEPARATORS.items() if sign in row]
-        parted = f", separated by {others[0]}" if others else ""
-        hint = f"save it with commas instead of {others[0]}" if others else "name the columns in the first row"
-        raise UsageError(
-            f"--texts: the first row is {shown(row)}{parted}", expected=_COLUMNS, hint=hint, path=path, line=1
-        )
-    return column, (names.index(column), names.index("text"))
-
-
-def _bad_row(message: str, *, path: Path, line: int) -> InputError:
-    return InputError(message, expected=_COLUMNS, hint=_HINT, path=path, line=line)
-
-
-MAX_BYTES: Final = 256 << 20
-JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
-
-_EXPECTED: Final = "columns id,score as CSV, or JSON lines {id, score}, in UTF-8; a score is a finite number"
-_FIX: Final = "correct or drop the row"
-_LARGEST: Final = 1e300
-
-
 def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, ...], tuple[str, ...]]:
     """Give items the scores of a table; they come before what the INPUT itself says.
+
+    Only their order counts, so that any finite number will do: a confidence, a logit, a predicted IoU.
 
     Args:
         items: The items.
@@ -218,16 +173,8 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
     """
     if path is None:
         return tuple(items), ()
-    try:
+    with essential(path, option="--scores"):
         scores = _read_scores(path)
-    except InputError as error:
-        raise UsageError(
-            f"--scores: {error.message}",
-            expected=error.expected or _EXPECTED,
-            hint=error.hint,
-            path=error.path or path,
-            line=error.line,
-        ) from error
     known = {item.id for item in items}
     unknown = [name for name in scores if name not in known]
     if items and len(unknown) == len(scores):
@@ -238,33 +185,36 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
             path=path,
         )
     told = tuple(replace(item, model_score=scores[item.id]) if item.id in scores else item for item in items)
-    return told, tuple(_remarks(unknown, sum(item.model_score is None for item in told)))
-
-
-def _remarks(unknown: Sequence[str], without: int) -> Iterator[str]:
+    notes = []
     if unknown:
-        few = ", ".join(shown(name) for name in unknown[:_FEW]) + (", ..." if len(unknown) > _FEW else "")
         what = "is of an id that is none" if len(unknown) == 1 else "are of ids that are none"
-        yield f"{counted(len(unknown), 'score')} {what} of the input's: {few}"
+        notes.append(f"{counted(len(unknown), 'score')} {what} of the input's: {few(unknown)}")
+    without = sum(item.model_score is None for item in told)
     if without:
-        yield f"{counted(without, 'mask')} without a score of the model's own"
+        notes.append(f"{counted(without, 'mask')} without a score of the model's own")
+    return told, tuple(notes)
 
 
 def _read_scores(path: Path) -> dict[str, float]:
-    content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
-    rows = _json_rows(content, path) if path.suffix.lower() in JSON_LINES else _csv_rows(content, path)
     scores: dict[str, float] = {}
     lines: dict[str, int] = {}
-    for line, name, score in rows:
+    for line, name, score in (_json_scores if path.suffix.lower() in JSON_LINES else _csv_scores)(path):
         if not isinstance(name, str) or not name:
             raise _wrong(f"'id' is {shown(str(name))}", path, line=line)
         if name in scores:
             raise _wrong(f"the id {shown(name)} has a score already, in line {lines[name]}", path, line=line)
-        scores[name], lines[name] = _number(score, path, line=line), line
+        try:
+            number = float(score) if isinstance(score, str | int | float) and not isinstance(score, bool) else math.nan
+        except (ValueError, OverflowError):
+            number = math.nan
+        if not abs(number) <= _LARGEST:
+            raise _wrong(f"'score' is {shown(str(score))}", path, line=line)
+        scores[name], lines[name] = number, line
     return scores
 
 
-def _json_rows(content: bytes, path: Path) -> Iterator[tuple[int, Any, Any]]:
+def _json_scores(path: Path) -> Iterator[tuple[int, Any, Any]]:
+    content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
     for line, text in enumerate(content.split(b"\n"), start=1):
         if text.strip():
             row = parse(text, path=path, line=line)
@@ -273,45 +223,21 @@ def _json_rows(content: bytes, path: Path) -> Iterator[tuple[int, Any, Any]]:
             yield line, row["id"], row["score"]
 
 
-def _csv_rows(content: bytes, path: Path) -> Iterator[tuple[int, Any, Any]]:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start + 1} is not UTF-8", path=path) from error
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    names: list[str] = []
-    line = 1
-    try:
-        for cells in reader:
-            if cells and not names:
-                names = [cell.strip().lower() for cell in cells]
-                if names.count("id") != 1 or names.count("score") != 1:
-                    raise _wrong(f"the first row is {shown(','.join(cells))}", path, line=line)
-            elif cells:
-                if len(cells) != len(names):
-                    raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line=line)
-                yield line, cells[names.index("id")], cells[names.index("score")]
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise _wrong(f"broken CSV: {error}", path, line=line) from error
-
-
-def _number(value: Any, path: Path, *, line: int) -> float:
-    """A score from a cell of CSV or a JSON value."""
-    try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
-    except (ValueError, OverflowError):
-        number = math.nan
-    if not abs(number) <= _LARGEST:
-        raise _wrong(f"'score' is {shown(str(value))}", path, line=line)
-    return number
+def _csv_scores(path: Path) -> Iterator[tuple[int, Any, Any]]:
+    rows = table_rows(path, max_bytes=MAX_BYTES, expected=_SCORE_COLUMNS)
+    for first, head in islice(rows, 1):
+        names = [cell.strip().lower() for cell in head]
+        if names.count("id") != 1 or names.count("score") != 1:
+            raise _wrong(f"the first row is {shown(','.join(head))}", path, line=first)
+        for line, cells in rows:
+            if len(cells) != len(names):
+                raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line=line)
+            yield line, cells[names.index("id")], cells[names.index("score")]
 
 
 def _wrong(message: str, path: Path, *, line: int) -> InputError:
-    return InputError(message, expected=_EXPECTED, hint=_FIX, path=path, line=line)
+    return InputError(message, expected=_SCORE_COLUMNS, hint=_FIX, path=path, line=line)
 
-
-ListError: TypeAlias = tuple[str | None, ErrorRecord]
 
 INPUTS = (
     "a folder with frames/ and masks/ (or --frames DIR --masks DIR); "
@@ -322,8 +248,6 @@ INPUTS = (
     "YouTube-VOS (meta.json or meta_expressions.json with JPEGImages/); Ref-DAVIS (davis_text_annotations/) or an "
     "expressions.json beside videos; AVSBench (s4_meta_data.csv, ms3_meta_data.csv)"
 )
-
-_BUILT_IN = "auscult"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,7 +325,12 @@ class Dataset(Protocol):
         ...
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the items; ids need not be unique yet."""
+        """List the items; ids need not be unique yet.
+
+        Raises:
+            NothingToDo: A file without which nothing can be listed cannot be read.
+            UsageError: A folder is a link that leaves INPUT, or an option is missing or for another layout.
+        """
         ...
 
 
@@ -472,15 +401,19 @@ def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
     """
     if not (is_folder(source) or is_file(source)):
         raise UsageError("there is no such file or folder", path=source, expected=INPUTS)
-    entries = sorted(registry.entries("dataset"), key=lambda entry: (entry.package == _BUILT_IN, entry.name))
+    found = next(layouts(source, options), None)
+    if found is not None:
+        return found
+    hint = "put the pictures in frames/ and the masks, named like them, in masks/; or name both folders"
+    if source.is_file():
+        hint = "lines of JSON need the ending .jsonl, a COCO file .json"
+    raise NothingToDo("the input has no layout that is known", path=source, expected=INPUTS, hint=hint)
+
+
+def layouts(source: Path, options: ListOptions) -> Iterator[Dataset]:
+    """The layouts that recognise an INPUT; a plug-in's come before built-in ones."""
+    entries = sorted(registry.entries("dataset"), key=lambda entry: (entry.package == registry.BUILT_IN, entry.name))
     for entry in entries:
         dataset: Dataset = entry.load()
         if dataset.recognises(source, options):
-            return dataset
-    raise NothingToDo("the input has no layout that is known", path=source, expected=INPUTS, hint=_hint(source))
-
-
-def _hint(source: Path) -> str:
-    if source.is_file():
-        return "lines of JSON need the ending .jsonl, a COCO file .json"
-    return "put the pictures in frames/ and the masks, named like them, in masks/; or name both folders"
+            yield dataset

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from auscult.cases.ids import check_id, counted, natural_key, shown
-from auscult.cases.listing import Unmasked
+from auscult.cases.ids import check_id, counted, natural_key, safe_id
+from auscult.cases.listing import Listing, Unmasked
+from auscult.cases.problems import Problems, few
 from auscult.cases.walk import Tree, stem, suffix
-from auscult.errors import AuscultError, ErrorRecord, InputError
+from auscult.errors import ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
 from auscult.media.masks import object_indices
 from auscult.types import Item, MaskRef, Truth
 
-_NAMED = 3
 _NO_FRAME = "a frame of the same name: frames/<stem>.jpg for masks/<stem>.png or masks/<stem>/<name>.png"
 
 
@@ -52,7 +52,7 @@ class Pairs:
 
     Attributes:
         items: In natural order of the frames.
-        errors: What could not be paired.
+        problems: What could not be paired.
         bare: Frames without a mask.
         ignored: Names of files among the masks that are no masks.
         untold: Items whose truth does not say which object they are.
@@ -60,7 +60,7 @@ class Pairs:
     """
 
     items: list[Item] = field(default_factory=list)
-    errors: list[tuple[str | None, ErrorRecord]] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
     bare: int = 0
     ignored: list[str] = field(default_factory=list)
     untold: int = 0
@@ -70,10 +70,15 @@ class Pairs:
         """What was left out on purpose, in plain sentences."""
         told = (
             (self.bare, "{} without a mask", "frame"),
-            (len(self.ignored), f"{{}} among the masks left out, no mask format: {_few(self.ignored)}", "file"),
+            (len(self.ignored), f"{{}} among the masks left out, no mask format: {few(self.ignored)}", "file"),
             (self.untold, "{} left without truth: the true mask does not say which object is meant", "item"),
         )
         return tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
+
+    def listing(self, layout: str, notes: tuple[str, ...] = ()) -> Listing:
+        """All of it, as a layout lists it."""
+        errors = tuple(self.problems.found)
+        return Listing(tuple(self.items), errors, layout, (*self.notes(), *notes), tuple(self.unmasked))
 
 
 def pair(pairing: Pairing, into: Pairs) -> None:
@@ -83,7 +88,7 @@ def pair(pairing: Pairing, into: Pairs) -> None:
     themselves only.
     """
     for tree, stage in ((pairing.frames, "frames"), (pairing.masks, "read"), (pairing.truth, "truth")):
-        into.errors.extend((None, replace(error, stage=stage)) for error in (() if tree is None else tree.errors))
+        into.problems.take(() if tree is None else tree.errors, stage=stage)
     frames = _frames(pairing, into)
     folders = frozenset(name.rpartition("/")[0] for name in frames)
     matched: dict[str, list[tuple[str, Path]]] = {}
@@ -96,23 +101,24 @@ def pair(pairing: Pairing, into: Pairs) -> None:
         if owner in frames:
             matched.setdefault(owner, []).append((key, path))
         else:
-            into.errors.append((_id_or_none(pairing.prefix + key), _missing(path, key, folders)))
+            error = InputError(
+                "a mask for a missing frame",
+                expected=_NO_FRAME,
+                hint=f"add the frame {_owner(key, folders)}, or remove the mask",
+            )
+            into.problems.add(error, path, item=safe_id(pairing.prefix + key))
     truths = _Truths(pairing.truth, labels=pairing.labels)
     for owner, frame in frames.items():
         for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
             _add(_Candidate(pairing=pairing, owner=owner, key=key, frame=frame, path=path), truths, into)
     into.bare += len(frames.keys() - matched.keys())
     if pairing.whole:
-        _note_missing(pairing, {name: frame for name, frame in frames.items() if name not in matched}, into)
-
-
-def _note_missing(pairing: Pairing, bare: Mapping[str, Path], into: Pairs) -> None:
-    known = {one.frame for one in into.unmasked}
-    into.unmasked += (
-        Unmasked(clip=pairing.clip_of(name), frame=frame, mask=pairing.masks.folder / f"{name}.png")
-        for name, frame in bare.items()
-        if frame not in known
-    )
+        known = {one.frame for one in into.unmasked}
+        into.unmasked += (
+            Unmasked(clip=pairing.clip_of(name), frame=frame, mask=pairing.masks.folder / f"{name}.png")
+            for name, frame in frames.items()
+            if name not in matched and frame not in known
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +166,7 @@ def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
                 )
             )
     except InputError as error:
-        record = _at(error, candidate.path)
-        into.errors.append((_id_or_none(name), record))
+        record = into.problems.add(error, error.path or candidate.path, item=safe_id(name))
         into.unmasked.append(candidate.unmasked(candidate.path, record))
 
 
@@ -222,9 +227,8 @@ def _frames(pairing: Pairing, into: Pairs) -> dict[str, Path]:
                 f"the frame {stem(name)} is there twice; {first.name} is used",
                 expected="one picture for each frame",
                 hint="remove one of the two",
-                path=path,
             )
-            into.errors.append((None, ErrorRecord.of(error, "frames")))
+            into.problems.add(error, path, stage="frames")
     return dict(sorted(found.items(), key=lambda entry: natural_key(entry[0])))
 
 
@@ -236,21 +240,10 @@ def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], 
         f"a mask as {suffix(name)}, a format that blurs what it stores",
         expected=f"one of: {', '.join(sorted(MASK_SUFFIXES))}",
         hint="write masks as PNG",
-        path=path,
     )
-    key, record = stem(name), ErrorRecord.of(error, "read")
-    into.errors.append((_id_or_none(key), record))
+    key = stem(name)
+    record = into.problems.add(error, path, item=safe_id(key))
     into.unmasked.append(Unmasked(clip=pairing.clip_of(key), frame=frames[key], mask=path, error=record))
-
-
-def _missing(path: Path, key: str, folders: frozenset[str]) -> ErrorRecord:
-    error = InputError(
-        "a mask for a missing frame",
-        expected=_NO_FRAME,
-        hint=f"add the frame {_owner(key, folders)}, or remove the mask",
-        path=path,
-    )
-    return ErrorRecord.of(error, "read")
 
 
 def _owner(key: str, folders: frozenset[str]) -> str:
@@ -264,24 +257,3 @@ def _owner(key: str, folders: frozenset[str]) -> str:
     depths = {folder.count("/") + 1 if folder else 0 for folder in folders}
     own, above = key.count("/") in depths, key.count("/") - 1 in depths
     return parent if above and not own else f"{key} or {parent}" if above else key
-
-
-def _few(names: Sequence[str]) -> str:
-    told = ", ".join(shown(name) for name in names[:_NAMED])
-    return f"{told}, ..." if len(names) > _NAMED else told
-
-
-def _at(error: AuscultError, path: Path) -> ErrorRecord:
-    record = ErrorRecord.of(error, "read")
-    return (
-        record
-        if record.path
-        else ErrorRecord.of(InputError(error.message, expected=error.expected, hint=error.hint, path=path), "read")
-    )
-
-
-def _id_or_none(name: str) -> str | None:
-    try:
-        return check_id(name)
-    except InputError:
-        return None

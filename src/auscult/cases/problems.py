@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from auscult.cases.ids import counted, shown
 from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo, TooLarge, UsageError
+from auscult.types import Item
 
 ListError: TypeAlias = tuple[str | None, ErrorRecord]
 
@@ -116,7 +117,7 @@ def lost(path: Path, names: Sequence[str], *, noun: str, stage: str, of: int | N
 
 
 def used_twice(name: str, first: str, *, path: Path | None, line: int | None = None) -> InputError:
-    """The error for an id that stands at two places, of which the first counts."""
+    """The error for an id that stands at two places, of which the first counts; ``first`` says where that is."""
     return InputError(
         f"the id {shown(name)} is used twice; the first{first} is kept",
         expected="ids that are unique within the INPUT",
@@ -124,3 +125,17 @@ def used_twice(name: str, first: str, *, path: Path | None, line: int | None = N
         path=path,
         line=line,
     )
+
+
+def unique(items: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[ListError, ...]]:
+    """Keep the first item of every id; each further one becomes an error that names both places."""
+    first: dict[str, Item] = {}
+    problems = Problems()
+    for item in items:
+        known = first.setdefault(item.id, item)
+        if known is not item:
+            place = f"in line {known.line}" if known.line is not None else "an earlier item"
+            if known.line is None and known.source is not None:
+                place = f"from {known.source.name}"
+            problems.add(used_twice(item.id, f" is {place}, which", path=item.source, line=item.line))
+    return tuple(first.values()), tuple(problems.found)

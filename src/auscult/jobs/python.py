@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from auscult.act.policy import Policy, decide, load_policy
-from auscult.cases.ids import unique
+from auscult.cases.problems import unique
 from auscult.errors import InputError
 from auscult.jobs.judging import VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.judging import load_judge as _load_judge

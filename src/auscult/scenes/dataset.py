@@ -19,7 +19,7 @@ from auscult.cases.datasets.refavs import FILE, MAX_LINE_BYTES, ClipFiles, Clips
 from auscult.cases.fields import parse
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import ListError
+from auscult.cases.problems import ListError
 from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo
 from auscult.media.masks import read_mask

@@ -10,16 +10,17 @@ file are no clip.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
 from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
-from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
-from auscult.cases.walk import boundary, suffix, within
-from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.cases.listing import Listing, ListOptions, refuse_options
+from auscult.cases.problems import Problems
+from auscult.cases.walk import boundary, is_folder, suffix, within
+from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.types import Item, MaskRef, Metadata, Query, Truth
 
 MAX_FILE_BYTES = 1024 * 1024 * 1024
@@ -33,45 +34,74 @@ _FORMS = "an RLE object {size, counts} or a list of polygons"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Picture:
+class Picture:
+    """A picture of a COCO file, and its height and width where the file says them."""
+
     path: Path
     size: tuple[int, int] | None
 
 
-@dataclass(slots=True)
-class _Coco:
-    """What stands in a COCO file, checked as far as it is used."""
+class CocoFile:
+    """COCO instances and the folder of their pictures, checked as far as they are used.
 
-    file: Path
-    folder: Path
-    base: Path
-    names: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
-    categories: dict[Any, str] = field(default_factory=dict)
-    truths: dict[Any, Mapping[str, Any]] = field(default_factory=dict)
-    pictures: dict[Any, _Picture | InputError] = field(default_factory=dict)
-    results: bool = False
+    Args:
+        data: What the file holds.
+        path: The file.
+        options: How it is read; ``images`` is there.
+        needs: Keys that must hold lists; others may be absent.
 
-    def picture(self, image_id: object) -> _Picture:
-        """The picture an annotation stands on; every picture is looked for once."""
-        key = _key(image_id, "image_id")
-        if key not in self.pictures:
+    Attributes:
+        annotations: By id; of several with one id the first.
+        categories: Names, by id.
+
+    Raises:
+        NothingToDo: It is no COCO.
+        UsageError: The folder of the pictures is a link that leaves ``root``.
+    """
+
+    def __init__(self, data: object, path: Path, *, options: ListOptions, needs: Sequence[str] = ("images",)) -> None:
+        if not isinstance(data, dict):
+            raise NothingToDo(f"the file holds {fields.kind(data)}", expected="COCO instances with 'images'", path=path)
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        for key in ("images", "annotations", "categories"):
+            rows = data.get(key, None if key in needs else [])
+            if not isinstance(rows, list):
+                expected = f"COCO instances, where {key!r} is a list"
+                raise NothingToDo(f"{key!r} is {fields.kind(rows)}", expected=expected, path=path)
+            found[key] = [row for row in rows if isinstance(row, dict) and type(row.get("id")) in {int, str}]
+        self.path = path
+        self.annotations = _by_id(found["annotations"])
+        self.categories = {row["id"]: row["name"] for row in found["categories"] if isinstance(row.get("name"), str)}
+        self._images = _by_id(found["images"])
+        self._folder = folder_of(options, path)
+        self._base = boundary(self._folder, source=self._folder, root=options.root)
+        self._pictures: dict[int | str, Picture | InputError] = {}
+
+    def picture(self, image_id: object) -> Picture:
+        """The picture an annotation stands on, looked for once; a broken one is the same error each time.
+
+        Raises:
+            InputError: It is none of the images, leaves the folder, or is not there.
+        """
+        key = check_key(image_id, "image_id")
+        if key not in self._pictures:
             try:
-                self.pictures[key] = self._find(key)
+                self._pictures[key] = self._find(key)
             except InputError as error:
-                self.pictures[key] = error
-        found = self.pictures[key]
+                self._pictures[key] = error
+        found = self._pictures[key]
         if isinstance(found, InputError):
             raise found
         return found
 
-    def _find(self, key: object) -> _Picture:
-        row = self.names.get(key)
+    def _find(self, key: int | str) -> Picture:
+        row = self._images.get(key)
         if row is None:
             raise InputError(
-                f"image_id {_shown_id(key)} is none of the images", expected="an id of 'images'", path=self.file
+                f"image_id {_shown_id(key)} is none of the images", expected="an id of 'images'", path=self.path
             )
         name = fields.required(row, "file_name")
-        path = within(self.base, home=self.folder, name=name)
+        path = within(self._base, home=self._folder, name=name)
         if not path.is_file():
             raise InputError(
                 f"there is no picture {shown(name)}",
@@ -79,9 +109,55 @@ class _Coco:
                 hint="check --images, or drop the picture",
                 path=path,
             )
-        sides = row.get("height"), row.get("width")
-        whole = all(type(side) is int and side > 0 for side in sides)
-        return _Picture(path=path, size=(sides[0], sides[1]) if whole else None)  # type: ignore[arg-type]
+        height, width = row.get("height"), row.get("width")
+        if type(height) is int and type(width) is int and height > 0 and width > 0:
+            return Picture(path=path, size=(height, width))
+        return Picture(path=path, size=None)
+
+    def category(self, row: Mapping[str, Any]) -> str | None:
+        """The name of an annotation's category; None where it is not known."""
+        known = row.get("category_id")
+        return self.categories.get(known) if isinstance(known, int | str) else None
+
+
+def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
+    found: dict[Any, Mapping[str, Any]] = {}
+    for row in rows:
+        found.setdefault(row["id"], row)
+    return found
+
+
+def folder_of(options: ListOptions, source: Path) -> Path:
+    """The folder of the pictures, which the user has to name.
+
+    Raises:
+        UsageError: It is not named, or not there.
+    """
+    if options.images is None:
+        raise UsageError(
+            "COCO annotations need their pictures", expected="--images FOLDER", hint="name their folder", path=source
+        )
+    if not is_folder(options.images):
+        raise UsageError("--images names no folder", path=options.images, expected="the folder of the pictures")
+    return options.images
+
+
+def segmentation_of(row: Mapping[str, Any]) -> Mapping[str, Any] | Sequence[Any]:
+    """The mask of an annotation.
+
+    Raises:
+        InputError: It has none.
+    """
+    value = row.get("segmentation")
+    if isinstance(value, dict) and {"size", "counts"} <= value.keys():
+        return value
+    if isinstance(value, list) and value:
+        return value
+    if value is None:
+        raise InputError(
+            "there is no 'segmentation'", expected=_FORMS, hint="a box alone is no mask; export segmentations"
+        )
+    raise fields.wrong("segmentation", value, _FORMS)
 
 
 class CocoDataset:
@@ -118,134 +194,65 @@ class CocoDataset:
             UsageError: ``--images`` or ``--instances`` is missing, or an option is for another layout.
         """
         refuse_options(options, "frames", "masks", layout="a COCO json; its pictures are named by --images")
-        folder = _images(source, options)
+        folder_of(options, source)  # which refuses a missing one before a large file is read
         data = load(source, max_bytes=MAX_FILE_BYTES)
-        coco = _Coco(source, folder, boundary(folder, source=folder, root=options.root))
-        if isinstance(data, dict):
-            _read_instances(coco, data, source)
-            rows = _rows(data, "annotations", source)
-        elif isinstance(data, list):
-            rows = data
-            coco.results = True
-            _read_names(coco, source, options)
-        else:
-            raise NothingToDo(f"the file holds {fields.kind(data)}", path=source, expected="COCO instances or results")
-        return _listed(coco, rows, layout=self.name)
-
-
-def _images(source: Path, options: ListOptions) -> Path:
-    if options.images is None:
-        raise UsageError(
-            "a COCO json needs its pictures", expected="--images FOLDER", hint="name their folder", path=source
-        )
-    if not options.images.is_dir():
-        raise UsageError("--images names no folder", path=options.images, expected="the folder of the pictures")
-    return options.images
-
-
-def _read_names(coco: _Coco, source: Path, options: ListOptions) -> None:
-    if options.instances is None:
-        raise UsageError(
-            "COCO results name no pictures",
-            expected="--instances FILE, the COCO json with 'images'",
-            hint="name the instances file the results were made for",
-            path=source,
-        )
-    data = load(options.instances, max_bytes=MAX_FILE_BYTES)
-    if not isinstance(data, dict):
-        raise UsageError(
-            f"the file holds {fields.kind(data)}", expected="COCO instances with 'images'", path=options.instances
-        )
-    _read_instances(coco, data, options.instances)
-    for row in _rows({"annotations": [], **data}, "annotations", options.instances):
-        if isinstance(row, dict) and isinstance(row.get("id"), int | str):
-            coco.truths[row["id"]] = row
-
-
-def _read_instances(coco: _Coco, data: Mapping[str, Any], path: Path) -> None:
-    coco.file = path
-    for row in _rows(data, "images", path):
-        if isinstance(row, dict) and isinstance(row.get("id"), int | str):
-            coco.names.setdefault(row["id"], row)
-    for row in _rows({"categories": [], **data}, "categories", path):
-        if isinstance(row, dict) and isinstance(row.get("id"), int | str) and isinstance(row.get("name"), str):
-            coco.categories[row["id"]] = row["name"]
-
-
-def _rows(data: Mapping[str, Any], key: str, path: Path) -> Sequence[Any]:
-    rows = data.get(key)
-    if not isinstance(rows, list):
-        raise NothingToDo(
-            f"{key!r} is {fields.kind(rows)}", path=path, expected=f"COCO instances, where {key!r} is a list"
-        )
-    return rows
-
-
-def _listed(coco: _Coco, rows: Sequence[Any], *, layout: str) -> Listing:
-    items: list[Item] = []
-    errors: list[ListError] = []
-    crowds = 0
-    for place, row in enumerate(rows, start=1):
-        if isinstance(row, dict) and row.get("iscrowd"):
-            crowds += 1
-            continue
-        try:
-            items.append(_item(coco, row, place))
-        except InputError as error:
-            at = InputError(
-                f"{_name(row, place)}: {error.message}",
-                expected=error.expected,
-                hint=error.hint,
-                path=error.path or coco.file,
+        results = isinstance(data, list)
+        if results and options.instances is None:
+            raise UsageError(
+                "COCO results name no pictures",
+                expected="--instances FILE, the COCO json with 'images'",
+                hint="name the instances file the results were made for",
+                path=source,
             )
-            errors.append((None, ErrorRecord.of(at, "read")))
-    notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
-    return Listing(tuple(items), tuple(errors), layout, notes)
+        if results and options.instances is not None:
+            coco = CocoFile(load(options.instances, max_bytes=MAX_FILE_BYTES), options.instances, options=options)
+        else:
+            coco = CocoFile(data, source, options=options, needs=("images", "annotations"))
+        problems = Problems()
+        items: list[Item] = []
+        crowds = 0
+        for place, row in enumerate(data if results else data["annotations"], start=1):
+            if isinstance(row, dict) and row.get("iscrowd"):
+                crowds += 1
+                continue
+            try:
+                items.append(_item(coco, row, place, results=results))
+            except InputError as error:
+                problems.add(error, error.path or coco.path, key=_name(row, place))
+        notes = (f"{counted(crowds, 'crowd region')} left out: a crowd is no single object",) if crowds else ()
+        return Listing(tuple(items), tuple(problems.found), self.name, notes)
 
 
-def _item(coco: _Coco, row: object, place: int) -> Item:
+def _item(coco: CocoFile, row: object, place: int, *, results: bool) -> Item:
     if not isinstance(row, dict):
         raise InputError(f"it is {fields.kind(row)}", expected="an object with image_id and segmentation")
-    number = _key(row["id"], "id") if row.get("id") is not None else place
-    mask = _segmentation(row)
+    number = check_key(row["id"], "id") if row.get("id") is not None else place
+    mask = segmentation_of(row)
     picture = coco.picture(row.get("image_id"))
     return Item(
         id=check_id(f"{picture.path.stem}/{number}"),
         frame=picture.path,
         mask=MaskRef(segmentation=mask, size=picture.size),
         query=Query(fields.text(row, "text") or None),
-        truth=_truth(coco, row, picture),
-        model_score=_score(row) if coco.results else None,
+        truth=_truth(coco, row, picture) if results else None,
+        model_score=_score(row) if results else None,
         extra=_extra(coco, row),
-        source=coco.file,
+        source=coco.path,
     )
 
 
-def _segmentation(row: Mapping[str, Any]) -> Mapping[str, Any] | Sequence[Any]:
-    value = row.get("segmentation")
-    if isinstance(value, dict) and {"size", "counts"} <= value.keys():
-        return value
-    if isinstance(value, list) and value:
-        return value
-    if value is None:
-        raise InputError(
-            "there is no 'segmentation'", expected=_FORMS, hint="a box alone is no mask; export segmentations"
-        )
-    raise fields.wrong("segmentation", value, _FORMS)
-
-
-def _truth(coco: _Coco, row: Mapping[str, Any], picture: _Picture) -> Truth | None:
+def _truth(coco: CocoFile, row: Mapping[str, Any], picture: Picture) -> Truth | None:
     named = row.get("ann_id", row.get("annotation_id"))
-    if named is None or not coco.truths:
+    if named is None or not coco.annotations:
         return None
-    true = coco.truths.get(_key(named, "ann_id"))
+    true = coco.annotations.get(check_key(named, "ann_id"))
     if true is None:
         raise InputError(f"ann_id {_shown_id(named)} is none of the annotations", expected="an id in --instances")
     if true.get("image_id") != row.get("image_id"):
         raise InputError(
             f"ann_id {_shown_id(named)} is on another picture", expected="an annotation of the same picture"
         )
-    return Truth(mask=MaskRef(segmentation=_segmentation(true), size=picture.size))
+    return Truth(mask=MaskRef(segmentation=segmentation_of(true), size=picture.size))
 
 
 def _score(row: Mapping[str, Any]) -> float | None:
@@ -255,7 +262,7 @@ def _score(row: Mapping[str, Any]) -> float | None:
     return float(value) if known else None  # type: ignore[arg-type]
 
 
-def _extra(coco: _Coco, row: Mapping[str, Any]) -> dict[str, Any]:
+def _extra(coco: CocoFile, row: Mapping[str, Any]) -> dict[str, Any]:
     """The plain values of a row; lists and objects stay behind, they can be as large as the mask."""
     kept = {
         key: value
@@ -264,13 +271,16 @@ def _extra(coco: _Coco, row: Mapping[str, Any]) -> dict[str, Any]:
     }
     if row.get("id") is not None:
         kept.setdefault("annotation_id", row["id"])
-    category = row.get("category_id")
-    if isinstance(category, int | str) and category in coco.categories:
-        kept["category"] = coco.categories[category]
-    return kept
+    category = coco.category(row)
+    return kept if category is None else {**kept, "category": category}
 
 
-def _key(value: object, name: str) -> int | str:
+def check_key(value: object, name: str) -> int | str:
+    """Give back the id of a picture or annotation, a number or a text.
+
+    Raises:
+        InputError: It is something else.
+    """
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise InputError(f"{name!r} is {fields.kind(value)}", expected=f"{name!r} is a whole number")
     return value

@@ -78,12 +78,9 @@ class DavisDataset:
                 without += 1
                 continue
             pair(_pairing(sequence, source, options), found)
-        if options.masks is not None and without and not found.items and not found.errors:
+        if options.masks is not None and without and not found.items and not found.problems.found:
             raise NothingToDo("--masks names no folder of any video", path=options.masks, expected="a folder of masks")
-        notes = found.notes()
-        if without:
-            notes = (*notes, f"{counted(without, 'video')} without masks")
-        return Listing(tuple(found.items), tuple(found.errors), self.name, notes, tuple(found.unmasked))
+        return found.listing(self.name, (f"{counted(without, 'video')} without masks",) if without else ())
 
 
 def _pairing(sequence: _Sequence, source: Path, options: ListOptions) -> Pairing:

@@ -55,7 +55,7 @@ class FolderDataset:
         found = Pairs()
         clip = source.resolve().name or None
         pair(Pairing(frames=frames, masks=masks, truth=truth, clip=clip, labels=options.labels), found)
-        return Listing(tuple(found.items), tuple(found.errors), self.name, found.notes(), tuple(found.unmasked))
+        return found.listing(self.name)
 
 
 def _tree(source: Path, options: ListOptions, *, which: str) -> Tree:

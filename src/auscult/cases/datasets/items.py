@@ -14,10 +14,11 @@ from typing import Any, BinaryIO, cast
 
 from auscult.cases import fields
 from auscult.cases.fields import BOM, parse
-from auscult.cases.ids import check_id
-from auscult.cases.listing import INPUTS, ListError, Listing, ListOptions, refuse_options
+from auscult.cases.ids import check_id, safe_id
+from auscult.cases.listing import INPUTS, Listing, ListOptions, refuse_options
+from auscult.cases.problems import Problems
 from auscult.cases.walk import base_folder, suffix, within
-from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.errors import InputError, NothingToDo
 from auscult.types import ACTIONS, DEFECTS, Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
 
 MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {path, index}"
@@ -182,18 +183,15 @@ class ItemsDataset:
         file = source / FILE if source.is_dir() else source
         home = Home(file=file, base=base_folder(file, options.root), labels=options.labels)
         items: list[Item] = []
-        errors: list[ListError] = []
+        problems = Problems()
         for line, content in _lines(file):
+            row = None
             try:
                 row = _parsed(content, file=file, line=line)
-            except InputError as error:
-                errors.append((None, _record(error, home, line)))
-                continue
-            try:
                 items.append(item_of(row, home=home, line=line))
-            except InputError as error:
-                errors.append((_id_of(row), _record(error, home, line)))
-        return Listing(tuple(items), tuple(errors), self.name)
+            except InputError as error:  # the path an item names is in the message, the file that names it in ``path``
+                problems.add(error, file, line=line, item=_id_of(row))
+        return Listing(tuple(items), tuple(problems.found), self.name)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -235,18 +233,9 @@ def _parsed(content: bytes | None, *, file: Path, line: int) -> Any:
     return parse(content, path=file, line=line)
 
 
-def _record(error: InputError, home: Home, line: int) -> ErrorRecord:
-    """The error at its line; the path an item names is in the message, the file that names it in ``path``."""
-    at = InputError(error.message, expected=error.expected, hint=error.hint, path=home.file, line=line)
-    return ErrorRecord.of(at, "read")
-
-
 def _id_of(row: object) -> str | None:
     name = row.get("id") if isinstance(row, dict) else None
-    try:
-        return check_id(name) if isinstance(name, str) else None
-    except InputError:
-        return None
+    return safe_id(name) if isinstance(name, str) else None
 
 
 DATASET = ItemsDataset()

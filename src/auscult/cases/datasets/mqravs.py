@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
-from auscult.cases.datasets.base import file_names
+from auscult.cases.datasets.base import Layout, file_names
 from auscult.cases.datasets.refavs import KEY_FRAME, has_heading, read_table, template_of
 from auscult.cases.fields import load
 from auscult.cases.ids import check_id, shown
@@ -35,9 +35,10 @@ from auscult.cases.layouts.mqravs import (
     MqaProtocol,
     Shown,
 )
-from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
+from auscult.cases.listing import Listing, ListOptions, refuse_options
+from auscult.cases.problems import ListError, Problems
 from auscult.cases.walk import base_folder, is_file, is_folder, within
-from auscult.errors import ErrorRecord, InputError, NothingToDo
+from auscult.errors import InputError, NothingToDo
 from auscult.types import Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
 
 MAX_FILE_BYTES = 1024 * 1024 * 1024
@@ -53,7 +54,7 @@ class Read:
     """A document, and the entries that cannot be used: (uid or None, record)."""
 
     document: Document
-    errors: tuple[tuple[str | None, ErrorRecord], ...]
+    errors: tuple[ListError, ...]
 
 
 def read_document(path: Path, *, protocol: MqaProtocol | None = None) -> Read:
@@ -74,21 +75,13 @@ def read_document(path: Path, *, protocol: MqaProtocol | None = None) -> Read:
         videos = any(isinstance(row, dict) and isinstance(row.get("frames"), list) for _, row in rows)
         protocol = "video" if videos else "image"
     entries: list[Entry] = []
-    errors: list[tuple[str | None, ErrorRecord]] = []
+    problems = Problems()
     for place, (key, row) in enumerate(rows, start=1):
-        try:
+        uid = row.get("uid") if key is None and isinstance(row, dict) else key
+        with problems.skipping(path, key=f"entry {shown(uid) if isinstance(uid, str) else place}"):
             entries.append(_entry(key, row, protocol))
-        except InputError as error:
-            name = shown(key) if isinstance(key, str) else _uid_or_place(row, place)
-            at = InputError(f"entry {name}: {error.message}", expected=error.expected, hint=error.hint, path=path)
-            errors.append((None, ErrorRecord.of(at, "read")))
     document = Document(protocol=protocol, entries=tuple(entries), keyed=isinstance(data, dict))
-    return Read(document=document, errors=tuple(errors))
-
-
-def _uid_or_place(row: object, place: int) -> str:
-    uid = row.get("uid") if isinstance(row, dict) else None
-    return shown(uid) if isinstance(uid, str) else str(place)
+    return Read(document=document, errors=tuple(problems.found))
 
 
 def _entry(key: str | None, row: object, protocol: MqaProtocol) -> Entry:
@@ -206,7 +199,7 @@ class _Place:
         return within(self.base, home=self.root, name=name)
 
 
-class MqRavsDataset:
+class MqRavsDataset(Layout):
     """The benchmark of mask judges in its released files."""
 
     name = "datasets.mqravs.v1"
@@ -218,48 +211,41 @@ class MqRavsDataset:
         truth="iou_to_gt, the group, rank and action of every mask, and gt_mask_path",
     )
 
-    def recognises(self, source: Path, options: ListOptions) -> bool:
+    words = "MQ-RAVSBench"
+    elsewhere = ("frames", "masks", "images")
+
+    def stands_at(self, source: Path) -> bool:
         """Whether it is the data root, its folder of JSON files, or one of them."""
-        if options.frames is not None or options.masks is not None or options.images is not None:
-            return False
         if _FILE.match(source.name) and is_file(source):
             return True
         return bool(_files(source / META)) or (source.name == META and bool(_files(source)))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every mask of every file, the training file first.
-
-        Raises:
-            NothingToDo: A file cannot be read.
-            UsageError: ``root`` does not contain it, or an option is for another layout.
-        """
-        refuse_options(options, "frames", "masks", "images", "instances", layout="MQ-RAVSBench")
+        """List every mask of every file, the training file first."""
+        refuse_options(options, *self.useless, layout=self.words)
         folder = source / META if is_folder(source / META) else source if is_folder(source) else source.parent
-        files = [source] if is_file(source) else _files(folder)
         root = folder.parent if folder.resolve().name == META else folder
         base = base_folder(root, options.root)
         table = root / TABLE if is_file(root / TABLE) else folder / refavs.TABLE
         items: list[Item] = []
         rows: dict[str, refavs.MetadataRow] = {}
-        errors: list[ListError] = []
+        problems = Problems()
         notes: tuple[str, ...] = ()
         if has_heading(table, *refavs.COLUMNS, KEY_FRAME):
             read = read_table(table, released=False)
             rows = {one.row.uid: one.row for one in reversed(read.rows)}  # the first row of a uid counts
-            errors += [(None, error) for error in read.errors]
+            problems.take(read.errors)
         else:
             notes = ("no metadata.csv with a column kfid: the training file's expressions and frames are not known",)
-        for file in files:
+        for file in [source] if is_file(source) else _files(folder):
             split, protocol = _split_and_protocol(file.name)
             place = _Place(file=file, root=root, base=base, split=split, protocol=protocol, rows=rows)
             document = read_document(file, protocol=protocol)
-            errors += document.errors
+            problems.found += document.errors
             for entry in document.document.entries:
-                try:
+                with problems.skipping(file, key=f"entry {shown(entry.uid)}"):
                     items += list(_items(entry, place))
-                except InputError as error:
-                    errors.append((None, _record(error, entry, file)))
-        return Listing(tuple(items), tuple(errors), self.name, notes)
+        return self.items(items, problems, notes)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -281,11 +267,6 @@ def _split_and_protocol(name: str) -> tuple[str, MqaProtocol]:
     if match is None or match[1]:
         return mqravs.TRAIN, "image"
     return match[2], "video" if match[3] == "video" else "image"
-
-
-def _record(error: InputError, entry: Entry, file: Path) -> ErrorRecord:
-    at = InputError(f"entry {shown(entry.uid)}: {error.message}", expected=error.expected, hint=error.hint, path=file)
-    return ErrorRecord.of(at, "read")
 
 
 def _items(entry: Entry, place: _Place) -> Iterator[Item]:

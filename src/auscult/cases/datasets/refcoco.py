@@ -16,194 +16,25 @@ exactly this structure.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from auscult.cases import fields
-from auscult.cases.datasets.base import file_names
+from auscult.cases.datasets.base import Layout, file_names
+from auscult.cases.datasets.coco import MAX_FILE_BYTES, CocoFile, folder_of, segmentation_of
 from auscult.cases.datasets.refavs import template_of
 from auscult.cases.fields import load
-from auscult.cases.ids import check_id, counted, shown
+from auscult.cases.ids import check_id, counted
 from auscult.cases.instances import InstanceListing
-from auscult.cases.listing import ListError, Listing, ListOptions, refuse_options
+from auscult.cases.listing import Listing, ListOptions, refuse_options
+from auscult.cases.problems import Problems, essential
 from auscult.cases.safe_pickle import load_pickle
-from auscult.cases.walk import boundary, is_file, is_folder, within
-from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.cases.walk import is_file
+from auscult.errors import InputError, NothingToDo
 from auscult.types import Instance, Item, MaskRef, Metadata, Moment, Query
-
-MAX_FILE_BYTES = 1024 * 1024 * 1024
-
-_FORMS = "an RLE object {size, counts} or a list of polygons"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """An annotation, its picture, and what else is annotated there.
-
-    Attributes:
-        frame: The picture.
-        mask: The annotation's mask.
-        category: Its category; empty where it is not known.
-        others: Masks of the other annotations of the picture, in the order of the file, crowds left out.
-        names: Their categories.
-    """
-
-    frame: Path
-    mask: MaskRef
-    category: str
-    others: tuple[MaskRef, ...]
-    names: tuple[str, ...]
-
-
-@dataclass(slots=True)
-class Pictures:
-    """Annotations by id, and the pictures they stand on.
-
-    Attributes:
-        file: The instances.
-        folder: The folder of the pictures.
-        base: How far links of it may lead.
-        errors: One record for every picture that is missing.
-        crowds: Refs left out because they name a crowd region.
-    """
-
-    file: Path
-    folder: Path
-    base: Path
-    errors: list[ErrorRecord] = field(default_factory=list)
-    crowds: int = 0
-    _annotations: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    _images: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    _categories: dict[int, str] = field(default_factory=dict)
-    _on_image: dict[int, list[Mapping[str, Any]]] = field(default_factory=dict)
-    _frames: dict[int, Path | None] = field(default_factory=dict)
-
-    def add(self, data: Mapping[str, Any]) -> None:
-        """Take what the file holds; rows that are malformed are found when a ref names them."""
-        for row in _rows(data, "images", self.file):
-            self._images.setdefault(row["id"], row)
-        for row in _rows({"categories": [], **data}, "categories", self.file):
-            if isinstance(row.get("name"), str):
-                self._categories[row["id"]] = row["name"]
-        for row in _rows(data, "annotations", self.file):
-            self._annotations.setdefault(row["id"], row)
-            if isinstance(row.get("image_id"), int) and not row.get("iscrowd"):
-                self._on_image.setdefault(row["image_id"], []).append(row)
-
-    def usable(self, annotation: int) -> bool:
-        """Whether an annotation has a picture; False, once told, for crowds and pictures that are missing.
-
-        Raises:
-            InputError: There is no such annotation, or it has no mask.
-        """
-        row = self._annotations.get(annotation)
-        if row is None:
-            raise InputError(f"ann_id {annotation} is none of the annotations", expected=f"an id in {self.file.name}")
-        if row.get("iscrowd"):
-            self.crowds += 1
-            return False
-        image = row.get("image_id")
-        if not isinstance(image, int) or image not in self._images:
-            raise InputError(f"annotation {annotation} is on no picture of the file", expected="an id of 'images'")
-        _segmentation(row)
-        return self._frame(image) is not None
-
-    def target(self, annotation: int) -> Target:
-        """An annotation with all that is around it.
-
-        Raises:
-            InputError: It is not usable.
-        """
-        row = self._annotations[annotation]
-        frame = self._frame(row["image_id"])
-        if frame is None:
-            raise InputError(f"the picture of annotation {annotation} is missing", expected="one under --images")
-        size = _size(self._images[row["image_id"]])
-        beside = [one for one in self._on_image[row["image_id"]] if one["id"] != annotation and _has_mask(one)]
-        return Target(
-            frame=frame,
-            mask=MaskRef(segmentation=_segmentation(row), size=size),
-            category=self._category(row),
-            others=tuple(MaskRef(segmentation=one["segmentation"], size=size) for one in beside),
-            names=tuple(map(self._category, beside)),
-        )
-
-    def notes(self) -> tuple[str, ...]:
-        """What was left out on purpose."""
-        told = f"{counted(self.crowds, 'ref')} to a crowd region left out: a crowd is no single object"
-        return (told,) if self.crowds else ()
-
-    def _category(self, row: Mapping[str, Any]) -> str:
-        known = row.get("category_id")
-        return self._categories.get(known, "") if isinstance(known, int) else ""
-
-    def _frame(self, image: int) -> Path | None:
-        if image not in self._frames:
-            try:
-                self._frames[image] = self._find(self._images[image])
-            except InputError as error:
-                at = InputError(error.message, expected=error.expected, hint=error.hint, path=error.path or self.file)
-                self.errors.append(ErrorRecord.of(at, "read"))
-                self._frames[image] = None
-        return self._frames[image]
-
-    def _find(self, row: Mapping[str, Any]) -> Path:
-        name = fields.required(row, "file_name")
-        path = within(self.base, home=self.folder, name=name)
-        if is_file(path):
-            return path
-        raise InputError(
-            f"there is no picture {shown(name)}", expected="the file under --images", hint="check --images", path=path
-        )
-
-
-def read_pictures(file: Path, *, images: Path, root: Path | None) -> Pictures:
-    """Read the instances.
-
-    Args:
-        file: The COCO instances.
-        images: The folder of the pictures.
-        root: How far links may lead; ``images`` by default.
-
-    Raises:
-        NothingToDo: It cannot be read or is not COCO.
-        UsageError: The folder is a link that leaves ``root``.
-    """
-    data = load(file, max_bytes=MAX_FILE_BYTES)
-    if not isinstance(data, dict):
-        raise NothingToDo(f"the file holds {fields.kind(data)}", expected="COCO instances", path=file)
-    found = Pictures(file, images, boundary(images, source=images, root=root))
-    found.add(data)
-    return found
-
-
-def _rows(data: Mapping[str, Any], key: str, path: Path) -> Sequence[Mapping[str, Any]]:
-    rows = data.get(key)
-    if not isinstance(rows, list):
-        raise NothingToDo(f"{key!r} is {fields.kind(rows)}", expected=f"COCO, where {key!r} is a list", path=path)
-    return [row for row in rows if isinstance(row, dict) and type(row.get("id")) is int]
-
-
-def _size(row: Mapping[str, Any]) -> tuple[int, int] | None:
-    height, width = row.get("height"), row.get("width")
-    if type(height) is int and type(width) is int and height > 0 and width > 0:
-        return height, width
-    return None
-
-
-def _has_mask(row: Mapping[str, Any]) -> bool:
-    value = row.get("segmentation")
-    return bool(value) and isinstance(value, list | dict)
-
-
-def _segmentation(row: Mapping[str, Any]) -> Mapping[str, Any] | Sequence[Any]:
-    value = row.get("segmentation")
-    if isinstance(value, list | dict) and value:
-        return value
-    raise InputError(f"annotation {row['id']} has no segmentation", expected=_FORMS)
-
 
 _REFS = re.compile(r"^refs\((\w+)\)\.p$")
 _FIRST = ("unc", "umd")
@@ -213,7 +44,6 @@ _MOST = 10**18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    id: int
     text: str
     absent: bool
 
@@ -226,18 +56,103 @@ class _Ref:
     sentences: tuple[_Sentence, ...]
 
 
-@dataclass(slots=True)
-class _Found:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """An annotation, its picture, and the other annotations of the picture in the order of the file, without crowds."""
+
+    frame: Path
+    mask: MaskRef
+    category: str
+    others: tuple[MaskRef, ...]
+    names: tuple[str, ...]
+
+
+class _RefCoco:
     """Refs that can be used, in the order of the file, and what is wrong with the rest."""
 
-    file: Path
-    pictures: Pictures
-    refs: list[_Ref] = field(default_factory=list)
-    errors: list[ListError] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
+    def __init__(self, file: Path, coco: CocoFile) -> None:
+        self.file = file
+        self.coco = coco
+        self.problems = Problems()
+        self.refs: list[_Ref] = []
+        self._crowds = 0
+        self._missing: dict[object, InputError] = {}
+        self._on_image: dict[object, list[Mapping[str, Any]]] = {}
+        for row in coco.annotations.values():
+            if isinstance(row.get("image_id"), int) and not row.get("iscrowd"):
+                self._on_image.setdefault(row["image_id"], []).append(row)
+
+    def read(self) -> None:
+        """Read the refs.
+
+        Raises:
+            NothingToDo: The file is no pickle of plain values, or holds no list.
+        """
+        with essential(self.file):
+            rows = load_pickle(self.file)
+        if not isinstance(rows, list):
+            raise NothingToDo(f"the pickle holds {fields.kind(rows)}", expected="a list of refs", path=self.file)
+        seen: set[int] = set()
+        for place, row in enumerate(rows, start=1):
+            with self.problems.skipping(self.file, key=f"ref {place}"):
+                ref = _ref(row)
+                if ref.id in seen:
+                    raise InputError(
+                        f"the ref_id {ref.id} is used twice", expected="ids that are unique", hint="drop one of the two"
+                    )
+                if self._usable(ref.annotation):
+                    seen.add(ref.id)
+                    self.refs.append(ref)
+        for error in self._missing.values():
+            self.problems.add(error, error.path or self.coco.path)
+
+    def _usable(self, annotation: int) -> bool:
+        """Whether an annotation has a picture; False for crowds and pictures that are missing, which are told once."""
+        row = self.coco.annotations.get(annotation)
+        if row is None:
+            expected = f"an id in {self.coco.path.name}"
+            raise InputError(f"ann_id {annotation} is none of the annotations", expected=expected)
+        if row.get("iscrowd"):
+            self._crowds += 1
+            return False
+        segmentation_of(row)
+        try:
+            self.coco.picture(row.get("image_id"))
+        except InputError as error:
+            self._missing.setdefault(repr(row.get("image_id")), error)
+            return False
+        return True
+
+    def target(self, annotation: int) -> _Target:
+        """An annotation that is usable, with all that is around it."""
+        row = self.coco.annotations[annotation]
+        picture = self.coco.picture(row["image_id"])
+        beside = [
+            one
+            for one in self._on_image[row["image_id"]]
+            if one["id"] != annotation and one.get("segmentation") and isinstance(one["segmentation"], list | dict)
+        ]
+        return _Target(
+            frame=picture.path,
+            mask=MaskRef(segmentation=segmentation_of(row), size=picture.size),
+            category=self.coco.category(row) or "",
+            others=tuple(MaskRef(segmentation=one["segmentation"], size=picture.size) for one in beside),
+            names=tuple(self.coco.category(one) or "" for one in beside),
+        )
+
+    def notes(self) -> Iterator[str]:
+        """How many sentences each split has, and what was left out on purpose."""
+        splits: Counter[str] = Counter()
+        for ref in self.refs:
+            splits[ref.split or "no split"] += len(ref.sentences)
+        if splits:
+            told = ", ".join(f"{name} {count}" for name, count in splits.items())
+            yield f"{counted(splits.total(), 'sentence')}: {told}"
+        if self._crowds:
+            yield f"{counted(self._crowds, 'ref')} to a crowd region left out: a crowd is no single object"
 
 
-class RefCocoDataset:
+class RefCocoDataset(Layout):
     """Sentences over COCO annotations."""
 
     name = "datasets.refcoco.v1"
@@ -248,11 +163,11 @@ class RefCocoDataset:
         source="Yu et al. 2016, Mao et al. 2016, Kazemzadeh et al. 2014; layout of lichengunc/refer",
         truth="the annotation a ref names in ann_id",
     )
+    words = "RefCOCO; its pictures are named by --images"
+    useless = ("frames", "masks")
 
-    def recognises(self, source: Path, options: ListOptions) -> bool:
+    def stands_at(self, source: Path) -> bool:
         """Whether it is a file ``refs(...).p``, or a folder with one and its instances."""
-        if options.frames is not None or options.masks is not None:
-            return False
         if _REFS.match(source.name) is not None and is_file(source):
             return True
         return is_file(source / _INSTANCES) and bool(_refs_files(source))
@@ -264,9 +179,8 @@ class RefCocoDataset:
             NothingToDo: The refs or instances cannot be read.
             UsageError: ``--images`` is missing, or an option is for another layout.
         """
-        found = _read(source, options)
-        items = tuple(_item(found, ref) for ref in found.refs)
-        return Listing(items, _errors(found), self.name, _notes(found))
+        found, notes = self._read(source, options)
+        return self.items((_item(found, ref) for ref in found.refs), found.problems, notes)
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
         """List every sentence.
@@ -275,9 +189,20 @@ class RefCocoDataset:
             NothingToDo: The refs or instances cannot be read.
             UsageError: ``--images`` is missing, or an option is for another layout.
         """
-        found = _read(source, options)
-        instances = tuple(one for ref in found.refs for one in _instances(found, ref))
-        return InstanceListing(instances=instances, errors=_errors(found), layout=self.name, notes=_notes(found))
+        found, notes = self._read(source, options)
+        return self.referred((one for ref in found.refs for one in _instances(found, ref)), found.problems, notes)
+
+    def _read(self, source: Path, options: ListOptions) -> tuple[_RefCoco, Sequence[str]]:
+        refuse_options(options, *self.useless, layout=self.words)
+        folder_of(options, source)
+        file, *others = [source] if is_file(source) else _refs_files(source)
+        instances = options.instances or file.parent / _INSTANCES
+        data = load(instances, max_bytes=MAX_FILE_BYTES)
+        found = _RefCoco(file, CocoFile(data, instances, options=options, needs=("images", "annotations")))
+        found.read()
+        names = ", ".join(path.name for path in others)
+        left = (f"{file.name} was read; name a file to read {names} instead",) if others else ()
+        return found, (*left, *found.notes())
 
 
 def _refs_files(folder: Path) -> list[Path]:
@@ -285,50 +210,6 @@ def _refs_files(folder: Path) -> list[Path]:
     found = {match[1]: folder / name for name in file_names(folder) if (match := _REFS.match(name))}
     order = [*(name for name in _FIRST if name in found), *sorted(found.keys() - set(_FIRST))]
     return [found[name] for name in order]
-
-
-def _read(source: Path, options: ListOptions) -> _Found:
-    refuse_options(options, "frames", "masks", layout="RefCOCO; its pictures are named by --images")
-    if options.images is None:
-        raise UsageError(
-            "RefCOCO needs its pictures", expected="--images FOLDER", hint="name the folder of train2014", path=source
-        )
-    if not is_folder(options.images):
-        raise UsageError("--images names no folder", path=options.images, expected="the folder of the pictures")
-    files = [source] if is_file(source) else _refs_files(source)
-    instances = options.instances or files[0].parent / _INSTANCES
-    pictures = read_pictures(instances, images=options.images, root=options.root)
-    found = _Found(files[0], pictures)
-    if len(files) > 1:
-        others = ", ".join(path.name for path in files[1:])
-        found.notes = (f"{files[0].name} was read; name a file to read {others} instead",)
-    try:
-        rows = load_pickle(files[0])
-    except InputError as error:
-        raise NothingToDo(error.message, expected=error.expected, hint=error.hint, path=files[0]) from error
-    if not isinstance(rows, list):
-        raise NothingToDo(f"the pickle holds {fields.kind(rows)}", expected="a list of refs", path=files[0])
-    _add_refs(found, rows)
-    return found
-
-
-def _add_refs(found: _Found, rows: Sequence[Any]) -> None:
-    seen: set[int] = set()
-    for place, row in enumerate(rows, start=1):
-        try:
-            ref = _ref(row)
-            if ref.id in seen:
-                raise _twice(ref)
-            if found.pictures.usable(ref.annotation):
-                seen.add(ref.id)
-                found.refs.append(ref)
-        except InputError as error:
-            at = InputError(f"ref {place}: {error.message}", expected=error.expected, hint=error.hint, path=found.file)
-            found.errors.append((None, ErrorRecord.of(at, "read")))
-
-
-def _twice(ref: _Ref) -> InputError:
-    return InputError(f"the ref_id {ref.id} is used twice", expected="ids that are unique", hint="drop one of the two")
 
 
 def _ref(row: object) -> _Ref:
@@ -352,7 +233,8 @@ def _sentence(row: object) -> _Sentence:
     text = next((one.strip() for one in said if one and one.strip()), None)
     if text is None:
         raise InputError("a sentence is empty", expected="'raw' or 'sent' is a text")
-    return _Sentence(id=_whole(row, "sent_id"), text=text, absent=row.get("exist") is False)
+    _whole(row, "sent_id")
+    return _Sentence(text=text, absent=row.get("exist") is False)
 
 
 def _whole(row: Mapping[str, Any], key: str) -> int:
@@ -362,8 +244,8 @@ def _whole(row: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _item(found: _Found, ref: _Ref) -> Item:
-    target = found.pictures.target(ref.annotation)
+def _item(found: _RefCoco, ref: _Ref) -> Item:
+    target = found.target(ref.annotation)
     text = next((one.text for one in ref.sentences if not one.absent), None)
     return Item(
         id=check_id(f"{target.frame.stem}/{ref.id}"),
@@ -382,8 +264,8 @@ def _item(found: _Found, ref: _Ref) -> Item:
     )
 
 
-def _instances(found: _Found, ref: _Ref) -> Iterator[Instance]:
-    target = found.pictures.target(ref.annotation)
+def _instances(found: _RefCoco, ref: _Ref) -> Iterator[Instance]:
+    target = found.target(ref.annotation)
     for place, sentence in enumerate(ref.sentences):
         others, names = target.others, target.names
         if sentence.absent:  # nothing is meant, so the annotation is one more object beside it
@@ -401,18 +283,6 @@ def _instances(found: _Found, ref: _Ref) -> Iterator[Instance]:
             absent=sentence.absent,
             source=found.file,
         )
-
-
-def _errors(found: _Found) -> tuple[ListError, ...]:
-    return (*found.errors, *((None, error) for error in found.pictures.errors))
-
-
-def _notes(found: _Found) -> tuple[str, ...]:
-    splits: dict[str, int] = {}
-    for ref in found.refs:
-        splits[ref.split or "no split"] = splits.get(ref.split or "no split", 0) + len(ref.sentences)
-    told = f"{counted(sum(splits.values()), 'sentence')}: {', '.join(f'{name} {n}' for name, n in splits.items())}"
-    return (*found.notes, *((told,) if splits else ()), *found.pictures.notes())
 
 
 DATASET = RefCocoDataset()

@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from auscult.cases.ids import counted
-from auscult.cases.listing import ListError
+from auscult.cases.problems import ListError
 from auscult.errors import ErrorRecord
 from auscult.jobs.predict import READ
 from auscult.outcome import Failed

@@ -19,7 +19,8 @@ from auscult.cases.datasets.refdavis import FILE as EXPRESSIONS
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts.refavs import COLUMNS, TABLE
-from auscult.cases.listing import ListError, ListOptions
+from auscult.cases.listing import ListOptions
+from auscult.cases.problems import ListError
 from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError, UnknownName, UsageError
 from auscult.jobs.runner import Progress
