@@ -58,13 +58,14 @@ def load(path: Path, *, max_bytes: int) -> Any:
         return parse(read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM), path=path)
 
 
-def table_rows(path: Path, *, max_bytes: int, expected: str) -> Iterator[tuple[int, list[str]]]:
+def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file, without empty lines, each with the line it begins in; a byte order mark is accepted.
 
     Args:
         path: The file.
         max_bytes: The most it may hold.
         expected: Its columns, in words.
+        strict: Refuse quotation marks inside a cell, rather than guess.
 
     Raises:
         InputError: It cannot be read, is not UTF-8, or is no CSV; names the file, and the line of a broken row.
@@ -72,7 +73,7 @@ def table_rows(path: Path, *, max_bytes: int, expected: str) -> Iterator[tuple[i
     data = read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM)
     line = 1
     try:
-        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
+        reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), strict=strict)
         for cells in reader:
             if cells:
                 yield line, cells

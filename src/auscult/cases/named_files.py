@@ -6,11 +6,9 @@ into tests.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -18,15 +16,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.cases.fields import table_rows
 from auscult.cases.ids import shown
 from auscult.cases.walk import Tree
 from auscult.errors import ErrorRecord, InputError
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes
 
 NAMES: Final = "names.csv"
 COLUMNS: Final = ("file", "name")
-_LIMITS: Final = Limits(max_bytes=16_777_216)
+_MAX_BYTES: Final = 16_777_216
 _LONGEST: Final = 60
 _ARTICLES: Final = frozenset({"a", "an", "the"})
 _GENERIC: Final = frozenset({"thing", "object", "item", "one", "something", "anything", "everything", "nothing"})
@@ -53,7 +50,7 @@ class NameRow:
 
     Attributes:
         cells: Stripped texts, one for each column asked for; the first is not empty.
-        line: Its (last) line in the file, from 1.
+        line: Its first line in the file, from 1.
     """
 
     cells: tuple[str, ...]
@@ -99,30 +96,21 @@ def first_rows(rows: Iterable[NameRow], *, path: Path) -> tuple[dict[str, NameRo
     errors = []
     for row in rows:
         if found.setdefault(row.cells[0], row) is not row:
-            error = InputError(
-                f"{shown(row.cells[0])} has a row already, in line {found[row.cells[0]].line}",
-                expected="one row for each",
-                hint="remove one of the two; the first is used",
-                path=path,
-                line=row.line,
-            )
-            errors.append(ErrorRecord.of(error, "read"))
+            problem = f"{shown(row.cells[0])} has a row already, in line {found[row.cells[0]].line}"
+            hint = "remove one of the two; the first is used"
+            errors.append(_bad_row(problem, path=path, line=row.line, expected="one row for each", hint=hint))
     return found, errors
 
 
 def listed_rows(tree: Tree) -> tuple[list[NameRow], list[ErrorRecord]]:
     """The rows of ``names.csv`` whose file is there, and an error for each other one."""
     rows, errors = table(tree, NAMES, columns=COLUMNS)
+    expected = f"the name of a file, relative to {tree.folder.name}/, with / between its parts"
     for row in rows:
         if row.cells[0] not in tree.files:
-            error = InputError(
-                f"the row names the file {shown(row.cells[0])}, which is not in the folder",
-                expected=f"the name of a file, relative to {tree.folder.name}/, with / between its parts",
-                hint="correct or remove the row",
-                path=tree.files[NAMES],
-                line=row.line,
-            )
-            errors.append(ErrorRecord.of(error, "read"))
+            problem = f"the row names the file {shown(row.cells[0])}, which is not in the folder"
+            path, hint = tree.files[NAMES], "correct or remove the row"
+            errors.append(_bad_row(problem, path=path, line=row.line, expected=expected, hint=hint))
     return [row for row in rows if row.cells[0] in tree.files], errors
 
 
@@ -145,35 +133,24 @@ def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[Name
     rows: list[NameRow] = []
     errors: list[ErrorRecord] = []
     try:
-        rows = list(_parsed(read_bytes(path, limits=_LIMITS).decode("utf-8-sig"), columns, path=path))
-    except UnicodeDecodeError:
-        errors.append(_unread(path, "the list is not UTF-8", expected))
-    except csv.Error as broken:
-        errors.append(_unread(path, f"the list cannot be read: {broken}", expected))
+        cells_of = table_rows(path, max_bytes=_MAX_BYTES, expected=expected, strict=False)
+        _, head = next(cells_of, (1, []))
+        if not set(columns) <= set(head):
+            return [], [_bad_row("the list has other columns", path=path, line=1, expected=expected)]
+        for line, cells in cells_of:
+            known = dict(zip(head, cells, strict=False))
+            row = NameRow(tuple(known.get(column, "").strip() for column in columns), line)
+            if row.cells[0]:
+                rows.append(row)
+            else:
+                errors.append(_bad_row(f"the row has no {columns[0]}", path=path, line=line, expected=expected))
     except InputError as error:
-        errors.append(ErrorRecord.of(error, "read"))
-    for row in rows:
-        if not row.cells[0]:
-            empty = InputError(f"the row has no {columns[0]}", expected=expected, path=path, line=row.line)
-            errors.append(ErrorRecord.of(empty, "read"))
-    return [row for row in rows if row.cells[0]], errors
+        return [], [ErrorRecord.of(error, "read")]
+    return rows, errors
 
 
-def _parsed(text: str, columns: tuple[str, ...], *, path: Path) -> Iterator[NameRow]:
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    if not set(columns) <= set(reader.fieldnames or ()):
-        raise InputError(
-            "the list has other columns",
-            expected=f"a CSV file in UTF-8 with the columns {','.join(columns)}",
-            path=path,
-            line=1,
-        )
-    for row in reader:
-        yield NameRow(tuple((row[column] or "").strip() for column in columns), reader.line_num)
-
-
-def _unread(path: Path, problem: str, expected: str) -> ErrorRecord:
-    return ErrorRecord.of(InputError(problem, expected=expected, path=path), "read")
+def _bad_row(problem: str, *, path: Path, line: int, expected: str, hint: str = "") -> ErrorRecord:
+    return ErrorRecord(stage="read", error=problem, expected=expected, hint=hint, path=str(path), line=line)
 
 
 def plain(text: str, what: str, *, path: Path, line: int | None = None) -> str:
