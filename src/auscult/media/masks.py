@@ -146,7 +146,7 @@ _GREY = 0
 _INDEXED = 3
 
 
-def mask_png(mask: Mask) -> bytes:
+def encode_mask(mask: Mask) -> bytes:
     """A mask, bool (H, W), as a 1-bit grey PNG: white is the object.
 
     Raises:
@@ -439,15 +439,6 @@ def object_indices(path: Path, *, labels: bool = False, limits: Limits = DEFAULT
     return distinct(array if array.ndim == 2 else one_channel(array, path)[0], path)
 
 
-def encode_mask(mask: Mask) -> bytes:
-    """A mask, bool (H, W), as the bytes of a 1-bit PNG: white is the object.
-
-    Raises:
-        ValueError: The array is not bool (H, W).
-    """
-    return mask_png(mask)
-
-
 def write_mask(path: Path, mask: Mask) -> None:
     """Write a mask, bool (H, W), as a 1-bit PNG, whole or not at all.
 
@@ -455,7 +446,7 @@ def write_mask(path: Path, mask: Mask) -> None:
         ValueError: The array is not bool (H, W).
         OutputError: It cannot be written.
     """
-    write_bytes(path, mask_png(mask))
+    write_bytes(path, encode_mask(mask))
 
 
 def write_labels(path: Path, indices: NDArray[np.uint8]) -> None:

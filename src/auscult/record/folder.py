@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from auscult.errors import Locked, Mismatch, NewerSchema, OutputError, RecordError
 from auscult.record import manifest
-from auscult.record.codec import dump, load
+from auscult.record.codec import dump, load, read_file
 from auscult.record.files import NOTES, PART, Files, failed
 from auscult.record.lines import heal, read_lines
 from auscult.record.schema import SCHEMA
@@ -203,18 +203,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         RecordError: There is none, or it is not auscult's.
     """
     path = folder / MANIFEST
-    try:
-        with path.open("rb") as file:
-            content = load(file.read(_MAX_MANIFEST_BYTES))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise RecordError(
-            f"the manifest cannot be read: {reason}",
-            expected="the output folder of an auscult command",
-            hint="`auscult audit INPUT --out DIR` makes one",
-            path=path,
-        ) from error
-    schema = content.get("schema") if isinstance(content, dict) else None
+    content = read_file(
+        dict[str, Any],
+        path,
+        what="the manifest",
+        expected="the output folder of an auscult command",
+        most_bytes=_MAX_MANIFEST_BYTES,
+        error=RecordError,
+        hint="`auscult audit INPUT --out DIR` makes one",
+    )
+    schema = content.get("schema")
     if type(schema) is not int or not isinstance(content.get("command"), str):
         raise RecordError(
             "the manifest is not one of auscult's",
@@ -229,7 +227,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             hint="a newer auscult wrote it: upgrade auscult, or use another --out",
             path=folder,
         )
-    return dict(content)
+    return content
 
 
 class RunFolder:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
-from auscult.record.codec import load
+from auscult.record.codec import read_file
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.schema import verdict_from_json
@@ -165,13 +165,13 @@ def _verdicts(path: Path) -> Iterator[tuple[Verdict, Mapping[str, Any]]]:
 
 
 def _summary(path: Path) -> dict[str, Any] | None:
-    try:
-        with path.open("rb") as file:
-            content = load(file.read(_MAX_SUMMARY_BYTES))
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValueError) as error:
-        raise RecordError(f"the summary cannot be read: {error}", path=path) from error
-    if not isinstance(content, dict):
-        raise RecordError("the summary is no JSON object", path=path)
-    return content
+    return read_file(
+        dict[str, Any],
+        path,
+        what="the summary",
+        expected="the JSON object that the command wrote",
+        most_bytes=_MAX_SUMMARY_BYTES,
+        error=RecordError,
+    )

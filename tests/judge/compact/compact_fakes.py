@@ -10,7 +10,7 @@ import numpy as np
 from auscult.judge.masks.compact import CompactJudge
 from auscult.judge.masks.compact.calibration import Calibration, KnownFeatures
 from auscult.judge.masks.compact.network import KINDS, soft_labels
-from auscult.judge.masks.compact.view import coverage, crop_box
+from auscult.judge.masks.compact.view import box_round, coverage
 from auscult.rng import generator
 from auscult.types import Case, Frame, Mask, Prediction, Verdict
 
@@ -54,7 +54,7 @@ class Oracle:
     """A network that is told the true mask; its outline is as blurred as a trained one's."""
 
     def __init__(self, truth: Mask, mask: Mask, odds: Mapping[str, float], *, features: float = 0.0) -> None:
-        share = coverage(truth, crop_box(mask.view(np.uint8)), 64).astype(np.float32) / 255
+        share = coverage(truth, box_round(mask), 64).astype(np.float32) / 255
         likely = np.clip(cv2.GaussianBlur(share, (0, 0), 1.0), 0.02, 0.98)
         iou = np.count_nonzero(truth & mask) / np.count_nonzero(truth | mask)
         self.found = {

@@ -18,7 +18,7 @@ from auscult.judge.masks.compact.view import (
     LENGTH,
     MARGIN,
     MEASURES,
-    crop_box,
+    box_round,
     inputs,
     look,
     read_along,
@@ -136,9 +136,9 @@ def test_bytes_become_small_numbers_around_zero() -> None:
 
 
 def test_the_box_of_a_speck_is_not_a_speck() -> None:
-    mask = np.zeros((50, 50), np.uint8)
-    mask[20, 30] = 1
-    x0, _, x1, _ = crop_box(mask)
+    mask = np.zeros((50, 50), np.bool_)
+    mask[20, 30] = True
+    x0, _, x1, _ = box_round(mask)
     assert x1 - x0 == 16
 
 

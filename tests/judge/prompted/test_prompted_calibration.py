@@ -31,12 +31,12 @@ from auscult.judge.masks.prompted.calibration import (
     quantiles,
     save_calibration,
     share_from,
-    shares_of,
 )
+from auscult.judge.masks.shared import softmax
 from auscult.rng import generator
 
 SHARES = st.builds(
-    lambda seed, sharp: shares_of(sharp * generator(seed, "shares").standard_normal((3, BINS))),
+    lambda seed, sharp: softmax(sharp * generator(seed, "shares").standard_normal((3, BINS))),
     st.integers(0, 2**32),
     st.floats(0, 9),
 )
@@ -111,7 +111,7 @@ def test_golden_numbers_of_an_even_and_of_a_sure_histogram() -> None:
 
 @given(SHARES, arrays(np.float64, 3, elements=st.floats(0, 1)), st.floats(0, 1))
 def test_mixing_goes_from_the_histogram_to_the_prior(shares: np.ndarray, novelty: np.ndarray, mixing: float) -> None:
-    prior = shares_of(np.linspace(0, 3, BINS))
+    prior = softmax(np.linspace(0, 3, BINS))
     assert np.array_equal(mixed(shares, novelty, calibration(prior=prior)), shares)
     found = mixed(shares, novelty, calibration(prior=prior, mixing=mixing))
     assert found.sum(axis=1) == pytest.approx(1.0)
@@ -123,7 +123,7 @@ def test_mixing_goes_from_the_histogram_to_the_prior(shares: np.ndarray, novelty
 def test_histograms_are_the_networks_mean_then_bent_then_mixed() -> None:
     rng = generator(1, "histograms")
     ious, features, size = rng.normal(0, 2, (4, 2, BINS)), rng.normal(0, 1, (4, 2, 64)), rng.normal(0, 1, 4)
-    mean = shares_of(ious).mean(axis=1)
+    mean = softmax(ious).mean(axis=1)
     plain = histograms(ious, features, size=size, novelty=np.ones(4), calibration=calibration())
     assert plain == pytest.approx(mean, abs=3e-5)
     bent = Bent(sharp=0.7, slope=2.0, bend=-1.0, by_size=0.5)
@@ -149,7 +149,7 @@ def test_what_a_users_masks_taught_tilts_each_mask_by_its_features() -> None:
 def test_log_shares_of_several_networks_are_their_mean() -> None:
     logits = generator(4, "logits").normal(0, 2, (2, 30, 6))
     one, other = (log_shares([some]) for some in logits)
-    assert one == pytest.approx(np.log(shares_of(logits[0])), abs=0.05)
+    assert one == pytest.approx(np.log(softmax(logits[0])), abs=0.05)
     assert log_shares(list(logits)) == pytest.approx((one + other) / 2)
 
 
@@ -158,7 +158,7 @@ def made() -> Calibration:
     rng = generator(3, "made")
     return calibration(
         weights=("a" * 64, "0b" * 32), bent=Bent(sharp=0.61, slope=-1.25, bend=2.5, by_size=0.125), tails=(0.03, 0.2),
-        temperature=0.75, offsets=tuple(rng.normal(0, 1, 6)), prior=shares_of(rng.normal(0, 1, BINS)), mixing=0.3,
+        temperature=0.75, offsets=tuple(rng.normal(0, 1, 6)), prior=softmax(rng.normal(0, 1, BINS)), mixing=0.3,
     )  # fmt: skip
 
 

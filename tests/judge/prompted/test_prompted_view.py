@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from auscult.errors import InputError
+from auscult.judge.masks.compact.view import scaled
 from auscult.judge.masks.prompted.view import (
     SHAPE,
     Lens,
@@ -19,7 +20,6 @@ from auscult.judge.masks.prompted.view import (
     looks,
     picture,
     shape_of,
-    strip_values,
 )
 from auscult.rng import generator
 from auscult.types import Mask
@@ -118,7 +118,7 @@ def test_inputs_are_floats_in_the_order_given() -> None:
 
 def test_bytes_become_what_the_layers_take() -> None:
     assert picture(np.array([0, 255], np.uint8)).tolist() == [-1.0, 1.0]
-    assert strip_values(np.array([0, 128, 192], np.uint8)).tolist() == [-2.0, 0.0, 1.0]
+    assert scaled(np.array([0, 128, 192], np.uint8)).tolist() == [-2.0, 0.0, 1.0]
 
 
 def test_an_empty_mask_is_refused() -> None:

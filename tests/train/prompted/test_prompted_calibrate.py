@@ -23,8 +23,8 @@ from auscult.judge.masks.prompted.calibration import (
     load_calibration,
     mean_iou,
     save_calibration,
-    shares_of,
 )
+from auscult.judge.masks.shared import softmax
 from auscult.rng import generator
 from auscult.train.prompted.calibrate import (
     LEAST_MASKS,
@@ -76,7 +76,7 @@ def outputs(seed: int, **counts: int) -> Outputs:
         share=np.full(n, 0.1),
         ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
         types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
-        outline=np.log(shares_of(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
+        outline=np.log(softmax(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
         features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
         size=rng.normal(0, 0.5, n),
     )
@@ -113,14 +113,14 @@ def test_probabilities_come_true_as_often_as_said(found: Calibration, column: st
 
 
 def test_bending_undoes_what_the_networks_do_wrong(found: Calibration) -> None:
-    raw = shares_of(REAL.ious).mean(axis=1)
-    right = shares_of(SHARP * REAL.ious.mean(axis=1) + SLOPE * CENTRES)
+    raw = softmax(REAL.ious).mean(axis=1)
+    right = softmax(SHARP * REAL.ious.mean(axis=1) + SLOPE * CENTRES)
     before, after = (np.abs(mean_iou(one) - mean_iou(right)).mean() for one in (raw, bend(raw, REAL.size, found.bent)))
     assert after < 0.02 < before
 
 
 def test_the_estimate_beats_the_raw_one(found: Calibration) -> None:
-    raw = mean_iou(shares_of(REAL.ious).mean(axis=1))
+    raw = mean_iou(softmax(REAL.ious).mean(axis=1))
     off = estimates(REAL, found).iou - REAL.iou
     assert np.sqrt((off**2).mean()) < 0.95 * np.sqrt(((raw - REAL.iou) ** 2).mean())
     assert abs(off.mean()) < 0.02
@@ -213,7 +213,7 @@ def test_an_unbent_histogram_is_learned_from_networks_that_are_right() -> None:
     right = replace(SEEN, ious=(SHARP * SEEN.ious + np.float32(SLOPE) * CENTRES).astype(np.float32))
     bent = fit(right, WEIGHTS).bent
     assert bent.sharp == pytest.approx(Bent().sharp, abs=0.2)
-    raw = shares_of(right.ious).mean(axis=1)
+    raw = softmax(right.ious).mean(axis=1)
     assert np.abs(mean_iou(bend(raw, right.size, bent)) - mean_iou(raw)).mean() < 0.02
 
 

@@ -16,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from auscult.errors import OutputError, UsageError
-from auscult.judge.masks.prompted.calibration import mean_iou, shares_of
+from auscult.judge.masks.prompted.calibration import mean_iou
 from auscult.judge.masks.prompted.network import load_member
 from auscult.judge.masks.prompted.view import Lens
+from auscult.judge.masks.shared import softmax
 from auscult.nets.prompted import Design, PromptedNet
 from auscult.train.prompted.export import CLOSE, describe, export, fold_pads, in_eight_bits, random_inputs
 
@@ -114,6 +115,6 @@ def test_in_eight_bits_it_is_smaller_and_nearly_the_same(shipped: Shipped, tmp_p
     assert small.lens == whole.lens
     assert small.path.stat().st_size < 0.4 * whole.path.stat().st_size
     for given in seen:
-        told, kept = (mean_iou(shares_of(member(given)["ious"])) for member in (whole, small))
+        told, kept = (mean_iou(softmax(member(given)["ious"])) for member in (whole, small))
         assert np.abs(told - kept).max() < 0.02
         assert np.ptp(told) > 0.01

@@ -1,13 +1,28 @@
-"""What all judges of masks have in common: what they insist on, the verdict on nothing, and words for places."""
+"""What all judges of masks have in common: what they insist on, what they can see, and words for places."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
-from auscult.types import Case, Evidence, Prediction, Verdict
+from auscult.types import Case, Doubles, Evidence, Prediction, Verdict
+
+Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
+"""How much of a mask can be judged by its picture: ``clear``; ``small``, below the measured size; or, with no outline
+to look at, ``full`` (the mask fills the frame), ``tiny`` (a speck or a hairline) or ``flat`` (no contrast along it)."""
+
+BLIND: Final[tuple[Sight, ...]] = ("tiny", "full", "flat")
+"""The outline cannot be checked by the picture."""
+MEASURED_PX: Final = 32 * 32
+"""The least area, in pixels of the frame, of the objects that the cards measure."""
+LEAST_PX: Final = 64
+"""A mask of a smaller area, in pixels of the frame, is a speck."""
+FULL_SHARE: Final = 0.95
+"""A mask of a larger share of the frame has no outline to look at."""
 
 MIDDLE: Final = "in the middle"
 _NEAR: Final = 0.38
@@ -46,6 +61,21 @@ def nothing_segmented(item: str, judge: str) -> Verdict:
         rationale="Nothing is segmented; whether the target is in the frame was not checked.",
         judge=judge,
     )
+
+
+def softmax(scores: ArrayLike) -> Doubles:
+    """Shares from logits, over the last axis."""
+    values = np.asarray(scores, dtype=np.float64)
+    odds = np.exp(values - values.max(axis=-1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+
+def symmetric(rows: Sequence[ArrayLike]) -> Doubles:
+    """A symmetric matrix, (n, n), from the rows of its lower triangle, as files hold it."""
+    lower = np.zeros((len(rows), len(rows)))
+    for at, row in enumerate(rows):
+        lower[at, : at + 1] = row
+    return np.asarray(lower + np.tril(lower, -1).T)
 
 
 def ninth(across: float, down: float) -> str:

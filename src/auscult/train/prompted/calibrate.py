@@ -24,6 +24,7 @@ from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import CENTRES, Bent, Calibration, Head
 from auscult.judge.masks.prompted.network import BINS, TYPES
 from auscult.judge.masks.prompted.verdict import Estimates, estimates_of, novelty_from
+from auscult.judge.masks.shared import softmax
 from auscult.rng import generator
 from auscult.train.prompted.loop import soft_labels
 from auscult.train.prompted.outputs import FLAWLESS, MADE, OWN, Outputs
@@ -48,7 +49,7 @@ _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 def fit(outputs: Outputs, weights: Sequence[str], *, log: Callable[[str], None] = lambda _: None) -> Calibration:
     """Fit all numbers of a calibration."""
     counted = weights_of(outputs)
-    shares = numbers.shares_of(outputs.ious)
+    shares = softmax(outputs.ious)
     bent = fit_bent(shares.mean(axis=1), outputs, counted)
     known = _known(outputs, counted)
     spread = _scale(numbers.spread_of(shares), counted)
@@ -209,7 +210,7 @@ def soft(ious: Doubles) -> Doubles:
 
 
 def _bent(calibration: Calibration, outputs: Outputs) -> Doubles:
-    novelty = novelty_from(numbers.shares_of(outputs.ious), outputs.features, calibration)
+    novelty = novelty_from(softmax(outputs.ious), outputs.features, calibration)
     return numbers.histograms(
         outputs.ious, outputs.features, size=outputs.size, novelty=novelty, calibration=calibration
     )
@@ -360,7 +361,7 @@ def refit(outputs: Outputs, shipped: Calibration, *, seed: int = 0) -> Calibrati
 
 def fitted(outputs: Outputs, shipped: Calibration, *, ridge: float) -> Calibration:
     """Bending and last layer by maximum likelihood, held at the shipped ones."""
-    logs = torch.from_numpy(np.log(np.maximum(numbers.shares_of(outputs.ious).mean(axis=1), 1e-6)))
+    logs = torch.from_numpy(np.log(np.maximum(softmax(outputs.ious).mean(axis=1), 1e-6)))
     flat = outputs.features.reshape(len(outputs), -1).astype(np.float64)
     centre = flat.mean(axis=0)
     spread = np.maximum(flat.std(axis=0), 1e-3)

@@ -25,7 +25,8 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from auscult.errors import InputError, OutputError, UsageError
-from auscult.judge.masks.prompted.view import Lens, picture, strip_values
+from auscult.judge.masks.compact.view import scaled
+from auscult.judge.masks.prompted.view import Lens, picture
 from auscult.nets.mobilenet import Conv
 from auscult.nets.prompted import BINS, Design, PromptedNet
 from auscult.rng import generator
@@ -308,7 +309,7 @@ def tensors(batch: Arrays, device: torch.device) -> dict[str, Tensor]:
     """A batch as the network takes it, and what it should answer."""
     made: dict[str, Any] = {
         "crop": picture(np.asarray(batch["crop"], dtype=np.uint8)),
-        "strip": strip_values(np.asarray(batch["strip"], dtype=np.uint8)),
+        "strip": scaled(np.asarray(batch["strip"], dtype=np.uint8)),
         "candidate": batch["candidate"][:, None] / np.float32(255),
         "truth": batch["truth"][:, None] / np.float32(255),
         "prompt": batch["prompt"] / np.float32(255),

@@ -18,9 +18,10 @@ import torch
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError, InputError, OutputError, UsageError
 from auscult.jobs.runner import Progress
+from auscult.judge.masks.compact.view import scaled
 from auscult.judge.masks.prompted.calibration import load_calibration, save_calibration
 from auscult.judge.masks.prompted.network import FOLDER, Member, load_member
-from auscult.judge.masks.prompted.view import picture, strip_values
+from auscult.judge.masks.prompted.view import picture
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
 from auscult.nets.prompted import Design, PromptedNet
@@ -281,7 +282,7 @@ def range_inputs(pictures: Sequence[Picture], plan: Plan, *, seed: int) -> list[
             {
                 "crop": picture(np.asarray(batch["crop"], dtype=np.uint8)),
                 "candidate": (batch["candidate"][:, None] / np.float32(255)).astype(np.float32),
-                "strip": strip_values(np.asarray(batch["strip"], dtype=np.uint8)),
+                "strip": scaled(np.asarray(batch["strip"], dtype=np.uint8)),
                 "shape": np.asarray(batch["shape"], dtype=np.float32),
             }
         )

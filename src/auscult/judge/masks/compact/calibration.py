@@ -27,6 +27,7 @@ from msgspec import Meta
 from numpy.typing import ArrayLike
 
 from auscult.judge.masks.compact.network import mean_iou, quantiles
+from auscult.judge.masks.shared import symmetric
 from auscult.record.codec import Count, Share, read_file
 from auscult.types import DEFECTS, Doubles
 
@@ -242,10 +243,7 @@ class NoveltyFile:
         rows = [_floats(row) for row in (*self.precision, self.centre)]
         if [row.size for row in rows] != [*range(1, FEATURES + 1), FEATURES]:
             raise ValueError(f"`precision` is no lower triangle of {FEATURES} rows, or `centre` has another size")
-        lower = np.zeros((FEATURES, FEATURES))
-        for at, row in enumerate(rows[:-1]):
-            lower[at, : at + 1] = row
-        precision = lower + np.tril(lower, -1).T
+        precision = symmetric(rows[:-1])
         if np.linalg.eigvalsh(precision)[0] <= 0:
             raise ValueError("`precision` is not positive definite")
         return KnownFeatures(centre=rows[-1], precision=precision, distances=self.distances)

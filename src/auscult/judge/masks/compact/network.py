@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from auscult.errors import UsageError
+from auscult.judge.masks.shared import softmax
 from auscult.types import DEFECTS, Defect, Doubles, Floats
 
 FILE: Final = Path(__file__).with_name("weights.onnx")
@@ -81,16 +82,23 @@ class OnnxNetwork:
         """
         names = list(OUTPUTS)
         found = self.session.run(names, {name: inputs[name] for name in self.takes})
-        count = len(inputs[self.takes[0]])
-        for name, value in zip(names, found, strict=True):
-            if value.shape != (count, *OUTPUTS[name]) or not np.isfinite(value).all():
-                raise UsageError(
-                    f"output {name!r} has shape {value.shape}, or numbers that are not finite",
-                    expected=f"finite numbers of shape {(count, *OUTPUTS[name])}",
-                    hint=_HINT,
-                    path=self.path,
-                )
-        return dict(zip(names, found, strict=True))
+        outputs = dict(zip(names, found, strict=True))
+        check_outputs(outputs, OUTPUTS, count=len(inputs[self.takes[0]]), hint=_HINT, path=self.path)
+        return outputs
+
+
+def check_outputs(
+    outputs: Mapping[str, Floats], shapes: Mapping[str, tuple[int, ...]], *, count: int, hint: str, path: Path
+) -> None:
+    """Insist that outputs are finite and of their shapes, batch first."""
+    for name, value in outputs.items():
+        if value.shape != (count, *shapes[name]) or not np.isfinite(value).all():
+            raise UsageError(
+                f"output {name!r} has shape {value.shape}, or numbers that are not finite",
+                expected=f"finite numbers of shape {(count, *shapes[name])}",
+                hint=hint,
+                path=path,
+            )
 
 
 def load_network(path: Path = FILE) -> OnnxNetwork:
@@ -227,9 +235,7 @@ def lowered(shares: Doubles, nothing: Doubles) -> Doubles:
 
 def probabilities(logits: ArrayLike, temperature: float) -> Doubles:
     """Softmax of logits over a temperature, (n, k) -> (n, k), each row summing to 1."""
-    scores = np.asarray(logits, dtype=np.float64) / temperature
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True), dtype=np.float64)
+    return softmax(np.asarray(logits, dtype=np.float64) / temperature)
 
 
 def soft_labels(ious: ArrayLike) -> Doubles:

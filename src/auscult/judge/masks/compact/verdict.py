@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import cv2
 import numpy as np
@@ -19,18 +19,9 @@ from auscult.arrays.error_map import error_map_of
 from auscult.judge.masks.compact.calibration import Calibration, interval_of, novelty_of, reach_of, spread_of, widths_of
 from auscult.judge.masks.compact.network import by_defect, likeliest, lowered, named, probabilities
 from auscult.judge.masks.compact.view import View
-from auscult.judge.masks.shared import MIDDLE, ninth
+from auscult.judge.masks.shared import BLIND, FULL_SHARE, LEAST_PX, MEASURED_PX, MIDDLE, Sight, ninth
 from auscult.types import DEFECTS, Box, Case, Defect, ErrorMap, Evidence, Floats, Mask, Verdict
 
-Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
-
-BLIND: Final[tuple[Sight, ...]] = ("tiny", "full", "flat")
-"""The outline cannot be checked by the picture."""
-MEASURED_PX: Final = 32 * 32
-"""The least area, in pixels of the frame, of the objects that the card measures."""
-
-_LEAST_PX = 64
-_FULL_SHARE = 0.95
 _INSIDE = 128
 _LEAST_STEP = 1.5  # grey levels of 255: no person sees less across an outline
 _BAND = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9))
@@ -43,15 +34,11 @@ def sight_of(mask: Mask, crop: NDArray[np.uint8], box: Box) -> Sight:
         mask: bool (H, W), not empty.
         crop: What is seen of it, channels first: red, green, blue, share inside the mask (255 for all of a cell).
         box: What the crop covers, in pixels of the frame.
-
-    Returns:
-        ``clear``; ``small``, below the measured size; or, with no outline to look at, ``full`` (the mask fills the
-        frame), ``tiny`` (a speck or a hairline) or ``flat`` (the picture shows nothing along the outline).
     """
     area = int(np.count_nonzero(mask))
-    if area > _FULL_SHARE * mask.size:
+    if area > FULL_SHARE * mask.size:
         return "full"
-    if area < _LEAST_PX or _is_hairline(mask, box):
+    if area < LEAST_PX or _is_hairline(mask, box):
         return "tiny"
     if _contrast(crop, in_frame(box, mask.shape[:2], len(crop[3]))) < _LEAST_STEP:
         return "flat"

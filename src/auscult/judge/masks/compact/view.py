@@ -360,7 +360,7 @@ def strip_along(frame: Frame, mask: Mask) -> Bytes:
 
 def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Strip, Callable[[Bytes], Bytes]]:
     """The crop's box, the crop without its likeness, the strip, and what gives the likeness of either."""
-    box = crop_box(mask.view(np.uint8))
+    box = box_round(mask)
     crop = channels(cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
     crop = np.concatenate([crop, signed_distance(crop[3])[None]])
     return box, crop, strip_of(frame, mask, box), likeness_of(crop)
@@ -381,10 +381,15 @@ def scaled(value: Bytes) -> Floats:
     return (value.astype(np.float32) - np.float32(GREY)) / np.float32(64)
 
 
-def crop_box(marked: Bytes) -> Box:
-    """The square round a mask's box, in pixels, (x0, y0, x1, y1)."""
-    x, y, width, height = cv2.boundingRect(marked)
-    return square(x + width / 2, y + height / 2, max(max(width, height) * MARGIN, LEAST_SIDE_PX))
+def box_round(mask: Mask, margin: float = MARGIN) -> Box:
+    """The square round a mask's box, in pixels, (x0, y0, x1, y1).
+
+    Args:
+        mask: bool (H, W), not empty.
+        margin: Its side in longer sides of the box; at least 16 px.
+    """
+    x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
+    return square(x + width / 2, y + height / 2, max(max(width, height) * margin, LEAST_SIDE_PX))
 
 
 def coverage(mask: Mask, box: Box, side: int) -> Bytes:

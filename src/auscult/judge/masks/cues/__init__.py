@@ -7,7 +7,7 @@ says so and claims nothing about the boundary. Measured in ``docs/cards/masks.cu
 
 from __future__ import annotations
 
-from auscult.judge.masks.shared import check, nothing_segmented
+from auscult.judge.masks.shared import BLIND, check, nothing_segmented
 from auscult.types import Case, Evidence, Metadata, Prediction, Verdict
 
 
@@ -38,7 +38,7 @@ class CuesJudge:
             UsageError: The coefficient file is broken.
         """
         from auscult.judge.masks.cues.measure import measure
-        from auscult.judge.masks.cues.model import BLIND, estimate, load_coefficients
+        from auscult.judge.masks.cues.model import estimate, load_coefficients
         from auscult.judge.masks.cues.words import say
 
         check(case, prediction)

@@ -17,12 +17,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import UsageError
+from auscult.judge.masks.shared import BLIND, FULL_SHARE, LEAST_PX, MEASURED_PX, Sight, softmax, symmetric
 from auscult.record import codec
 from auscult.types import DEFECTS, Defect, Doubles
 
@@ -120,34 +121,20 @@ CUES: Final[tuple[Cue, ...]] = (
 """The cues, in the order of every cue vector."""
 
 
-Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
-
-BLIND: Final[tuple[Sight, ...]] = ("tiny", "full", "flat")
-"""The outline cannot be checked by the picture."""
-MEASURED_PX: Final = 32 * 32
-"""The least area, in frame pixels, of the objects that the card measures."""
-
-_LEAST_PX = 64
 _LEAST_THICKNESS_PX = 1.25  # area over outline length: a line about two and a half pixels wide
 _DISC_THINNESS = 2.6
 _LONG_OUTLINE = 1.2
-_FULL_SHARE = 0.95
 _LEAST_CONTRAST = 1.5  # Lab units: a step this small between two patches is at the limit of what people see
 _LEAST_EDGE = 0.35  # Lab units per step of the ribbon
 _AT = {cue.name: at for at, cue in enumerate(CUES)}
 
 
 def sight_of(vector: NDArray[np.float64]) -> Sight:
-    """How much of a mask can be judged by its picture, from its cues, float64 (n,).
-
-    Returns:
-        ``clear``; ``small``, below the measured size; or, with no boundary to look at, ``full`` (the mask fills the
-        frame), ``tiny`` (a speck or a hairline) or ``flat`` (no contrast along the outline).
-    """
+    """How much of a mask can be judged by its picture, from its cues, float64 (n,)."""
     area_px = float(np.exp(vector[_AT["log_area"]]))
-    if float(vector[_AT["frame_share"]]) ** 2 > _FULL_SHARE or float(vector[_AT["frame_contact"]]) >= 1.0:
+    if float(vector[_AT["frame_share"]]) ** 2 > FULL_SHARE or float(vector[_AT["frame_contact"]]) >= 1.0:
         return "full"
-    if area_px < _LEAST_PX - 0.5 or _is_hairline(vector, area_px):
+    if area_px < LEAST_PX - 0.5 or _is_hairline(vector, area_px):
         return "tiny"
     contrast, edge = np.expm1(vector[_AT["contrast"]]), np.expm1(vector[_AT["edge_strength"]])
     if contrast < _LEAST_CONTRAST and edge < _LEAST_EDGE:
@@ -246,10 +233,7 @@ def standardised(values: Doubles, coefficients: Coefficients) -> Doubles:
 
 def probabilities(based: Doubles, coefficients: Coefficients) -> Doubles:
     """The probabilities of ``CLASSES`` of based vectors, (m, 7), each row summing to 1."""
-    scores = based @ coefficients.defects.T
-    scores -= scores.max(axis=1, keepdims=True)
-    odds = np.exp(scores)
-    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+    return softmax(based @ coefficients.defects.T)
 
 
 def named(probs: Doubles) -> Doubles:
@@ -459,9 +443,6 @@ def from_json(value: Mapping[str, Any]) -> Coefficients:
 
 def _coefficients(found: _File) -> Coefficients:
     rows = list(found.cues.values())
-    lower = np.zeros((len(rows), len(rows)))
-    for at, row in enumerate(found.novelty.precision):
-        lower[at, : at + 1] = row
     return Coefficients(
         mean=np.array([row.mean for row in rows]),
         spread=np.array([row.spread for row in rows]),
@@ -470,6 +451,6 @@ def _coefficients(found: _File) -> Coefficients:
         iou=found.weights(found.iou.values()),
         reach=found.interval,
         prior=found.prior,
-        precision=lower + np.tril(lower, -1).T,
+        precision=symmetric(found.novelty.precision),
         distances=found.novelty.distances,
     )

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.judge.masks.cues.measure import Findings
-from auscult.judge.masks.cues.model import CueEstimate, Sight
-from auscult.judge.masks.shared import MIDDLE, ninth
+from auscult.judge.masks.cues.model import CueEstimate
+from auscult.judge.masks.shared import MIDDLE, Sight, ninth
 from auscult.types import Box, Defect
 
 Remark: TypeAlias = tuple[str, Box | None]

@@ -30,6 +30,7 @@ from auscult.judge.masks.compact.calibration import (
     ascending,
 )
 from auscult.judge.masks.prompted.network import BINS, FOLDER, TYPES
+from auscult.judge.masks.shared import softmax
 from auscult.record.codec import Count, Share, dump, read_file, to_json
 from auscult.types import Doubles
 
@@ -140,13 +141,6 @@ class _File(Fitted):
                     raise ValueError(f"`head` is not {len(self.weights) * FEATURES} numbers up to {_MOST_WEIGHT:g}")
 
 
-def shares_of(logits: ArrayLike) -> Doubles:
-    """Softmax over the last axis."""
-    scores = np.asarray(logits, dtype=np.float64)
-    odds = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=-1, keepdims=True), dtype=np.float64)
-
-
 def bend(shares: Doubles, size: Doubles, bent: Bent, *, slopes: ArrayLike = 0.0) -> Doubles:
     """Bend histograms, (n, 25) -> (n, 25).
 
@@ -158,7 +152,7 @@ def bend(shares: Doubles, size: Doubles, bent: Bent, *, slopes: ArrayLike = 0.0)
     """
     slope = bent.slope + bent.by_size * np.asarray(size, dtype=np.float64) + np.asarray(slopes, dtype=np.float64)
     tilt = slope[:, None] * CENTRES + bent.bend * CENTRES**2
-    return shares_of(bent.sharp * np.log(np.maximum(shares, _LEAST)) + tilt)
+    return softmax(bent.sharp * np.log(np.maximum(shares, _LEAST)) + tilt)
 
 
 def histograms(
@@ -174,7 +168,7 @@ def histograms(
         calibration: What the numbers mean.
     """
     slopes = 0.0 if calibration.head is None else calibration.head.slopes(features)
-    bent = bend(shares_of(ious).mean(axis=1), size, calibration.bent, slopes=slopes)
+    bent = bend(softmax(ious).mean(axis=1), size, calibration.bent, slopes=slopes)
     return mixed(bent, novelty, calibration)
 
 
@@ -228,12 +222,12 @@ def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Do
         calibration: How much each counts.
     """
     scores = calibration.temperature * np.asarray(own) + calibration.outline * np.asarray(outline)
-    return shares_of(scores + np.asarray(calibration.offsets))
+    return softmax(scores + np.asarray(calibration.offsets))
 
 
 def log_shares(members: Sequence[ArrayLike]) -> Doubles:
     """Mean over networks of the log of their shares, (n, k)."""
-    return np.asarray(np.mean([np.log(shares_of(one) + _LEAST) for one in members], axis=0), dtype=np.float64)
+    return np.asarray(np.mean([np.log(softmax(one) + _LEAST) for one in members], axis=0), dtype=np.float64)
 
 
 def load_calibration(path: Path = FILE) -> Calibration:

@@ -6,7 +6,6 @@ Processes share the work, so a session has one thread; see ``compact.network`` f
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,9 +14,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from auscult.errors import UsageError
-from auscult.judge.masks.compact.network import open_session, read_network
+from auscult.errors import RecordError, UsageError
+from auscult.judge.masks.compact.network import check_outputs, open_session, read_network
 from auscult.judge.masks.prompted.view import SHAPE, Lens
+from auscult.record.codec import from_json, load
 from auscult.types import Floats
 
 FOLDER: Final = Path(__file__).parent
@@ -61,18 +61,11 @@ class Member:
         count, grid = len(inputs["shape"]), self.lens.grid
         other = np.zeros((count, 1, grid, grid), np.float32) if given is None else given
         counts = np.full((count, 1, 1, 1), 0.0 if given is None else 1.0, np.float32)
-        names = ("answer", "ious", "types", "features")
-        found = self.session.run(list(names), {**inputs, "given": other, "counts": counts})
-        shapes = ((1, grid, grid), (BINS,), (len(TYPES),), (FEATURES,))
-        for name, value, shape in zip(names, found, shapes, strict=True):
-            if value.shape != (count, *shape) or not np.isfinite(value).all():
-                raise UsageError(
-                    f"output {name!r} has shape {value.shape}, or numbers that are not finite",
-                    expected=f"finite numbers of shape {(count, *shape)}",
-                    hint=_HINT,
-                    path=self.path,
-                )
-        return dict(zip(names, found, strict=True))
+        shapes = {"answer": (1, grid, grid), "ious": (BINS,), "types": (len(TYPES),), "features": (FEATURES,)}
+        found = self.session.run(list(shapes), {**inputs, "given": other, "counts": counts})
+        outputs = dict(zip(shapes, found, strict=True))
+        check_outputs(outputs, shapes, count=count, hint=_HINT, path=self.path)
+        return outputs
 
 
 def load_member(path: Path, digest: str | None = None) -> Member:
@@ -106,9 +99,8 @@ def _opened(path: Path, digest: str | None, _written: tuple[int, int]) -> Member
 
 def _lens(session: Any, path: Path) -> Lens:
     try:
-        said = json.loads(session.get_modelmeta().custom_metadata_map[LENSES])
-        lens = Lens(side=int(said["side"]), margin=float(said["margin"]))
-    except (KeyError, ValueError, TypeError) as error:
+        lens = from_json(Lens, load(session.get_modelmeta().custom_metadata_map[LENSES].encode()))
+    except (KeyError, ValueError, RecordError) as error:
         raise UsageError("the network does not say how it looks at a mask", hint=_HINT, path=path) from error
     grid = lens.grid
     wanted = {

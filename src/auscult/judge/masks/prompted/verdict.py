@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from auscult.arrays.error_map import error_map_of
 from auscult.judge.masks.compact.calibration import novelty_of
 from auscult.judge.masks.compact.network import likeliest
-from auscult.judge.masks.compact.verdict import BLIND, Sight, in_frame, noted, places_of, say, sight_of
+from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, say, sight_of
 from auscult.judge.masks.compact.view import look
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
 from auscult.judge.masks.prompted.network import Member, run
 from auscult.judge.masks.prompted.outline import outline_types
 from auscult.judge.masks.prompted.view import View, inputs, looks
+from auscult.judge.masks.shared import BLIND, Sight, softmax
 from auscult.types import DEFECTS, Case, Defect, Doubles, Evidence, Floats, Mask, Verdict
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def estimates_of(
         calibration: What these numbers mean.
         blind: Which masks cannot be looked at, (n,).
     """
-    shares = numbers.shares_of(ious)
+    shares = softmax(ious)
     novelty = np.where(blind, 1.0, novelty_from(shares, features, calibration))
     bent = numbers.histograms(ious, features, size=size, novelty=novelty, calibration=calibration)
     bent = np.where(blind[:, None], calibration.prior[None], bent)

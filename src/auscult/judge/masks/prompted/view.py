@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.view import LEAST_SIDE_PX, coverage, cut, square, strip_along
+from auscult.judge.masks.compact.view import box_round, coverage, cut, scaled, strip_along
 from auscult.types import Box, Floats, Frame, Mask
 
 SHAPE: Final = 10
@@ -105,17 +105,6 @@ def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, strip: Bytes | 
     return tuple(found)
 
 
-def box_round(mask: Mask, margin: float) -> Box:
-    """The square round a mask's box, in pixels, (x0, y0, x1, y1).
-
-    Args:
-        mask: bool (H, W), not empty.
-        margin: Its side in longer sides of the box; at least 16 px.
-    """
-    x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
-    return square(x + width / 2, y + height / 2, max(max(width, height) * margin, LEAST_SIDE_PX))
-
-
 def shape_of(mask: Mask) -> Floats:
     """Size, place and outline of a mask, float32 (10,), each about -2..2.
 
@@ -153,7 +142,7 @@ def inputs(views: list[View]) -> dict[str, Floats]:
     return {
         "crop": picture(np.stack([view.crop for view in views])),
         "candidate": np.stack([view.candidate for view in views])[:, None].astype(np.float32) / np.float32(255),
-        "strip": strip_values(np.stack([view.strip for view in views])),
+        "strip": scaled(np.stack([view.strip for view in views])),
         "shape": np.stack([view.shape for view in views]),
     }
 
@@ -161,8 +150,3 @@ def inputs(views: list[View]) -> dict[str, Floats]:
 def picture(crop: Bytes) -> Floats:
     """Bytes to what the backbone was trained on: -1..1."""
     return crop.astype(np.float32) / np.float32(127.5) - np.float32(1)
-
-
-def strip_values(strip: Bytes) -> Floats:
-    """Bytes to what the strip's layers take: 128 is 0, a step of 64 is 1."""
-    return (strip.astype(np.float32) - np.float32(128)) / np.float32(64)
