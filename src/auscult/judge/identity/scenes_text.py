@@ -9,13 +9,12 @@ the plural and denied, together with some more ways in which people say the same
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from auscult.errors import InputError, OutputError
+from auscult.errors import InputError
 from auscult.language.facts import MOTIONS
 from auscult.language.forms import (
     MOST_NESTING,
@@ -32,6 +31,8 @@ from auscult.language.forms import (
 )
 from auscult.language.morphology import ing, negated, of_many, plural
 from auscult.language.words import Way, sound_name, ways
+from auscult.media.paths import write_bytes
+from auscult.record import codec
 
 Tokens = tuple[str, ...]
 Patterns = Mapping[Tokens, Form]
@@ -98,6 +99,7 @@ _MORE_UNHEARD: Final = (
     *("hides a part of another thing", "partly covers another thing", "covers a part of another thing"),
 )
 _COUNTS: Final = range(1, 13)
+_MOST_BYTES: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,35 +133,16 @@ class Vocabulary:
 
 def read_vocabulary(path: Path) -> Vocabulary:
     """Read what training wrote beside the weights."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        return Vocabulary(
-            categories=_texts(value["categories"]),
-            colours=_texts(value["colours"]),
-            textures=_texts(value["textures"]),
-            voices=tuple((str(noun), str(verb), str(maker)) for noun, verb, maker in value["voices"]),
-            sharpness=float(value["sharpness"]),
-            slope=float(value["slope"]),
-            offset=float(value["offset"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            "the vocabulary cannot be read", expected="what `auscult train scenes-identity` writes", path=path
-        ) from error
+    made_by = "what `auscult train scenes-identity` writes"
+    return codec.read_file(
+        Vocabulary, path, what="the vocabulary", expected=made_by, most_bytes=_MOST_BYTES, error=InputError
+    )
 
 
 def write_vocabulary(words: Vocabulary, path: Path) -> Path:
     """Write what ``read_vocabulary`` reads."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(words), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+    write_bytes(path, codec.dump(codec.to_json(words), indent=1) + b"\n")
     return path
-
-
-def _texts(value: Iterable[Any]) -> tuple[str, ...]:
-    return tuple(str(one) for one in value)
 
 
 def tokens(text: str) -> Tokens:
