@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from auscult.cases import fields
 from auscult.cases.layouts import refavs
@@ -32,7 +34,8 @@ from auscult.jobs.runner import (
 from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
-from auscult.record.codec import dump
+from auscult.record import codec
+from auscult.record.codec import Word, dump
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines
@@ -40,7 +43,6 @@ from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
-from auscult.scenes import reading
 from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage, hear
@@ -276,23 +278,36 @@ def _damaged(path: Path, line: int, error: InputError) -> RecordError:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SaidLine:
+    """An expression, as far as tables and ``metadata.csv`` are made of it."""
+
+    uid: Word
+    split: Word
+    text: Word
+    family: Word
+    wording: Word
+    target: str | None
+    fid: Annotated[int, Meta(ge=0, le=_MOST_SAID)]
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SceneLine:
+    """A scene, as far as tables and ``metadata.csv`` are made of it."""
+
+    id: Word
+    split: Split
+    facts: dict[str, Any]
+    expressions: Annotated[tuple[_SaidLine, ...], Meta(max_length=_MOST_SAID)]
+    index: Annotated[int, Meta(ge=0, le=2**53)]
+
+
 def _index(row: Mapping[str, Any]) -> int:
     """The scene's number; the rest of what tables and ``metadata.csv`` are made of is looked at too."""
-    fields.required(row, "id")
-    reading.word(row, "split", SPLITS)
-    facts_from_json(reading.mapping(row, "facts"))
-    for said in reading.entries(row, "expressions", most=_MOST_SAID):
-        for key in ("uid", "split", "text", "family", "wording"):
-            fields.required(said, key)
-        fields.text(said, "target")
-        reading.whole(said, "fid", low=0, high=_MOST_SAID)
-        if "target" not in said or not _words(said.get("needs")):
-            raise fields.wrong("expressions", None, "a list of objects with 'target' and 'needs'")
-    return reading.whole(row, "index", low=0, high=2**53)
-
-
-def _words(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    line = codec.from_json(_SceneLine, row, error=InputError)
+    facts_from_json(line.facts)
+    return line.index
 
 
 def _check_items(path: Path) -> None:

@@ -50,6 +50,8 @@ Above0: TypeAlias = Annotated[float, Meta(gt=0.0)]
 """A number above 0."""
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 """A whole number from 0 up."""
+Word: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]+$", max_length=100_000)]
+"""Text that is not empty and holds no NUL."""
 
 LARGEST = 1e300
 """No number is larger: JSON knows whole numbers that no float can hold."""

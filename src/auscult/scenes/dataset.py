@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.cases.datasets.refavs import FILE, MAX_LINE_BYTES, ClipFiles, Clips
-from auscult.cases.fields import parse
+from auscult.cases.fields import parse, wrong
 from auscult.cases.ids import counted
 from auscult.cases.instances import InstanceListing
 from auscult.cases.problems import ListError
@@ -24,7 +24,6 @@ from auscult.cases.walk import is_file
 from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo
 from auscult.media.masks import read_mask
 from auscult.media.rle import encode
-from auscult.scenes import reading
 from auscult.scenes.plan import ObjectPlan, ScenePlan
 from auscult.types import Instance, MaskRef, Moment, Query
 
@@ -105,9 +104,9 @@ def _lines(file: Path) -> Iterator[_Line]:
 def _line(content: bytes, *, file: Path, number: int) -> _Line:
     try:
         row: Any = parse(content, path=file, line=number)
-        return _Line(
-            number=number, plan=ScenePlan.from_json(reading.mapping(row if isinstance(row, dict) else {}, "plan"))
-        )
+        if not isinstance(row, dict) or "plan" not in row:
+            raise wrong("plan", None, "an object")
+        return _Line(number=number, plan=ScenePlan.from_json(row["plan"]))
     except InputError as error:
         return _Line(number=number, error=error)
 

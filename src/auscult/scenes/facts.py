@@ -6,23 +6,23 @@ where the drawn masks show it. A thing that is seen nowhere is no thing of the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
-from typing import Any, cast, get_args
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases import fields
 from auscult.errors import AuscultError, InputError
 from auscult.language import grammar, proof
-from auscult.language.facts import Facts, Motion, SceneObject, Span, Voice
+from auscult.language.facts import Facts, Motion, SceneObject, Voice
 from auscult.language.forms import Expression
-from auscult.scenes import reading
+from auscult.record import codec
 from auscult.scenes.draw import RenderedScene
-from auscult.scenes.plan import ScenePlan
+from auscult.scenes.plan import ScenePlan, check_spans
 from auscult.scenes.sound.mix import arrival_db
 from auscult.scenes.sound.source import SoundTrack
 from auscult.types import Mask
@@ -40,7 +40,6 @@ COVERS = 0.02
 _MOVES = 0.12
 _GROWS = 1.5
 _CLEAR_FRAMES = 4
-_MOTIONS: tuple[Motion, ...] = get_args(Motion)
 _MOST = 64
 
 
@@ -227,74 +226,48 @@ def _voice(track: SoundTrack, gain_db: float) -> Voice:
 
 def facts_to_json(facts: Facts) -> dict[str, Any]:
     """Facts as JSON values."""
-    return asdict(facts)
+    found: dict[str, Any] = codec.to_json(facts)
+    return found
 
 
-def facts_from_json(row: Mapping[str, Any]) -> Facts:
+def facts_from_json(row: object) -> Facts:
     """Read what ``facts_to_json`` gives, so that proofs can be repeated from a file.
 
     Raises:
         InputError: A value is absent, of another type or out of bounds, a voice never sounds, or two things have one
             id.
     """
-    duration = reading.number(row, "duration_s", low=0.0, high=86_400.0)
-    voices = reading.entries(row, "elsewhere", most=_MOST)
-    things = tuple(_thing(entry, duration) for entry in reading.entries(row, "things", most=_MOST))
-    ids = [thing.id for thing in things]
-    if len(set(ids)) < len(ids):
+    facts = codec.from_json(Facts, row, error=InputError, hint="correct the line")
+    _within("duration_s", facts.duration_s, low=0.0, high=86_400.0)
+    _within("number of things", max(len(facts.things), len(facts.elsewhere)), low=0, high=_MOST)
+    for thing in facts.things:
+        for key in ("x", "y", "area"):
+            lowest, highest = getattr(thing, key)
+            _within(f"lowest {key}", lowest, low=-1.0, high=highest)
+            _within(f"highest {key}", highest, low=lowest, high=2.0)
+        _within("depth", thing.depth or 0, low=0, high=_MOST)
+        _within("hidden", thing.hidden, low=0.0, high=1.0)
+        _named("id", thing.id)
+        _named("category", thing.category)
+    if len({thing.id for thing in facts.things}) < len(facts.things):
         raise InputError("two things have one id", expected="an id of its own for each thing", hint="correct the line")
-    return Facts(
-        things=things,
-        duration_s=duration,
-        elsewhere=tuple(_heard(entry, duration) for entry in voices),
-        silent=reading.flag(row, "silent", default=False),
-        unlisted=reading.flag(row, "unlisted", default=False),
-    )
+    for voice in (*facts.elsewhere, *(thing.voice for thing in facts.things if thing.voice is not None)):
+        _named("noun", voice.noun)
+        _named("verb", voice.verb)
+        _within("level_db", voice.level_db, low=-300.0, high=0.0)
+        _within("start of spans", min((start for start, _ in voice.spans), default=0.0), low=0.0, high=math.inf)
+        check_spans(voice.spans, until_s=facts.duration_s)
+    return facts
 
 
-def _thing(row: Mapping[str, Any], duration_s: float) -> SceneObject:
-    voice = fields.mapping(row, "voice")
-    covered = row.get("covered_by")
-    if not isinstance(covered, list | tuple) or not all(isinstance(name, str) for name in covered):
-        raise fields.wrong("covered_by", None, "a list of ids")
-    return SceneObject(
-        id=fields.required(row, "id"),
-        category=fields.required(row, "category"),
-        colour=fields.text(row, "colour"),
-        texture=fields.text(row, "texture"),
-        x=_pair(row, "x"),
-        y=_pair(row, "y"),
-        area=_pair(row, "area"),
-        motion=cast("Motion | None", fields.one_of(row, "motion", _MOTIONS)),
-        depth=None if row.get("depth") is None else reading.whole(row, "depth", low=0, high=_MOST),
-        covered_by=tuple(covered),
-        hidden=reading.number(row, "hidden", low=0.0, high=1.0),
-        voice=None if voice is None else _heard(voice, duration_s),
-    )
+def _within(name: str, value: float, *, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InputError(f"{name!r} is {value}", expected=f"from {low:g} to {high:g}", hint="correct the line")
 
 
-def _heard(row: Mapping[str, Any], duration_s: float) -> Voice:
-    spans: tuple[Span, ...] = reading.spans(row, "spans", until_s=duration_s)
-    if not spans:
-        raise InputError(
-            "a voice never sounds: 'spans' is empty",
-            expected="[start, end] in seconds, once or more; a silent thing has no voice",
-            hint="correct the line",
-        )
-    return Voice(
-        noun=fields.required(row, "noun"),
-        verb=fields.required(row, "verb"),
-        spans=spans,
-        countable=reading.flag(row, "countable", default=True),
-        level_db=reading.number(row, "level_db", low=-300.0, high=0.0),
-    )
-
-
-def _pair(row: Mapping[str, Any], key: str) -> tuple[float, float]:
-    values = reading.numbers(row, key, low=-1.0, high=2.0)
-    if len(values) != 2 or values[0] > values[1]:
-        raise InputError(f"{key!r} is no range", expected="[lowest, highest]", hint="correct the line")
-    return values[0], values[1]
+def _named(name: str, text: str) -> None:
+    if not text or "\x00" in text:
+        raise InputError(f"{name!r} is {text[:40]!r}", expected="text that is not empty", hint="correct the line")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 
 from auscult.cases import fields
 from auscult.errors import InputError
+from auscult.record import codec
+from auscult.record.codec import Word
 from auscult.rng import generator
-from auscult.scenes import reading
 from auscult.scenes.appearance.light import Light, choose_light
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.assets import Assets
@@ -21,14 +24,13 @@ from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.sound.mix import gain_by_height, pan_by_x
 from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
 from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
-from auscult.scenes.splits import MIXTURE, SPLITS, Shelf, Split
+from auscult.scenes.splits import MIXTURE, Shelf, Split
 
 SIDES = (32, 4096)
 SECONDS = (3.0, 120.0)
 RATES_HZ = (8_000, 96_000)
 
-_LOUDEST_DB, _SOFTEST_DB = 0.0, -120.0
-_MOST_SOUNDS = 64
+_Side: TypeAlias = Annotated[int, Meta(ge=SIDES[0], le=SIDES[1])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +66,17 @@ class ScenePlan:
         elsewhere: Sounds from outside the picture.
     """
 
-    vid: str
+    vid: Word
     split: Split
-    size: tuple[int, int]
-    seconds: float
-    rate_hz: int
-    background: str
+    size: tuple[_Side, _Side]
+    seconds: Annotated[float, Meta(ge=SECONDS[0], le=SECONDS[1])]
+    rate_hz: Annotated[int, Meta(ge=RATES_HZ[0], le=RATES_HZ[1])]
+    background: Word
     unlisted: bool = False
     light: Light
-    objects: tuple[ObjectPlan, ...]
+    objects: Annotated[tuple[ObjectPlan, ...], Meta(min_length=1, max_length=MOST_THINGS)]
     layout: SceneLayout
-    elsewhere: tuple[SoundTrack, ...] = ()
+    elsewhere: Annotated[tuple[SoundTrack, ...], Meta(max_length=64)] = ()
 
     @property
     def key_times_s(self) -> tuple[float, ...]:
@@ -88,134 +90,59 @@ class ScenePlan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan as JSON values."""
-        return {
-            "vid": self.vid,
-            "split": self.split,
-            "size": list(self.size),
-            "seconds": self.seconds,
-            "rate_hz": self.rate_hz,
-            "background": self.background,
-            "unlisted": self.unlisted,
-            "light": self.light.as_json(),
-            "objects": [
-                {"id": thing.id, "look": asdict(thing.look), "track": track_to_json(thing.track)}
-                for thing in self.objects
-            ],
-            "layout": self.layout.as_json(),
-            "elsewhere": [track_to_json(track) for track in self.elsewhere],
-        }
+        found: dict[str, Any] = codec.to_json(self)
+        return found
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> ScenePlan:
+    def from_json(cls, row: object) -> ScenePlan:
         """Read what ``as_json`` gives.
 
         Raises:
-            InputError: A value is absent, of another type or out of bounds, or parts do not fit together.
+            InputError: A value is absent, unknown, of another type or out of bounds, or parts do not fit together.
         """
-        seconds = reading.number(row, "seconds", low=SECONDS[0], high=SECONDS[1])
-        objects = tuple(
-            _object(entry, str(number), until_s=seconds)
-            for number, entry in enumerate(reading.entries(row, "objects", most=MOST_THINGS), 1)
-        )
-        layout = SceneLayout.from_json(reading.mapping(row, "layout"))
-        if not objects or len(objects) != len(layout.paths):
+        plan = codec.from_json(cls, row, error=InputError, hint="correct the line", exact=True)
+        if not re.fullmatch(r"[A-Za-z0-9-]{1,100}", plan.vid):
+            raise fields.wrong("vid", plan.vid, "a name of letters, digits and hyphens")
+        if len(plan.objects) != len(plan.layout.paths):
             raise InputError(
-                f"the scene has {len(objects)} objects and {len(layout.paths)} paths", expected="one path an object"
+                f"the scene has {len(plan.objects)} objects and {len(plan.layout.paths)} paths",
+                expected="one path an object",
+                hint="correct the line",
             )
-        return cls(
-            vid=_name(row, "vid"),
-            split=cast("Split", reading.word(row, "split", SPLITS)),
-            size=_size(row),
-            seconds=seconds,
-            rate_hz=reading.whole(row, "rate_hz", low=RATES_HZ[0], high=RATES_HZ[1]),
-            background=fields.required(row, "background"),
-            unlisted=reading.flag(row, "unlisted", default=False),
-            light=Light.from_json(reading.mapping(row, "light")),
-            objects=objects,
-            layout=layout,
-            elsewhere=tuple(
-                _track_of(entry, until_s=seconds) for entry in reading.entries(row, "elsewhere", most=_MOST_SOUNDS)
-            ),
-        )
+        for number, thing in enumerate(plan.objects, 1):
+            if thing.id != str(number):
+                raise fields.wrong("id", thing.id, f"{str(number)!r}: things are numbered from 1")
+        for track in plan.tracks:
+            _check_track(track, until_s=plan.seconds)
+        return plan
 
 
-def track_to_json(track: SoundTrack | None) -> dict[str, Any] | None:
-    """A track as JSON values."""
-    if track is None:
-        return None
-    return {
-        "source": asdict(track.source),
-        "spans": [list(span) for span in track.spans],
-        "gain_db": list(track.gain_db),
-        "pan": list(track.pan),
-        "times_s": list(track.times_s),
-    }
-
-
-def _name(row: Mapping[str, Any], key: str) -> str:
-    text = fields.required(row, key)
-    if not all(letter.isascii() and (letter.isalnum() or letter == "-") for letter in text) or len(text) > 100:
-        raise fields.wrong(key, text, "a name of letters, digits and hyphens")
-    return text
-
-
-def _size(row: Mapping[str, Any]) -> tuple[int, int]:
-    sides = row.get("size")
-    if not isinstance(sides, list) or len(sides) != 2:
-        raise fields.wrong("size", None, "[height, width]")
-    low, high = SIDES
-    height, width = (reading.whole({"size": side}, "size", low=low, high=high) for side in sides)
-    return height, width
-
-
-def _object(row: Mapping[str, Any], expected: str, *, until_s: float) -> ObjectPlan:
-    if row.get("id") != expected:
-        raise fields.wrong("id", row.get("id"), f"{expected!r}: things are numbered from 1")
-    look = reading.mapping(row, "look")
-    track = fields.mapping(row, "track")
-    return ObjectPlan(
-        id=expected,
-        look=Look(
-            category=fields.required(look, "category"),
-            instance=fields.required(look, "instance"),
-            aspect=reading.number(look, "aspect", low=1e-3, high=1e3),
-            colour=fields.text(look, "colour"),
-            texture=fields.text(look, "texture"),
-            params=reading.mapping(look, "params"),
-        ),
-        track=None if track is None else _track_of(track, until_s=until_s),
-    )
-
-
-def _track_of(row: Mapping[str, Any], *, until_s: float) -> SoundTrack:
-    source = reading.mapping(row, "source")
-    times = reading.numbers(row, "times_s", low=0.0, high=until_s)
-    gains = reading.numbers(row, "gain_db", low=_SOFTEST_DB, high=_LOUDEST_DB)
-    pans = reading.numbers(row, "pan", low=-1.0, high=1.0)
+def _check_track(track: SoundTrack, *, until_s: float) -> None:
+    """Insist on times and spans that rise, are as many as they should be, and end with the clip."""
+    times = track.times_s
     rising = all(later > earlier for earlier, later in pairwise(times))
-    if not times or not rising or not len(times) == len(gains) == len(pans):
+    if not times or not rising or times[-1] > until_s or not len(times) == len(track.gain_db) == len(track.pan):
         raise InputError(
-            f"a track has {len(times)} times, {len(gains)} levels and {len(pans)} places",
-            expected="as many of each, at rising times",
+            f"a track has {len(times)} times, {len(track.gain_db)} levels and {len(track.pan)} places",
+            expected=f"as many of each, at rising times up to {until_s:g} s",
             hint="correct the line",
         )
-    spans = reading.spans(row, "spans", until_s=until_s)
-    if not spans:
-        raise fields.wrong("spans", None, "at least one [start, end]")
-    return SoundTrack(
-        source=SoundSource(
-            label=fields.required(source, "label"),
-            instance=fields.required(source, "instance"),
-            noun=fields.required(source, "noun"),
-            verb=fields.required(source, "verb"),
-            countable=reading.flag(source, "countable", default=False),
-            params=reading.mapping(source, "params"),
-        ),
-        spans=spans,
-        gain_db=gains,
-        pan=pans,
-        times_s=times,
-    )
+    check_spans(track.spans, until_s=until_s)
+
+
+def check_spans(spans: Sequence[Span], *, until_s: float) -> None:
+    """Insist on spans that are ordered and apart, within a clip.
+
+    Raises:
+        InputError: There are none, one is empty or ends after ``until_s``, or they overlap or are out of order.
+    """
+    apart = all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
+    if not spans or not apart or not all(start < end <= until_s for start, end in spans):
+        raise InputError(
+            "'spans' is empty, or holds spans that are empty, overlap, are out of order or end after the clip",
+            expected=f"[start, end] in seconds, start < end, one after the other, up to {until_s:g} s",
+            hint="correct the line; a silent thing has no voice and no track",
+        )
 
 
 _TWINS = 0.55  # chance that two things have category and, where it can be had, colour in common

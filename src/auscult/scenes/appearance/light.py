@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 import cv2
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
+from auscult.record import codec
 from auscult.types import Floats
 
 _RANGES: Final[Mapping[str, tuple[float, float]]] = {
@@ -63,22 +64,17 @@ class Light:
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
-        return asdict(self)
+        found: dict[str, Any] = codec.to_json(self)
+        return found
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Light:
+    def from_json(cls, value: object) -> Light:
         """Read what ``as_json`` wrote.
 
         Raises:
             InputError: A key is missing or unknown, or a value is out of range.
         """
-        names = (*_RANGES, "grain_seed")
-        if not isinstance(value, Mapping):
-            raise InputError(f"a light is {type(value).__name__}", expected="a JSON object")
-        if set(value) != set(names):
-            given = ", ".join(sorted(map(str, value)))[:200] or "none"
-            raise InputError(f"a light has the keys {given}", expected=", ".join(names))
-        return cls(**value)
+        return codec.from_json(cls, value, error=InputError, exact=True)
 
 
 def choose_light(rng: np.random.Generator) -> Light:

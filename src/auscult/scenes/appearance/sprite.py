@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
+from auscult.record.codec import Word
 from auscult.types import Frame, Metadata
 
 
@@ -25,9 +27,9 @@ class Look:
         params: What else the asset set needs to draw it again; JSON values.
     """
 
-    category: str
-    instance: str
-    aspect: float
+    category: Word
+    instance: Word
+    aspect: Annotated[float, Meta(ge=1e-3, le=1e3)]
     colour: str | None = None
     texture: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)

@@ -11,20 +11,21 @@ that suits them best, so that a crowded scene is still a scene.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias, cast, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.scenes import reading
+from auscult.record import codec
 
 Motion: TypeAlias = Literal["still", "left", "right", "up", "down", "nearer", "away", "to_and_fro"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
 
-_FARTHEST_OUTSIDE = 4.0  # how far outside the picture a centre may lie, in pictures
+_Place: TypeAlias = Annotated[float, Meta(ge=-4.0, le=5.0)]  # a centre may lie up to four pictures outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +39,10 @@ class Pose:
         turn_deg: Turn, clockwise.
     """
 
-    x: float
-    y: float
-    height: float
-    turn_deg: float = 0.0
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Pose:
-        """Read what ``asdict`` gives.
-
-        Raises:
-            InputError: A value is absent, no number or out of bounds.
-        """
-        return cls(
-            x=reading.number(row, "x", low=-_FARTHEST_OUTSIDE, high=1 + _FARTHEST_OUTSIDE),
-            y=reading.number(row, "y", low=-_FARTHEST_OUTSIDE, high=1 + _FARTHEST_OUTSIDE),
-            height=reading.number(row, "height", low=1e-3, high=2.0),
-            turn_deg=reading.number(row, "turn_deg", low=-360.0, high=360.0),
-        )
+    x: _Place
+    y: _Place
+    height: Annotated[float, Meta(ge=1e-3, le=2.0)]
+    turn_deg: Annotated[float, Meta(ge=-360.0, le=360.0)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +61,9 @@ class Path:
     motion: Motion
     start: Pose
     end: Pose
-    duration_s: float
-    full_height: float
-    swings: float = 0.0
+    duration_s: Annotated[float, Meta(ge=1e-3, le=3600.0)]
+    full_height: Annotated[float, Meta(ge=1e-3, le=4.0)]
+    swings: Annotated[float, Meta(ge=0.0, le=1000.0)] = 0.0
 
     def pose(self, time_s: float) -> Pose:
         """Where the thing is; before 0 and after ``duration_s`` as at that end.
@@ -104,26 +91,6 @@ class Path:
         """How far away the thing is; 1 where it has ``full_height``."""
         return self.full_height / self.pose(time_s).height
 
-    def as_json(self) -> dict[str, Any]:
-        """The path as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Path:
-        """Read what ``as_json`` gives.
-
-        Raises:
-            InputError: A value is absent, of another type or out of bounds.
-        """
-        return cls(
-            motion=cast("Motion", reading.word(row, "motion", MOTIONS)),
-            start=Pose.from_json(reading.mapping(row, "start")),
-            end=Pose.from_json(reading.mapping(row, "end")),
-            duration_s=reading.number(row, "duration_s", low=1e-3, high=3600.0),
-            full_height=reading.number(row, "full_height", low=1e-3, high=4.0),
-            swings=reading.number(row, "swings", low=0.0, high=1000.0),
-        )
-
 
 MOST_THINGS = 64
 
@@ -137,8 +104,17 @@ class SceneLayout:
         depth: Rank of each thing from the viewer, 0 in front of all others; the same throughout the clip.
     """
 
-    paths: tuple[Path, ...]
+    paths: Annotated[tuple[Path, ...], Meta(max_length=MOST_THINGS)]
     depth: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Insist that the things are ranked."""
+        if sorted(self.depth) != list(range(len(self.paths))):
+            raise InputError(
+                "'depth' does not rank the things",
+                expected=f"each of 0 to {len(self.paths) - 1} once",
+                hint="correct the line",
+            )
 
     def poses(self, time_s: float) -> tuple[Pose, ...]:
         """Where each thing is at a time, in the order of ``paths``."""
@@ -151,25 +127,17 @@ class SceneLayout:
 
     def as_json(self) -> dict[str, Any]:
         """The layout as JSON values."""
-        return {"paths": [path.as_json() for path in self.paths], "depth": list(self.depth)}
+        found: dict[str, Any] = codec.to_json(self)
+        return found
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> SceneLayout:
+    def from_json(cls, row: object) -> SceneLayout:
         """Read what ``as_json`` gives.
 
         Raises:
             InputError: A value is absent, of another type or out of bounds, or the ranks are not 0, 1, 2, ...
         """
-        paths = tuple(Path.from_json(entry) for entry in reading.entries(row, "paths", most=MOST_THINGS))
-        depth = row.get("depth")
-        whole = isinstance(depth, list) and all(type(rank) is int for rank in depth)
-        if not whole or sorted(depth or ()) != list(range(len(paths))):
-            raise InputError(
-                "'depth' does not rank the things",
-                expected=f"each of 0 to {len(paths) - 1} once",
-                hint="correct the line",
-            )
-        return cls(paths=paths, depth=tuple(depth or ()))
+        return codec.from_json(cls, row, error=InputError, hint="correct the line")
 
 
 Boxes = NDArray[np.float64]

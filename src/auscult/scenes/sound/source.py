@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Annotated, Any, Protocol, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 
+from auscult.record.codec import Word
 from auscult.types import Metadata, Samples
 
-Span: TypeAlias = tuple[float, float]
+Seconds: TypeAlias = Annotated[float, Meta(ge=0.0)]
+Span: TypeAlias = tuple[Seconds, Seconds]
+_Level: TypeAlias = Annotated[float, Meta(ge=-120.0, le=0.0)]
+_Pan: TypeAlias = Annotated[float, Meta(ge=-1.0, le=1.0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +32,10 @@ class SoundSource:
         params: What else is needed to make it again; JSON values.
     """
 
-    label: str
-    instance: str
-    noun: str
-    verb: str
+    label: Word
+    instance: Word
+    noun: Word
+    verb: Word
     countable: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
 
@@ -49,9 +54,9 @@ class SoundTrack:
 
     source: SoundSource
     spans: tuple[Span, ...]
-    gain_db: tuple[float, ...]
-    pan: tuple[float, ...]
-    times_s: tuple[float, ...]
+    gain_db: tuple[_Level, ...]
+    pan: tuple[_Pan, ...]
+    times_s: tuple[Seconds, ...]
 
 
 class SoundSet(Protocol):
