@@ -81,7 +81,8 @@ def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True
     except UnicodeDecodeError as error:
         raise InputError(f"byte {error.start + 1} is not UTF-8", expected=expected, path=path) from error
     except csv.Error as error:
-        raise InputError(f"broken CSV: {error}", expected=expected, path=path, line=line) from error
+        told = f"broken CSV, which cannot be read: {error}"
+        raise InputError(told, expected=expected, path=path, line=line) from error
 
 
 def _broken(message: str, *, path: Path, line: int | None) -> InputError:
