@@ -326,7 +326,7 @@ def test_the_command_writes_the_rows_shows_them_and_makes_them_anew(tmp_path: Pa
     assert (row["clip"], row["n"], row["flicker"]) == ("v1", 5, 0.0)
     assert row["iou"] == pytest.approx(np.mean([one["iou"] for one in rows(out / "verdicts.jsonl")]), abs=1e-6)
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert 'class="chart timeline"' in page
+    assert 'class="drawing chart timeline"' in page
     (out / "clips.jsonl").write_text("{}\n", encoding="utf-8")
     assert auscult("audit", tmp_path / "in", "--out", out, "--workers", "1", "--quiet").code == 0
     assert (out / "clips.jsonl").read_text(encoding="utf-8") == first

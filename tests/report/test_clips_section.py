@@ -48,13 +48,13 @@ def test_rows_are_worst_first_and_say_what_is_missing(run: Run) -> None:
     assert worst.marks[0][1] == "001.jpg at 0.5 s"
     assert worst.timeline.count('<a href="#i4"') == 2
     assert other.timeline.count("<a ") == 0
-    assert 'class="gap"' in other.timeline
+    assert 'class="s-quiet" stroke-width="3"' in other.timeline
 
 
 def test_the_page_has_the_section_and_escapes_it(run: Run) -> None:
     page = render(page_from_run(run, thumbnails={}, crops={}, tables={}))
     assert 'data-view="clips"' in page
-    assert page.count('class="chart timeline"') == 2
+    assert page.count('class="drawing chart timeline"') == 2
     assert "&lt;b&gt;a #1" in page
     assert "<b>a" not in page
     bare = render(page_from_run(replace(run, clips=()), thumbnails={}, crops={}, tables={}))

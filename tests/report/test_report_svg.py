@@ -26,7 +26,7 @@ def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], str], si
         Stack("x", (("a-accept", "accept", 4), ("a-reject", "reject", 0))),
         Stack("y", (("a-accept", "accept", 2),)),
     ]
-    marks = _parsed(draw(stacks)).findall("rect")
+    marks = _parsed(draw(stacks)).findall(".//rect")
     assert [mark.findtext("title") for mark in marks] == ["x: 4 accept", "y: 2 accept"]
     long, short = (float(mark.get(side, "0")) for mark in marks)
     assert long / short == pytest.approx(2, rel=0.02)
@@ -34,7 +34,7 @@ def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], str], si
 
 def test_charts_of_nothing_are_charts() -> None:
     assert _parsed(histogram([], label="none", ticks={})).get("aria-label") == "none"
-    assert _parsed(bars([Stack("x", ())], label="none")).findall("rect") == []
+    assert _parsed(bars([Stack("x", ())], label="none")).findall(".//rect") == []
     assert _parsed(scatter([], label="none", axes=("x", "y"))).findall(".//circle") == []
 
 
@@ -47,7 +47,7 @@ def test_points_stay_inside_and_lead_to_their_items() -> None:
     first, second = chart.findall(".//circle")
     assert (first.get("cx"), first.get("cy")) == ("48", "10")
     assert (second.get("cx"), second.get("cy")) == ("444", "406")
-    assert [link.get("href") for link in chart.findall("a")] == ["#i1"]
+    assert [link.get("href") for link in chart.findall(".//a")] == ["#i1"]
 
 
 def test_labels_cannot_become_markup() -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
-from markupsafe import Markup
 from numpy.typing import NDArray
 
 from auscult.act.export import verdicts_csv
@@ -24,7 +23,8 @@ from auscult.media.paths import write_bytes
 from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run, read_run
-from auscult.report.curves import Axes, Line, lines_chart
+from auscult.report.curves import Axes, Line, lines_drawing
+from auscult.report.drawing import to_svg
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.version import VERSION
 
@@ -35,14 +35,6 @@ _IN_FAILED: Final = ("ids.txt", "errors.jsonl")
 _IN_ALL: Final = (*LISTS, FAILED, "gate.json", "gate.svg")
 _SOURCES: Final = ("verdicts.jsonl", "truth.jsonl")
 _POINTS: Final = 24
-_STYLE: Final = """
-svg { font: 12px system-ui, sans-serif; fill: #24292f; background: #ffffff }
-polyline, line { fill: none; stroke-width: 2; stroke: var(--shade) }
-line.grid { stroke: #d0d7de; stroke-width: 1 }
-.mark { fill: var(--shade) }
-.quiet { stroke-width: 1.2; stroke-dasharray: 5 4 }
-.l0, .m0 { --shade: #1f5aa8 } .l1, .m1 { --shade: #b8370f } .l2, .m2 { --shade: #57606a }
-"""
 
 
 def refuse_place(out: Path, records: Sequence[Path]) -> None:
@@ -112,13 +104,8 @@ def curve(found: Search, scores: Sequence[float | None], *, accept_error: float)
         across="share of masks accepted",
         up="share of bad ones among them",
     )
-    chart = lines_chart((bound, counted, wanted), axes, label="Bad masks among the accepted, by how many are accepted")
-    return str(
-        Markup('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 310"><style>{}</style>{}</svg>\n').format(
-            Markup(_STYLE),  # noqa: S704 - our own text
-            chart,
-        )
-    )
+    title = "Bad masks among the accepted, by how many are accepted"
+    return to_svg(lines_drawing((bound, counted, wanted), axes, title=title))
 
 
 def _points(

@@ -1,6 +1,6 @@
 """The clips of a record as the page shows them: one row each, with a timeline of the estimated IoU.
 
-The timeline is inline SVG like the other charts: a band for the 90 % interval, a line for the estimate, an upright bar
+The timeline is a drawing like the other charts: a band for the 90 % interval, a line for the estimate, an upright bar
 where the mask switched to something else, a ring where a frame differs from its neighbours, a tick at the foot where
 there is no mask. Every mark leads to its item and says in words what it is.
 """
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from auscult.record.codec import from_json
 from auscult.record.reader import Run
 from auscult.record.schema import ClipRow, Mark
+from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Polygon, Polyline, Text, to_chart
 from auscult.report.facts import ACTION_WORDS, RANK, UNDECIDED, interval, number
 from auscult.types import Verdict
 
@@ -96,7 +97,7 @@ def _when(mark: Mark) -> str:
 def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> Markup:
     """Estimated IoU over the frames of a clip, with its interval and the frames that stand out."""
     shown = [None if name is None else verdicts.get(name) for name in row.frames]
-    parts = [_axis(len(shown))]
+    parts = _axis(len(shown))
     told = [(place, one) for place, one in enumerate(shown) if one is not None and one.iou is not None]
     for stretch in _stretches([place for place, _ in told]):
         parts += _drawn([one for one in told if stretch[0] <= one[0] <= stretch[-1]], len(shown))
@@ -108,9 +109,7 @@ def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, 
     parts += [_gap(_x(place, len(shown))) for place, one in enumerate(shown) if one is None or one.defect == "empty"]
     words = f"Estimated IoU of {row.clip} over {len(shown)} frames: mean {number(row.iou)}, "
     words += f"{len(row.switches)} switches, {len(row.odd)} odd frames, {ACTION_WORDS[_action(row)]}"
-    return Markup('<svg class="chart timeline" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        _short(_WIDTH), _short(_BASE + 18), words, Markup("").join(parts)
-    )
+    return to_chart(Drawing(size=(round(_WIDTH), round(_BASE + 18)), parts=tuple(parts), title=words), kind="timeline")
 
 
 def _stretches(places: Sequence[int]) -> list[list[int]]:
@@ -119,7 +118,7 @@ def _stretches(places: Sequence[int]) -> list[list[int]]:
     return [[place for _, place in group] for _, group in groupby(numbered, key=lambda pair: pair[1] - pair[0])]
 
 
-def _drawn(told: Sequence[tuple[int, Verdict]], count: int) -> list[Markup]:
+def _drawn(told: Sequence[tuple[int, Verdict]], count: int) -> list[DrawnShape]:
     upper = [(_x(place, count), _y(one.iou if one.iou_high is None else one.iou_high)) for place, one in told]
     lower = [(_x(place, count), _y(one.iou if one.iou_low is None else one.iou_low)) for place, one in told]
     line = [(_x(place, count), _y(one.iou)) for place, one in told]
@@ -127,44 +126,34 @@ def _drawn(told: Sequence[tuple[int, Verdict]], count: int) -> list[Markup]:
         (x, y), (_, top), (_, foot) = line[0], upper[0], lower[0]
         upper, lower, line = [(x - 1, top), (x + 1, top)], [(x - 1, foot), (x + 1, foot)], [(x - 1, y), (x + 1, y)]
     return [
-        Markup('<polygon points="{}" class="band"/>').format(_points([*upper, *reversed(lower)])),
-        Markup('<polyline points="{}" class="estimate"/>').format(_points(line)),
+        Polygon(points=(*upper, *reversed(lower)), fill="accent", opacity=0.22),
+        Polyline(points=tuple(line), colour="accent", width=2),
     ]
 
 
-def _mark(mark: Mark, at: tuple[float, float], links: Mapping[str, str]) -> Markup:
-    words = f"{_when(mark)}: {mark.why}"
+def _mark(mark: Mark, at: tuple[float, float], links: Mapping[str, str]) -> DrawnShape:
+    words, link = f"{_when(mark)}: {mark.why}", links.get(mark.id or "", "")
     if mark.kind == "switch":
-        shape = Markup('<line x1="{0}" y1="{1}" x2="{0}" y2="{2}" class="switch"><title>{3}</title></line>').format(
-            _short(at[0]), _short(_TOP), _short(_BASE), words
-        )
-    else:
-        shape = Markup('<circle cx="{}" cy="{}" r="4.5" class="odd"><title>{}</title></circle>').format(
-            _short(at[0]), _short(at[1]), words
-        )
-    link = links.get(mark.id or "")
-    return Markup('<a href="{}" tabindex="-1">{}</a>').format(link, shape) if link else shape
-
-
-def _gap(x: float) -> Markup:
-    return Markup('<line x1="{0}" y1="{1}" x2="{0}" y2="{2}" class="gap"/>').format(
-        _short(x), _short(_BASE - 5), _short(_BASE)
+        return Line(start=(at[0], _TOP), end=(at[0], _BASE), colour="a-reject", width=3, title=words, link=link)
+    # filled, though with nothing to see, so that its inside can be pointed at
+    return Circle(
+        centre=at, radius=4.5, fill="ground", opacity=0, stroke="a-reject-ink", width=2, title=words, link=link
     )
 
 
-def _axis(count: int) -> Markup:
-    rows = Markup("").join(
-        Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="grid"/>').format(
-            _short(_LEFT), _short(_y(value)), _short(_WIDTH - 4), _short(_y(value))
-        )
-        + Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
-            _short(_LEFT - 6), _short(_y(value) + 4), f"{value:.1f}".removesuffix(".0")
-        )
-        for value in (0.0, 0.5, 1.0)
-    )
-    ends = Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>')
-    first = ends.format(_short(_LEFT), _short(_BASE + 15), "start", "first frame")
-    return rows + first + ends.format(_short(_WIDTH - 4), _short(_BASE + 15), "end", f"frame {count}")
+def _gap(x: float) -> DrawnShape:
+    return Line(start=(x, _BASE - 5), end=(x, _BASE), colour="quiet", width=3)
+
+
+def _axis(count: int) -> list[DrawnShape]:
+    parts: list[DrawnShape] = []
+    for value in (0.0, 0.5, 1.0):
+        y, words = _y(value), f"{value:.1f}".removesuffix(".0")
+        parts.append(Line(start=(_LEFT, y), end=(_WIDTH - 4, y), colour="line"))
+        parts.append(Text(at=(_LEFT - 6, y + 4), words=words, size=12.5, anchor="end", colour="quiet"))
+    foot, right = _BASE + 15, _WIDTH - 4
+    first = Text(at=(_LEFT, foot), words="first frame", size=12.5, colour="quiet")
+    return [*parts, first, Text(at=(right, foot), words=f"frame {count}", size=12.5, anchor="end", colour="quiet")]
 
 
 def _x(place: int, count: int) -> float:
@@ -177,11 +166,3 @@ def _y(value: float | None) -> float:
 
 def _iou_of(verdict: Verdict | None) -> float:
     return _y(None if verdict is None else verdict.iou)
-
-
-def _points(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{_short(x)},{_short(y)}" for x, y in places)
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")

@@ -1,22 +1,35 @@
-"""Histograms and line charts as inline SVG: no script, printable, in the page's light and dark colours.
+"""Bars, scatters and lines as drawings: the charts of an audit's page, of the mask benchmark and of a gate.
 
-Colours come from the page's style sheet through the classes ``a-<action>``; a chart never relies on them alone: every
-mark has a title with its numbers, and every chart a label that says the same in words.
+Every mark has a title with its numbers, and every chart words that say the same: none relies on colour alone. The
+names of colours are the palette's; an action's is ``a-<action>``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-_WIDTH = 520.0
+from auscult.report.charts.marks import mark, name_label, style_of
+from auscult.report.drawing import Circle, Drawing, DrawnShape, Polyline, Rect, Text, TextAnchor, to_chart
+from auscult.report.drawing import Line as Stroke
+
+_WIDTH: Final = 520.0
+_LEFT, _RIGHT, _TOP = 44.0, 34.0, 12.0
+_BARS_PX, _LINES_PX = 150.0, 210.0
+_LEGEND_ROW: Final = 20.0
+_COLUMN: Final = (_WIDTH - _LEFT) / 2
+HISTOGRAM_PX: Final = round(_TOP + _BARS_PX + 26)
+"""Height of a histogram."""
+
+Place: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One bar: its label, and its parts as (class, words, count), drawn in order."""
+    """One bar: its label, and its parts as (colour, words, count), drawn in order."""
 
     label: str
     parts: tuple[tuple[str, str, int], ...]
@@ -29,7 +42,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One item in a scatter: true and estimated value, 0..1, its colour class, its words, and where a click leads."""
+    """One item in a scatter: true and estimated value, 0..1, its colour, its words, and where a click leads."""
 
     x: float
     y: float
@@ -39,48 +52,60 @@ class Point:
 
 
 def histogram(stacks: Sequence[Stack], *, label: str, ticks: Mapping[int, str]) -> Markup:
+    """Upright bars side by side, for a page; the arguments are those of ``histogram_parts``, and the chart in words."""
+    return to_chart(_drawing((_WIDTH, HISTOGRAM_PX), histogram_parts(stacks, ticks=ticks), label))
+
+
+def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: float = 0.0) -> list[DrawnShape]:
     """Upright bars side by side, for counts over a range of values.
 
     Args:
         stacks: One per bin, left to right.
-        label: The chart in words, for those who cannot see it.
         ticks: Edge of a bin (0 is the left end) to the text under it.
+        top: Where the chart begins, in pixels.
     """
-    height, base, top = 190.0, 164.0, 14.0
+    foot, right = top + _TOP + _BARS_PX, _WIDTH - _RIGHT
     most = max((stack.total for stack in stacks), default=0)
-    step = (_WIDTH - 44) / max(1, len(stacks))
-    parts = [_histogram_grid(most, base=base, top=top)]
-    for index, stack in enumerate(stacks):
-        y = base
-        for style, words, count in stack.parts:
+    step = (right - _LEFT) / max(1, len(stacks))
+    parts: list[DrawnShape] = []
+    for height in sorted({most, most // 2} - {0}):
+        y = foot - _BARS_PX * height / most
+        parts += [_level(y), _beside(y, f"{height:,}")]
+    for place, stack in enumerate(stacks):
+        y, x = foot, _LEFT + place * step + 1
+        for colour, words, count in stack.parts:
             if count:
-                tall = (base - top) * count / most
+                tall = _BARS_PX * count / most
                 y -= tall
-                parts.append(
-                    _rect((40 + index * step + 1, y, step - 2, tall), style, f"{stack.label}: {count} {words}")
-                )
-    for edge, text in ticks.items():
-        parts.append(_styled_text(40 + edge * step, base + 17, text, anchor="middle"))
-    parts.append(_styled_line((40, base, _WIDTH - 4, base), "axis"))
-    return _svg(parts, (_WIDTH, height), label)
+                said = f"{stack.label}: {count:,} {words}"
+                parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=tall, fill=colour, title=said))
+    parts += [_below(_LEFT + edge * step, foot + 17, text) for edge, text in ticks.items()]
+    return [*parts, Stroke(start=(_LEFT, foot), end=(right, foot), colour="quiet")]
+
+
+def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], title: str, unit: str) -> Drawing:
+    """Upright bars of one colour side by side, for counts over a range of values."""
+    stacks = [Stack(label, (("accent", unit, count),)) for label, count in bars]
+    said = ", ".join(f"{label}: {count}" for label, count in bars if count)
+    return _drawing((_WIDTH, HISTOGRAM_PX), histogram_parts(stacks, ticks=ticks), title, words=said)
 
 
 def bars(stacks: Sequence[Stack], *, label: str) -> Markup:
-    """Lying bars one below the other, for counts of named things."""
+    """Lying bars one below the other, for counts of named things; ``label`` is the chart in words."""
     row, left = 26.0, 112.0
     most = max((stack.total for stack in stacks), default=0)
-    parts: list[Markup] = []
+    parts: list[DrawnShape] = []
     for index, stack in enumerate(stacks):
-        y = index * row + 4
-        parts.append(_styled_text(left - 10, y + 13, stack.label, anchor="end"))
-        x = left
-        for style, words, count in stack.parts:
+        x, y = left, index * row + 4
+        parts.append(_text((left - 10, y + 13), stack.label, anchor="end"))
+        for colour, words, count in stack.parts:
             if count:
                 wide = (_WIDTH - left - 52) * count / most
-                parts.append(_rect((x, y, max(wide - 1, 0.5), 18), style, f"{stack.label}: {count} {words}"))
+                said = f"{stack.label}: {count:,} {words}"
+                parts.append(Rect(x=x, y=y, width_px=max(wide - 1, 0.5), height_px=18, fill=colour, title=said))
                 x += wide
-        parts.append(_styled_text(x + 7, y + 13, f"{stack.total:,}", anchor="start", style="strong"))
-    return _svg(parts, (_WIDTH, max(1, len(stacks)) * row + 4), label)
+        parts.append(Text(at=(x + 7, y + 13), words=f"{stack.total:,}", size=12.5, bold=True))
+    return to_chart(_drawing((_WIDTH, max(1, len(stacks)) * row + 4), parts, label))
 
 
 def scatter(points: Sequence[Point], *, label: str, axes: tuple[str, str]) -> Markup:
@@ -93,76 +118,36 @@ def scatter(points: Sequence[Point], *, label: str, axes: tuple[str, str]) -> Ma
     """
     size, left, top, side = 460.0, 48.0, 10.0, 396.0
     bottom = top + side
-    parts = [_styled_line((left, bottom, left + side, top), "diagonal")]
+    parts: list[DrawnShape] = [
+        Stroke(start=(left, bottom), end=(left + side, top), colour="quiet", dash=(5.0, 4.0)),
+    ]
     for step in range(0, 11, 2):
-        place = step / 10
+        place = side * step / 10
         parts += [
-            _styled_line((left, bottom - side * place, left + side, bottom - side * place), "grid"),
-            _styled_line((left + side * place, bottom, left + side * place, top), "grid"),
-            _styled_text(left - 8, bottom - side * place + 4, f"{place:.1f}", anchor="end"),
-            _styled_text(left + side * place, bottom + 17, f"{place:.1f}", anchor="middle"),
+            Stroke(start=(left, bottom - place), end=(left + side, bottom - place), colour="line"),
+            Stroke(start=(left + place, bottom), end=(left + place, top), colour="line"),
+            _text((left - 8, bottom - place + 4), f"{step / 10:.1f}", anchor="end"),
+            _text((left + place, bottom + 17), f"{step / 10:.1f}", anchor="middle"),
         ]
     parts += [
-        _styled_text(left + side / 2, bottom + 38, axes[0], anchor="middle", style="strong"),
-        Markup('<text transform="translate(13 {}) rotate(-90)" text-anchor="middle" class="strong">{}</text>').format(
-            _short(top + side / 2), axes[1]
-        ),
+        Text(at=(left + side / 2, bottom + 38), words=axes[0], size=12.5, anchor="middle", bold=True),
+        Text(at=(13, top + side / 2), words=axes[1], size=12.5, anchor="middle", bold=True, rotation=-90),
     ]
-    parts += [_dot(point, (left, bottom), side) for point in points]
-    return _svg(parts, (size, size), label, style="chart scatter")
-
-
-def _dot(point: Point, origin: tuple[float, float], side: float) -> Markup:
-    x = origin[0] + side * min(1.0, max(0.0, point.x))
-    y = origin[1] - side * min(1.0, max(0.0, point.y))
-    mark = Markup('<circle cx="{}" cy="{}" r="4" class="{}"><title>{}</title></circle>').format(
-        _short(x), _short(y), point.style, point.words
-    )
-    return Markup('<a href="{}" tabindex="-1">{}</a>').format(point.link, mark) if point.link else mark
-
-
-def _histogram_grid(most: int, *, base: float, top: float) -> Markup:
-    """Three quiet lines that give the heights a number."""
-    marks = sorted({most, most // 2}) if most > 1 else [most]
-    drawn = [
-        _styled_line((40, base - (base - top) * mark / most, _WIDTH - 4, base - (base - top) * mark / most), "grid")
-        + _styled_text(34, base - (base - top) * mark / most + 4, f"{mark:,}", anchor="end")
-        for mark in marks
-        if mark
-    ]
-    return Markup("").join(drawn)
-
-
-def _svg(parts: Sequence[Markup], size: tuple[float, float], label: str, *, style: str = "chart") -> Markup:
-    return Markup('<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        style, _short(size[0]), _short(size[1]), label, Markup("").join(parts)
-    )
-
-
-def _rect(box: tuple[float, float, float, float], style: str, words: str) -> Markup:
-    x, y, width, height = (_short(value) for value in box)
-    return Markup('<rect x="{}" y="{}" width="{}" height="{}" class="{}"><title>{}</title></rect>').format(
-        x, y, width, height, style, words
-    )
-
-
-def _styled_line(ends: tuple[float, float, float, float], style: str) -> Markup:
-    x1, y1, x2, y2 = (_short(value) for value in ends)
-    return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(x1, y1, x2, y2, style)
-
-
-def _styled_text(x: float, y: float, words: str, *, anchor: str, style: str = "") -> Markup:
-    return Markup('<text x="{}" y="{}" text-anchor="{}"{}>{}</text>').format(
-        _short(x), _short(y), anchor, Markup(' class="{}"').format(style) if style else "", escape(words)
-    )
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
-_WIDTH, _LEFT, _TOP, _HIGH = 520.0, 44.0, 12.0, 210.0
-_STYLES = 8
+    for point in points:
+        x, y = (min(1.0, max(0.0, value)) * side for value in (point.x, point.y))
+        parts.append(
+            Circle(
+                centre=(left + x, bottom - y),
+                radius=4,
+                fill=point.style,
+                stroke="ground",
+                width=0.7,
+                opacity=0.75,
+                title=point.words,
+                link=point.link,
+            )
+        )
+    return to_chart(_drawing((size, size), parts, label), kind="scatter")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +157,7 @@ class Line:
     Attributes:
         name: What it is of.
         points: (x, y, words); x and y in the units of the axes, words for the mark's title.
-        style: Number of its mark and shade, 0 or more; they repeat after eight.
+        style: Number of its mark, dash and colour, 0 or more.
         quiet: Drawn thin, as something to compare with.
     """
 
@@ -202,87 +187,76 @@ class Axes:
     up: str
     diagonal: bool = False
 
+    def place(self, x: float, y: float) -> Place:
+        """Where a point is; what is outside is at the edge."""
+        across = (min(max(x, self.x[0]), self.x[1]) - self.x[0]) / (self.x[1] - self.x[0])
+        up = (min(max(y, self.y[0]), self.y[1]) - self.y[0]) / (self.y[1] - self.y[0])
+        return _LEFT + across * (_WIDTH - _LEFT - _RIGHT), _TOP + _LINES_PX * (1 - up)
 
-def lines_chart(lines: Sequence[Line], axes: Axes, *, label: str) -> Markup:
-    """Draw lines.
 
-    Args:
-        lines: In the order of the legend.
-        axes: Scales and words. Values outside are drawn at the edge.
-        label: The chart in words, for those who cannot see it.
-    """
-    parts = [_grid(axes)]
+def lines_drawing(lines: Sequence[Line], axes: Axes, *, title: str) -> Drawing:
+    """Lines over steps, told apart by mark and dash as well as by colour; in the order of the legend."""
+    foot = _TOP + _LINES_PX
+    parts = _frame(axes, foot)
     if axes.diagonal:
-        parts.append(_line(_place(axes, axes.x[0], axes.y[0]), _place(axes, axes.x[1], axes.y[1]), "diagonal"))
-    parts += [_drawn(line, line.style % _STYLES, axes) for line in lines]
-    rows = (len(lines) + 1) // 2
-    parts += [_legend(line, number, _TOP + _HIGH + 52) for number, line in enumerate(lines)]
-    height = _TOP + _HIGH + 48 + rows * 20
-    return Markup('<svg class="chart lines" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        _short(_WIDTH), _short(height), label, Markup("").join(parts)
-    )
+        start, end = axes.place(axes.x[0], axes.y[0]), axes.place(axes.x[1], axes.y[1])
+        parts.append(Stroke(start=start, end=end, colour="quiet", dash=(5, 4)))
+    for line in lines:
+        parts += _line(line, axes)
+    for number, line in enumerate(lines):
+        parts += _legend(line, (_LEFT + number % 2 * _COLUMN, foot + 56 + number // 2 * _LEGEND_ROW))
+    height = foot + 50 + (len(lines) + 1) // 2 * _LEGEND_ROW
+    said = "; ".join(f"{line.name}: {', '.join(words for *_, words in line.points)}" for line in lines)
+    return _drawing((_WIDTH, height), parts, title, words=said)
 
 
-def _place(axes: Axes, x: float, y: float) -> tuple[float, float]:
-    across = (min(max(x, axes.x[0]), axes.x[1]) - axes.x[0]) / (axes.x[1] - axes.x[0])
-    up = (min(max(y, axes.y[0]), axes.y[1]) - axes.y[0]) / (axes.y[1] - axes.y[0])
-    return _LEFT + across * (_WIDTH - _LEFT - 12), _TOP + _HIGH * (1 - up)
-
-
-def _grid(axes: Axes) -> Markup:
-    parts = []
+def _frame(axes: Axes, foot: float) -> list[DrawnShape]:
+    """Grid and words."""
+    parts: list[DrawnShape] = []
     for step in range(6):
         value = axes.y[0] + (axes.y[1] - axes.y[0]) * step / 5
-        left, y = _place(axes, axes.x[0], value)
-        right, _ = _place(axes, axes.x[1], value)
-        parts += [_line((left, y), (right, y), "grid"), _text(left - 8, y + 4, f"{value:.2f}", anchor="end")]
-    parts += [
-        _text(_place(axes, x, axes.y[0])[0], _TOP + _HIGH + 17, words, anchor="middle") for x, words in axes.ticks
+        y = axes.place(axes.x[0], value)[1]
+        parts += [_level(y), _beside(y, f"{value:.2f}")]
+    parts += [_below(axes.place(x, axes.y[0])[0], foot + 17, words) for x, words in axes.ticks]
+    parts.append(_below((_LEFT + _WIDTH - _RIGHT) / 2, foot + 36, f"{axes.across}; up: {axes.up}"))
+    return parts
+
+
+def _line(line: Line, axes: Axes) -> list[DrawnShape]:
+    style = style_of(line.style)
+    places = [(axes.place(x, y), f"{line.name}: {words}") for x, y, words in line.points]
+    parts: list[DrawnShape] = []
+    if len(places) > 1:
+        path = tuple(place for place, _ in places)
+        parts.append(Polyline(points=path, colour=style.colour, width=1.2 if line.quiet else 2, dash=style.dash))
+    return parts + [mark(place, style, title=words) for place, words in places]
+
+
+def _legend(line: Line, at: Place) -> list[DrawnShape]:
+    (x, y), style = at, style_of(line.style)
+    width = 1.2 if line.quiet else 2
+    return [
+        Stroke(start=(x, y), end=(x + 30, y), colour=style.colour, width=width, dash=style.dash),
+        mark((x + 15, y), style),
+        name_label((x + 38, y + 4), line.name, _COLUMN - 46),
     ]
-    parts.append(_text((_LEFT + _WIDTH) / 2, _TOP + _HIGH + 36, f"{axes.across}; up: {axes.up}", anchor="middle"))
-    return Markup("").join(parts)
 
 
-def _drawn(line: Line, style: int, axes: Axes) -> Markup:
-    places = [(*_place(axes, x, y), words) for x, y, words in line.points]
-    path = " ".join(f"{_short(x)},{_short(y)}" for x, y, _ in places)
-    drawn = Markup('<polyline points="{}" class="l{}{}"/>').format(path, style, " quiet" if line.quiet else "")
-    marks = (_mark(x, y, style, words=f"{line.name}: {words}") for x, y, words in places)
-    return drawn + Markup("").join(marks)
+def _drawing(size: Place, parts: Sequence[DrawnShape], title: str, *, words: str = "") -> Drawing:
+    return Drawing(size=(round(size[0]), round(size[1])), parts=tuple(parts), title=title, words=words)
 
 
-def _mark(x: float, y: float, style: int, *, words: str) -> Markup:
-    """Circle, square, triangle, diamond in turn; filled, then hollow."""
-    shape = style % 4
-    name = f"m{style}"
-    if shape == 0:
-        return Markup('<circle cx="{}" cy="{}" r="4" class="mark {}"><title>{}</title></circle>').format(
-            _short(x), _short(y), name, words
-        )
-    corners = {
-        1: ((-3.6, -3.6), (3.6, -3.6), (3.6, 3.6), (-3.6, 3.6)),
-        2: ((0, -4.8), (4.6, 3.6), (-4.6, 3.6)),
-        3: ((0, -5), (5, 0), (0, 5), (-5, 0)),
-    }[shape]
-    points = " ".join(f"{_short(x + dx)},{_short(y + dy)}" for dx, dy in corners)
-    return Markup('<polygon points="{}" class="mark {}"><title>{}</title></polygon>').format(points, name, words)
+def _level(y: float) -> Stroke:
+    return Stroke(start=(_LEFT, y), end=(_WIDTH - _RIGHT, y), colour="line")
 
 
-def _legend(line: Line, number: int, top: float) -> Markup:
-    x, y = _LEFT + (number % 2) * 236, top + (number // 2) * 20
-    style = line.style % _STYLES
-    quiet = " quiet" if line.quiet else ""
-    stroke = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="l{}{}"/>').format(
-        _short(x), _short(y), _short(x + 30), _short(y), style, quiet
-    )
-    return stroke + _mark(x + 15, y, style, words=line.name) + _text(x + 38, y + 4, line.name, anchor="start")
+def _beside(y: float, words: str) -> Text:
+    return Text(at=(_LEFT - 7, y + 4), words=words, anchor="end", colour="quiet")
 
 
-def _line(start: tuple[float, float], end: tuple[float, float], style: str) -> Markup:
-    return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" class="{}"/>').format(
-        _short(start[0]), _short(start[1]), _short(end[0]), _short(end[1]), style
-    )
+def _below(x: float, y: float, words: str) -> Text:
+    return Text(at=(x, y), words=words, anchor="middle", colour="quiet")
 
 
-def _text(x: float, y: float, words: str, *, anchor: str) -> Markup:
-    return Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(_short(x), _short(y), anchor, escape(words))
+def _text(at: Place, words: str, *, anchor: TextAnchor) -> Text:
+    return Text(at=at, words=words, size=12.5, anchor=anchor, colour="quiet")

@@ -50,14 +50,22 @@ SERIES: Final = 8
 SCALE_STEPS: Final = 10
 """Steps of the diverging scale on either side of its middle: ``scale-10`` to ``scale10``."""
 
-_NAMES = ("ground", "ink", "quiet", "line", "faint", "accent", *(f"s{number}" for number in range(SERIES)))
+_NAMES = (
+    *("ground", "ink", "quiet", "line", "faint", "accent"),
+    *("a-accept", "a-minor_revision", "a-major_revision", "a-reject", "a-undecided", "a-reject-ink"),
+    *(f"s{number}" for number in range(SERIES)),
+)
+"""Names of the colours; those of actions are the page's, as ``report.css`` has them."""
+
 # fmt: off
 _LIGHT = (
     "#ffffff", "#1b1f23", "#5a6168", "#d9dad4", "#eeeeea", "#1f5aa8",
+    "#1f9d7d", "#efce52", "#e58a2e", "#b8370f", "#8a9097", "#ab2f0a",
     "#1f5aa8", "#b8370f", "#1f8d6d", "#7a4fb5", "#8a6d00", "#a3246f", "#4d5963", "#0f7f93",
 )
 _DARK = (
     "#1c2024", "#e7e7e2", "#a2a9b0", "#343a40", "#262b30", "#7fb2f5",
+    "#2bab89", "#efd25f", "#ee9743", "#dd5428", "#8a9097", "#ff8f69",
     "#7fb2f5", "#ff8f69", "#56cfae", "#bd9cf0", "#efd25f", "#ee86c2", "#b4bcc4", "#66cfe0",
 )
 # fmt: on
@@ -134,6 +142,7 @@ class Line:
         width: In pixels.
         dash: Lengths drawn and left out in turn; empty for an unbroken line.
         title: Words that a page shows on pointing at it.
+        link: Place of the same page, ``#name``, that a click leads to; empty for none.
     """
 
     start: Point
@@ -142,6 +151,7 @@ class Line:
     width: float = 1.0
     dash: tuple[float, ...] = ()
     title: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +203,7 @@ class Rect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circle:
-    """A circle, with the other attributes of ``Polygon``."""
+    """A circle, with the other attributes of ``Polygon`` and the link of ``Line``."""
 
     centre: Point
     radius: float
@@ -202,6 +212,7 @@ class Circle:
     width: float = 1.0
     opacity: float = 1.0
     title: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +313,8 @@ def _check(part: DrawnShape) -> None:
         raise ValueError(f"a {type(part).__name__} with a number that is not finite or far outside")
     if isinstance(part, Line | Polyline) and any(length <= 0 for length in part.dash):
         raise ValueError(f"dash {part.dash}: lengths are above 0")
+    if isinstance(part, Line | Circle) and part.link and not part.link.startswith("#"):
+        raise ValueError(f"link {part.link[:40]!r}: a link stays on its page and begins with #")
     if isinstance(part, Rect) and min(part.width_px, part.height_px) < 0:
         raise ValueError("a rectangle's sides are 0 or more")
 
@@ -577,7 +590,7 @@ def to_svg(drawing: Drawing) -> str:
             f"<title>{_safe(drawing.title)}</title>",
             f"<desc>{_safe(drawing.words, limit=_WORDS)}</desc>" if drawing.words else "",
             f'<rect width="{width}" height="{height}" fill="{LIGHT["ground"]}"/>',
-            f"<g>{_elements(drawing, _fixed)}</g></svg>\n",
+            f"<g>{''.join(_element(part, _fixed) for part in drawing.parts)}</g></svg>\n",
         )
     )
 
@@ -588,18 +601,36 @@ def to_markup(drawing: Drawing) -> Markup:
     Its colours follow ``prefers-color-scheme`` on a screen and are the light ones on paper. A drawing wider than
     620 px has the class ``wide`` and takes a whole row of a grid of panels.
     """
-    width, height = drawing.size
+    width, _ = drawing.size
     wide = width > _WIDE_PX
+    style = f' style="max-width:{width}px{f";min-width:{_WIDE_PX}px" if wide else ""}"'
+    return _markup(drawing, "drawing wide" if wide else "drawing", style)
+
+
+def to_chart(drawing: Drawing, *, kind: str = "") -> Markup:
+    """The drawing as ``to_markup`` has it, but as wide as its panel, with the letters of the report and with links.
+
+    Args:
+        drawing: What to draw.
+        kind: A class of its own, for the page's rules.
+    """
+    return _markup(drawing, f"drawing chart {kind}".strip(), "")
+
+
+def _markup(drawing: Drawing, classes: str, style: str) -> Markup:
+    width, height = drawing.size
     return Markup(  # noqa: S704 - every word in it is escaped
-        f'<svg class="drawing{" wide" if wide else ""}" viewBox="0 0 {width} {height}" role="img" '
-        f'style="max-width:{width}px{f";min-width:{_WIDE_PX}px" if wide else ""}" '
+        f'<svg class="{classes}" viewBox="0 0 {width} {height}" role="img"{style} '
         f'aria-label="{_alt_text(drawing)}" font-family="{_FONT}">'
-        f"{_style(drawing)}<g>{_elements(drawing, _followed)}</g></svg>"
+        f"{_style(drawing)}<g>{''.join(map(_linked, drawing.parts))}</g></svg>"
     )
 
 
-def _elements(drawing: Drawing, paint: _Paint) -> str:
-    return "".join(_element(part, paint) for part in drawing.parts)
+def _linked(part: DrawnShape) -> str:
+    """A part in the page's colours, within its link where it has one."""
+    element = _element(part, _followed)
+    link = part.link if isinstance(part, Line | Circle) else ""
+    return f'<a href="{escape(link, quote=True)}" tabindex="-1">{element}</a>' if link else element
 
 
 def _element(part: DrawnShape, paint: _Paint) -> str:

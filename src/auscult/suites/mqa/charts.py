@@ -17,13 +17,12 @@ from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.outcome import Scored
 from auscult.record.folder import RunFolder
-from auscult.report.curves import Axes, Line
+from auscult.report.curves import Axes, Line, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import overlay
 from auscult.report.suite import Example, Figure
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.calibration import Bin
-from auscult.suites.mqa.drawn import bars_drawing, lines_drawing
 from auscult.suites.mqa.evaluate import Block, TableNumber
 from auscult.suites.mqa.results import BlockResults
 from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer

@@ -12,15 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from markupsafe import Markup
-
 from auscult.cases.layouts import mqravs, refavs
 from auscult.jobs.finish import counted_by
 from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary
-from auscult.report.curves import Stack
-from auscult.report.curves import histogram as drawn
+from auscult.report.curves import HISTOGRAM_PX, Stack, histogram_parts
+from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, to_svg
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import Order
 from auscult.suites.mqa.options import BuildOptions
@@ -76,67 +74,48 @@ def object_number(instance: Instance) -> int:
     return 0
 
 
-_COLOURS = {
-    "perfect": "#4c956c",
-    "cutout": "#3d6fb4",
-    "dilate": "#e09f3e",
-    "erode": "#8d6cab",
-    "merge": "#c8553d",
-    "full_neg": "#5c5c66",
-}
-_WIDTH, _PANEL, _HEAD, _LEGEND = 540.0, 206.0, 22.0, 30.0
+_PANEL, _HEAD, _LEGEND = HISTOGRAM_PX + 12.0, 22.0, 30.0
+_WIDTH: Final = 540.0
+_COLOURS: Final = {kind: f"s{number}" for number, kind in enumerate(DEFECTS)}
 
 
 def iou_figure(items: Sequence[JsonRow]) -> str:
-    """Draw the exact IoUs of every split."""
+    """Draw the exact IoUs of every split, as SVG."""
     cells: dict[TableCell, dict[str, list[int]]] = {}
     for place, kind, ious in iou_cells(items):
         cells.setdefault(place, {})[kind] = histogram(ious)
-    height = _LEGEND + len(cells) * (_PANEL + _HEAD)
-    parts = [Markup("<style>{}</style>").format(Markup(_style())), _legend()]  # noqa: S704 - our own text
+    parts = _legend()
     for index, (place, kinds) in enumerate(cells.items()):
-        parts.append(_panel(place, kinds, top=_LEGEND + index * (_PANEL + _HEAD)))
-    return str(
-        Markup(
-            '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {} {}" role="img" '
-            'aria-label="Exact IoU of the masks of each split, by type">{}</svg>\n'
-        ).format(_WIDTH, height, Markup("").join(parts))
-    )
+        parts += _panel(place, kinds, top=_LEGEND + index * (_PANEL + _HEAD))
+    height = round(_LEGEND + len(cells) * (_PANEL + _HEAD))
+    title = "Exact IoU of the masks of each split, by type"
+    return to_svg(Drawing(size=(round(_WIDTH), height), parts=tuple(parts), title=title))
 
 
-def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> Markup:
+def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[DrawnShape]:
     stacks = [
         Stack(
             f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
-            tuple((f"t-{kind}", kind, kinds[kind][index]) for kind in DEFECTS if kind in kinds),
+            tuple((_COLOURS[kind], kind, kinds[kind][index]) for kind in DEFECTS if kind in kinds),
         )
         for index in range(BINS)
     ]
     total = sum(stack.total for stack in stacks)
     title = f"{split_words(place[1])}, {place[0]} protocol: {total:,} masks"
-    chart = drawn(stacks, label=title, ticks={edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)})
-    return Markup(
-        '<text x="40" y="{}" class="strong">{}</text><svg x="0" y="{}" width="{}" height="{}">{}</svg>'
-    ).format(top + 14, title, top + _HEAD, _WIDTH, _PANEL, chart)
+    ticks = {edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)}
+    return [
+        Text(at=(40, top + 14), words=title, bold=True),
+        *histogram_parts(stacks, ticks=ticks, top=top + _HEAD),
+    ]
 
 
-def _legend() -> Markup:
+def _legend() -> list[DrawnShape]:
     step = (_WIDTH - 44) / len(DEFECTS)
-    return Markup("").join(
-        Markup('<rect x="{}" y="8" width="11" height="11" class="t-{}"/><text x="{}" y="18">{}</text>').format(
-            round(40 + index * step), kind, round(56 + index * step), kind
-        )
-        for index, kind in enumerate(DEFECTS)
-    )
-
-
-def _style() -> str:
-    types = "".join(f".t-{kind}{{fill:{colour}}}" for kind, colour in _COLOURS.items())
-    return (
-        "svg{overflow:visible}text{font:12px system-ui,sans-serif;fill:#444}.strong{font-weight:600}"
-        ".axis{stroke:#888}.grid{stroke:#8884}"
-        "@media(prefers-color-scheme:dark){text{fill:#ccc}}" + types
-    )
+    parts: list[DrawnShape] = []
+    for index, (kind, colour) in enumerate(_COLOURS.items()):
+        parts.append(Rect(x=40 + index * step, y=8, width_px=11, height_px=11, fill=colour))
+        parts.append(Text(at=(56 + index * step, 18), words=kind, colour="quiet"))
+    return parts
 
 
 FIGURE = "figures/iou.svg"
