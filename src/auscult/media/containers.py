@@ -12,6 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from auscult.errors import InputError, UsageError
 from auscult.media.limits import Limits
 from auscult.media.paths import check_file
@@ -27,17 +29,17 @@ EXPECTED = "a whole video file: MP4, MOV, WebM, MKV, AVI or MPEG"
 _OTHERS = (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError)
 
 
-def load_av() -> Any:
+def load_av(doing: str = "reading and writing video") -> Any:
     """PyAV.
 
     Raises:
-        UsageError: The extra `video` is not installed.
+        UsageError: The extra `video` is not installed, which ``doing`` needs.
     """
     try:
         import av
     except (ImportError, OSError) as error:
         raise UsageError(
-            "reading and writing video needs the extra `video`",
+            f"{doing} needs the extra `video`",
             expected="the package av (PyAV)",
             hint="pip install 'auscult[video]', or '.[video]' in a clone",
         ) from error
@@ -101,3 +103,11 @@ def zero_of(container: Any) -> Fraction:
     A start below 0 is padding that a sound coder put before the sound; it is not heard.
     """
     return max(Fraction(0), Fraction(container.start_time or 0, 1_000_000))
+
+
+def audio_frame(values: NDArray[Any], *, form: str, layout: str, rate_hz: int, at: int) -> Any:
+    """Samples as PyAV codes them: in a form such as ``fltp``, channels first, and from which sample on they sound."""
+    frame = load_av().AudioFrame.from_ndarray(values, format=form, layout=layout)
+    frame.sample_rate = rate_hz
+    frame.pts, frame.time_base = at, Fraction(1, rate_hz)
+    return frame

@@ -223,7 +223,7 @@ def rasterize(polygons: Sequence[Any], *, size: tuple[int, int], limits: Limits 
     if not isinstance(polygons, list | tuple) or not polygons:
         raise InputError("the segmentation holds no polygon", expected=_EXPECTED_POLYGONS)
     corners = [_corners(polygon) for polygon in polygons]
-    samples = sum(int(_samples_of(points).sum()) for points in corners)
+    samples = sum(int((np.abs(np.diff(points, axis=0)).max(axis=1) + 1).sum()) for points in corners)
     if samples > _MAX_SAMPLES:
         raise TooLarge(
             f"the polygons' outlines are {samples / _SCALE:,.0f} pixels long",
@@ -250,10 +250,6 @@ def _corners(polygon: object) -> NDArray[np.int64]:
         raise InputError("a polygon has a corner over a million pixels away", expected=_EXPECTED_POLYGONS)
     points = (_SCALE * np.array(polygon, dtype=np.float64) + 0.5).astype(np.int64).reshape(-1, 2)
     return np.concatenate((points, points[:1]))
-
-
-def _samples_of(points: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(np.abs(np.diff(points, axis=0)).max(axis=1) + 1, dtype=np.int64)
 
 
 def _outline(points: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
-from auscult.errors import OutputError, UsageError
+from auscult.errors import OutputError
+from auscult.media.containers import audio_frame, load_av
 from auscult.types import Samples
 
 RATES_HZ: Final = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
@@ -67,7 +69,7 @@ def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
     channels, samples = sound.shape
     if not 1 <= channels <= _MOST_CHANNELS or rate_hz not in RATES_HZ or kbps not in bitrates(rate_hz):
         raise ValueError(f"{channels} channels, {rate_hz} Hz and {kbps} kbit/s are not MP3's")
-    av = _load_av()
+    av = load_av("coding MP3")
     layout = _LAYOUTS[channels - 1]
     found = np.zeros((channels, DELAY + samples), dtype=np.float32)
     place = 0
@@ -75,23 +77,13 @@ def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
         coder = _coder(av, layout, rate_hz=rate_hz, kbps=kbps)
         decoder = av.CodecContext.create("mp3float", "r")
         decoder.thread_count = 1
-        for heard in _decoded(av, coder, decoder, frames=_frames(av, sound, layout, rate_hz=rate_hz)):
+        for heard in _decoded(av, coder, decoder, frames=_frames(sound, layout, rate_hz=rate_hz)):
             piece = heard.to_ndarray()[:, : found.shape[1] - place]
             found[:, place : place + piece.shape[1]] = piece
             place += piece.shape[1]
     except (av.error.FFmpegError, MemoryError) as error:
         raise OutputError(f"the sound cannot be coded as MP3: {error}") from error
     return np.ascontiguousarray(found[:, DELAY:])
-
-
-def _load_av() -> Any:
-    try:
-        import av
-    except ImportError as error:
-        raise UsageError(
-            "coding MP3 needs the extra `video`", expected="the package av", hint="pip install 'auscult[video]'"
-        ) from error
-    return av
 
 
 def _coder(av: Any, layout: str, *, rate_hz: int, kbps: int) -> Any:
@@ -106,27 +98,18 @@ def _coder(av: Any, layout: str, *, rate_hz: int, kbps: int) -> Any:
     return coder
 
 
-def _frames(av: Any, sound: Samples, layout: str, *, rate_hz: int) -> Iterator[Any]:
+def _frames(sound: Samples, layout: str, *, rate_hz: int) -> Iterator[Any]:
     """The sound in pieces, and silence until all of it has come out of the decoder."""
     silence = np.zeros((sound.shape[0], 2 * DELAY), dtype=np.float32)
     place = 0
     for piece in [*(sound[:, start : start + _BLOCK] for start in range(0, sound.shape[1], _BLOCK)), silence]:
-        frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(piece), format="fltp", layout=layout)
-        frame.sample_rate = rate_hz
-        frame.time_base = Fraction(1, rate_hz)
-        frame.pts = place
+        yield audio_frame(np.ascontiguousarray(piece), form="fltp", layout=layout, rate_hz=rate_hz, at=place)
         place += piece.shape[1]
-        yield frame
-
-
-def _packets(coder: Any, frames: Iterator[Any]) -> Iterator[Any]:
-    for frame in frames:
-        yield from coder.encode(frame)
-    yield from coder.encode(None)
 
 
 def _decoded(av: Any, coder: Any, decoder: Any, *, frames: Iterator[Any]) -> Iterator[Any]:
-    for packet in _packets(coder, frames):
-        # The bytes alone: packets also say how much to skip, which versions of FFmpeg do not follow alike.
-        yield from decoder.decode(av.Packet(bytes(packet)))
+    for frame in chain(frames, [None]):  # None asks for what the coder holds back
+        for packet in coder.encode(frame):
+            # The bytes alone: packets also say how much to skip, which versions of FFmpeg do not follow alike.
+            yield from decoder.decode(av.Packet(bytes(packet)))
     yield from decoder.decode(None)

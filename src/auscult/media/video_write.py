@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import OutputError
-from auscult.media.containers import load_av
+from auscult.media.containers import audio_frame, load_av
 from auscult.media.paths import write_bytes
 from auscult.media.wav import Depth, Sound, whole_samples
 from auscult.types import Frame, Samples
@@ -100,9 +100,8 @@ class VideoCoder:
             block = self._sound.samples[:, self._heard : self._heard + _BLOCK]
             whole = self._form.depth == "int16"
             values = np.ascontiguousarray((whole_samples(block) if whole else block).T).reshape(1, -1)
-            heard = load_av().AudioFrame.from_ndarray(values, format="s16" if whole else "flt", layout=self._layout)
-            heard.sample_rate = self._sound.rate_hz
-            heard.pts, heard.time_base = self._heard, Fraction(1, self._sound.rate_hz)
+            form, rate_hz = "s16" if whole else "flt", self._sound.rate_hz
+            heard = audio_frame(values, form=form, layout=self._layout, rate_hz=rate_hz, at=self._heard)
             self._heard += block.shape[1]
             self._container.mux(self._audio.encode(heard))
 
@@ -297,10 +296,7 @@ class _SoundCoder:
         """Code what sounds before a time."""
         while self._place < min(time_s * self._rate_hz, self._sound.shape[1]):
             block = np.ascontiguousarray(self._sound[:, self._place : self._place + _SOUND_BLOCK])
-            heard = load_av().AudioFrame.from_ndarray(block, format="fltp", layout=self._layout)
-            heard.sample_rate = self._rate_hz
-            heard.pts = self._place
-            heard.time_base = Fraction(1, self._rate_hz)
+            heard = audio_frame(block, form="fltp", layout=self._layout, rate_hz=self._rate_hz, at=self._place)
             self._place += block.shape[1]
             self._code(heard)
 

@@ -173,8 +173,9 @@ def open_run(
             files.clear(WELL_KNOWN, last=MANIFEST)
         elif old is not None:
             manifest.check_same(old, new, ignore=ignore, path=folder)
-            for name in _line_files(folder):
-                heal(folder / name)
+            for path in sorted(folder.glob("*.jsonl")):
+                if path.is_file() and not path.is_symlink():
+                    heal(path)
             new = _resumed(old, new)
         opened = RunFolder(held, files, new, resumed=old is not None and not fresh)
         opened.write_json(MANIFEST, new)
@@ -389,10 +390,6 @@ def require_own_folder(folder: Path) -> None:
             hint="choose another --out; auscult never removes files it did not write, with --overwrite either",
             path=folder,
         )
-
-
-def _line_files(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.glob("*.jsonl") if path.is_file() and not path.is_symlink())
 
 
 def _resumed(old: dict[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

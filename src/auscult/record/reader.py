@@ -155,13 +155,11 @@ def read_verdicts(folder: Path) -> Verdicts:
     Raises:
         RecordError: A line is no verdict; the message names file and line.
     """
-    return tuple(_verdicts(folder / "verdicts.jsonl"))
-
-
-def _verdicts(path: Path) -> Iterator[tuple[Verdict, Mapping[str, Any]]]:
+    path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
-    for number, row in numbered_lines(path):
-        yield verdict_from_json(row, path=path, line=number, hint=hint), row
+    return tuple(
+        (verdict_from_json(row, path=path, line=number, hint=hint), row) for number, row in numbered_lines(path)
+    )
 
 
 def _summary(path: Path) -> dict[str, Any] | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auscult.errors import InputError
-from auscult.types import Case, Doubles, Evidence, Prediction, Verdict
+from auscult.types import Box, Case, Doubles, Evidence, Prediction, Verdict
 
 Sight: TypeAlias = Literal["clear", "small", "tiny", "full", "flat"]
 """How much of a mask can be judged by its picture: ``clear``; ``small``, below the measured size; or, with no outline
@@ -23,6 +23,14 @@ LEAST_PX: Final = 64
 """A mask of a smaller area, in pixels of the frame, is a speck."""
 FULL_SHARE: Final = 0.95
 """A mask of a larger share of the frame has no outline to look at."""
+
+Remark: TypeAlias = tuple[str, Box | None]
+"""A sentence, and the box of the place it is about."""
+NOTHING_SEEN: Final[Mapping[Sight, str]] = {
+    "tiny": "the mask is too small or too thin to judge by its picture",
+    "full": "the mask fills the frame, so there is no outline to check",
+    "flat": "the picture shows nothing along the outline to check it by",
+}
 
 MIDDLE: Final = "in the middle"
 _NEAR: Final = 0.38
@@ -92,3 +100,8 @@ def ninth(across: float, down: float) -> str:
     if hand:
         return f"on the {hand}"
     return {"upper": "at the top", "lower": "at the bottom", "": MIDDLE}[level]
+
+
+def percent(share: float) -> str:
+    """A share in words."""
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import cv2
 import numpy as np
@@ -19,7 +19,18 @@ from auscult.arrays.error_map import error_map_of
 from auscult.judge.masks.compact.calibration import Calibration, interval_of, novelty_of, reach_of, spread_of, widths_of
 from auscult.judge.masks.compact.network import by_defect, likeliest, lowered, named, probabilities
 from auscult.judge.masks.compact.view import View
-from auscult.judge.masks.shared import BLIND, FULL_SHARE, LEAST_PX, MEASURED_PX, MIDDLE, Sight, ninth
+from auscult.judge.masks.shared import (
+    BLIND,
+    FULL_SHARE,
+    LEAST_PX,
+    MEASURED_PX,
+    MIDDLE,
+    NOTHING_SEEN,
+    Remark,
+    Sight,
+    ninth,
+    percent,
+)
 from auscult.types import DEFECTS, Box, Case, Defect, ErrorMap, Evidence, Floats, Mask, Verdict
 
 _INSIDE = 128
@@ -295,11 +306,6 @@ _DOUBT: Final = 0.3
 _UNSURE: Final = 0.6
 _GUESS: Final = 0.6
 _UNLIKE: Final = 0.5
-_NOTHING_SEEN: Final[Mapping[Sight, str]] = {
-    "tiny": "the mask is too small or too thin to judge by its picture",
-    "full": "the mask fills the frame, so there is no outline to check",
-    "flat": "the picture shows nothing along the outline to check it by",
-}
 _ALSO: Final[Mapping[Defect, str]] = {
     "perfect": "it may also be a good mask",
     "cutout": "a piece may also be missing",
@@ -308,8 +314,6 @@ _ALSO: Final[Mapping[Defect, str]] = {
     "merge": "it may also hold a second thing",
     "full_neg": "it may also lie on no object",
 }
-
-Remark: TypeAlias = tuple[str, Box | None]
 
 
 def say(
@@ -334,8 +338,8 @@ def say(
     Returns:
         One sentence, and the box of the worst place in pixels of the frame; None where no place stands out.
     """
-    if sight in _NOTHING_SEEN:
-        text, box = _NOTHING_SEEN[sight], None
+    if sight in NOTHING_SEEN:
+        text, box = NOTHING_SEEN[sight], None
     else:
         text, box = _SAYERS[defect](places)
         text += _doubts(defect, probs)
@@ -361,7 +365,7 @@ def _perfect(places: Places) -> Remark:
         return "the outline follows the object; nothing of note is missing or too much", None
     worst = max((places.missing, places.extra), key=lambda side: side.plain)
     where = "" if worst.largest is None else f", most of it {worst.largest.place}"
-    return f"no defect stands out; about {_percent(off)} seems to differ along the outline{where}", _box(worst)
+    return f"no defect stands out; about {percent(off)} seems to differ along the outline{where}", _box(worst)
 
 
 def _cutout(places: Places) -> Remark:
@@ -371,7 +375,7 @@ def _cutout(places: Places) -> Remark:
     where = "inside" if piece.inner else "at the outline"
     many = f" in {side.patches} pieces, the largest" if side.patches > 1 else ","
     return (
-        f"{_about(piece)} {_percent(side.share)} is missing {where}{many} {piece.place}{_too_much(places)}",
+        f"{_about(piece)} {percent(side.share)} is missing {where}{many} {piece.place}{_too_much(places)}",
         piece.box,
     )
 
@@ -380,7 +384,7 @@ def _erode(places: Places) -> Remark:
     side = places.missing
     if side.largest is None or side.plain < _OF_NOTE:
         return "it is like masks that are too small, but no place stands out" + _too_much(places), None
-    text = f"the outline lies {_pixels(side)} too far in, {_where(side)}; {_about(side.largest)} {_percent(side.share)}"
+    text = f"the outline lies {_pixels(side)} too far in, {_where(side)}; {_about(side.largest)} {percent(side.share)}"
     return f"{text} of the object is left out{_too_much(places)}", side.largest.box
 
 
@@ -388,9 +392,7 @@ def _dilate(places: Places) -> Remark:
     side = places.extra
     if side.largest is None or side.plain < _OF_NOTE:
         return "it is like masks that are too large, but no place stands out" + _left_out(places), None
-    text = (
-        f"the outline lies {_pixels(side)} too far out, {_where(side)}; {_about(side.largest)} {_percent(side.share)}"
-    )
+    text = f"the outline lies {_pixels(side)} too far out, {_where(side)}; {_about(side.largest)} {percent(side.share)}"
     return f"{text} of the mask is too much{_left_out(places)}", side.largest.box
 
 
@@ -398,7 +400,7 @@ def _merge(places: Places) -> Remark:
     piece = places.extra.largest
     if piece is None or piece.share < _OF_NOTE:
         return "it is like masks that hold two things, but no second one stands out" + _left_out(places), None
-    text = f"it holds a second thing {piece.place}, {_about(piece)} {_percent(piece.share)} of it"
+    text = f"it holds a second thing {piece.place}, {_about(piece)} {percent(piece.share)} of it"
     return text + _left_out(places), piece.box
 
 
@@ -406,7 +408,7 @@ def _full_neg(places: Places) -> Remark:
     share = min(places.extra.share, 1.0)
     if share < 0.5:
         return "the mask is like those that lie on no object", _box(places.extra)
-    return f"the mask lies on no object that stands out; about {_percent(share)} of it is too much", _box(places.extra)
+    return f"the mask lies on no object that stands out; about {percent(share)} of it is too much", _box(places.extra)
 
 
 _SAYERS: Final[Mapping[Defect, Callable[[Places], Remark]]] = {
@@ -430,7 +432,7 @@ def _left_out(places: Places) -> str:
 def _other(side: ErrorSide, what: str) -> str:
     if side.plain < _OTHER_SIDE or side.largest is None:
         return ""
-    return f"; also {_about(side.largest)} {_percent(side.share)} {what}, {_where(side)}"
+    return f"; also {_about(side.largest)} {percent(side.share)} {what}, {_where(side)}"
 
 
 def _about(piece: Patch) -> str:
@@ -447,10 +449,6 @@ def _pixels(side: ErrorSide) -> str:
 
 def _box(side: ErrorSide) -> Box | None:
     return None if side.largest is None else side.largest.box
-
-
-def _percent(share: float) -> str:
-    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 _NEVER_ACCEPTED: Final = 0.89  # under every shipped policy's least IoU for accepting

@@ -345,7 +345,8 @@ def look(frame: Frame, mask: Mask) -> View:
     if found is None:
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
     box, crop, strip, likeness = _outlined(frame, mask)
-    wide = _wider(box)
+    x0, y0, x1, y1 = box
+    wide = square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
     context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
     crop, context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (crop, context, strip.bytes))
     cues = np.concatenate([found.vector().astype(np.float32), along(line)])
@@ -395,11 +396,6 @@ def box_round(mask: Mask, margin: float = MARGIN) -> Box:
 def coverage(mask: Mask, box: Box, side: int) -> Bytes:
     """Share of each cell of a grid over a box that lies inside a mask, (side, side), 255 for all of it."""
     return cut(np.multiply(mask, np.uint8(255), dtype=np.uint8), box, side, outside=0)
-
-
-def _wider(box: Box) -> Box:
-    x0, y0, x1, y1 = box
-    return square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
 
 
 def square(x: float, y: float, side: float) -> Box:

@@ -86,10 +86,13 @@ def view_of(frame: Frame, mask: Mask) -> CueView | None:
     scale = min(_MOST_ENLARGED, _BOX_SIDE_PX / side)
     size = max(1, round((box[2] - box[0]) * scale)), max(1, round((box[3] - box[1]) * scale))
     small = _resized_mask(mask[window(box)], size)
-    smooth = _smoothed(small)
+    area = int(np.count_nonzero(small))
+    sigma = max(0.8, 0.015 * float(np.sqrt(area)))
+    smooth = np.asarray(cv2.GaussianBlur(small.astype(np.float32), (0, 0), sigma), dtype=np.float32)
     lab8 = _lab8(frame[window(box)], size)
-    length = _outline_length(smooth)
-    thickness = _thickness(small, length)
+    contours, _ = cv2.findContours((smooth >= 0.5).view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    length = float(sum(cv2.arcLength(contour, closed=True) for contour in contours))
+    thickness = max(1.0, area / max(length, 2 * float(np.sqrt(np.pi * area))))
     area_px = int(np.count_nonzero(mask[window(tight)]))
     return CueView(
         lab=np.asarray(cv2.LUT(lab8, _LAB), dtype=np.float32),
@@ -104,7 +107,7 @@ def view_of(frame: Frame, mask: Mask) -> CueView | None:
         at_frame=(box[0] == 0, box[1] == 0, box[2] == width, box[3] == height),
         frame_share=area_px / (height * width),
         area_px=area_px,
-        area=int(np.count_nonzero(small)),
+        area=area,
     )
 
 
@@ -123,21 +126,6 @@ def _resized_mask(mask: Mask, size: tuple[int, int]) -> Mask:
     if not hard.any():
         hard = np.ones_like(hard)
     return hard
-
-
-def _smoothed(mask: Mask) -> NDArray[np.float32]:
-    sigma = max(0.8, 0.015 * float(np.sqrt(np.count_nonzero(mask))))
-    return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), sigma), dtype=np.float32)
-
-
-def _outline_length(smooth: NDArray[np.float32]) -> float:
-    contours, _ = cv2.findContours((smooth >= 0.5).view(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    return float(sum(cv2.arcLength(contour, closed=True) for contour in contours))
-
-
-def _thickness(mask: Mask, length: float) -> float:
-    area = float(np.count_nonzero(mask))
-    return max(1.0, area / max(length, 2 * float(np.sqrt(np.pi * area))))
 
 
 def _signed_distance(mask: Mask) -> NDArray[np.float32]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.judge.masks.cues.measure import Findings
 from auscult.judge.masks.cues.model import CueEstimate
-from auscult.judge.masks.shared import MIDDLE, Sight, ninth
+from auscult.judge.masks.shared import MIDDLE, NOTHING_SEEN, Remark, ninth, percent
 from auscult.types import Box, Defect
-
-Remark: TypeAlias = tuple[str, Box | None]
 
 _UNCHECKED: Final = "whether it is the right object was not checked"
 _OFF = 0.08
@@ -21,11 +18,6 @@ _MOSTLY = 0.5  # share of the outline on an edge, below which the outline is not
 _OF_NOTE = 0.01  # of the area: smaller holes and notches are not given as the reason
 _GUESS = 0.9
 _DOUBT = 0.2  # probability of lying on no object
-_NOTHING_SEEN: Final[dict[Sight, str]] = {
-    "tiny": "the mask is too small or too thin to judge by its picture",
-    "full": "the mask fills the frame, so there is no outline to check",
-    "flat": "the picture shows nothing along the outline to check it by",
-}
 
 
 def say(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
@@ -38,7 +30,7 @@ def say(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
     Returns:
         One sentence, and the box of the worst place in frame pixels; None where no place stands out.
     """
-    if estimate.sight in _NOTHING_SEEN:
+    if estimate.sight in NOTHING_SEEN:
         text, box = _blind(findings, estimate)
     else:
         text, box = _SAYERS[estimate.defect](findings)
@@ -53,7 +45,7 @@ def say(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
 
 def _blind(findings: Findings, estimate: CueEstimate) -> Remark:
     """What is left to say without a boundary to look at: why, and holes or parts where these are the defect."""
-    text = _NOTHING_SEEN[estimate.sight]
+    text = NOTHING_SEEN[estimate.sight]
     if estimate.sight != "flat" or estimate.defect not in {"cutout", "merge"}:
         return text, None
     found, box = (_hole_or_notch if estimate.defect == "cutout" else _second_part)(findings)
@@ -65,13 +57,13 @@ def _perfect(findings: Findings) -> Remark:
     on = cues["peak_on_share"]
     flaws = []
     if cues["hole_largest"] > 0:
-        flaws.append(f"holes ({_percent(cues['hole_share'] ** 2)} of the area)")
+        flaws.append(f"holes ({percent(cues['hole_share'] ** 2)} of the area)")
     if cues["part_second"] > 0:
-        flaws.append(f"separate parts ({_percent(cues['parts_share'] ** 2)} outside the largest)")
+        flaws.append(f"separate parts ({percent(cues['parts_share'] ** 2)} outside the largest)")
     rest = f"its {' and '.join(flaws)} look like the object's own" if flaws else "it has no hole and no loose part"
     if on < _MOSTLY:
-        return f"no defect stands out, though only {_percent(on)} of the outline lies on an edge of the picture", None
-    return f"{_percent(on)} of the outline lies on an edge of the picture, and {rest}", None
+        return f"no defect stands out, though only {percent(on)} of the outline lies on an edge of the picture", None
+    return f"{percent(on)} of the outline lies on an edge of the picture, and {rest}", None
 
 
 def _cutout(findings: Findings) -> Remark:
@@ -88,12 +80,12 @@ def _hole_or_notch(findings: Findings) -> Remark:
     if shape.hole_box is not None and holes >= 0.5 * notch and share >= _OF_NOTE:
         count = round(float(np.expm1(cues["hole_count"])))
         where = _place(findings, shape.hole_box)
-        text = f"about {_percent(share)} of the area inside is missing"
+        text = f"about {percent(share)} of the area inside is missing"
         many = "" if count == 1 else f" in {count} holes, the largest"
         return f"{text}{many or ','} {where}", _box(findings, shape.hole_box)
     if shape.bite_box is not None and notch >= _OF_NOTE:
         where, box = _place(findings, shape.bite_box), _box(findings, shape.bite_box)
-        return f"a notch of about {_percent(notch)} of the area cuts into the outline, {where}", box
+        return f"a notch of about {percent(notch)} of the area cuts into the outline, {where}", box
     return "", None
 
 
@@ -114,7 +106,7 @@ def _dilate(findings: Findings) -> Remark:
 def _merge(findings: Findings) -> Remark:
     cues, scene = findings.cues, findings.scene
     if scene.swallowed_box is not None:
-        share = _percent(cues["swallowed"] ** 2)
+        share = percent(cues["swallowed"] ** 2)
         return f"another object of the frame is covered too and makes {share} of the mask", scene.swallowed_box
     text, box = _second_part(findings)
     if text:
@@ -131,13 +123,13 @@ def _second_part(findings: Findings) -> Remark:
         return "", None
     count = round(float(np.exp(cues["part_count"])))
     where = _place(findings, shape.part_box)
-    return f"{count} separate parts, the second holds {_percent(second)}, {where}", _box(findings, shape.part_box)
+    return f"{count} separate parts, the second holds {percent(second)}, {where}", _box(findings, shape.part_box)
 
 
 def _full_neg(findings: Findings) -> Remark:
     on = findings.cues["peak_on_share"]
     if on < _MOSTLY:
-        return f"the outline follows no object: {_percent(on)} of it lies on an edge of the picture", None
+        return f"the outline follows no object: {percent(on)} of it lies on an edge of the picture", None
     return "the mask's outline and colours are unlike those of masks on an object, a weak sign", None
 
 
@@ -159,13 +151,14 @@ def _shifted(findings: Findings, *, sign: int) -> Remark | None:
         return None
     distance_px = float(np.median(np.abs(ribbon.local_offset[off]))) * view.thickness_px / view.scale
     points = ribbon.points[off]
-    box = _around(points)
+    low, high = points.min(axis=0), points.max(axis=0)
+    box = int(low[0]), int(low[1]), int(high[0]) + 1, int(high[1]) + 1
     side = "outside" if sign > 0 else "inside"
     amount = f"about {distance_px:.0f} px" if distance_px >= 1.5 else "about 1 px"
     share = float(off.sum()) / max(int(np.count_nonzero(~ribbon.inner)), 1)
-    place = _side(points, findings)
+    place = _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
     mostly = "in several places" if place == MIDDLE else f"mostly {place}"
-    where = "all round" if share > 0.7 else f"on {_percent(share)} of its length, {mostly}"
+    where = "all round" if share > 0.7 else f"on {percent(share)} of its length, {mostly}"
     return f"the edges of the picture run {amount} {side} the outline, {where}", _box(findings, box)
 
 
@@ -178,22 +171,13 @@ def _coloured(findings: Findings, side: Literal["inside", "outside"]) -> Remark 
         return None
     like = "surroundings" if side == "inside" else "inside"
     where = _place(findings, region)
-    return f"a region {side} of about {_percent(share)} of the area has the colours of the {like}, {where}", _box(
+    return f"a region {side} of about {percent(share)} of the area has the colours of the {like}, {where}", _box(
         findings, region
     )
 
 
-def _around(points: NDArray[np.float32]) -> Box:
-    low, high = points.min(axis=0), points.max(axis=0)
-    return int(low[0]), int(low[1]), int(high[0]) + 1, int(high[1]) + 1
-
-
 def _box(findings: Findings, box: Box) -> Box:
     return findings.view.to_frame(box)
-
-
-def _side(points: NDArray[np.float32], findings: Findings) -> str:
-    return _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
 
 
 def _place(findings: Findings, box: Box) -> str:
@@ -206,7 +190,3 @@ def _where(x: float, y: float, findings: Findings) -> str:
     across = (x - columns.min()) / max(columns.max() - columns.min(), 1)
     down = (y - rows.min()) / max(rows.max() - rows.min(), 1)
     return ninth(across, down)
-
-
-def _percent(share: float) -> str:
-    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
