@@ -23,8 +23,8 @@ import numpy as np
 
 from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import list_items
-from auscult.jobs.audit import AuditOptions
 from auscult.jobs.judging import load_judge
+from auscult.jobs.options import AuditOptions
 from auscult.media.frames import read_frame, write_frame
 from auscult.media.masks import read_mask, write_mask
 from auscult.rng import generator

@@ -11,11 +11,13 @@ from pathlib import Path
 import cv2
 
 from auscult import rng as randomness
-from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.jobs.make import make_scenes
+from auscult.jobs.options import MakeOptions
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import ExpressionSpec, facts_of, say, targets_of
-from auscult.scenes.plan import SceneOptions, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import choose
 from auscult.scenes.refavs_layout import files_of
 from auscult.scenes.splits import divide
 from bench.table import Table

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from auscult.jobs.audit import AuditOptions, audit_folder
-from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.options import AuditOptions, StressOptions
+from auscult.jobs.stress import stress_masks
 
 
 def make_input(folder: Path) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from auscult.jobs.act import FilterOptions, filter_record
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.act import filter_record
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.options import AuditOptions, FilterOptions
 
 POLICY = """
 name = "gate"

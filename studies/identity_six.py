@@ -27,7 +27,7 @@ from auscult.judge.identity.scenes import WEIGHTS, Eyes, ScenesIdentity
 from auscult.outcome import Scored
 from auscult.registry import load
 from auscult.rng import generator
-from auscult.scenes.plan import SceneOptions
+from auscult.scenes.options import SceneOptions
 from auscult.score.stats import bootstrap_interval, f2_confusion
 from auscult.stress import masks
 from auscult.train.matcher.frames import AssetPart as Kind

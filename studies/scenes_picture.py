@@ -13,7 +13,8 @@ import numpy as np
 from auscult.media.frames import write_frame
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.plan import SceneOptions, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import choose
 from auscult.scenes.splits import divide
 from auscult.types import Frame
 

@@ -13,7 +13,8 @@ import pytest
 from auscult.cases.instances import instances_of, list_instances
 from auscult.cases.listing import ListOptions
 from auscult.errors import NothingToDo, UsageError
-from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.jobs.options import StressOptions
+from auscult.jobs.stress import stress_masks
 from auscult.media.masks import read_mask
 from auscult.types import Instance, Item, MaskRef
 

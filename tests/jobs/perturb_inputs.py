@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auscult.jobs.perturb.choice import Wanted
-from auscult.jobs.perturb.run import PerturbOptions, perturb
+from auscult.jobs.options import PerturbOptions, Wanted
+from auscult.jobs.perturb.run import perturb
 from auscult.record.schema import Summary
 from auscult.types import Frame, Samples
 

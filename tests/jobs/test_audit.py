@@ -17,7 +17,8 @@ from PIL import Image
 import auscult
 from auscult.cases.listing import list_items
 from auscult.errors import InputError, UnknownName, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.options import AuditOptions
 from auscult.outcome import Failed
 from auscult.record.reader import read_run
 from auscult.types import ACTIONS, Case, MaskRef, Metadata, Prediction, Truth, Verdict

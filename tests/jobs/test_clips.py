@@ -15,9 +15,10 @@ from auscult.act.policy import DEFAULT
 from auscult.cases.listing import ListOptions, list_items
 from auscult.jobs import clips
 from auscult.jobs.against_truth import clusters_of
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed, tracks_of
 from auscult.jobs.clips import write_clips
+from auscult.jobs.options import AuditOptions
 from auscult.jobs.runner import ErrorLog, Silent
 from auscult.media.frames import write_frame
 from auscult.media.rle import encode

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import RecordError, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.compare import compare_folders
+from auscult.jobs.options import AuditOptions
 from auscult.record.reader import read_run
 from auscult.score.stats import rmse, rmse_video
 from small_inputs import LEFT, RIGHT, folder_input, item, rows, save_frame, save_mask, write_lines

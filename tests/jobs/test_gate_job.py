@@ -13,8 +13,9 @@ import pytest
 
 from auscult.act.export import read_verdicts_csv
 from auscult.errors import AuscultError, Mismatch, OutputError, RecordError, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
-from auscult.jobs.gate import GateOptions, gate_record
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.gate import gate_record
+from auscult.jobs.options import AuditOptions, GateOptions
 from auscult.record.digest import digest_file
 from auscult.version import VERSION
 from small_inputs import LEFT, auscult, ellipse, rows, save_frame, save_mask, tree, write_lines

@@ -13,10 +13,11 @@ import pytest
 from PIL import Image
 
 from auscult.errors import UsageError
-from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.jobs.make import make_scenes
+from auscult.jobs.options import MakeOptions
 from auscult.media.frames import write_frame
 from auscult.media.wav import encode_wav
-from auscult.scenes.plan import SceneOptions
+from auscult.scenes.options import SceneOptions
 
 RATE_HZ = 8_000
 

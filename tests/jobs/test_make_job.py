@@ -19,12 +19,14 @@ from PIL import Image
 
 from auscult.cases.listing import list_items
 from auscult.errors import InputError, Mismatch, RecordError, UsageError
-from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.jobs.make import make_scenes
+from auscult.jobs.options import MakeOptions
 from auscult.language.proof import named
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import facts_from_json
-from auscult.scenes.plan import SceneOptions, ScenePlan
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import ScenePlan
 from auscult.scenes.refavs_layout import files_of
 from auscult.scenes.splits import SPLITS, divide
 from small_inputs import rows, tree

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from auscult.errors import AuscultError, Locked, NewerSchema, RecordError
-from auscult.jobs.act import FilterOptions, filter_record
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.act import filter_record
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.finish import score_record
+from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
 from auscult.jobs.report import report_folder
-from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.jobs.stress import stress_masks
 from auscult.record.folder import open_run, read_manifest
 from small_inputs import folder_input, rows, tree, write_lines
 

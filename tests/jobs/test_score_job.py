@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from auscult.errors import NothingToDo, RecordError, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.finish import score_record
-from auscult.jobs.score import ScoreOptions, score_folders
-from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.jobs.options import AuditOptions, ScoreOptions, StressOptions
+from auscult.jobs.score import score_folders
+from auscult.jobs.stress import stress_masks
 from small_inputs import LEFT, RIGHT, folder_input, item, rows, save_mask, save_palette, tree, write_lines
 
 

@@ -15,7 +15,8 @@ from PIL import Image
 
 from auscult.cases.listing import list_items
 from auscult.errors import Mismatch, NothingToDo, RecordError, UsageError
-from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.jobs.options import StressOptions
+from auscult.jobs.stress import stress_masks
 from small_inputs import ellipse, item, rows, save_frame, save_mask, save_palette, tree, write_lines
 
 SIZE = (96, 128)

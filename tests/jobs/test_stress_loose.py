@@ -8,7 +8,8 @@ import pytest
 
 from auscult.cases.listing import list_items
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.stress import StressOptions, stress_masks
+from auscult.jobs.options import StressOptions
+from auscult.jobs.stress import stress_masks
 from small_inputs import folder_input
 
 

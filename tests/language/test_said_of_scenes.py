@@ -8,12 +8,13 @@ import re
 import pytest
 from test_grammar import superlatives
 
-from auscult.jobs.make import MakeOptions, make_scenes
+from auscult.jobs.make import make_scenes
+from auscult.jobs.options import MakeOptions
 from auscult.language.grammar import describe, nulls
 from auscult.language.proof import Proof
 from auscult.rng import generator
 from auscult.scenes.facts import facts_from_json
-from auscult.scenes.plan import SceneOptions
+from auscult.scenes.options import SceneOptions
 
 SMALL = SceneOptions(size=(96, 170), seconds=6.0, rate_hz=8000, objects=(2, 6))
 

@@ -19,7 +19,8 @@ from auscult.rng import generator
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
 from auscult.scenes.facts import ExpressionSpec, check, facts_of, say, targets_of
-from auscult.scenes.plan import SceneOptions, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import choose
 from auscult.scenes.refavs_layout import files_of, items_of, object_word, rows_of, with_video
 from auscult.scenes.splits import divide
 

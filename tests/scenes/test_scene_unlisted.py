@@ -15,7 +15,8 @@ from auscult.media.frames import write_frame
 from auscult.scenes.assets import GENERATED, open_bundle
 from auscult.scenes.draw import Stage
 from auscult.scenes.facts import facts_from_json, facts_of, facts_to_json
-from auscult.scenes.plan import SceneOptions, ScenePlan, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.splits import divide
 
 OPTIONS = SceneOptions(size=(96, 160), seconds=4.0, objects=(2, 2))

@@ -252,29 +252,31 @@ INPUTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """How INPUT is read.
+    """How INPUT is read; the command line shows the following as help.
+
+    Folders and paths are looked for in INPUT first. What --text gives is for the items that have no expression.
 
     Attributes:
-        frames: Folder of the frames, when not ``INPUT/frames``; looked for in INPUT first.
-        masks: Folder of the candidate masks, when not ``INPUT/masks``; looked for in INPUT first.
+        text: The referring expression of all items.
+        texts: CSV with columns id,text or frame,text.
+        scores: The model's own scores of its masks: CSV with columns id,score, or JSON lines.
+        frames: Folder of the frames, when not INPUT/frames.
+        masks: Folder of the masks, when not INPUT/masks.
         images: Folder of the pictures of a COCO json.
         instances: COCO instances that name the pictures of a results json.
-        text: The referring expression of every item that has none.
-        texts: CSV with columns ``id,text`` or ``frame,text``.
-        root: Folder that paths and symbolic links may reach; it must contain INPUT. INPUT's own folder by default.
-        labels: Read a grey mask file's values as object indices, not as a soft mask.
-        scores: The model's own scores, as CSV with columns ``id,score`` or JSON lines.
+        root: Folder that paths in INPUT may reach; INPUT's own by default.
+        labels: Read grey mask values as object indices.
     """
 
+    text: str | None = None
+    texts: Path | None = None
+    scores: Path | None = None
     frames: Path | None = None
     masks: Path | None = None
     images: Path | None = None
     instances: Path | None = None
-    text: str | None = None
-    texts: Path | None = None
     root: Path | None = None
     labels: bool = False
-    scores: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

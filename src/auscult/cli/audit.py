@@ -3,76 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from auscult.cli import options, show
-from auscult.judge import DEFAULT_JUDGE
+from auscult.cli import show
+from auscult.cli.command import Shown, command
+from auscult.jobs.options import AuditOptions
 
 if TYPE_CHECKING:
     from auscult.record.reader import Run
 
 
-def audit(
-    ctx: typer.Context,
-    source: Annotated[
-        Path,
-        typer.Argument(
-            metavar="INPUT",
-            parser=options.input_path,
-            help="A folder with frames/ and masks/, an items.jsonl, or a COCO json.",
-        ),
-    ],
-    *,
-    out: options.Out,
-    judge: Annotated[
-        str,
-        typer.Option("--judge", help="A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`."),
-    ] = DEFAULT_JUDGE,
-    policy: options.Policy = "default",
-    identity: options.Identity = None,
-    identity_weights: options.IdentityWeights = None,
-    evidence: options.EvidenceFrom = None,
-    alone: options.Alone = False,
-    text: options.Text = None,
-    texts: options.Texts = None,
-    scores: options.Scores = None,
-    frames: options.FramesOption = None,
-    masks: options.MasksOption = None,
-    images: options.Images = None,
-    instances: options.Instances = None,
-    root: options.Root = None,
-    labels: options.LabelsOption = False,
-    workers: options.Workers = None,
-    timeout: options.Timeout = 120.0,
-    overwrite: options.Overwrite = False,
-    max_failed: options.MaxFailed = 0,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+@command(AuditOptions)
+def audit(options: AuditOptions, shown: Shown) -> None:
     """Judge every candidate mask of INPUT without ground truth, decide what to do with it, and report."""
-    from auscult.jobs.audit import AuditOptions, audit_folder
+    from auscult.jobs.audit import audit_folder
 
-    job = AuditOptions(
-        source=source,
-        out=out,
-        judge=judge,
-        policy=policy,
-        identity=identity,
-        identity_weights=identity_weights,
-        evidence=evidence,
-        alone=alone,
-        listing=options.listing(ctx),
-        workers=workers,
-        timeout_s=timeout,
-        overwrite=overwrite,
-        given=options.given(ctx),
-    )
-    with show.progress_bar(quiet=quiet) as progress:
-        summary = audit_folder(job, progress)
-    show_record(out, summary=summary.as_json(), json=json)
-    show.exit_code(summary, max_failed=max_failed, record=out)
+    with show.progress_bar(quiet=shown.quiet) as progress:
+        summary = audit_folder(options, progress)
+    show_record(options.out, summary=summary.as_json(), json=shown.json)
+    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
 
 
 def show_record(folder: Path, *, summary: dict[str, object], json: bool) -> None:

@@ -9,7 +9,9 @@ import typer
 
 from auscult.cli import options, show
 from auscult.cli.audit import show_record
+from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
+from auscult.jobs.options import ScoreOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,53 +20,22 @@ if TYPE_CHECKING:
     from auscult.report.tables import Table
 
 
-def score(
-    prediction: Annotated[
-        Path,
-        typer.Argument(metavar="DIR|PRED", help="A record to score again, or a folder of predicted masks."),
-    ],
-    truth: Annotated[
-        Path | None,
-        typer.Argument(metavar="TRUTH", help="Folder of the true masks, same names.", show_default=False),
-    ] = None,
-    *,
-    protocol: Annotated[
-        str,
-        typer.Option(
-            "--protocol",
-            help="davis2016: union of objects, all frames; davis2017: each object, first and last frame left out.",
-        ),
-    ] = "davis2016",
-    labels: options.LabelsOption = False,
-    out: Annotated[Path | None, typer.Option("--out", help="Also write a record there.")] = None,
-    workers: options.Workers = None,
-    overwrite: options.Overwrite = False,
-    max_failed: options.MaxFailed = 0,
-    json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+@command(ScoreOptions)
+def score(options: ScoreOptions, shown: Shown) -> None:
     """Score a record from what it holds, or two folders of masks by J, F and J&F."""
-    from auscult.jobs.score import ScoreOptions, score_folders
+    from auscult.jobs.score import score_folders
 
-    if truth is None:
-        summary, shown = _score_record(prediction)
+    tables: Sequence[Table]
+    if options.truth is None:
+        summary, tables = _score_record(options.prediction)
     else:
-        job = ScoreOptions(
-            prediction=prediction,
-            truth=truth,
-            protocol=protocol,
-            labels=labels,
-            out=out,
-            workers=workers,
-            overwrite=overwrite,
-        )
-        with show.progress_bar(quiet=quiet) as progress:
-            summary, shown = score_folders(job, progress)
-    if json:
+        with show.progress_bar(quiet=shown.quiet) as progress:
+            summary, tables = score_folders(options, progress)
+    if shown.json:
         show.as_json(summary.as_json())
     else:
-        show.tables(shown)
-    show.exit_code(summary, max_failed=max_failed, record=out)
+        show.tables(tables)
+    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:

@@ -13,31 +13,11 @@ from auscult.act.filter import redecide, select
 from auscult.act.policy import load_policy
 from auscult.errors import OutputError, RecordError
 from auscult.jobs.finish import coco_of, column, in_order
+from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
 from auscult.record.reader import read_run
 from auscult.report.facts import policy_of
 from auscult.types import ACTIONS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterOptions:
-    """What to pick.
-
-    Attributes:
-        folder: A record of ``auscult audit``.
-        actions: Actions to keep.
-        defects: Defects to keep; None for all.
-        min_iou: Least estimated IoU; None for any.
-        policy: Decide again by this policy first; None keeps the decisions on record.
-        out: Where to write; None for ``DIR-filter-<actions>`` beside the record.
-    """
-
-    folder: Path
-    actions: tuple[str, ...] = ("accept",)
-    defects: tuple[str, ...] | None = None
-    min_iou: float | None = None
-    policy: str | None = None
-    out: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

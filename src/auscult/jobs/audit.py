@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,34 +21,12 @@ from auscult.jobs.against_truth import collect_truth
 from auscult.jobs.clips import write_clips
 from auscult.jobs.finish import draw_worst, finish_run
 from auscult.jobs.judging import VERDICTS, Auditor, find_judge, identity_arguments, make_auditor
-from auscult.jobs.runner import HINT, FrameVerb, InputOptions, Progress, ResultWriter, run_verb
-from auscult.judge import DEFAULT_JUDGE
+from auscult.jobs.options import AuditOptions, arguments_of
+from auscult.jobs.runner import HINT, FrameVerb, Progress, ResultWriter, run_verb
 from auscult.record.digest import digest_file
 from auscult.record.reader import read_verdicts
 from auscult.record.schema import Summary
 from auscult.types import Item
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditOptions(InputOptions):
-    """What to audit and how.
-
-    Attributes:
-        judge: Name of a registered judge.
-        policy: Name of a shipped policy, or a policy file.
-        alone: Show the judge one candidate at a time. The candidates of a benchmark are of one object, and not one
-            another's other objects: shown together they would give the defect away.
-        identity: Name of a registered identity check; None for none, and every verdict then says so.
-        identity_weights: Folder of weights for a check whose weights the user brings.
-        evidence: Another segmenter whose answers the judge compares with, ``hf:FOLDER``; None for the judge's own.
-    """
-
-    judge: str = DEFAULT_JUDGE
-    policy: str = "default"
-    alone: bool = False
-    identity: str | None = None
-    identity_weights: Path | None = None
-    evidence: str | None = None
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -85,16 +63,13 @@ class Audit(FrameVerb[Summary]):
         super().__init__(options)
 
     def arguments(self) -> dict[str, Any]:
-        """What it was asked for beyond what every verb over an INPUT asks for."""
+        """What it was asked for, as it was understood; what was not asked for is left out."""
         options, judge = self.options, self._judge
-        arguments: dict[str, Any] = {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(self._policy)}
+        told = {name: value for name, value in arguments_of(options).items() if value not in (None, False)}
+        told |= {"judge": judge.name, "judge_from": judge.origin, "policy": asdict(self._policy)}
         if self._fitted is not None:
-            arguments["judge_fitted"] = digest_file(self._fitted / "calibration.json")
-        if options.evidence is not None:
-            arguments["evidence"] = options.evidence
-        if options.alone:
-            arguments["alone"] = True
-        return arguments | identity_arguments(options.identity, options.identity_weights)
+            told["judge_fitted"] = digest_file(self._fitted / "calibration.json")
+        return told | identity_arguments(options.identity, options.identity_weights)
 
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that what was judged before is the same, and the model's own score of it."""

@@ -19,14 +19,14 @@ import numpy as np
 
 from auscult.arrays.boxes import grown, window
 from auscult.errors import ErrorRecord, InputError, Mismatch, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
+from auscult.jobs.options import AuditOptions, RunOptions
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
     Progress,
     Result,
     ResultWriter,
-    RunOptions,
     Silent,
     Verb,
     frame_groups,

@@ -19,6 +19,7 @@ from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
 from auscult.jobs.finish import coco_of, column, in_order
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
+from auscult.jobs.options import GateOptions
 from auscult.media.paths import write_bytes
 from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
@@ -263,31 +264,6 @@ _CLUSTERS = ("one", "bound")
 _LEAST_SURE = 0.7
 _SURE_OF_MORE = 0.75
 _HALF = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateOptions:
-    """What may be accepted, and what shows it.
-
-    Attributes:
-        folder: A record of ``auscult audit``.
-        calibration: A record of ``auscult audit`` on masks with truth, or a table; see ``jobs.gate_calibration``.
-        accept_error: The share of bad masks that may be among the accepted.
-        bad_below: A mask is bad if its true IoU is below.
-        confidence: How sure that is to be.
-        by: What the threshold is put on: ``iou`` or ``iou_low`` of the verdict.
-        clusters: ``one`` counts one mask a photograph, ``bound`` all masks by a bound that allows for photographs.
-        out: Where to write; None for ``DIR-gate`` beside the record.
-    """
-
-    folder: Path
-    calibration: Path
-    accept_error: float = 0.05
-    bad_below: float = 0.75
-    confidence: float = 0.95
-    by: str = "iou"
-    clusters: str = "one"
-    out: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

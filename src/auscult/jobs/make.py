@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,12 @@ from auscult.cases import fields
 from auscult.cases.layouts import refavs
 from auscult.cases.walk import is_file, walk
 from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError, UsageError
+from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import (
     ERRORS,
     Progress,
     Result,
     ResultWriter,
-    RunOptions,
     Verb,
     finish_tables,
     run_manifest,
@@ -47,7 +47,8 @@ from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import ExpressionSpec, facts_from_json, facts_of, facts_to_json, say, targets_of
-from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, SceneOptions, ScenePlan, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
 from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
 from auscult.scenes.splits import SPLITS, Shelf, Split, divide
 from auscult.types import Frame, Samples
@@ -339,32 +340,9 @@ MOST_FPS = 240.0
 _USED: Mapping[str, frozenset[str]] = {"cutouts": PICTURES, "backgrounds": FRAME_SUFFIXES, "sounds": SOUND_SUFFIXES}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MakeOptions(RunOptions):
-    """Which scenes to make; ``timeout_s`` is for one of them.
-
-    Attributes:
-        count: How many.
-        seed: The same seed makes the same scenes.
-        assets: A user's folder; None for generated things and sounds.
-        scene: Size, length, sample rate and number of things.
-        split: ``all`` for a mixture of 60 % train, 20 % test_s, 20 % test_u; or one of them.
-        fps: Also write a video of so many frames a second; None for none.
-        expressions: Most expressions a scene.
-    """
-
-    count: int
-    seed: int = 0
-    assets: Path | None = None
-    scene: SceneOptions = field(default_factory=SceneOptions)
-    split: str = "all"
-    fps: float | None = None
-    expressions: int = 6
-
-    @property
-    def splits(self) -> tuple[Split, ...]:
-        """The splits to make."""
-        return tuple(split for split in SPLITS if self.split in {"all", split})
+def _splits(options: MakeOptions) -> tuple[Split, ...]:
+    """The splits to make."""
+    return tuple(split for split in SPLITS if options.split in {"all", split})
 
 
 def make_scenes(options: MakeOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -393,7 +371,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
         super().__init__(options)
         _check(options)
         self._assets, self._left_out = open_bundle(options.assets)
-        divide(self._assets, wanted=options.splits)
+        divide(self._assets, wanted=_splits(options))
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
@@ -411,7 +389,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
             SceneJob(
                 seed=options.seed,
                 assets=options.assets,
-                splits=options.splits,
+                splits=_splits(options),
                 options=options.scene,
                 expressions=options.expressions,
                 fps=options.fps,
@@ -480,7 +458,7 @@ def _check(options: MakeOptions) -> None:
             2 <= fewest <= most <= MOST_OBJECTS,
             f"FEWEST-MOST, 2 to {MOST_OBJECTS}: of one object alone there is nothing to tell apart",
         ),
-        f"--split {options.split}": (bool(options.splits), f"all, {', '.join(SPLITS)}"),
+        f"--split {options.split}": (bool(_splits(options)), f"all, {', '.join(SPLITS)}"),
         f"--expressions {options.expressions}": (
             0 <= options.expressions <= MOST_EXPRESSIONS,
             f"0 to {MOST_EXPRESSIONS}",
@@ -498,21 +476,8 @@ def _check(options: MakeOptions) -> None:
 
 
 def _manifest(options: MakeOptions, assets: Assets) -> dict[str, Any]:
-    scene = options.scene
-    arguments = {
-        "count": options.count,
-        "seed": options.seed,
-        "assets": None if options.assets is None else str(options.assets.resolve()),
-        "size": f"{scene.size[0]}x{scene.size[1]}",
-        "seconds": scene.seconds,
-        "rate": scene.rate_hz,
-        "objects": f"{scene.objects[0]}-{scene.objects[1]}",
-        "split": options.split,
-        "video": options.fps,
-        "expressions": options.expressions,
-    }
     inputs = {"assets": assets.name, "asset_files": _digest(options.assets), "names": _names(assets)}
-    return run_manifest("make scenes", options, arguments=arguments, inputs=inputs)
+    return run_manifest("make scenes", options, inputs=inputs)
 
 
 def _names(assets: Assets) -> str:

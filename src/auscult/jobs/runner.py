@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from auscult.cases.ids import group_by_frame
-from auscult.cases.listing import Listing, ListOptions, list_items
+from auscult.cases.listing import Listing, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
+from auscult.jobs.options import InputOptions, RunOptions, arguments_of, listing_arguments
 from auscult.media.paths import read_bytes
 from auscult.outcome import Failed
 from auscult.record.codec import dump
@@ -29,7 +30,7 @@ from auscult.record.manifest import build
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.types import Item
-from auscult.work.pool import Task, default_workers, run_tasks
+from auscult.work.pool import Task, run_tasks
 
 # --- how far a run is ---
 
@@ -64,72 +65,30 @@ SAME_RESULT: Final = frozenset({"workers", "timeout", "max_failed", "overwrite",
 HINT: Final = "use --overwrite to begin anew, or another --out"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What every verb that writes a record asks for.
-
-    Attributes:
-        out: The output folder.
-        workers: Worker processes; None for one per processor, 0 for this process.
-        timeout_s: Limit for one task, such as the masks of one frame together.
-        overwrite: Start anew over an earlier record.
-        given: Names of the options that the user spelled out, for the manifest.
-    """
-
-    out: Path
-    workers: int | None = None
-    timeout_s: float = 120.0
-    overwrite: bool = False
-    given: frozenset[str] = frozenset()
-
-    @property
-    def n_workers(self) -> int:
-        """Worker processes, decided."""
-        return default_workers() if self.workers is None else self.workers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputOptions(RunOptions):
-    """What every verb over an INPUT asks for besides.
-
-    Attributes:
-        source: INPUT: a folder, an ``items.jsonl`` or a COCO json.
-        listing: How INPUT is read.
-    """
-
-    source: Path
-    listing: ListOptions = field(default_factory=ListOptions)
-
-
 def run_manifest(
-    command: str, options: RunOptions, *, arguments: Mapping[str, Any], inputs: Mapping[str, Any]
+    command: str, options: RunOptions, *, inputs: Mapping[str, Any], arguments: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Describe a run.
 
     Args:
         command: The verb.
         options: What it was asked for.
-        arguments: What it was asked for beyond INPUT, output folder, workers and time limit, by the names of the
-            command line.
         inputs: Name to hash, count or layout of what is read.
+        arguments: What it was asked for, where the options do not say it as it was understood.
     """
-    everything: dict[str, Any] = {"out": str(options.out), **arguments}
+    told = {**arguments_of(options), **(arguments or {})}
+    everything: dict[str, Any] = {"out": str(options.out), **told}
     everything |= {"workers": options.n_workers, "timeout": options.timeout_s}
     if isinstance(options, InputOptions):
-        listing = {key: _plain(value) for key, value in asdict(options.listing).items()}
-        everything = {"source": str(options.source.resolve()), **everything, **listing}
+        everything = {"source": str(options.source.resolve()), **everything, **listing_arguments(options.listing)}
     spelled = options.given | {"source", "out", "count"}  # these have no default
     return build(
         command,
         given={key: value for key, value in everything.items() if key in spelled},
         defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": arguments["seed"]} if "seed" in arguments else {},
+        seeds={"seed": told["seed"]} if "seed" in told else {},
         inputs=inputs,
     )
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
 def listing_digest(listing: Listing) -> dict[str, Any]:
@@ -496,14 +455,14 @@ class FrameVerb(Verb[FrameGroup, S]):
             hint = f"see `auscult {self.command} --help`"
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
 
-    @abstractmethod
     def arguments(self) -> Mapping[str, Any]:
-        """What it was asked for beyond what every verb over an INPUT asks for."""
+        """What it was asked for, where the options do not say it as it was understood."""
+        return {}
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
         inputs = listing_digest(self.listing)
-        return run_manifest(self.command, self.options, arguments=self.arguments(), inputs=inputs)
+        return run_manifest(self.command, self.options, inputs=inputs, arguments=self.arguments())
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """What of INPUT cannot be read, with its id where it has one."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from auscult.cases.ids import natural_key
 from auscult.errors import InputError, NothingToDo, UsageError
+from auscult.jobs.options import ScoreOptions, arguments_of
 from auscult.jobs.runner import SAME_RESULT, Progress, Silent
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.masks import read_labels
@@ -27,29 +28,6 @@ from auscult.work.pool import Task, default_workers, run_tasks
 
 PROTOCOLS: tuple[DavisProtocol, ...] = ("davis2016", "davis2017")
 MAX_CLIP_PIXELS = 2_000_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreOptions:
-    """What to score and how.
-
-    Attributes:
-        prediction: Folder of predicted masks: one clip's files, or one folder per clip.
-        truth: Folder of true masks with the same names; it says which clips and frames there are.
-        protocol: ``davis2016`` or ``davis2017``.
-        labels: Read grey files' values as object indices.
-        out: Where to write a record, or None.
-        workers: Worker processes; None for one per processor.
-        overwrite: Start anew over an earlier record in ``out``.
-    """
-
-    prediction: Path
-    truth: Path
-    protocol: str = "davis2016"
-    labels: bool = False
-    out: Path | None = None
-    workers: int | None = None
-    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +51,8 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
         UsageError: The protocol is unknown, or a folder is missing.
         NothingToDo: The truth holds no mask.
     """
+    if options.truth is None:
+        raise UsageError("there is no folder of true masks to score against", expected="two folders of masks")
     protocol = _protocol(options.protocol)
     clips = _clips(options.prediction, options.truth)
     listener = progress or Silent()
@@ -234,12 +214,7 @@ def _percent(*values: float) -> tuple[str, ...]:
 
 
 def _write(options: ScoreOptions, results: ScoresByName, *, summary: Summary, tables: Sequence[Table]) -> None:
-    arguments: dict[str, Any] = {
-        "prediction": str(options.prediction.resolve()),
-        "truth": str(options.truth.resolve()),
-        "protocol": options.protocol,
-        "labels": options.labels,
-    }
+    arguments = arguments_of(options)
     manifest = build("score", given=arguments, defaulted={}, seeds={}, inputs={"clips": len(results)})
     folder = cast("Path", options.out)
     with open_run(folder, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:

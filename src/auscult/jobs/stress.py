@@ -17,11 +17,11 @@ from auscult import registry
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.finish import counted_by
+from auscult.jobs.options import DIFFICULTIES, StressOptions
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
     FrameVerb,
-    InputOptions,
     Progress,
     Result,
     ResultWriter,
@@ -148,25 +148,6 @@ def frame_name_of(frame: Path, source: Path) -> str:
     return safe_name("__".join([*kept[:-1], frame.stem])) + frame.suffix.lower()
 
 
-DIFFICULTIES = ("hard", "medium")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StressOptions(InputOptions):
-    """What to stress and how; the masks of ``source`` are taken as the truth.
-
-    Attributes:
-        seed: The same seed makes the same masks.
-        kinds: Defects to make, or ``all``.
-        difficulties: ``hard`` (IoU .85 to .90), ``medium`` (.75 to .80), or both; merges and whole wrong objects have
-            the difficulty that their IoU gives them and are always made.
-    """
-
-    seed: int = 0
-    kinds: tuple[str, ...] = ("all",)
-    difficulties: tuple[str, ...] = DIFFICULTIES
-
-
 def stress_masks(options: StressOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
     """Stress the masks of an INPUT into an output folder.
 
@@ -196,8 +177,8 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
         super().__init__(options)
 
     def arguments(self) -> dict[str, Any]:
-        """What it was asked for beyond what every verb over an INPUT asks for."""
-        return {"kind": list(self._kinds), "difficulty": list(self._difficulties), "seed": self._seed}
+        """The kinds and difficulties by their full names."""
+        return {"kind": list(self._kinds), "difficulty": list(self._difficulties)}
 
     def items(self) -> list[Item]:
         """The items, loose pictures marked: what is written names its clip, and would be taken for a video."""

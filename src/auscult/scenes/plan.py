@@ -21,6 +21,7 @@ from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.assets import Assets
 from auscult.scenes.geometry import MOST_THINGS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
+from auscult.scenes.options import SceneOptions
 from auscult.scenes.sound.mix import gain_by_height, pan_by_x
 from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
 from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
@@ -156,23 +157,6 @@ _LABEL_AGAIN = 0.2  # chance that a voice is of a kind that is already in the sc
 _ELSEWHERE = (0.55, 0.35, 0.10)  # chances of 0, 1 and 2 sounds from outside the picture
 _OWN_LOUDNESS_DB = 14.0  # things differ in loudness by up to this, so that the nearest is not always the loudest
 _STEP_S = 0.25  # between two points of a moving thing's level and place
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneOptions:
-    """What all scenes of a run have in common.
-
-    Attributes:
-        size: (height, width) in pixels.
-        seconds: Length of a clip.
-        rate_hz: Sample rate.
-        objects: Fewest and most things of a scene.
-    """
-
-    size: tuple[int, int] = (480, 854)
-    seconds: float = 10.0
-    rate_hz: int = 16_000
-    objects: tuple[int, int] = (2, 6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,8 @@ _UNCLEAR = 0.1
 
 def scenes_of(options: SuiteOptions, progress: Progress) -> Path:
     """Make the scenes of a run into its folder, as far as they are not there, and say where."""
-    from auscult.jobs.make import MakeOptions, make_scenes
+    from auscult.jobs.make import make_scenes
+    from auscult.jobs.options import MakeOptions
 
     folder = options.out / SCENE_FOLDER
     make_scenes(

@@ -15,7 +15,8 @@ from auscult.media.sound import read_sound
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.draw import Stage, hear
-from auscult.scenes.plan import SceneOptions, ScenePlan, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.refavs_layout import files_of
 from auscult.scenes.splits import divide
 

@@ -15,8 +15,9 @@ import auscult
 import small_inputs
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError, InputError, Mismatch, UnknownName, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.judging import Checker, identity_arguments, load_identity
+from auscult.jobs.options import AuditOptions
 from auscult.judge.identity.scenes import IDENTITY as SCENES
 from auscult.judge.identity.scenes import NETWORK, WORDS
 from auscult.record.reader import read_run

@@ -230,7 +230,8 @@ def test_a_broken_line_costs_itself(tmp_path: Path, plugged: str) -> None:
 
 @pytest.mark.slow
 def test_masks_of_auscult_stress_are_a_benchmark_without_splits(tmp_path: Path, plugged: str) -> None:
-    from auscult.jobs.stress import StressOptions, stress_masks
+    from auscult.jobs.options import StressOptions
+    from auscult.jobs.stress import stress_masks
 
     for number, name in enumerate("ab"):
         save_frame(tmp_path / "in" / "frames" / f"{name}.png", seed=number)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from auscult.rng import generator
-from auscult.scenes.plan import SceneOptions
+from auscult.scenes.options import SceneOptions
 from auscult.train.matcher.frames import painted, vocabulary
 from auscult.train.matcher.measure import CheckAnswer, answers, auc, calibrated_words, fit_curve, numbers, tables
 from auscult.train.matcher.pairs import SentencePair, pairs_of

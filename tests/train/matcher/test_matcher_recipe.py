@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from auscult.errors import InputError
-from auscult.scenes.plan import SceneOptions
+from auscult.scenes.options import SceneOptions
 from auscult.train.matcher.frames import lay_out, painted, stamps_on, vocabulary
 from auscult.train.split import committed
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from auscult.cases.ids import counted
 from auscult.errors import InputError, UsageError
+from auscult.jobs.options import Wanted
 from auscult.jobs.perturb.inputs import ROOMS_OF, PerturbedPart, PerturbedParts
 from auscult.jobs.perturb.work import PerturbTask, only
 from auscult.media.video import probe
@@ -43,91 +44,74 @@ class Choice:
         return bool(part.carried) or bool(only(self.of(part), part).steps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What was asked for: kinds and severities, or a preset.
+def recipes_of(wanted: Wanted) -> tuple[Recipe, ...]:
+    """The recipes, where no preset draws them.
 
-    Attributes:
-        room: ``vision``, ``sound``, ``sentences``, ``timing`` or ``recipe``.
-        kinds: As ``--kind`` has it; empty with a preset.
-        severities: As ``--severity`` has it; empty for the default.
-        schedule: As ``--dynamic`` has it.
-        preset: Its name; empty for none.
-        place: Its place; empty for anywhere.
+    Raises:
+        UsageError: Nothing was asked for, or both, or something is unknown or out of range.
     """
+    if bool(wanted.kinds) == bool(wanted.preset):
+        raise UsageError(
+            "both --kind and --preset were given" if wanted.kinds else "nothing was asked for: --kind is missing",
+            expected="--kind a,b+c" + (", or --preset NAME" if wanted.room == "recipe" else ""),
+            hint="`auscult list stressor` names the kinds",
+        )
+    if wanted.preset:
+        if wanted.schedule != STATIC.name:
+            raise UsageError(f"--dynamic {wanted.schedule} does not go with --preset", hint="a preset has its own")
+        _refuse_severity(wanted, f"--preset {wanted.preset}", preset(wanted.preset).schedule)
+        return ()
+    if wanted.place:
+        raise UsageError("--place does not go with --kind", hint="it tells a preset what can occur")
+    _refuse_severity(wanted, f"--dynamic {wanted.schedule}", schedule_of(wanted.schedule))
+    return sweep(wanted.room, wanted.kinds, wanted.severities or DEFAULT_SEVERITY, schedule=wanted.schedule)
 
-    room: str
-    kinds: str = ""
-    severities: str = ""
-    schedule: str = "static"
-    preset: str = ""
-    place: str = ""
 
-    def recipes(self) -> tuple[Recipe, ...]:
-        """The recipes, where no preset draws them.
+def _refuse_severity(wanted: Wanted, what: str, schedule: Schedule) -> None:
+    """Refuse severities where they are drawn."""
+    if wanted.severities and schedule.draws_levels:
+        raise UsageError(
+            f"--severity {wanted.severities} does not go with {what}, which draws its severities itself",
+            expected=f"no --severity: {' or '.join(f'{level:g}' for level in LEVELS)} is drawn",
+            hint="leave out --severity; static, ramp, burst and walk take one",
+        )
 
-        Raises:
-            UsageError: Nothing was asked for, or both, or something is unknown or out of range.
-        """
-        if bool(self.kinds) == bool(self.preset):
-            raise UsageError(
-                "both --kind and --preset were given" if self.kinds else "nothing was asked for: --kind is missing",
-                expected="--kind a,b+c" + (", or --preset NAME" if self.room == "recipe" else ""),
-                hint="`auscult list stressor` names the kinds",
-            )
-        if self.preset:
-            if self.schedule != STATIC.name:
-                raise UsageError(f"--dynamic {self.schedule} does not go with --preset", hint="a preset has its own")
-            self._refuse_severity(f"--preset {self.preset}", preset(self.preset).schedule)
-            return ()
-        if self.place:
-            raise UsageError("--place does not go with --kind", hint="it tells a preset what can occur")
-        self._refuse_severity(f"--dynamic {self.schedule}", schedule_of(self.schedule))
-        return sweep(self.room, self.kinds, self.severities or DEFAULT_SEVERITY, schedule=self.schedule)
 
-    def _refuse_severity(self, what: str, schedule: Schedule) -> None:
-        """Refuse severities where they are drawn."""
-        if self.severities and schedule.draws_levels:
-            raise UsageError(
-                f"--severity {self.severities} does not go with {what}, which draws its severities itself",
-                expected=f"no --severity: {' or '.join(f'{level:g}' for level in LEVELS)} is drawn",
-                hint="leave out --severity; static, ramp, burst and walk take one",
-            )
+def usual_severities(wanted: Wanted) -> str:
+    """The severities where none were given; empty where they are drawn."""
+    return "" if wanted.preset or schedule_of(wanted.schedule).draws_levels else DEFAULT_SEVERITY
 
-    @property
-    def usual_severities(self) -> str:
-        """The severities where none were given; empty where they are drawn."""
-        return "" if self.preset or schedule_of(self.schedule).draws_levels else DEFAULT_SEVERITY
 
-    def rooms(self, recipes: Sequence[Recipe]) -> frozenset[str]:
-        """The rooms that the recipes touch, or that a preset draws from."""
-        if self.preset:
-            return frozenset({"vision", "sound", "sentences"})
-        return frozenset(room for recipe in recipes for room in recipe.rooms)
+def rooms_of(wanted: Wanted, recipes: Sequence[Recipe]) -> frozenset[str]:
+    """The rooms that the recipes touch, or that a preset draws from."""
+    if wanted.preset:
+        return frozenset({"vision", "sound", "sentences"})
+    return frozenset(room for recipe in recipes for room in recipe.rooms)
 
-    def choices(self, parts: PerturbedParts, recipes: Sequence[Recipe], *, seed: int) -> tuple[Choice, ...]:
-        """The folders to make."""
-        if not self.preset:
-            _check_clips(recipes, parts.parts)
-            return tuple(Choice(name=recipe.name, recipe=recipe) for recipe in recipes)
-        if not any("vision" in ROOMS_OF[part.kind] for part in parts.parts):
-            raise UsageError(
-                f"preset {self.preset} perturbs pictures and what guides through them, and there are no pictures",
-                expected="items, pictures or videos",
-            )
-        found, guided = preset(self.preset), _guided(parts.parts)
-        drawn = {
-            group: found.recipe(
-                seed=seed,
-                key=group,
-                guidance=guided.get(group),
-                severity=self.severities or None,
-                place=self.place or None,
-            )
-            for group in dict.fromkeys(part.group for part in parts.parts)
-        }
-        named = {group: replace(recipe, name=found.name) for group, recipe in drawn.items()}
-        return (Choice(name=found.name, drawn=named),)
+
+def choices_of(wanted: Wanted, parts: PerturbedParts, *, recipes: Sequence[Recipe], seed: int) -> tuple[Choice, ...]:
+    """The folders to make."""
+    if not wanted.preset:
+        _check_clips(recipes, parts.parts)
+        return tuple(Choice(name=recipe.name, recipe=recipe) for recipe in recipes)
+    if not any("vision" in ROOMS_OF[part.kind] for part in parts.parts):
+        raise UsageError(
+            f"preset {wanted.preset} perturbs pictures and what guides through them, and there are no pictures",
+            expected="items, pictures or videos",
+        )
+    found, guided = preset(wanted.preset), _guided(parts.parts)
+    drawn = {
+        group: found.recipe(
+            seed=seed,
+            key=group,
+            guidance=guided.get(group),
+            severity=wanted.severities or None,
+            place=wanted.place or None,
+        )
+        for group in dict.fromkeys(part.group for part in parts.parts)
+    }
+    named = {group: replace(recipe, name=found.name) for group, recipe in drawn.items()}
+    return (Choice(name=found.name, drawn=named),)
 
 
 def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:

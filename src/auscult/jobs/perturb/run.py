@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,8 @@ from typing import Any, Final
 from auscult import registry
 from auscult.errors import REMARKS, AuscultError, ErrorRecord, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.perturb.choice import Choice, Wanted, tasks_of, untouched
+from auscult.jobs.options import PerturbOptions
+from auscult.jobs.perturb.choice import Choice, choices_of, recipes_of, rooms_of, tasks_of, untouched, usual_severities
 from auscult.jobs.perturb.inputs import (
     PartKind,
     PerturbedPart,
@@ -48,7 +49,6 @@ from auscult.jobs.perturb.work import (
 )
 from auscult.jobs.runner import (
     HINT,
-    InputOptions,
     Progress,
     Result,
     ResultWriter,
@@ -59,7 +59,7 @@ from auscult.jobs.runner import (
     run_verb,
 )
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
-from auscult.media.wav import DEPTHS, Depth
+from auscult.media.wav import DEPTHS
 from auscult.record.codec import dump
 from auscult.record.folder import RunFolder
 from auscult.record.schema import Summary
@@ -324,29 +324,6 @@ def _made(
 _CHUNKS: Final[Mapping[PartKind, int]] = {"picture": 4, "frame": 8, "sentence": 256, "text": 256}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PerturbOptions(InputOptions):
-    """What to perturb and how.
-
-    Attributes:
-        wanted: Kinds, severities and schedule, or a preset.
-        seed: The same seed makes the same material.
-        keep: Words or phrases that sentences keep.
-        keep_head: Whether sentences keep their head noun, where one is found.
-        quality: Of videos: 0 for lossless, else x264's constant quantiser, 1 to 51.
-        depth: Of sounds: ``int16`` or ``float32``.
-        video_timeout_s: Limit for one video; None for none. ``timeout_s`` is for a few of the other parts together.
-    """
-
-    wanted: Wanted
-    seed: int = 0
-    keep: tuple[str, ...] = ()
-    keep_head: bool = False
-    quality: int = LOSSLESS
-    depth: Depth = "int16"
-    video_timeout_s: float | None = None
-
-
 def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
     """Perturb an INPUT into an output folder.
 
@@ -371,14 +348,14 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
     def __init__(self, options: PerturbOptions) -> None:
         super().__init__(options)
         check_ranges(options)
-        recipes = options.wanted.recipes()
-        rooms = options.wanted.rooms(recipes)
+        recipes = recipes_of(options.wanted)
+        rooms = rooms_of(options.wanted, recipes)
         check_kept(options, rooms)
         self._made_by = _origins(recipes)
         by_group = bool(options.wanted.preset)
         parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
         _check_extras(parts.parts)
-        self._choices = options.wanted.choices(parts, recipes, seed=options.seed)
+        self._choices = choices_of(options.wanted, parts, recipes=recipes, seed=options.seed)
         notes = (*parts.notes, *idle_options(options.given, parts.parts), *untouched(parts.parts, self._choices))
         self._parts = replace(parts, notes=notes)
         self._wanted = {choice.name: [part for part in parts.parts if choice.takes(part)] for choice in self._choices}
@@ -387,25 +364,14 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
         options, wanted = self.options, self.options.wanted
-        arguments = {
-            "kind": wanted.kinds,
-            "severity": wanted.severities or wanted.usual_severities,
-            "dynamic": wanted.schedule,
-            "preset": wanted.preset,
-            "place": wanted.place,
-            "seed": options.seed,
-            "keep": list(options.keep),
-            "keep_head": options.keep_head,
-            "quality": options.quality,
-            "depth": options.depth,
-        }
+        arguments = {"severity": wanted.severities or usual_severities(wanted)}
         inputs = {
             "layout": self._parts.layout,
             "items": len(self._parts.parts),
             "notes": list(self._parts.notes),
             "recipes": self._made_by,
         }
-        return run_manifest(f"stress {wanted.room}", options, arguments=arguments, inputs=inputs)
+        return run_manifest(f"stress {wanted.room}", options, inputs=inputs, arguments=arguments)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """What of INPUT cannot be read, with its id where it has one."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from auscult.errors import UsageError
-from auscult.jobs.runner import InputOptions
+from auscult.jobs.options import InputOptions
 from auscult.judge import DEFAULT_JUDGE
 from auscult.models.proposals import MaskProposer
 from auscult.suites.mqa.rows import PROTOCOLS

@@ -28,10 +28,11 @@ from auscult import registry
 from auscult.act.policy import Policy, load_policy
 from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
-from auscult.jobs.audit import AuditOptions, audit_folder
+from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.finish import counted_by, known
 from auscult.jobs.judging import identity_arguments
+from auscult.jobs.options import AuditOptions
 from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
 from auscult.media.masks import read_mask
 from auscult.record.digest import digest_json

@@ -21,7 +21,8 @@ from auscult.scenes.appearance.scenery import TEXTURES
 from auscult.scenes.assets import GENERATED, Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import SHOWS
-from auscult.scenes.plan import SceneOptions, ScenePlan, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.sound.generated import KINDS
 from auscult.scenes.splits import Shelf, divide
 from auscult.train import stamps

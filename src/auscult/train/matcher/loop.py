@@ -29,7 +29,7 @@ from auscult.judge.identity.scenes import CROP, MARGIN, NETWORK, WORDS, Eyes, Sc
 from auscult.judge.identity.scenes_text import Vocabulary, write_vocabulary
 from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
 from auscult.rng import generator
-from auscult.scenes.plan import SceneOptions
+from auscult.scenes.options import SceneOptions
 from auscult.train.matcher import frames, measure
 from auscult.train.matcher.frames import CROP as KEPT
 from auscult.train.matcher.frames import MARGIN as KEPT_MARGIN

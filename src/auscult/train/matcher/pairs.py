@@ -13,7 +13,8 @@ from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.scenes.draw import RenderedScene, Stage
 from auscult.scenes.facts import TARGET_SHARE, ExpressionSpec, facts_of, say, targets_of
-from auscult.scenes.plan import SceneOptions, ScenePlan, choose
+from auscult.scenes.options import SceneOptions
+from auscult.scenes.plan import ScenePlan, choose
 from auscult.stress.masks import bands, cutout, negatives
 from auscult.stress.masks.base import MaskStressor
 from auscult.train.matcher.frames import AssetSource

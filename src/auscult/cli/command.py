@@ -1,0 +1,124 @@
+"""Makes commands from the dataclasses that say what a verb can be asked for, so that no option is declared twice."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+import typer
+
+from auscult.jobs.options import Flag, OptionSpec, specs_of, word_of
+
+O = TypeVar("O")  # noqa: E741 - the options of a verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """How a result is shown.
+
+    Attributes:
+        max_failed: Exit 1 when more cases failed than this.
+        json: Print the summary as JSON instead of tables.
+        quiet: No progress on stderr.
+    """
+
+    max_failed: Annotated[int, Flag(least=0)] = 0
+    json: bool = False
+    quiet: bool = False
+
+
+def command(
+    options: type[O],
+    *,
+    shown: Collection[str] = ("max_failed", "json", "quiet"),
+    without: Collection[str] = (),
+    fixed: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[[O, Shown], None]], Callable[..., None]]:
+    """Make a command of a function that gets options, and how to show what comes of them.
+
+    Args:
+        options: The dataclass of the options.
+        shown: The fields of ``Shown`` that are options of the command too.
+        without: Options that the command does not have.
+        fixed: Fields of ``options``, or of a dataclass in it, that are the same whatever the user gives.
+    """
+    own = [spec for spec in specs_of(options) if spec.name not in without]
+    general = [spec for spec in specs_of(Shown) if spec.name in shown]
+
+    def decorate(run: Callable[[O, Shown], None]) -> Callable[..., None]:
+        def call(ctx: typer.Context, **given: Any) -> None:
+            values = {spec.path: _value(spec, given[spec.name]) for spec in own if spec.name in given}
+            said = {spec.name: given[spec.name] for spec in general}
+            constant = {"given": _spelled(ctx), **(fixed or {})}
+            run(_built(options, values, constant=constant), Shown(**said))
+
+        parameters = [inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        parameters += [_parameter(spec) for spec in sorted(own, key=_rank)]
+        parameters += [_parameter(spec) for spec in general]
+        call.__doc__ = run.__doc__
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in parameters}
+        return call
+
+    return decorate
+
+
+def _spelled(ctx: typer.Context) -> frozenset[str]:
+    """Names of the options that the user spelled out, as opposed to defaults."""
+    return frozenset(
+        name for name in ctx.params if getattr(ctx.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    )
+
+
+def _value(spec: OptionSpec, given: Any) -> Any:
+    return spec.flag.read(given) if spec.flag.read is not None and isinstance(given, str) else given
+
+
+def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant: Mapping[str, Any]) -> O:
+    """An options object from the values of its fields, and of those of the dataclasses that it holds."""
+    types = get_type_hints(options)
+    made = {}
+    for one in fields(options):  # type: ignore[arg-type]
+        if one.name in constant:
+            made[one.name] = constant[one.name]
+        elif is_dataclass(types[one.name]):
+            inner = {path[1:]: value for path, value in values.items() if path[0] == one.name}
+            made[one.name] = _built(types[one.name], inner, constant=constant)
+        elif (one.name,) in values:
+            made[one.name] = values[one.name,]
+    return options(**made)
+
+
+_FIRST = ("source", "out")
+_LAST = ("listing", "workers", "timeout_s", "video_timeout_s", "overwrite")
+
+
+def _rank(spec: OptionSpec) -> int:
+    """Where the help lists an option: INPUT and output folder, what is special, what every verb is asked for."""
+    name = spec.path[0]
+    if name in _FIRST and spec.default is MISSING:
+        return _FIRST.index(name)
+    return len(_FIRST) + (_LAST.index(name) + 1 if name in _LAST else 0)
+
+
+def _parameter(spec: OptionSpec) -> inspect.Parameter:
+    """A parameter of the command, as typer reads it."""
+    flag = spec.flag
+    default = inspect.Parameter.empty if spec.default is MISSING else word_of(spec, spec.default)
+    kind = spec.type
+    told: dict[str, Any] = {"help": spec.help, "metavar": flag.metavar, "min": flag.least, "max": flag.most}
+    told["show_default"] = flag.shown != "-" and (flag.shown or True)
+    if flag.read is not None and Path in (kind, *get_args(kind)):
+        told["parser"] = flag.read
+    elif flag.read is not None:
+        kind = str | None if type(None) in get_args(kind) else str
+    if flag.positional:
+        info: Any = typer.Argument(**told)
+    else:
+        info = typer.Option(f"--{spec.name.replace('_', '-')}", **told)
+    return inspect.Parameter(
+        spec.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )

@@ -1,0 +1,435 @@
+"""What each verb can be asked for: one dataclass a verb, from which its command line and its manifest are made.
+
+A field is an option: its name with dashes instead of underscores, its type, its default, and as its help what the
+class's docstring says of it. A ``Flag`` adds what a type cannot say. From Python ``workers`` may be 0: everything is
+then done in the calling process, without time limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from re import fullmatch
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from auscult.cases.listing import ListOptions
+from auscult.errors import UsageError
+from auscult.judge import DEFAULT_JUDGE
+from auscult.media.wav import Depth
+from auscult.scenes.options import SceneOptions
+from auscult.work.pool import default_workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """How an option differs from what its field says.
+
+    Attributes:
+        name: Its name without dashes, where it is not the field's.
+        read: Makes the value from the word on the command line.
+        least: The least number allowed.
+        most: The largest number allowed.
+        shown: What the help shows as the default; "-" for nothing.
+        metavar: What the help shows as the value.
+        positional: Whether it is an argument without a name.
+        internal: Whether it is no option of the command line.
+        help: The help, where it is not the docstring's.
+        parts: Of a field that is a dataclass itself, how its fields differ.
+    """
+
+    name: str = ""
+    read: Callable[[str], Any] | None = None
+    least: float | None = None
+    most: float | None = None
+    shown: str = ""
+    metavar: str | None = None
+    positional: bool = False
+    internal: bool = False
+    help: str = ""
+    parts: Mapping[str, Flag] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionSpec:
+    """An option of a verb.
+
+    Attributes:
+        name: On the command line, with underscores, and in the manifest.
+        path: The fields that lead to its value.
+        type: The type of its value.
+        default: Its default, or ``MISSING``.
+        help: Its help.
+        flag: How it differs from what the field says.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    type: Any
+    default: Any
+    help: str
+    flag: Flag
+
+
+def specs_of(options: type) -> Iterator[OptionSpec]:
+    """The options of a verb, those of the dataclasses that it holds among them, in the order of the fields."""
+    yield from _specs(options, parts={}, path=())
+
+
+def _specs(options: Any, *, parts: Mapping[str, Flag], path: tuple[str, ...]) -> Iterator[OptionSpec]:
+    types, helps = get_type_hints(options, include_extras=True), _helps(options)
+    for one in fields(options):
+        kind, flag = types[one.name], Flag()
+        if get_origin(kind) is Annotated:
+            kind, flag = get_args(kind)
+        flag = parts.get(one.name, flag)
+        if is_dataclass(kind):
+            yield from _specs(kind, parts=flag.parts, path=(*path, one.name))
+        elif not flag.internal:
+            yield OptionSpec(
+                name=flag.name or one.name,
+                path=(*path, one.name),
+                type=kind,
+                default=_default(one),
+                help=flag.help or helps.get(one.name, ""),
+                flag=flag,
+            )
+
+
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
+
+
+def _helps(options: type) -> dict[str, str]:
+    """What the docstrings of a class and of those before it say of each field."""
+    found: dict[str, str] = {}
+    for one in reversed(options.__mro__):
+        name = ""
+        for line in (one.__doc__ or "").partition("Attributes:")[2].splitlines():
+            begun = fullmatch(r" {8}(\w+): (.*)", line)
+            if begun is not None:
+                name = begun[1]
+                found[name] = begun[2]
+            elif name and line.startswith(" " * 12):
+                found[name] += f" {line.strip()}"
+    return {name: text.replace("``", "`") for name, text in found.items()}
+
+
+# --- values from words ---
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names in a comma-separated list."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def out_path(text: str) -> Path:
+    """``--out`` as it was given; an empty one, as of a shell variable that is not set, is not the current folder."""
+    return _path(text, "--out", expected="a folder")
+
+
+def input_path(text: str) -> Path:
+    """INPUT as it was given; an empty one is not the current folder either."""
+    return _path(text, "INPUT", expected="a folder or file")
+
+
+def _path(text: str, name: str, *, expected: str) -> Path:
+    if not text.strip():
+        raise UsageError(f"{name} is empty", expected=expected, hint="for the current folder, give .")
+    return Path(text)
+
+
+def size(text: str) -> tuple[int, int]:
+    """Height and width, ``480x854``."""
+    found = fullmatch(r"\s*(\d{1,6})\s*x\s*(\d{1,6})\s*", text)
+    if found is None:
+        raise UsageError(f"--size {text[:40]!r} cannot be read", expected="HEIGHTxWIDTH, such as 480x854")
+    return int(found[1]), int(found[2])
+
+
+def span(text: str) -> tuple[int, int]:
+    """Fewest and most, ``2-6``; one number stands for both."""
+    found = fullmatch(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?", text)
+    if found is None:
+        raise UsageError(f"--objects {text[:40]!r} cannot be read", expected="FEWEST-MOST, such as 2-6")
+    return int(found[1]), int(found[2] or found[1])
+
+
+def word_of(spec: OptionSpec, value: Any) -> Any:
+    """A value as the command line has it: the opposite of ``read``."""
+    if not isinstance(value, tuple):
+        return value
+    signs = {size: "x", span: "-"}
+    return signs.get(spec.flag.read, ",").join(map(str, value))  # type: ignore[arg-type]
+
+
+# --- what every verb is asked for ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """What every verb that writes a record asks for.
+
+    Attributes:
+        out: Output folder; the same command again continues in it.
+        workers: Worker processes.
+        timeout_s: Seconds for the masks of one frame together.
+        overwrite: Start anew over an earlier record in --out.
+        given: Names of the options that the user spelled out, for the manifest.
+    """
+
+    out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
+    workers: Annotated[int | None, Flag(least=1, shown="one per processor")] = None
+    timeout_s: Annotated[float, Flag(name="timeout", least=0.1)] = 120.0
+    overwrite: bool = False
+    given: Annotated[frozenset[str], Flag(internal=True)] = frozenset()
+
+    @property
+    def n_workers(self) -> int:
+        """Worker processes, decided."""
+        return default_workers() if self.workers is None else self.workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputOptions(RunOptions):
+    """What every verb over an INPUT asks for besides.
+
+    Attributes:
+        source: A folder with frames/ and masks/, an items.jsonl, or a COCO json.
+        listing: How INPUT is read.
+    """
+
+    source: Annotated[Path, Flag(read=input_path, metavar="INPUT", positional=True)]
+    listing: ListOptions = field(default_factory=ListOptions)
+
+
+COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "overwrite", "listing"})
+"""Fields of ``RunOptions`` and ``InputOptions``, of which every manifest tells alike."""
+
+
+def arguments_of(options: object) -> dict[str, Any]:
+    """What a verb was asked for beyond that, as its manifest tells it."""
+    found: dict[str, Any] = {}
+    for spec in specs_of(type(options)):
+        if spec.path[0] in COMMON:
+            continue
+        value: Any = options
+        for name in spec.path:
+            value = getattr(value, name)
+        if isinstance(value, Path):
+            value = str(value.resolve())
+        found[spec.name] = list(value) if spec.flag.read is names and value is not None else word_of(spec, value)
+    return found
+
+
+def listing_arguments(options: ListOptions) -> dict[str, Any]:
+    """How INPUT is read, as a manifest tells it."""
+    return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(options).items()}
+
+
+# --- the verbs ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions(InputOptions):
+    """What to audit and how.
+
+    Attributes:
+        judge: A judge of `auscult list judge`; prompted@FOLDER as fitted by `auscult train`.
+        policy: Name of a shipped policy, or a policy file.
+        identity: A check of `auscult list identity`: is the mask on the object that the text names?
+        identity_weights: Folder of CLIP weights, for --identity clip.
+        evidence: hf:FOLDER: SAM, SAM 2 or SAM 3 draws what the judge compares with, from weights of yours.
+        alone: Show the judge one mask at a time; without it the masks of a frame are one another's other objects.
+    """
+
+    judge: str = DEFAULT_JUDGE
+    policy: str = "default"
+    identity: Annotated[str | None, Flag(shown="none")] = None
+    identity_weights: Annotated[Path | None, Flag(shown="$AUSCULT_CLIP")] = None
+    evidence: str | None = None
+    # The candidates of a benchmark are of one object: shown together they would give the defect away.
+    alone: bool = False
+
+
+DIFFICULTIES: Final = ("hard", "medium")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StressOptions(InputOptions):
+    """What to stress and how; the masks of ``source`` are taken as the truth.
+
+    Merges and whole wrong objects have the difficulty that their IoU gives them and are always made.
+
+    Attributes:
+        source: What `auscult audit` takes; its masks are taken as the truth.
+        seed: The same seed makes the same material.
+        kinds: Comma-separated: perfect,cutout,dilate,erode,merge,full_neg, or all.
+        difficulties: Comma-separated: hard (IoU .85-.90), medium (IoU .75-.80).
+    """
+
+    seed: int = 0
+    kinds: Annotated[tuple[str, ...], Flag(name="kind", read=names)] = ("all",)
+    difficulties: Annotated[tuple[str, ...], Flag(name="difficulty", read=names)] = DIFFICULTIES
+    listing: Annotated[
+        ListOptions, Flag(parts={"masks": Flag(help="Folder of the true masks, when not INPUT/masks.")})
+    ] = field(default_factory=ListOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which perturbations are asked for: kinds and severities, or a preset.
+
+    Attributes:
+        room: ``vision``, ``sound``, ``sentences``, ``timing`` or ``recipe``.
+        kinds: a,b is a sweep with a folder for each, a+b composes, all takes the paper's.
+        severities: 0 to 5, or low, medium, high; a comma is a sweep.
+        schedule: How strength goes through a clip: static, paper, r2bench, ramp, burst or walk.
+        preset: Instead of --kind: a recipe drawn for each clip: release, r2bench or paper.
+        place: With --preset: draw what can occur there, such as indoors.
+    """
+
+    room: Annotated[str, Flag(internal=True)]
+    kinds: Annotated[str, Flag(name="kind", read=str.strip, shown="-")] = ""
+    severities: Annotated[str, Flag(name="severity", read=str.strip, shown="3")] = ""
+    schedule: Annotated[str, Flag(name="dynamic")] = "static"
+    preset: Annotated[str, Flag(shown="-")] = ""
+    place: Annotated[str, Flag(shown="-")] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbOptions(InputOptions):
+    """What to perturb and how.
+
+    Attributes:
+        source: A picture, video or sound, a folder of them, sentences (.txt, or .csv with id,text), or what
+            `auscult audit` takes.
+        wanted: Kinds, severities and schedule, or a preset.
+        seed: The same seed makes the same material.
+        keep: Comma-separated words or phrases that sentences keep.
+        keep_head: Sentences keep the noun that says what is looked for, where one is found.
+        quality: Of videos: 0 is lossless, 1 to 51 x264's quantiser, more is smaller and worse.
+        depth: Of sounds: int16 or float32.
+        video_timeout_s: Seconds for a few pictures, a sound or a video.
+    """
+
+    wanted: Wanted
+    seed: int = 0
+    keep: Annotated[tuple[str, ...], Flag(read=names)] = ()
+    keep_head: bool = False
+    quality: int = 0
+    depth: Annotated[Depth, Flag(read=str)] = "int16"
+    timeout_s: Annotated[float, Flag(internal=True)] = 120.0
+    video_timeout_s: Annotated[float | None, Flag(name="timeout", least=0.1, shown="120; no limit for a video")] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeOptions(RunOptions):
+    """Which scenes to make.
+
+    Attributes:
+        count: How many scenes; more than before adds to what is there.
+        seed: The same seed makes the same material.
+        assets: Folder with cutouts/, backgrounds/ and sounds/, instead of generated ones.
+        scene: Size, length, sample rate and number of things.
+        split: train, test_s, test_u, or all: 60, 20 and 20 %, by chance.
+        fps: Also write video.mp4 at so many frames a second (extra `video`).
+        expressions: Most expressions of a scene.
+        timeout_s: Seconds for one scene.
+    """
+
+    count: int
+    seed: int = 0
+    assets: Path | None = None
+    scene: Annotated[
+        SceneOptions, Flag(parts={"size": Flag(read=size), "rate_hz": Flag(name="rate"), "objects": Flag(read=span)})
+    ] = field(default_factory=SceneOptions)
+    split: str = "all"
+    fps: Annotated[float | None, Flag(name="video")] = None
+    expressions: int = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    """What the demonstration is asked for.
+
+    Attributes:
+        out: Output folder.
+        seed: The same seed makes the same material.
+        workers: Worker processes.
+        overwrite: Start anew over an earlier record in --out.
+    """
+
+    out: Path = Path("auscult-demo")
+    seed: int = 0
+    workers: Annotated[int | None, Flag(least=1, shown="one per processor")] = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """What to score and how.
+
+    Attributes:
+        prediction: A record to score again, or a folder of predicted masks.
+        truth: Folder of the true masks, same names.
+        protocol: davis2016: union of objects, all frames; davis2017: each object, first and last frame left out.
+        labels: Read grey mask values as object indices.
+        out: Also write a record there.
+        workers: Worker processes.
+        overwrite: Start anew over an earlier record in --out.
+    """
+
+    prediction: Annotated[Path, Flag(metavar="DIR|PRED", positional=True)]
+    truth: Annotated[Path | None, Flag(metavar="TRUTH", positional=True, shown="-")] = None
+    protocol: str = "davis2016"
+    labels: bool = False
+    out: Path | None = None
+    workers: Annotated[int | None, Flag(least=1, shown="one per processor")] = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterOptions:
+    """What to pick.
+
+    Attributes:
+        folder: A record of `auscult audit`.
+        actions: Comma-separated: accept, minor_revision, major_revision, reject.
+        defects: Comma-separated defects; all by default.
+        min_iou: Only estimated IoU of at least this.
+        policy: Decide again by another policy first; nothing is judged again.
+        out: Folder for ids.txt, verdicts.csv, coco.json; beside DIR by default.
+    """
+
+    folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+    actions: Annotated[tuple[str, ...], Flag(name="action", read=names)] = ("accept",)
+    defects: Annotated[tuple[str, ...] | None, Flag(name="defect", read=names)] = None
+    min_iou: Annotated[float | None, Flag(least=0.0, most=1.0)] = None
+    policy: str | None = None
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """What may be accepted, and what shows it.
+
+    Attributes:
+        folder: A record of `auscult audit`.
+        calibration: A record of `auscult audit` on masks with truth, or a CSV or .jsonl of id,iou,true_iou,cluster.
+        accept_error: Share of bad masks that may be among the accepted.
+        bad_below: A mask is bad if its true IoU is below.
+        confidence: How sure that is to be.
+        by: What the threshold is put on: iou or iou_low.
+        clusters: one: one mask a photograph counts; bound: all do, by a bound that allows for photographs.
+        out: Folder for both lists and the curve; beside DIR by default.
+    """
+
+    folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+    calibration: Annotated[Path, Flag(metavar="FILE")]
+    accept_error: float = 0.05
+    bad_below: float = 0.75
+    confidence: float = 0.95
+    by: str = "iou"
+    clusters: str = "one"
+    out: Path | None = None
