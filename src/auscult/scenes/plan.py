@@ -199,8 +199,9 @@ def choose(
     )
     rng = generator(seed, "scene", index, "surroundings")
     voices, elsewhere = _voices(generator(seed, "scene", index, "voices"), stock, looks)
-    fitting = _fitting(options.seconds)
-    voices, elsewhere = _first(voices, fitting), elsewhere[: max(0, fitting - len(voices))]
+    # as many voices as have room one after another, which ``choose_spans`` asks for
+    fitting = int((options.seconds - MARGIN_S) / (MARGIN_S + GAP_S))
+    voices, elsewhere = dict(list(voices.items())[:fitting]), elsewhere[: max(0, fitting - len(voices))]
     rng_spans = generator(seed, "scene", index, "spans")
     spans = choose_spans(rng_spans, len(voices) + len(elsewhere), duration_s=options.seconds)
     inside = dict(zip(voices, spans, strict=False))
@@ -310,15 +311,6 @@ def _voices(
     away = [far[int(place)] for place in rng.permutation(len(far))[: min(count, 2)]]
     sources = [assets.sounds.source(rng, name, instance=_one(rng, shelf.sounds[name])) for name in (*labels, *away)]
     return dict(zip(chosen, sources, strict=False)), tuple(sources[len(chosen) :])
-
-
-def _fitting(seconds: float) -> int:
-    """How many voices have room one after another, which ``choose_spans`` asks for."""
-    return int((seconds - MARGIN_S) / (MARGIN_S + GAP_S))
-
-
-def _first(voices: Mapping[int, SoundSource], most: int) -> dict[int, SoundSource]:
-    return dict(list(voices.items())[:most])
 
 
 def _track(rng: np.random.Generator, source: SoundSource, *, spans: tuple[Span, ...], path: Path) -> SoundTrack:

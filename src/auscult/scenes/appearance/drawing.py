@@ -145,8 +145,13 @@ class PaintedOutline:
     """
 
     contours: tuple[Points, ...]
-    paint: str = "body"
-    dome: float = 0.5
+    paint: str
+    dome: float
+
+
+def paint(name: str, dome: float, *contours: Points) -> PaintedOutline:
+    """A painted outline, the way figures list their parts."""
+    return PaintedOutline(contours, name, dome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

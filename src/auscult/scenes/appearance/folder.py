@@ -19,6 +19,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from auscult.arrays.boxes import box_of
 from auscult.cases.named_files import NAMES, Contents, NamedFile, listed_rows, named_files, noun
 from auscult.cases.walk import Tree, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
@@ -27,18 +28,10 @@ from auscult.scenes.appearance import checked
 from auscult.scenes.appearance.colours import word_of
 from auscult.scenes.appearance.drawing import spread
 from auscult.scenes.appearance.sprite import AssetSet, Look, Sprite
-from auscult.types import Box, Frame, Mask, Metadata
+from auscult.types import Frame, Metadata
 
 _MARGIN_PX: Final = 3
 _BLEED_PX: Final = 4
-
-
-def box_of(mask: Mask) -> Box | None:
-    """The smallest box around a mask, or None where it is empty."""
-    columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
-    if columns.size == 0:
-        return None
-    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
 
 def resampled(rgba: NDArray[np.uint8], *, height_px: int, turn_deg: float) -> Sprite:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
 import numpy as np
+from msgspec import Meta
 
 from auscult import rng as randomness
 from auscult.errors import InputError
+from auscult.record import codec
+from auscult.record.codec import Share
 from auscult.scenes.appearance import checked, scenery
 from auscult.scenes.appearance.colours import COLOURS, Tone, draw_tone, mark_for, scaled
 from auscult.scenes.appearance.drawing import PaintedOutline, Skin, draw, upright
@@ -130,26 +133,35 @@ def _shape(category: str, instance: str) -> tuple[tuple[PaintedOutline, ...], fl
     return upright(figure(randomness.generator(_SEED, "shape", instance)))
 
 
+_Byte: TypeAlias = Annotated[int, Meta(ge=0, le=255)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SkinParams:
+    """What ``Look.params`` must hold of colours and texture."""
+
+    tone: tuple[_Byte, _Byte, _Byte]
+    mark: tuple[_Byte, _Byte, _Byte]
+    repeats: Annotated[float, Meta(ge=0.1, le=100.0)]
+    turn_deg: Annotated[float, Meta(ge=-360.0, le=360.0)]
+    share: Share
+    seed: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
 def _skin(look: Look) -> Skin:
-    params = checked.LookParams(look.params)
+    params = codec.from_json(_SkinParams, look.params, error=InputError)
     if look.texture not in TEXTURES:
         raise InputError(f"texture {str(look.texture)[:40]!r} is unknown", expected=", ".join(TEXTURES))
-    seed = params.whole("seed", low=0, high=2**31 - 1)
     second = _SECOND[int(randomness.generator(_SEED, "second", look.instance).integers(len(_SECOND)))]
-    tone = params.tone("tone")
+    tone = params.tone
     if sum(abs(one - other) for one, other in zip(tone, second, strict=True)) < 120:
         second = _SECOND[1] if sum(tone) > 380 else _SECOND[0]
     return Skin(
         tones={**_FIXED, "body": tone, "second": second, "shade": scaled(tone, 1.5 if max(tone) < 60 else 0.62)},
-        mark=params.tone("mark"),
+        mark=params.mark,
         texture=look.texture,
-        weave=Weave(
-            repeats=params.real("repeats", low=0.1, high=100.0),
-            turn_deg=params.real("turn_deg", low=-360.0, high=360.0),
-            share=params.real("share", low=0.0, high=1.0),
-            seed=seed,
-        ),
-        grain_seed=seed,
+        weave=Weave(repeats=params.repeats, turn_deg=params.turn_deg, share=params.share, seed=params.seed),
+        grain_seed=params.seed,
     )
 
 

@@ -14,6 +14,7 @@ from auscult.scenes.appearance.drawing import (
     ellipse,
     lathe,
     mirrored,
+    paint,
     polygon,
     ring_arc,
     smooth,
@@ -36,14 +37,14 @@ def bell(rng: np.random.Generator) -> list[PaintedOutline]:
             (lip, tall),
         ]
     )
-    parts = [PaintedOutline((ellipse(0, tall + 0.05, rng.uniform(0.14, 0.2)),), "dark", 0.8)]
+    parts = [paint("dark", 0.8, ellipse(0, tall + 0.05, rng.uniform(0.14, 0.2)))]
     if rng.random() < 0.5:
-        parts.append(PaintedOutline((bar((0, -rng.uniform(0.6, 0.9)), (0, 0.1), 0.2, taper=0.8),), "wood", 0.8))
+        parts.append(paint("wood", 0.8, bar((0, -rng.uniform(0.6, 0.9)), (0, 0.1), 0.2, taper=0.8)))
     else:
-        parts.append(PaintedOutline((ellipse(0, -0.12, 0.2, 0.2), ellipse(0, -0.12, 0.1, 0.1)), "metal", 0.3))
-    parts.append(PaintedOutline((body,), "body", 0.8))
-    parts.append(PaintedOutline((box(-lip, tall - 0.12, lip, tall, rounding=0.06),), "shade", 0.3))
-    parts.append(PaintedOutline((ellipse(-waist * 0.5, tall * 0.42, 0.06, 0.26, turn=8),), "shine", 0.0))
+        parts.append(paint("metal", 0.3, ellipse(0, -0.12, 0.2, 0.2), ellipse(0, -0.12, 0.1, 0.1)))
+    parts.append(paint("body", 0.8, body))
+    parts.append(paint("shade", 0.3, box(-lip, tall - 0.12, lip, tall, rounding=0.06)))
+    parts.append(paint("shine", 0.0, ellipse(-waist * 0.5, tall * 0.42, 0.06, 0.26, turn=8)))
     return parts
 
 
@@ -51,21 +52,21 @@ def drum(rng: np.random.Generator) -> list[PaintedOutline]:
     """A drum with a skin, cords and two sticks."""
     wide, tall, flat = 1.0, rng.uniform(0.75, 1.25), rng.uniform(0.2, 0.32)
     side = np.concatenate([ellipse(0, 0, wide, flat)[24:], ellipse(0, tall, wide, flat)[:25]])
-    parts = [PaintedOutline((side,), "body", 0.6)]
+    parts = [paint("body", 0.6, side)]
     for y in (0.0, tall - 0.13):
         hoop = np.concatenate([ellipse(0, y, wide, flat)[:25], ellipse(0, y + 0.13, wide, flat)[:25][::-1]])
-        parts.append(PaintedOutline((hoop,), "second", 0.2))
+        parts.append(paint("second", 0.2, hoop))
     corners = rng.integers(5, 8)
     for index in range(int(corners)):
         left, right = (np.cos(np.pi * (1 - (index + step) / corners)) for step in (0.0, 0.5))
         low, high = (flat * np.sqrt(max(0.0, 1 - x * x)) for x in (left, right))
-        parts.append(PaintedOutline((bar((left, 0.13 + low), (right, tall - 0.1 + high), 0.035),), "light", 0.0))
-    parts.append(PaintedOutline((ellipse(0, 0, wide, flat),), "light", 0.25))
+        parts.append(paint("light", 0.0, bar((left, 0.13 + low), (right, tall - 0.1 + high), 0.035)))
+    parts.append(paint("light", 0.25, ellipse(0, 0, wide, flat)))
     for sign in (-1, 1):
         tip = (sign * rng.uniform(0.05, 0.25), -0.05)
         end = (tip[0] + sign * rng.uniform(0.5, 0.8), tip[1] - rng.uniform(0.45, 0.7))
-        parts.append(PaintedOutline((bar(end, tip, 0.08, taper=0.7),), "wood", 0.6))
-        parts.append(PaintedOutline((ellipse(*tip, 0.08),), "wood", 0.6))
+        parts.append(paint("wood", 0.6, bar(end, tip, 0.08, taper=0.7)))
+        parts.append(paint("wood", 0.6, ellipse(*tip, 0.08)))
     return parts
 
 
@@ -75,16 +76,16 @@ def guitar(rng: np.random.Generator) -> list[PaintedOutline]:
     body = lathe([(0.0, 0.0), (upper, 0.0), (upper, 0.45), (waist, 0.62), (lower, 0.9), (lower, 1.6), (0.0, 1.62)])
     neck = rng.uniform(1.3, 1.6)
     parts = [
-        PaintedOutline((box(-0.1, -neck, 0.1, 0.6),), "wood", 0.3),
-        PaintedOutline((lathe([(0.1, -neck), (0.17, -neck - 0.1), (0.14, -neck - 0.45)], soft=False),), "dark", 0.3),
+        paint("wood", 0.3, box(-0.1, -neck, 0.1, 0.6)),
+        paint("dark", 0.3, lathe([(0.1, -neck), (0.17, -neck - 0.1), (0.14, -neck - 0.45)], soft=False)),
     ]
     for row in range(3):
         y = -neck - 0.12 - 0.12 * row
-        parts.append(PaintedOutline((box(-0.26, y - 0.025, 0.26, y + 0.025, rounding=0.025),), "metal", 0.0))
-    parts.append(PaintedOutline((body,), "body", 0.45))
-    parts.append(PaintedOutline((ellipse(0, 0.68, rng.uniform(0.2, 0.27)),), "dark", 0.0))
-    parts.append(PaintedOutline((box(-0.3, 1.18, 0.3, 1.28, rounding=0.03),), "dark", 0.0))
-    parts.extend(PaintedOutline((bar((x, -neck), (x, 1.2), 0.014),), "light", 0.0) for x in (-0.05, 0.0, 0.05))
+        parts.append(paint("metal", 0.0, box(-0.26, y - 0.025, 0.26, y + 0.025, rounding=0.025)))
+    parts.append(paint("body", 0.45, body))
+    parts.append(paint("dark", 0.0, ellipse(0, 0.68, rng.uniform(0.2, 0.27))))
+    parts.append(paint("dark", 0.0, box(-0.3, 1.18, 0.3, 1.28, rounding=0.03)))
+    parts.extend(paint("light", 0.0, bar((x, -neck), (x, 1.2), 0.014)) for x in (-0.05, 0.0, 0.05))
     return parts
 
 
@@ -109,14 +110,14 @@ def trumpet(rng: np.random.Generator) -> list[PaintedOutline]:
     drop = rng.uniform(0.4, 0.55)
     loop = box(-long * 0.62, -0.06, 0.5, drop + 0.06, rounding=0.3)
     inner = box(-long * 0.62 + 0.12, 0.06, 0.38, drop - 0.06, rounding=0.2)
-    parts = [PaintedOutline((loop, inner), "body", 0.6)]
+    parts = [paint("body", 0.6, loop, inner)]
     for index in range(3):
         x = -0.42 + index * 0.27
-        parts.append(PaintedOutline((box(x, -0.2, x + 0.17, drop + 0.16, rounding=0.05),), "body", 0.8))
-        parts.append(PaintedOutline((box(x + 0.03, -0.34, x + 0.14, -0.18, rounding=0.03),), "light", 0.3))
-    parts.append(PaintedOutline((tube,), "body", 0.7))
-    parts.append(PaintedOutline((ellipse(1.13, 0, 0.07, flare * 0.96),), "shade", 0.2))
-    parts.append(PaintedOutline((ellipse(-long, 0, 0.06, 0.14),), "metal", 0.3))
+        parts.append(paint("body", 0.8, box(x, -0.2, x + 0.17, drop + 0.16, rounding=0.05)))
+        parts.append(paint("light", 0.3, box(x + 0.03, -0.34, x + 0.14, -0.18, rounding=0.03)))
+    parts.append(paint("body", 0.7, tube))
+    parts.append(paint("shade", 0.2, ellipse(1.13, 0, 0.07, flare * 0.96)))
+    parts.append(paint("metal", 0.3, ellipse(-long, 0, 0.06, 0.14)))
     return parts
 
 
@@ -124,17 +125,13 @@ def maraca(rng: np.random.Generator) -> list[PaintedOutline]:
     """A maraca: a rattle on a stick."""
     wide, long = rng.uniform(0.5, 0.62), rng.uniform(1.0, 1.3)
     parts = [
-        PaintedOutline((bar((0, 0.5), (0, 0.7 + long), 0.2, taper=1.15),), "wood", 0.8),
-        PaintedOutline(
-            (lathe([(0.0, -0.75), (wide, -0.7), (wide * 1.1, 0.1), (0.22, 0.62), (0.12, 0.8)]),), "body", 0.9
-        ),
+        paint("wood", 0.8, bar((0, 0.5), (0, 0.7 + long), 0.2, taper=1.15)),
+        paint("body", 0.9, lathe([(0.0, -0.75), (wide, -0.7), (wide * 1.1, 0.1), (0.22, 0.62), (0.12, 0.8)])),
     ]
     if rng.random() < 0.6:
         y = rng.uniform(-0.2, 0.0)
-        parts.append(
-            PaintedOutline((box(-wide * 1.02, y - 0.07, wide * 1.02, y + 0.07, rounding=0.05),), "second", 0.5)
-        )
-    parts.append(PaintedOutline((ring_arc(-0.02, -0.1, wide * 0.62, 0.08, start=190, stop=240),), "shine", 0.0))
+        parts.append(paint("second", 0.5, box(-wide * 1.02, y - 0.07, wide * 1.02, y + 0.07, rounding=0.05)))
+    parts.append(paint("shine", 0.0, ring_arc(-0.02, -0.1, wide * 0.62, 0.08, start=190, stop=240)))
     return parts
 
 
@@ -143,15 +140,15 @@ INSTRUMENTS = {"bell": bell, "drum": drum, "guitar": guitar, "trumpet": trumpet,
 
 def ball(rng: np.random.Generator) -> list[PaintedOutline]:
     """A ball, mostly with seams."""
-    parts = [PaintedOutline((ellipse(0, 0, 1),), "body", 1.0)]
+    parts = [paint("body", 1.0, ellipse(0, 0, 1))]
     tilt = float(rng.uniform(-40, 40))
     if rng.random() < 0.75:
         for side in (-1, 1):
             seam = ellipse(side * rng.uniform(0.9, 1.3), 0, rng.uniform(0.75, 0.95))
             inner = ellipse(float(seam[:, 0].mean()), 0, float(np.ptp(seam[:, 0])) / 2 - 0.06)
-            parts.append(PaintedOutline((turned(_on_ball(seam), tilt), turned(_on_ball(inner), tilt)), "dark", 0.0))
+            parts.append(paint("dark", 0.0, turned(_on_ball(seam), tilt), turned(_on_ball(inner), tilt)))
     shine = rng.uniform(0.12, 0.2)
-    parts.append(PaintedOutline((ellipse(-0.38, -0.45, shine * 1.4, shine, turn=-40),), "shine", 0.0))
+    parts.append(paint("shine", 0.0, ellipse(-0.38, -0.45, shine * 1.4, shine, turn=-40)))
     return parts
 
 
@@ -166,10 +163,10 @@ def balloon(rng: np.random.Generator) -> list[PaintedOutline]:
     body = lathe([(0.0, -tall), (0.75, -tall), (1.08, -0.2), (0.75, 0.6), (0.1, 1.08), (0.08, 1.12)])
     sway = rng.uniform(-0.3, 0.3)
     line = [(0.0, 1.1), (sway, 1.5), (-sway, 1.9), (0.5 * sway, rng.uniform(2.1, 2.5))]
-    parts = [PaintedOutline((bar(first, last, 0.035),), "dark", 0.0) for first, last in itertools.pairwise(line)]
-    parts.append(PaintedOutline((polygon((0, 1.05), (0.15, 1.25), (-0.15, 1.25)),), "body", 0.2))
-    parts.append(PaintedOutline((body,), "body", 0.9))
-    parts.append(PaintedOutline((ellipse(-0.4, -0.5, 0.13, 0.3, turn=18),), "shine", 0.0))
+    parts = [paint("dark", 0.0, bar(first, last, 0.035)) for first, last in itertools.pairwise(line)]
+    parts.append(paint("body", 0.2, polygon((0, 1.05), (0.15, 1.25), (-0.15, 1.25))))
+    parts.append(paint("body", 0.9, body))
+    parts.append(paint("shine", 0.0, ellipse(-0.4, -0.5, 0.13, 0.3, turn=18)))
     return parts
 
 
@@ -181,14 +178,14 @@ def kite(rng: np.random.Generator) -> list[PaintedOutline]:
     sway = rng.choice((-1, 1)) * rng.uniform(0.15, 0.3)
     for index in range(int(rng.integers(2, 5))):
         end = (x + sway * (-1) ** index, y + 0.35)
-        parts.append(PaintedOutline((bar((x, y), end, 0.04),), "dark", 0.0))
+        parts.append(paint("dark", 0.0, bar((x, y), end, 0.04)))
         bow = polygon((-0.17, -0.1), (0.17, 0.1), (0.17, -0.1), (-0.17, 0.1))
-        parts.append(PaintedOutline((bow + end,), "body", 0.0))
+        parts.append(paint("body", 0.0, bow + end))
         x, y = end
-    parts.append(PaintedOutline((polygon((0, -high), (wide, 0), (0, low), (-wide, 0)),), "body", 0.15))
-    parts.append(PaintedOutline((polygon((0, 0), (wide, 0), (0, low)),), "shade", 0.0))
-    parts.append(PaintedOutline((bar((0, -high), (0, low), 0.04),), "wood", 0.0))
-    parts.append(PaintedOutline((bar((-wide, 0), (wide, 0), 0.04),), "wood", 0.0))
+    parts.append(paint("body", 0.15, polygon((0, -high), (wide, 0), (0, low), (-wide, 0))))
+    parts.append(paint("shade", 0.0, polygon((0, 0), (wide, 0), (0, low))))
+    parts.append(paint("wood", 0.0, bar((0, -high), (0, low), 0.04)))
+    parts.append(paint("wood", 0.0, bar((-wide, 0), (wide, 0), 0.04)))
     return parts
 
 
@@ -196,9 +193,9 @@ def star_shape(rng: np.random.Generator) -> list[PaintedOutline]:
     """A star of five or six points with soft tips."""
     points = int(rng.choice((5, 5, 6)))
     outline = smooth(star(0, 0, 1, points=points, depth=rng.uniform(0.42, 0.55)), rounds=int(rng.integers(1, 3)))
-    parts = [PaintedOutline((outline,), "body", 0.5)]
+    parts = [paint("body", 0.5, outline)]
     if rng.random() < 0.4:
-        parts.append(PaintedOutline((smooth(star(0, 0, 0.5, points=points, depth=0.5), rounds=1),), "second", 0.3))
+        parts.append(paint("second", 0.3, smooth(star(0, 0, 0.5, points=points, depth=0.5), rounds=1)))
     return parts
 
 
@@ -209,25 +206,21 @@ def robot(rng: np.random.Generator) -> list[PaintedOutline]:
     parts = []
     for sign in (-1, 1):
         hip = sign * wide * 0.5
-        parts.append(
-            PaintedOutline((box(hip - 0.16, tall - 0.1, hip + 0.16, tall + 0.6, rounding=0.05),), "second", 0.5)
-        )
-        parts.append(
-            PaintedOutline((box(hip - 0.25, tall + 0.5, hip + 0.25, tall + 0.72, rounding=0.08),), "dark", 0.4)
-        )
+        parts.append(paint("second", 0.5, box(hip - 0.16, tall - 0.1, hip + 0.16, tall + 0.6, rounding=0.05)))
+        parts.append(paint("dark", 0.4, box(hip - 0.25, tall + 0.5, hip + 0.25, tall + 0.72, rounding=0.08)))
         hand = (sign * (wide + rng.uniform(0.2, 0.45)), rng.uniform(0.15, 0.95))
-        parts.append(PaintedOutline((bar((sign * wide * 0.9, 0.2), hand, 0.2),), "second", 0.6))
-        parts.append(PaintedOutline((ellipse(*hand, 0.17),), "body", 0.6))
-    parts.append(PaintedOutline((box(-0.14, -0.25, 0.14, 0.1),), "dark", 0.3))
-    parts.append(PaintedOutline((bar((0, top), (0, top - 0.3), 0.05),), "metal", 0.0))
-    parts.append(PaintedOutline((ellipse(0, top - 0.34, 0.1),), "body", 0.8))
-    parts.append(PaintedOutline((box(-head, top, head, -0.15, rounding=rng.uniform(0.05, 0.2)),), "body", 0.4))
-    parts.append(PaintedOutline((box(-wide, 0, wide, tall, rounding=rng.uniform(0.05, 0.2)),), "body", 0.4))
+        parts.append(paint("second", 0.6, bar((sign * wide * 0.9, 0.2), hand, 0.2)))
+        parts.append(paint("body", 0.6, ellipse(*hand, 0.17)))
+    parts.append(paint("dark", 0.3, box(-0.14, -0.25, 0.14, 0.1)))
+    parts.append(paint("metal", 0.0, bar((0, top), (0, top - 0.3), 0.05)))
+    parts.append(paint("body", 0.8, ellipse(0, top - 0.34, 0.1)))
+    parts.append(paint("body", 0.4, box(-head, top, head, -0.15, rounding=rng.uniform(0.05, 0.2))))
+    parts.append(paint("body", 0.4, box(-wide, 0, wide, tall, rounding=rng.uniform(0.05, 0.2))))
     for sign in (-1, 1):
-        parts.append(PaintedOutline((ellipse(sign * head * 0.45, top + 0.22, 0.12),), "light", 0.2))
-        parts.append(PaintedOutline((ellipse(sign * head * 0.45, top + 0.22, 0.05),), "dark", 0.0))
-    parts.append(PaintedOutline((box(-head * 0.5, -0.33, head * 0.5, -0.26),), "dark", 0.0))
-    parts.append(PaintedOutline((box(-wide * 0.6, 0.25, wide * 0.6, 0.6, rounding=0.05),), "second", 0.2))
+        parts.append(paint("light", 0.2, ellipse(sign * head * 0.45, top + 0.22, 0.12)))
+        parts.append(paint("dark", 0.0, ellipse(sign * head * 0.45, top + 0.22, 0.05)))
+    parts.append(paint("dark", 0.0, box(-head * 0.5, -0.33, head * 0.5, -0.26)))
+    parts.append(paint("second", 0.2, box(-wide * 0.6, 0.25, wide * 0.6, 0.6, rounding=0.05)))
     return parts
 
 
@@ -241,13 +234,11 @@ def crown(rng: np.random.Generator) -> list[PaintedOutline]:
         if index < count - 1:
             outline.append(((x + tips[index + 1]) / 2, 0.62))
     outline.append((0.85, 1.0))
-    parts = [PaintedOutline((polygon(*outline),), "body", 0.35)]
+    parts = [paint("body", 0.35, polygon(*outline))]
     for index, x in enumerate(tips):
-        parts.append(
-            PaintedOutline((ellipse(x * 1.05, 1.0 - tall * (1.0 if index % 2 == 0 else 1.2), 0.1),), "second", 0.8)
-        )
-    parts.append(PaintedOutline((box(-0.88, 0.86, 0.88, 1.06, rounding=0.05),), "shade", 0.4))
-    parts.extend(PaintedOutline((ellipse(x, 0.96, 0.075),), "light", 0.6) for x in (-0.5, 0.0, 0.5))
+        parts.append(paint("second", 0.8, ellipse(x * 1.05, 1.0 - tall * (1.0 if index % 2 == 0 else 1.2), 0.1)))
+    parts.append(paint("shade", 0.4, box(-0.88, 0.86, 0.88, 1.06, rounding=0.05)))
+    parts.extend(paint("light", 0.6, ellipse(x, 0.96, 0.075)) for x in (-0.5, 0.0, 0.5))
     return parts
 
 
@@ -256,19 +247,19 @@ def teddy(rng: np.random.Generator) -> list[PaintedOutline]:
     fat, ear = rng.uniform(0.6, 0.75), rng.uniform(0.17, 0.24)
     parts = []
     for sign in (-1, 1):
-        parts.append(PaintedOutline((ellipse(sign * 0.4, -0.72, ear),), "body", 0.7))
-        parts.append(PaintedOutline((ellipse(sign * 0.4, -0.72, ear * 0.55),), "shade", 0.0))
+        parts.append(paint("body", 0.7, ellipse(sign * 0.4, -0.72, ear)))
+        parts.append(paint("shade", 0.0, ellipse(sign * 0.4, -0.72, ear * 0.55)))
         hand = (sign * rng.uniform(0.85, 1.0), rng.uniform(0.2, 0.75))
-        parts.append(PaintedOutline((bar((sign * 0.45, 0.3), hand, 0.34),), "body", 0.8))
-    parts.append(PaintedOutline((ellipse(0, 0.65, fat, 0.72),), "body", 0.8))
+        parts.append(paint("body", 0.8, bar((sign * 0.45, 0.3), hand, 0.34)))
+    parts.append(paint("body", 0.8, ellipse(0, 0.65, fat, 0.72)))
     for sign in (-1, 1):
-        parts.append(PaintedOutline((ellipse(sign * 0.5, 1.2, 0.33, 0.27, turn=sign * 20),), "body", 0.8))
-        parts.append(PaintedOutline((ellipse(sign * 0.53, 1.2, 0.17, 0.14),), "shade", 0.0))
-    parts.append(PaintedOutline((ellipse(0, -0.3, 0.58, 0.52),), "body", 0.7))
-    parts.append(PaintedOutline((ellipse(0, -0.13, 0.26, 0.2),), "light", 0.3))
-    parts.append(PaintedOutline((ellipse(0, -0.2, 0.09, 0.07),), "dark", 0.3))
-    parts.extend(PaintedOutline((ellipse(sign * 0.22, -0.42, 0.07),), "dark", 0.2) for sign in (-1, 1))
-    parts.append(PaintedOutline((ring_arc(0, -0.16, 0.12, 0.035, start=20, stop=160),), "dark", 0.0))
+        parts.append(paint("body", 0.8, ellipse(sign * 0.5, 1.2, 0.33, 0.27, turn=sign * 20)))
+        parts.append(paint("shade", 0.0, ellipse(sign * 0.53, 1.2, 0.17, 0.14)))
+    parts.append(paint("body", 0.7, ellipse(0, -0.3, 0.58, 0.52)))
+    parts.append(paint("light", 0.3, ellipse(0, -0.13, 0.26, 0.2)))
+    parts.append(paint("dark", 0.3, ellipse(0, -0.2, 0.09, 0.07)))
+    parts.extend(paint("dark", 0.2, ellipse(sign * 0.22, -0.42, 0.07)) for sign in (-1, 1))
+    parts.append(paint("dark", 0.0, ring_arc(0, -0.16, 0.12, 0.035, start=20, stop=160)))
     return parts
 
 
@@ -285,8 +276,8 @@ PLAYTHINGS = {
 
 def _wheel(x: float, y: float, radius: float) -> list[PaintedOutline]:
     return [
-        PaintedOutline((ellipse(x, y, radius),), "dark", 0.4),
-        PaintedOutline((ellipse(x, y, radius * 0.5),), "metal", 0.4),
+        paint("dark", 0.4, ellipse(x, y, radius)),
+        paint("metal", 0.4, ellipse(x, y, radius * 0.5)),
     ]
 
 
@@ -294,14 +285,14 @@ def boat(rng: np.random.Generator) -> list[PaintedOutline]:
     """A sailing boat."""
     mast, wide = rng.uniform(1.7, 2.1), rng.uniform(0.75, 0.95)
     parts = [
-        PaintedOutline((bar((0, 0.1), (0, -mast), 0.06),), "wood", 0.0),
-        PaintedOutline((smooth([(0.06, -mast + 0.1), (wide, -0.1), (0.06, -0.1)], rounds=1),), "body", 0.4),
-        PaintedOutline((smooth([(-0.06, -mast * 0.85), (-wide * 0.75, -0.1), (-0.06, -0.1)], rounds=1),), "body", 0.4),
-        PaintedOutline((smooth([(-1.15, 0.05), (1.25, 0.05), (0.8, 0.55), (-0.8, 0.55)], rounds=1),), "second", 0.6),
-        PaintedOutline((box(-1.1, 0.06, 1.18, 0.16, rounding=0.04),), "wood", 0.2),
+        paint("wood", 0.0, bar((0, 0.1), (0, -mast), 0.06)),
+        paint("body", 0.4, smooth([(0.06, -mast + 0.1), (wide, -0.1), (0.06, -0.1)], rounds=1)),
+        paint("body", 0.4, smooth([(-0.06, -mast * 0.85), (-wide * 0.75, -0.1), (-0.06, -0.1)], rounds=1)),
+        paint("second", 0.6, smooth([(-1.15, 0.05), (1.25, 0.05), (0.8, 0.55), (-0.8, 0.55)], rounds=1)),
+        paint("wood", 0.2, box(-1.1, 0.06, 1.18, 0.16, rounding=0.04)),
     ]
     if rng.random() < 0.6:
-        parts.append(PaintedOutline((polygon((0, -mast), (0.4, -mast + 0.12), (0, -mast + 0.24)),), "body", 0.0))
+        parts.append(paint("body", 0.0, polygon((0, -mast), (0.4, -mast + 0.12), (0, -mast + 0.24))))
     return parts
 
 
@@ -311,20 +302,18 @@ def car(rng: np.random.Generator) -> list[PaintedOutline]:
     cabin = smooth([(back - 0.2, 0), (back, -roof), (front - 0.3, -roof), (front + 0.15, 0)], rounds=1)
     pane = 0.72 * roof
     parts = [
-        PaintedOutline((cabin,), "body", 0.3),
-        PaintedOutline(
-            (polygon((back + 0.02, -0.04), (back + 0.12, -pane), (-0.2, -pane), (-0.2, -0.04)),), "glass", 0.2
-        ),
-        PaintedOutline((polygon((-0.1, -0.04), (-0.1, -pane), (front - 0.32, -pane), (front, -0.04)),), "glass", 0.2),
-        PaintedOutline(
-            (smooth([(-1.4, 0.05), (-1.3, -0.08), (1.1, -0.08), (1.45, 0.15), (1.45, 0.5), (-1.4, 0.5)], rounds=1),),
+        paint("body", 0.3, cabin),
+        paint("glass", 0.2, polygon((back + 0.02, -0.04), (back + 0.12, -pane), (-0.2, -pane), (-0.2, -0.04))),
+        paint("glass", 0.2, polygon((-0.1, -0.04), (-0.1, -pane), (front - 0.32, -pane), (front, -0.04))),
+        paint(
             "body",
             0.5,
+            smooth([(-1.4, 0.05), (-1.3, -0.08), (1.1, -0.08), (1.45, 0.15), (1.45, 0.5), (-1.4, 0.5)], rounds=1),
         ),
-        PaintedOutline((box(-1.42, 0.4, 1.46, 0.52, rounding=0.05),), "dark", 0.2),
-        PaintedOutline((ellipse(1.34, 0.16, 0.1, 0.08),), "light", 0.0),
-        PaintedOutline((box(-1.4, 0.08, -1.28, 0.22),), "flame", 0.0),
-        PaintedOutline((bar((-0.15, 0.0), (-0.15, 0.38), 0.025),), "shade", 0.0),
+        paint("dark", 0.2, box(-1.42, 0.4, 1.46, 0.52, rounding=0.05)),
+        paint("light", 0.0, ellipse(1.34, 0.16, 0.1, 0.08)),
+        paint("flame", 0.0, box(-1.4, 0.08, -1.28, 0.22)),
+        paint("shade", 0.0, bar((-0.15, 0.0), (-0.15, 0.38), 0.025)),
     ]
     size = rng.uniform(0.26, 0.32)
     return [*parts, *_wheel(-0.82, 0.52, size), *_wheel(0.85, 0.52, size)]
@@ -333,16 +322,14 @@ def car(rng: np.random.Generator) -> list[PaintedOutline]:
 def bus(rng: np.random.Generator) -> list[PaintedOutline]:
     """A bus, front to the right."""
     tall, panes = rng.uniform(1.0, 1.25), int(rng.integers(3, 5))
-    parts = [PaintedOutline((box(-1.6, -tall, 1.6, 0.3, rounding=0.15),), "body", 0.35)]
+    parts = [paint("body", 0.35, box(-1.6, -tall, 1.6, 0.3, rounding=0.15))]
     step = 2.5 / panes
     for index in range(panes):
         x = -1.45 + index * step
-        parts.append(
-            PaintedOutline((box(x, -tall + 0.18, x + step - 0.12, -tall * 0.42, rounding=0.04),), "glass", 0.2)
-        )
-    parts.append(PaintedOutline((box(1.12, -tall + 0.18, 1.5, 0.2, rounding=0.04),), "glass", 0.2))
-    parts.append(PaintedOutline((box(-1.6, -tall * 0.3, 1.05, -tall * 0.2),), "second", 0.0))
-    parts.append(PaintedOutline((ellipse(1.5, 0.14, 0.07),), "light", 0.0))
+        parts.append(paint("glass", 0.2, box(x, -tall + 0.18, x + step - 0.12, -tall * 0.42, rounding=0.04)))
+    parts.append(paint("glass", 0.2, box(1.12, -tall + 0.18, 1.5, 0.2, rounding=0.04)))
+    parts.append(paint("second", 0.0, box(-1.6, -tall * 0.3, 1.05, -tall * 0.2)))
+    parts.append(paint("light", 0.0, ellipse(1.5, 0.14, 0.07)))
     return [*parts, *_wheel(-0.95, 0.32, 0.27), *_wheel(0.75, 0.32, 0.27)]
 
 
@@ -350,17 +337,13 @@ def rocket(rng: np.random.Generator) -> list[PaintedOutline]:
     """A rocket that points up, with a flame."""
     wide, tall = rng.uniform(0.38, 0.5), rng.uniform(1.2, 1.5)
     fin = polygon((wide * 0.85, 0.35), (wide + rng.uniform(0.35, 0.5), 1.0), (wide * 0.7, 0.8))
-    parts = [PaintedOutline((fin,), "second", 0.4), PaintedOutline((mirrored(fin),), "second", 0.4)]
-    parts.append(
-        PaintedOutline((lathe([(wide * 0.5, 0.8), (wide * 0.6, 1.0), (0, rng.uniform(1.3, 1.6))]),), "flame", 0.3)
-    )
-    parts.append(
-        PaintedOutline((lathe([(0, -tall), (wide * 0.75, -0.6 * tall), (wide, 0.0), (wide * 0.8, 0.85)]),), "body", 0.8)
-    )
+    parts = [paint("second", 0.4, fin), paint("second", 0.4, mirrored(fin))]
+    parts.append(paint("flame", 0.3, lathe([(wide * 0.5, 0.8), (wide * 0.6, 1.0), (0, rng.uniform(1.3, 1.6))])))
+    parts.append(paint("body", 0.8, lathe([(0, -tall), (wide * 0.75, -0.6 * tall), (wide, 0.0), (wide * 0.8, 0.85)])))
     cone = lathe([(0, -tall), (wide * 0.36, -tall * 0.84), (wide * 0.62, -tall * 0.62)])
-    parts.append(PaintedOutline((cone,), "second", 0.6))
-    parts.append(PaintedOutline((ellipse(0, -0.25, 0.22),), "metal", 0.4))
-    parts.append(PaintedOutline((ellipse(0, -0.25, 0.15),), "glass", 0.4))
+    parts.append(paint("second", 0.6, cone))
+    parts.append(paint("metal", 0.4, ellipse(0, -0.25, 0.22)))
+    parts.append(paint("glass", 0.4, ellipse(0, -0.25, 0.15)))
     return parts
 
 
@@ -368,47 +351,40 @@ def plane(rng: np.random.Generator) -> list[PaintedOutline]:
     """An aeroplane seen from the side, nose to the right."""
     long, tail = rng.uniform(1.5, 1.8), rng.uniform(0.55, 0.75)
     parts = [
-        PaintedOutline(
-            (polygon((-long + 0.1, -0.1), (-long - 0.1, -tail), (-long + 0.3, -tail), (-long + 0.65, -0.15)),),
+        paint(
             "second",
             0.3,
+            polygon((-long + 0.1, -0.1), (-long - 0.1, -tail), (-long + 0.3, -tail), (-long + 0.65, -0.15)),
         ),
-        PaintedOutline((polygon((0.1, -0.1), (-0.35, -0.6), (-0.1, -0.6), (0.55, -0.1)),), "shade", 0.3),
-        PaintedOutline(
-            (
-                smooth(
-                    [
-                        (-long - 0.05, -0.2),
-                        (-long * 0.6, -0.32),
-                        (long * 0.7, -0.32),
-                        (long + 0.1, 0.02),
-                        (long * 0.7, 0.3),
-                        (-long * 0.4, 0.28),
-                    ]
-                ),
-            ),
+        paint("shade", 0.3, polygon((0.1, -0.1), (-0.35, -0.6), (-0.1, -0.6), (0.55, -0.1))),
+        paint(
             "body",
             0.7,
+            smooth(
+                [
+                    (-long - 0.05, -0.2),
+                    (-long * 0.6, -0.32),
+                    (long * 0.7, -0.32),
+                    (long + 0.1, 0.02),
+                    (long * 0.7, 0.3),
+                    (-long * 0.4, 0.28),
+                ]
+            ),
         ),
-        PaintedOutline(
-            (polygon((-long + 0.1, -0.05), (-long - 0.25, 0.12), (-long + 0.05, 0.14), (-long + 0.6, 0.02)),),
+        paint(
             "second",
             0.2,
+            polygon((-long + 0.1, -0.05), (-long - 0.25, 0.12), (-long + 0.05, 0.14), (-long + 0.6, 0.02)),
         ),
-        PaintedOutline((polygon((0.25, 0.08), (-0.75, 0.75), (-0.45, 0.75), (0.7, 0.14)),), "second", 0.4),
-        PaintedOutline(
-            (
-                smooth(
-                    [(long * 0.66, -0.24), (long * 0.84, -0.16), (long * 0.9, -0.05), (long * 0.66, -0.05)], rounds=1
-                ),
-            ),
+        paint("second", 0.4, polygon((0.25, 0.08), (-0.75, 0.75), (-0.45, 0.75), (0.7, 0.14))),
+        paint(
             "glass",
             0.2,
+            smooth([(long * 0.66, -0.24), (long * 0.84, -0.16), (long * 0.9, -0.05), (long * 0.66, -0.05)], rounds=1),
         ),
     ]
     parts.extend(
-        PaintedOutline((ellipse(-long * 0.55 + index * 0.3, -0.1, 0.065),), "dark", 0.0)
-        for index in range(int(rng.integers(4, 7)))
+        paint("dark", 0.0, ellipse(-long * 0.55 + index * 0.3, -0.1, 0.065)) for index in range(int(rng.integers(4, 7)))
     )
     return parts
 
@@ -419,17 +395,17 @@ def house(rng: np.random.Generator) -> list[PaintedOutline]:
     chimney = float(rng.choice((-1, 1))) * 0.5
     door = float(rng.choice((-0.45, 0.0, 0.45)))
     parts = [
-        PaintedOutline((box(chimney - 0.13, -peak * 0.95, chimney + 0.13, 0.0),), "dark", 0.2),
-        PaintedOutline((box(-wide, -0.05, wide, tall),), "body", 0.2),
-        PaintedOutline((polygon((-wide - 0.2, 0.0), (0, -peak), (wide + 0.2, 0.0)),), "second", 0.2),
-        PaintedOutline((box(door - 0.17, tall - 0.6, door + 0.17, tall),), "wood", 0.2),
+        paint("dark", 0.2, box(chimney - 0.13, -peak * 0.95, chimney + 0.13, 0.0)),
+        paint("body", 0.2, box(-wide, -0.05, wide, tall)),
+        paint("second", 0.2, polygon((-wide - 0.2, 0.0), (0, -peak), (wide + 0.2, 0.0))),
+        paint("wood", 0.2, box(door - 0.17, tall - 0.6, door + 0.17, tall)),
     ]
     for x in (-0.5, 0.5):
         if abs(x - door) < 0.3:
             continue
-        parts.append(PaintedOutline((box(x - 0.2, 0.2, x + 0.2, 0.55),), "light", 0.0))
-        parts.append(PaintedOutline((box(x - 0.16, 0.24, x + 0.16, 0.51),), "glass", 0.1))
-        parts.append(PaintedOutline((bar((x, 0.22), (x, 0.53), 0.03),), "light", 0.0))
+        parts.append(paint("light", 0.0, box(x - 0.2, 0.2, x + 0.2, 0.55)))
+        parts.append(paint("glass", 0.1, box(x - 0.16, 0.24, x + 0.16, 0.51)))
+        parts.append(paint("light", 0.0, bar((x, 0.22), (x, 0.53), 0.03)))
     return parts
 
 
@@ -437,19 +413,17 @@ def windmill(rng: np.random.Generator) -> list[PaintedOutline]:
     """A windmill with four sails."""
     tall, turn = rng.uniform(1.5, 1.8), rng.uniform(10, 80)
     parts = [
-        PaintedOutline((lathe([(0.42, 0.0), (0.65, tall)], soft=False),), "body", 0.6),
-        PaintedOutline((lathe([(0.0, -0.42), (0.35, -0.3), (0.5, 0.06)]),), "second", 0.5),
-        PaintedOutline((box(-0.14, tall - 0.42, 0.14, tall, rounding=0.1),), "wood", 0.2),
+        paint("body", 0.6, lathe([(0.42, 0.0), (0.65, tall)], soft=False)),
+        paint("second", 0.5, lathe([(0.0, -0.42), (0.35, -0.3), (0.5, 0.06)])),
+        paint("wood", 0.2, box(-0.14, tall - 0.42, 0.14, tall, rounding=0.1)),
     ]
     for index in range(4):
         angle = np.radians(turn + 90 * index)
         along, across = np.array((np.cos(angle), np.sin(angle))), np.array((-np.sin(angle), np.cos(angle)))
         sail = np.array([along * 0.25, along * 1.15, along * 1.15 + across * 0.26, along * 0.25 + across * 0.26])
-        parts.append(PaintedOutline((sail,), "light", 0.0))
-        parts.append(
-            PaintedOutline((bar((0, 0), (float(along[0]) * 1.18, float(along[1]) * 1.18), 0.06),), "wood", 0.0)
-        )
-    parts.append(PaintedOutline((ellipse(0, 0, 0.1),), "dark", 0.4))
+        parts.append(paint("light", 0.0, sail))
+        parts.append(paint("wood", 0.0, bar((0, 0), (float(along[0]) * 1.18, float(along[1]) * 1.18), 0.06)))
+    parts.append(paint("dark", 0.4, ellipse(0, 0, 0.1)))
     return parts
 
 
@@ -461,12 +435,10 @@ def cup(rng: np.random.Generator) -> list[PaintedOutline]:
     top, foot, tall = rng.uniform(0.62, 0.75), rng.uniform(0.4, 0.62), rng.uniform(0.95, 1.35)
     handle = ring_arc(top * 0.85, tall * 0.45, tall * 0.28, 0.15, start=-110, stop=110)
     return [
-        PaintedOutline((handle,), "body", 0.5),
-        PaintedOutline(
-            (lathe([(top, 0.0), (top, 0.3), (foot, tall * 0.95), (foot * 0.9, tall), (0, tall)]),), "body", 0.6
-        ),
-        PaintedOutline((ellipse(0, 0.02, top, 0.15),), "shade", 0.0),
-        PaintedOutline((ellipse(0, 0.05, top * 0.88, 0.1),), "wood", 0.2),
+        paint("body", 0.5, handle),
+        paint("body", 0.6, lathe([(top, 0.0), (top, 0.3), (foot, tall * 0.95), (foot * 0.9, tall), (0, tall)])),
+        paint("shade", 0.0, ellipse(0, 0.02, top, 0.15)),
+        paint("wood", 0.2, ellipse(0, 0.05, top * 0.88, 0.1)),
     ]
 
 
@@ -476,26 +448,24 @@ def bottle(rng: np.random.Generator) -> list[PaintedOutline]:
     shoulder = rng.uniform(0.55, 0.8)
     label = rng.uniform(0.35, 0.5)
     return [
-        PaintedOutline((box(-neck * 0.9, -0.2, neck * 0.9, 0.05, rounding=0.04),), "wood", 0.3),
-        PaintedOutline(
-            (
-                lathe(
-                    [
-                        (neck, 0.0),
-                        (neck, shoulder * 0.8),
-                        (wide, shoulder * 1.2),
-                        (wide, tall),
-                        (wide * 0.85, tall),
-                        (0, tall),
-                    ]
-                ),
-            ),
+        paint("wood", 0.3, box(-neck * 0.9, -0.2, neck * 0.9, 0.05, rounding=0.04)),
+        paint(
             "body",
             0.8,
+            lathe(
+                [
+                    (neck, 0.0),
+                    (neck, shoulder * 0.8),
+                    (wide, shoulder * 1.2),
+                    (wide, tall),
+                    (wide * 0.85, tall),
+                    (0, tall),
+                ]
+            ),
         ),
-        PaintedOutline((box(-neck * 1.15, 0.0, neck * 1.15, 0.12, rounding=0.04),), "shade", 0.2),
-        PaintedOutline((box(-wide * 0.99, tall - 0.25 - label, wide * 0.99, tall - 0.25),), "second", 0.3),
-        PaintedOutline((box(-wide * 0.7, shoulder * 1.3, -wide * 0.55, tall - 0.8, rounding=0.05),), "shine", 0.0),
+        paint("shade", 0.2, box(-neck * 1.15, 0.0, neck * 1.15, 0.12, rounding=0.04)),
+        paint("second", 0.3, box(-wide * 0.99, tall - 0.25 - label, wide * 0.99, tall - 0.25)),
+        paint("shine", 0.0, box(-wide * 0.7, shoulder * 1.3, -wide * 0.55, tall - 0.8, rounding=0.05)),
     ]
 
 
@@ -505,11 +475,11 @@ def vase(rng: np.random.Generator) -> list[PaintedOutline]:
     parts = []
     if rng.random() < 0.5:
         for start, x in ((-100, 0.42), (80, -0.42)):
-            parts.append(PaintedOutline((ring_arc(x, 0.42, 0.3, 0.1, start=start, stop=start + 200),), "body", 0.5))
+            parts.append(paint("body", 0.5, ring_arc(x, 0.42, 0.3, 0.1, start=start, stop=start + 200)))
     profile = [(mouth, 0.0), (neck, 0.25), (neck, 0.45), (belly, 0.8), (belly, 1.15), (0.35, 1.7), (0.4, 1.8), (0, 1.8)]
-    parts.append(PaintedOutline((lathe(profile),), "body", 0.8))
-    parts.append(PaintedOutline((ellipse(0, 0.0, mouth, 0.08),), "dark", 0.0))
-    parts.append(PaintedOutline((ellipse(-belly * 0.5, 0.95, 0.06, 0.2, turn=8),), "shine", 0.0))
+    parts.append(paint("body", 0.8, lathe(profile)))
+    parts.append(paint("dark", 0.0, ellipse(0, 0.0, mouth, 0.08)))
+    parts.append(paint("shine", 0.0, ellipse(-belly * 0.5, 0.95, 0.06, 0.2, turn=8)))
     return parts
 
 
@@ -527,13 +497,13 @@ def teapot(rng: np.random.Generator) -> list[PaintedOutline]:
         ]
     )
     return [
-        PaintedOutline((spout,), "body", 0.6),
-        PaintedOutline((ring_arc(-wide * 0.92, 0.1, 0.36, 0.13, start=90, stop=275),), "body", 0.5),
-        PaintedOutline((ellipse(0, 0.1, wide, tall),), "body", 0.8),
-        PaintedOutline((box(-wide * 0.5, tall * 0.98, wide * 0.5, tall + 0.16, rounding=0.05),), "shade", 0.3),
-        PaintedOutline((ellipse(0, -tall * 0.72, wide * 0.52, 0.16),), "second", 0.5),
-        PaintedOutline((ellipse(0, -tall - 0.02, 0.12),), "second", 0.8),
-        PaintedOutline((ellipse(-wide * 0.45, -0.12, 0.1, 0.2, turn=25),), "shine", 0.0),
+        paint("body", 0.6, spout),
+        paint("body", 0.5, ring_arc(-wide * 0.92, 0.1, 0.36, 0.13, start=90, stop=275)),
+        paint("body", 0.8, ellipse(0, 0.1, wide, tall)),
+        paint("shade", 0.3, box(-wide * 0.5, tall * 0.98, wide * 0.5, tall + 0.16, rounding=0.05)),
+        paint("second", 0.5, ellipse(0, -tall * 0.72, wide * 0.52, 0.16)),
+        paint("second", 0.8, ellipse(0, -tall - 0.02, 0.12)),
+        paint("shine", 0.0, ellipse(-wide * 0.45, -0.12, 0.1, 0.2, turn=25)),
     ]
 
 
@@ -541,19 +511,15 @@ def lantern(rng: np.random.Generator) -> list[PaintedOutline]:
     """A lantern with a flame behind glass."""
     wide, tall = rng.uniform(0.55, 0.68), rng.uniform(1.0, 1.3)
     parts = [
-        PaintedOutline((ring_arc(0, -0.42, 0.2, 0.07, start=150, stop=390),), "dark", 0.2),
-        PaintedOutline(
-            (polygon((-wide * 1.15, 0.08), (-0.22, -0.36), (0.22, -0.36), (wide * 1.15, 0.08)),), "body", 0.5
-        ),
-        PaintedOutline((box(-wide, 0.05, wide, tall, rounding=0.05),), "body", 0.3),
-        PaintedOutline((box(-wide * 0.62, 0.24, wide * 0.62, tall - 0.12, rounding=0.05),), "glass", 0.4),
-        PaintedOutline(
-            (lathe([(0, tall * 0.38), (0.13, tall * 0.62), (0.1, tall - 0.2), (0, tall - 0.15)]),), "flame", 0.3
-        ),
-        PaintedOutline((box(-wide * 1.15, tall, wide * 1.15, tall + 0.2, rounding=0.05),), "body", 0.4),
+        paint("dark", 0.2, ring_arc(0, -0.42, 0.2, 0.07, start=150, stop=390)),
+        paint("body", 0.5, polygon((-wide * 1.15, 0.08), (-0.22, -0.36), (0.22, -0.36), (wide * 1.15, 0.08))),
+        paint("body", 0.3, box(-wide, 0.05, wide, tall, rounding=0.05)),
+        paint("glass", 0.4, box(-wide * 0.62, 0.24, wide * 0.62, tall - 0.12, rounding=0.05)),
+        paint("flame", 0.3, lathe([(0, tall * 0.38), (0.13, tall * 0.62), (0.1, tall - 0.2), (0, tall - 0.15)])),
+        paint("body", 0.4, box(-wide * 1.15, tall, wide * 1.15, tall + 0.2, rounding=0.05)),
     ]
     if rng.random() < 0.5:
-        parts.append(PaintedOutline((box(-0.035, 0.2, 0.035, tall - 0.1),), "shade", 0.0))
+        parts.append(paint("shade", 0.0, box(-0.035, 0.2, 0.035, tall - 0.1)))
     return parts
 
 
@@ -569,11 +535,11 @@ def umbrella(rng: np.random.Generator) -> list[PaintedOutline]:
     side = float(rng.choice((-1, 1)))
     hook = ring_arc(0.18 * side, 1.1, 0.18, 0.09, start=0, stop=180)
     parts = [
-        PaintedOutline((bar((0, -tall - 0.14), (0, 1.1), 0.07),), "wood", 0.0),
-        PaintedOutline((hook,), "wood", 0.3),
-        PaintedOutline((polygon(*top, *lower),), "body", 0.5),
+        paint("wood", 0.0, bar((0, -tall - 0.14), (0, 1.1), 0.07)),
+        paint("wood", 0.3, hook),
+        paint("body", 0.5, polygon(*top, *lower)),
     ]
-    parts.extend(PaintedOutline((bar((float(x), 0), (0, -tall), 0.025),), "shade", 0.0) for x in edges[1:-1])
+    parts.extend(paint("shade", 0.0, bar((float(x), 0), (0, -tall), 0.025)) for x in edges[1:-1])
     return parts
 
 
@@ -582,17 +548,17 @@ def clock(rng: np.random.Generator) -> list[PaintedOutline]:
     parts = []
     if rng.random() < 0.6:
         for sign in (-1, 1):
-            parts.append(PaintedOutline((bar((sign * 0.45, 0.7), (sign * 0.72, 1.15), 0.16),), "dark", 0.4))
-            parts.append(PaintedOutline((ellipse(sign * 0.6, -0.88, 0.34, 0.22, turn=sign * 36),), "body", 0.7))
-        parts.append(PaintedOutline((bar((0, -0.9), (0, -1.2), 0.08),), "metal", 0.2))
-    parts.append(PaintedOutline((ellipse(0, 0, 1.0),), "body", 0.4))
-    parts.append(PaintedOutline((ellipse(0, 0, rng.uniform(0.6, 0.68)),), "light", 0.15))
+            parts.append(paint("dark", 0.4, bar((sign * 0.45, 0.7), (sign * 0.72, 1.15), 0.16)))
+            parts.append(paint("body", 0.7, ellipse(sign * 0.6, -0.88, 0.34, 0.22, turn=sign * 36)))
+        parts.append(paint("metal", 0.2, bar((0, -0.9), (0, -1.2), 0.08)))
+    parts.append(paint("body", 0.4, ellipse(0, 0, 1.0)))
+    parts.append(paint("light", 0.15, ellipse(0, 0, rng.uniform(0.6, 0.68))))
     for hour in range(12):
         x, y = np.sin(hour * np.pi / 6), -np.cos(hour * np.pi / 6)
-        parts.append(PaintedOutline((bar((0.47 * x, 0.47 * y), (0.55 * x, 0.55 * y), 0.05),), "dark", 0.0))
+        parts.append(paint("dark", 0.0, bar((0.47 * x, 0.47 * y), (0.55 * x, 0.55 * y), 0.05)))
     for long, width in ((0.3, 0.08), (0.45, 0.055)):
         angle = rng.uniform(0, 2 * np.pi)
-        parts.append(PaintedOutline((bar((0, 0), (long * np.sin(angle), -long * np.cos(angle)), width),), "dark", 0.0))
+        parts.append(paint("dark", 0.0, bar((0, 0), (long * np.sin(angle), -long * np.cos(angle)), width)))
     return parts
 
 
@@ -601,32 +567,28 @@ def hat(rng: np.random.Generator) -> list[PaintedOutline]:
     wide, tall, brim = rng.uniform(0.5, 0.62), rng.uniform(0.55, 1.1), rng.uniform(1.0, 1.2)
     top = wide * rng.uniform(0.75, 1.1)
     return [
-        PaintedOutline((ellipse(0, 0.0, brim, 0.22),), "body", 0.5),
-        PaintedOutline(
-            (
-                lathe(
-                    [
-                        (0, -tall),
-                        (top * 0.8, -tall * 1.02),
-                        (top, -tall * 0.8),
-                        (wide, 0.05),
-                        (wide * 0.6, 0.12),
-                        (0, 0.13),
-                    ]
-                ),
-            ),
+        paint("body", 0.5, ellipse(0, 0.0, brim, 0.22)),
+        paint(
             "body",
             0.6,
-        ),
-        PaintedOutline(
-            (
-                smooth(
-                    [(-wide * 1.01, -0.22), (0, -0.15), (wide * 1.01, -0.22), (wide, 0.0), (0, 0.1), (-wide, 0.0)],
-                    rounds=2,
-                ),
+            lathe(
+                [
+                    (0, -tall),
+                    (top * 0.8, -tall * 1.02),
+                    (top, -tall * 0.8),
+                    (wide, 0.05),
+                    (wide * 0.6, 0.12),
+                    (0, 0.13),
+                ]
             ),
+        ),
+        paint(
             "second",
             0.2,
+            smooth(
+                [(-wide * 1.01, -0.22), (0, -0.15), (wide * 1.01, -0.22), (wide, 0.0), (0, 0.1), (-wide, 0.0)],
+                rounds=2,
+            ),
         ),
     ]
 
@@ -634,15 +596,15 @@ def hat(rng: np.random.Generator) -> list[PaintedOutline]:
 def chair(rng: np.random.Generator) -> list[PaintedOutline]:
     """A chair, seen a little from the side."""
     back, seat = rng.uniform(1.1, 1.4), rng.uniform(0.14, 0.2)
-    parts = [PaintedOutline((bar((x, 0.1), (x, 0.95), 0.12),), "shade", 0.3) for x in (-0.42, 0.68)]
-    parts += [PaintedOutline((bar((x, 0.1), (x, 1.15), 0.13),), "body", 0.4) for x in (-0.68, 0.42)]
+    parts = [paint("shade", 0.3, bar((x, 0.1), (x, 0.95), 0.12)) for x in (-0.42, 0.68)]
+    parts += [paint("body", 0.4, bar((x, 0.1), (x, 1.15), 0.13)) for x in (-0.68, 0.42)]
     if rng.random() < 0.5:
-        parts.append(PaintedOutline((box(-0.66, -back, 0.62, 0.0, rounding=0.15),), "body", 0.4))
+        parts.append(paint("body", 0.4, box(-0.66, -back, 0.62, 0.0, rounding=0.15)))
     else:
-        parts += [PaintedOutline((bar((x, 0.0), (x, -back + 0.1), 0.12),), "body", 0.4) for x in (-0.58, -0.02, 0.54)]
-        parts.append(PaintedOutline((box(-0.68, -back, 0.64, -back + 0.32, rounding=0.1),), "body", 0.4))
-    parts.append(PaintedOutline((polygon((-0.6, -0.1), (0.7, -0.1), (0.52, 0.12), (-0.78, 0.12)),), "second", 0.3))
-    parts.append(PaintedOutline((box(-0.78, 0.12, 0.52, 0.12 + seat, rounding=0.04),), "body", 0.2))
+        parts += [paint("body", 0.4, bar((x, 0.0), (x, -back + 0.1), 0.12)) for x in (-0.58, -0.02, 0.54)]
+        parts.append(paint("body", 0.4, box(-0.68, -back, 0.64, -back + 0.32, rounding=0.1)))
+    parts.append(paint("second", 0.3, polygon((-0.6, -0.1), (0.7, -0.1), (0.52, 0.12), (-0.78, 0.12))))
+    parts.append(paint("body", 0.2, box(-0.78, 0.12, 0.52, 0.12 + seat, rounding=0.04)))
     return parts
 
 
@@ -650,18 +612,18 @@ def key(rng: np.random.Generator) -> list[PaintedOutline]:
     """An old key."""
     bow, hole = rng.uniform(0.42, 0.52), rng.uniform(0.2, 0.27)
     long = rng.uniform(1.5, 1.9)
-    parts = [PaintedOutline((box(-0.11, 0.3, 0.11, long, rounding=0.05),), "body", 0.6)]
+    parts = [paint("body", 0.6, box(-0.11, 0.3, 0.11, long, rounding=0.05))]
     parts.extend(
-        PaintedOutline((box(0.05, y - 0.1, rng.uniform(0.38, 0.52), y + 0.1),), "body", 0.3)
+        paint("body", 0.3, box(0.05, y - 0.1, rng.uniform(0.38, 0.52), y + 0.1))
         for y in (long - 0.16, long - 0.46, long - 0.72)[: int(rng.integers(2, 4))]
     )
     if rng.random() < 0.5:
-        parts.append(PaintedOutline((ellipse(0, 0, bow), ellipse(0, 0, hole)), "body", 0.6))
+        parts.append(paint("body", 0.6, ellipse(0, 0, bow), ellipse(0, 0, hole)))
     else:
         for angle in (0, 120, 240):
             x, y = map(float, turned(np.array([[0.0, -0.3]]), angle)[0])
-            parts.append(PaintedOutline((ellipse(x, y, bow * 0.66), ellipse(x, y, hole * 0.7)), "body", 0.6))
-    parts.append(PaintedOutline((box(-0.17, 0.4, 0.17, 0.52, rounding=0.04),), "shade", 0.3))
+            parts.append(paint("body", 0.6, ellipse(x, y, bow * 0.66), ellipse(x, y, hole * 0.7)))
+    parts.append(paint("shade", 0.3, box(-0.17, 0.4, 0.17, 0.52, rounding=0.04)))
     return parts
 
 
@@ -669,11 +631,11 @@ def candle(rng: np.random.Generator) -> list[PaintedOutline]:
     """A burning candle on a dish."""
     wide, tall = rng.uniform(0.28, 0.38), rng.uniform(1.1, 1.6)
     return [
-        PaintedOutline((lathe([(0, -0.62), (0.14, -0.26), (0.1, -0.1), (0, -0.06)]),), "flame", 0.3),
-        PaintedOutline((bar((0, -0.12), (0, 0.05), 0.04),), "dark", 0.0),
-        PaintedOutline((box(-wide, 0.0, wide, tall, rounding=0.06),), "body", 0.8),
-        PaintedOutline((ellipse(0, 0.04, wide, 0.08),), "shade", 0.0),
-        PaintedOutline((lathe([(0.75, tall - 0.05), (0.55, tall + 0.2), (0, tall + 0.22)]),), "second", 0.5),
+        paint("flame", 0.3, lathe([(0, -0.62), (0.14, -0.26), (0.1, -0.1), (0, -0.06)])),
+        paint("dark", 0.0, bar((0, -0.12), (0, 0.05), 0.04)),
+        paint("body", 0.8, box(-wide, 0.0, wide, tall, rounding=0.06)),
+        paint("shade", 0.0, ellipse(0, 0.04, wide, 0.08)),
+        paint("second", 0.5, lathe([(0.75, tall - 0.05), (0.55, tall + 0.2), (0, tall + 0.22)])),
     ]
 
 
