@@ -1,4 +1,4 @@
-"""The card of `masks.prompted.v1`: which masks it is measured on, its numbers, its words, and its page.
+"""The card of `masks.prompted.v1`: which masks it is measured on, its numbers, and its page.
 
 The judge's numbers on masks of real models stand beside what knowing little gives: mask area and a constant.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,7 @@ from auscult.act.policy import Policy, action_of, load_policy
 from auscult.arrays.error_map import values_of
 from auscult.errors import InputError
 from auscult.jobs.runner import Progress
-from auscult.judge.cards import Card, Result, cell, markdown, page, result_of
+from auscult.judge.cards import Card, Result, cell, load_card, markdown, page, result_of
 from auscult.judge.masks.compact.view import coverage
 from auscult.judge.masks.prompted.calibration import BAD, GOOD
 from auscult.outcome import Scored, Signature, Undefined
@@ -445,86 +445,9 @@ def shares_table(some: Sequence[Shares]) -> str:
     return markdown(names, lines)
 
 
-SUMMARY: Final = (
-    "Asks a promptable segmenter of our own what it would draw where the candidate lies, and compares. Two networks on "
-    "MobileNetV2 (4 MB each in 8 bits) give a histogram of the IoU; estimate, interval and probability of IoU >= .8 "
-    "are read off its calibrated form. `mask-area` is a line from the log of the candidate's share of the frame, "
-    "`constant` the mean IoU of real calibration masks with the interval that holds 90 % of them; both were fitted on "
-    "the calibration part."
-)
-DATA: Final = (
-    (
-        "Weights start from MobileNetV2 (ImageNet-1k) and DeepLab v3 on MobileNetV2 (ImageNet, COCO, PASCAL VOC 2012), "
-        "google-coral/test_data at 104342d2d3, Apache-2.0; both were trained on from there. No pixel is shipped."
-    ),
-    (
-        "COCO 2017 photographs with object masks (annotations CC BY 4.0; the photographs under the licences of their "
-        "authors), DAVIS sequences (BSD), for training: 1,097 photographs and 210 frames of six sequences."
-    ),
-    (
-        "Real masks in training and calibration: DeepLab on MobileNetV2, GrabCut from a box, OSVOS, RVOS; in "
-        "calibration also what a network of our own drew of pictures that it had not learned from. For testing "
-        "only: YOLOv8n-seg (its weights are AGPL-3.0: no weight and no interval learned from them), CSNet."
-    ),
-    "Classical families for testing are made by `tools/classical_families.py` from clicks, boxes and scribbles.",
-    (
-        "Made candidates of training: `auscult.train.candidates`; made defects of testing: `auscult.stress.masks`, "
-        "and as second maker `auscult.stress.masks.freehand`."
-    ),
-)
-SPLIT: Final = (
-    (
-        "By photograph, sequence and source, fixed by hashes of names before training (`train/split.json`, "
-        "`train/prompted/material.part_of`)."
-    ),
-    (
-        "train: 1,062 photographs of `images/more`, 35 of `images/coco`, six sequences. calibration: 207 + 14 "
-        "photographs, two sequences. dev: 156 photographs, for choices. test: 182 + 21 photographs, three sequences."
-    ),
-    "A source nobody saw: 180 pets and two sequences, for testing only.",
-)
-NOT_FOR: Final = (
-    (
-        "Deciding whether the right object was segmented. It does not read the sentence; the IoU is that of a mask on "
-        "the right object, and a good mask of another thing is called good."
-    ),
-    (
-        "Parts: where a part was wanted (a wheel, a face) and is well drawn, it may say that something is missing; "
-        "where the whole was wanted and a well-bounded part is given, it may overrate it."
-    ),
-    "Accepting masks without a look where a wrong one does harm: medicine, driving, evidence against persons.",
-    "Pictures unlike photographs: drawings, scans, thermal, medical or satellite images: none was measured.",
-    "Small and occluded things: accepted far less often than they deserve, see `flawless_small`.",
-)
-METRICS: Final = {
-    "auc_80": "how well it ranks masks of IoU >= .8 above the others; .5 is chance, higher is better",
-    "spearman": "rank agreement of estimated and true IoU, higher is better",
-    "rmse": "error of the estimated IoU, lower is better",
-    "bias": "mean of estimated minus true IoU; best is 0; `bias_small` over masks under 2 % of the picture",
-    "coverage_90": "share of true IoUs inside the 90 % interval; best is .90; `width_90` its mean width",
-    "accepted": "share that the policy `default` accepts as they are",
-    "accept_precision": "share of accepted masks whose IoU is at least .8; `accept_recall` of such masks, accepted",
-    "flagged": "share of masks said to be unlike what it knows; `flagged_worse`: how much larger their mean error is",
-    "error_map_f1": "F1 over the cells of its error map against the true errors, mean over masks; an empty map has 0",
-    "called_defective": "share of flawless masks that are given a defect, lower is better",
-    "f2_tables": "F2 as the MQA paper's tables have it over five types; `f2_confusion` from the confusion matrix",
-    "*.better": "how much better the judge is than that row, paired over the same draws; above 0 where it is",
-}
-
-
 def card_of(meanings: Mapping[str, str], found: Sequence[Result], *, seed: int) -> Card:
-    """Put numbers and words together."""
-    return Card(
-        judge=JUDGE,
-        summary=SUMMARY,
-        data=DATA,
-        split=SPLIT,
-        sets=dict(meanings),
-        metrics=METRICS,
-        seed=seed,
-        not_for=NOT_FOR,
-        results=tuple(found),
-    )
+    """The card with new numbers; its words are those of the shipped card, which is their only home."""
+    return replace(load_card(JUDGE), sets=dict(meanings), seed=seed, results=tuple(found))
 
 
 def card_page(card: Card, *, before: Sequence[str] = ()) -> str:
