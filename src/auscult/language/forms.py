@@ -31,19 +31,8 @@ PLACES: Final = ("left", "right", "top", "bottom", "centre")
 SIGHT_QUALITIES: Final = ("large", "small", "left", "right", "high", "low")
 SOUND_QUALITIES: Final = ("early", "late", "short_lived", "lasting", "loud", "quiet", "frequent", "long")
 SIGHT_RELATIONS: Final = (
-    "left_of",
-    "right_of",
-    "above",
-    "below",
-    "larger",
-    "smaller",
-    "in_front_of",
-    "behind",
-    "same_colour",
-    "same_category",
-    "same_motion",
-    "nearest",
-    "farthest",
+    *("left_of", "right_of", "above", "below", "larger", "smaller", "in_front_of", "behind"),
+    *("same_colour", "same_category", "same_motion", "nearest", "farthest"),
 )
 TIME_RELATIONS: Final = ("after", "before", "with")
 SOUND_RELATIONS: Final = (*TIME_RELATIONS, "louder", "quieter")
@@ -53,13 +42,23 @@ MOST_PARTS: Final = 6
 MOST_CHARS: Final = 255
 MOST_TIMES: Final = 1000
 
-_PLAIN: Final = frozenset({"anything", "hidden", "hiding", "sounds", "throughout"})
-_WORDS: Final[Mapping[str, tuple[str, ...] | None]] = {
-    "category": None,
-    "colour": None,
-    "texture": None,
-    "motion": MOTIONS,
-    "place": PLACES,
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("anything", "hidden", "hiding", "sounds", "throughout"), ()),
+    **dict.fromkeys(("category", "colour", "texture", "motion", "place"), ("word",)),
+    "voice": ("noun", "verb"),
+    "heard": ("how", "noun", "verb"),
+    "times": ("count",),
+    "and": ("of",),
+    "not": ("of",),
+    "most": ("by", "of"),
+    "relation": ("how", "to"),
+}
+_WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("motion", "word"): MOTIONS,
+    ("place", "word"): PLACES,
+    ("heard", "how"): TIME_RELATIONS,
+    ("most", "by"): (*SIGHT_QUALITIES, *SOUND_QUALITIES),
+    ("relation", "how"): (*SIGHT_RELATIONS, *SOUND_RELATIONS),
 }
 
 
@@ -80,71 +79,34 @@ def _read(form: object, depth: int) -> Form:
     name = form.get("op")
     if not isinstance(name, str):
         raise _wrong("a logical form has no 'op'", "a text such as 'category'")
-    if name in _PLAIN:
-        return _with(form, set())
-    if name in _WORDS:
-        return _word(_with(form, {"word"}), "word", _WORDS[name])
-    reader = {"and": _and, "not": _not, "most": _most, "relation": _relation}.get(name)
-    if reader is not None:
-        return reader(form, depth)
-    return _sound(form, name)
-
-
-def _sound(form: Form, name: str) -> Form:
-    if name == "voice":
-        return _word(_word(_with(form, {"noun", "verb"}), "noun"), "verb")
-    if name == "heard":
-        _word(_with(form, {"how", "noun", "verb"}), "how", TIME_RELATIONS)
-        return _word(_word(form, "noun"), "verb")
-    if name != "times":
+    if name not in _KEYS:
         raise _wrong(f"there is no logical form {name[:40]!r}", "one of those in auscult.language.forms")
-    count = _with(form, {"count"})["count"]
-    if type(count) is not int or not 1 <= count <= MOST_TIMES:
-        raise _wrong("'count' of a logical form is out of bounds", f"a whole number from 1 to {MOST_TIMES}")
-    return form
-
-
-def _and(form: Form, depth: int) -> Form:
-    parts = _with(form, {"of"})["of"]
-    if not isinstance(parts, list | tuple) or not 1 <= len(parts) <= MOST_PARTS:
-        raise _wrong("'of' of an 'and' is no list of forms", f"1 to {MOST_PARTS} forms")
-    for part in parts:
-        _read(part, depth - 1)
-    return form
-
-
-def _not(form: Form, depth: int) -> Form:
-    _read(_with(form, {"of"})["of"], depth - 1)
-    return form
-
-
-def _most(form: Form, depth: int) -> Form:
-    _word(_with(form, {"by", "of"}), "by", (*SIGHT_QUALITIES, *SOUND_QUALITIES))
-    _read(form["of"], depth - 1)
-    return form
-
-
-def _relation(form: Form, depth: int) -> Form:
-    _word(_with(form, {"how", "to"}), "how", (*SIGHT_RELATIONS, *SOUND_RELATIONS))
-    _read(form["to"], depth - 1)
-    return form
-
-
-def _with(form: Form, keys: set[str]) -> Form:
-    if set(form) != {"op"} | keys:
+    if set(form) != {"op", *_KEYS[name]}:
         found = ", ".join(sorted(str(key)[:20] for key in form)[:10])
-        raise _wrong(
-            f"the logical form {str(form['op'])[:20]!r} has the keys {found}", ", ".join(sorted({"op"} | keys))
-        )
+        raise _wrong(f"the logical form {name!r} has the keys {found}", ", ".join(sorted({"op", *_KEYS[name]})))
+    for key in _KEYS[name]:
+        _check_part(form, key, depth)
     return form
 
 
-def _word(form: Form, key: str, allowed: tuple[str, ...] | None = None) -> Form:
-    value = form[key]
-    if not isinstance(value, str) or not 0 < len(value) <= MOST_CHARS or (allowed is not None and value not in allowed):
-        expected = f"a word of at most {MOST_CHARS} letters" if allowed is None else f"one of: {', '.join(allowed)}"
-        raise _wrong(f"{key!r} of a logical form is {str(value)[:40]!r}", expected)
-    return form
+def _check_part(form: Form, key: str, depth: int) -> None:
+    """Check what stands under a key: forms, a count, or a word."""
+    name, value = form["op"], form[key]
+    if name == "and":
+        if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_PARTS:
+            raise _wrong("'of' of an 'and' is no list of forms", f"1 to {MOST_PARTS} forms")
+        for part in value:
+            _read(part, depth - 1)
+    elif key in {"of", "to"}:
+        _read(value, depth - 1)
+    elif key == "count":
+        if type(value) is not int or not 1 <= value <= MOST_TIMES:
+            raise _wrong("'count' of a logical form is out of bounds", f"a whole number from 1 to {MOST_TIMES}")
+    else:
+        allowed = _WORDS.get((name, key))
+        if not isinstance(value, str) or not 0 < len(value) <= MOST_CHARS or (allowed and value not in allowed):
+            expected = f"one of: {', '.join(allowed)}" if allowed else f"a word of at most {MOST_CHARS} letters"
+            raise _wrong(f"{key!r} of a logical form is {str(value)[:40]!r}", expected)
 
 
 def _wrong(message: str, expected: str) -> InputError:

@@ -258,23 +258,6 @@ _LIKE: Final = ("same_colour", "same_category", "same_motion")
 _ORDER: Final = ("early", "late", "short_lived", "lasting")
 
 
-def _category(proof: Proof) -> Iterator[Form]:
-    yield from categories(proof.facts)
-    yield from map(no, categories(proof.facts))
-
-
-def _colour(proof: Proof) -> Iterator[Form]:
-    yield from _with_category(proof.facts, [*colours(proof.facts), *map(no, colours(proof.facts))])
-
-
-def _texture(proof: Proof) -> Iterator[Form]:
-    yield from _with_category(proof.facts, textures(proof.facts))
-
-
-def _motion(proof: Proof) -> Iterator[Form]:
-    yield from _with_category(proof.facts, motions(proof.facts))
-
-
 def _position(proof: Proof) -> Iterator[Form]:
     yield from _with_category(proof.facts, places())
     for quality, group in product(("left", "right", "high", "low"), _groups(proof.facts)):
@@ -300,15 +283,6 @@ def _relation(proof: Proof) -> Iterator[Form]:
             yield from _with_category(proof.facts, [relation(how, form)])
 
 
-def _sounding(proof: Proof) -> Iterator[Form]:
-    yield from (SOUNDS, *voices(proof.facts))
-
-
-def _silence(proof: Proof) -> Iterator[Form]:
-    del proof
-    yield no(SOUNDS)
-
-
 def _order_of_sounds(proof: Proof) -> Iterator[Form]:
     for quality in _ORDER:
         yield most(quality, SOUNDS)
@@ -320,18 +294,6 @@ def _overlap_of_sounds(proof: Proof) -> Iterator[Form]:
     yield from with_voice
     for form in with_voice:
         yield both(SOUNDS, no(form))
-
-
-def _counting(proof: Proof) -> Iterator[Form]:
-    del proof
-    yield from counts()
-    yield most("frequent", SOUNDS)
-
-
-def _duration(proof: Proof) -> Iterator[Form]:
-    del proof
-    yield {"op": "throughout"}
-    yield most("long", SOUNDS)
 
 
 def _loudness(proof: Proof) -> Iterator[Form]:
@@ -403,6 +365,10 @@ def _with_category(facts: Facts, forms: list[Form]) -> Iterator[Form]:
         yield both(category, form)
 
 
+def _or_not(forms: list[Form]) -> list[Form]:
+    return [*forms, *map(no, forms)]
+
+
 def _single(proof: Proof, forms: list[Form]) -> list[Form]:
     """Those that name one thing, as a relation presupposes."""
     return [form for form in forms if len(proof.named(form) or ()) == 1]
@@ -421,20 +387,20 @@ def _sensible(proof: Proof, how: str, form: Form) -> bool:
 
 FAMILIES: Final[Mapping[str, tuple[frozenset[Sense], Lister]]] = MappingProxyType(
     {
-        "category": (frozenset({"sight"}), _category),
-        "colour": (frozenset({"sight"}), _colour),
-        "texture": (frozenset({"sight"}), _texture),
+        "category": (frozenset({"sight"}), lambda proof: iter(_or_not(categories(proof.facts)))),
+        "colour": (frozenset({"sight"}), lambda proof: _with_category(proof.facts, _or_not(colours(proof.facts)))),
+        "texture": (frozenset({"sight"}), lambda proof: _with_category(proof.facts, textures(proof.facts))),
         "size": (frozenset({"sight"}), _size),
         "position": (frozenset({"sight"}), _position),
-        "motion": (frozenset({"sight"}), _motion),
+        "motion": (frozenset({"sight"}), lambda proof: _with_category(proof.facts, motions(proof.facts))),
         "depth": (frozenset({"sight"}), _depth),
         "relation": (frozenset({"sight"}), _relation),
-        "sounding": (frozenset({"sound"}), _sounding),
-        "silence": (frozenset({"sound"}), _silence),
+        "sounding": (frozenset({"sound"}), lambda proof: iter((SOUNDS, *voices(proof.facts)))),
+        "silence": (frozenset({"sound"}), lambda _: iter((no(SOUNDS),))),
         "order_of_sounds": (frozenset({"sound"}), _order_of_sounds),
         "overlap_of_sounds": (frozenset({"sound"}), _overlap_of_sounds),
-        "counting": (frozenset({"sound"}), _counting),
-        "duration": (frozenset({"sound"}), _duration),
+        "counting": (frozenset({"sound"}), lambda _: iter((*counts(), most("frequent", SOUNDS)))),
+        "duration": (frozenset({"sound"}), lambda _: iter(({"op": "throughout"}, most("long", SOUNDS)))),
         "loudness": (frozenset({"sound"}), _loudness),
         "attribute_and_sound": (frozenset({"sight", "sound"}), _attribute_and_sound),
         "extreme_and_sound": (frozenset({"sight", "sound"}), _extreme_and_sound),
@@ -478,15 +444,11 @@ def describe(
         UsageError: There is no such family.
     """
     wanted = [thing.id for thing in facts.things if targets is None or thing.id in targets]
-    scene = _Scene(facts, _checked(families))
-    found: dict[str, Expression] = {}
-    for _ in range(_TRIES * most):
-        if len(found) == most:
-            break
-        drawn = scene.draw(rng, wanted) if wanted else None
-        if drawn is not None:
-            found.setdefault(repr(drawn.form), drawn)
-    return tuple({one.text: one for one in found.values()}.values())
+    unknown = sorted(set(families or ()) - set(FAMILIES))
+    if unknown:
+        raise UsageError(f"there is no family {unknown[0]!r}", expected=f"one of: {', '.join(FAMILIES)}")
+    scene = _Scene(facts, tuple(FAMILIES) if families is None else tuple(families))
+    return _different(lambda: scene.draw(rng, wanted) if wanted else None, most)
 
 
 def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Expression, ...]:
@@ -505,21 +467,19 @@ def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Express
         Expressions of different texts and logical forms, with ``target`` None.
     """
     scene = _Scene(facts, tuple(FAMILIES))
+    return _different(lambda: scene.draw_null(rng), most)
+
+
+def _different(draw: Callable[[], Expression | None], most: int) -> tuple[Expression, ...]:
+    """Draw until there are enough of different forms, or often enough; of one text the last form stays."""
     found: dict[str, Expression] = {}
     for _ in range(_TRIES * most):
         if len(found) == most:
             break
-        drawn = scene.draw_null(rng)
+        drawn = draw()
         if drawn is not None:
             found.setdefault(repr(drawn.form), drawn)
     return tuple({one.text: one for one in found.values()}.values())
-
-
-def _checked(families: Sequence[str] | None) -> tuple[str, ...]:
-    unknown = sorted(set(families or ()) - set(FAMILIES))
-    if unknown:
-        raise UsageError(f"there is no family {unknown[0]!r}", expected=f"one of: {', '.join(FAMILIES)}")
-    return tuple(FAMILIES) if families is None else tuple(families)
 
 
 @dataclass(slots=True)

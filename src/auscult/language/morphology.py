@@ -36,18 +36,7 @@ _PLURALS: Final[Mapping[str, str]] = {
     "woman": "women",
 }
 _COMPOUNDS: Final = (
-    "man",
-    "woman",
-    "child",
-    "foot",
-    "tooth",
-    "goose",
-    "mouse",
-    "knife",
-    "leaf",
-    "shelf",
-    "fish",
-    "wolf",
+    *("man", "woman", "child", "foot", "tooth", "goose", "mouse", "knife", "leaf", "shelf", "fish", "wolf"),
 )
 _NOT_MEN: Final = ("human", "german", "roman", "ottoman", "talisman", "caiman", "shaman")
 _O_WITH_ES: Final = ("potato", "tomato", "echo", "hero", "torpedo", "volcano", "mango", "buffalo", "domino")
@@ -84,19 +73,7 @@ _YODEL: Final = re.compile(r".*[aeiouy].*[^aeiou][aeio]l")
 _DOUBLED: Final = ("begin", "kidnap", "outrun", "unzip", "upset", "zigzag")  # of two syllables
 _KEPT_E: Final = ("be", "singe", "swinge", "tinge", "whinge")
 _NUMBERS: Final = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
+    *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 
 

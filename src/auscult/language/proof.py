@@ -320,47 +320,23 @@ def _parts_hold(form: Form) -> bool:
 
 def _could(form: Form) -> bool | None:
     """What a form says of an unlisted thing: true, false, or nobody knows."""
-    name = form["op"]
-    if name in _FALSE:
-        return False
-    return _OTHERS.get(name, _nobody_knows)(form)
-
-
-def _nobody_knows(form: Form) -> None:
-    del form
-
-
-def _all_could(form: Form) -> bool | None:
-    values = [_could(part) for part in form["of"]]
-    return False if False in values else None if None in values else True
-
-
-def _denied(form: Form) -> bool | None:
-    value = _could(form["of"])
-    return None if value is None else not value
-
-
-def _most(form: Form) -> bool | None:
-    sounding = form["by"] in SOUND_QUALITIES and form["by"] != "quiet"
-    return False if sounding or _could(form["of"]) is False else None
-
-
-def _related(form: Form) -> bool | None:
-    return False if form["how"] in _SILENT or form["how"] == "same_category" else None
-
-
-def _moves(form: Form) -> bool | None:
-    return None if form["word"] == "still" else False
-
-
-_FALSE: Final = frozenset({"category", "sounds", "voice", "times", "throughout", "heard"})
-_OTHERS: Final[Mapping[str, Callable[[Form], bool | None]]] = {
-    "and": _all_could,
-    "not": _denied,
-    "most": _most,
-    "relation": _related,
-    "motion": _moves,
-}
+    value: bool | None = None
+    match form["op"]:
+        case "category" | "sounds" | "voice" | "times" | "throughout" | "heard":
+            value = False
+        case "and":
+            value = _all(tuple(map(_could, form["of"])))
+        case "not":
+            inner = _could(form["of"])
+            value = None if inner is None else not inner
+        case "most":
+            sounding = form["by"] in SOUND_QUALITIES and form["by"] != "quiet"
+            value = False if sounding or _could(form["of"]) is False else None
+        case "relation":
+            value = False if form["how"] in {*_SILENT, "same_category"} else None
+        case "motion":
+            value = None if form["word"] == "still" else False
+    return value
 
 
 BOTH: Final[frozenset[Sense]] = frozenset({"sight", "sound"})
