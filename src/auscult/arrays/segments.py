@@ -31,6 +31,14 @@ class Borders:
     strength: NDArray[np.float64]
 
 
+def reduced(frame: Frame, side_px: int, *, least_px: int = 1) -> Frame:
+    """A frame at most ``side_px`` long and at least ``least_px`` wide and high, by means of areas; never enlarged."""
+    height, width = frame.shape[:2]
+    scale = min(1.0, side_px / max(height, width))
+    size = (max(least_px, round(width * scale)), max(least_px, round(height * scale)))
+    return np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
 def edge_strength(lab: NDArray[np.uint8]) -> NDArray[np.float32]:
     """How fast the colour changes at each pixel.
 

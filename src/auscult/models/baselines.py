@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult import rng
+from auscult.arrays.segments import reduced
 from auscult.models.base import TASKS, Masks, ModelTask
 from auscult.record.digest import digest_bytes
 from auscult.types import Box, Frame, Frames, Mask, Metadata, Query
@@ -116,9 +117,7 @@ _SEED: Final = 0  # a model has no seed of the run: the same frames, the same an
 def some_region(frame: Frame) -> Mask:
     """One region of a random partition of a frame, bool (H, W): connected if the frame is large enough, never empty."""
     height, width = frame.shape[:2]
-    scale = min(1.0, _SIDE_PX / max(height, width))
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    small = reduced(frame, _SIDE_PX)
     generator = rng.generator(_SEED, "RandomRegion", height, width, digest_bytes(frame.tobytes()))
     labels = _partition(small, generator)
     chosen = labels == generator.choice(labels[labels > 0])

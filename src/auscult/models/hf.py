@@ -30,9 +30,6 @@ class Ready:
     """A model with its weights.
 
     Attributes:
-        name: The registry's full name.
-        meta: What it says about itself.
-        tasks: What it can be asked.
         by_text: Answers a sentence; None where it reads none.
         by_mask: Answers a first mask; None where it takes none.
     """
@@ -72,9 +69,6 @@ class Weighted:
     """A model until its weights are there.
 
     Attributes:
-        name: The registry's full name.
-        meta: What it says about itself; ``source`` names the released weights.
-        tasks: What it can be asked.
         by_text: Loads what answers a sentence from a folder; None where it reads none.
         by_mask: Loads what answers a first mask.
     """

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, window
 from auscult.arrays.overlap import iou
-from auscult.arrays.segments import borders, edge_strength, pieces
+from auscult.arrays.segments import borders, edge_strength, pieces, reduced
 from auscult.errors import UsageError
 from auscult.language.morphology import article, indefinite, is_plural, plural
 from auscult.nets.clip import ClipFolder, ClipModel, Vectors, check_folder, load_clip
@@ -286,13 +286,12 @@ def rivals(
 def coloured_regions(frame: Frame) -> tuple[Mask, ...]:
     """Regions of even colour, 1 to 60 % of the frame each, without overlap; those that stand out most come first."""
     height, width = frame.shape[:2]
-    scale = min(1.0, LONG_SIDE_PX / max(height, width))
-    size = (max(1, round(width * scale)), max(1, round(height * scale)))
-    if min(size) < 2 * _PIECES:
+    small = reduced(frame, LONG_SIDE_PX)
+    short = min(small.shape[:2])
+    if short < 2 * _PIECES:
         return ()
-    small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
     strength = edge_strength(np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8))
-    labels = _joined(pieces(small, strength, step_px=max(4, min(size) // _PIECES)), strength)
+    labels = _joined(pieces(small, strength, step_px=max(4, short // _PIECES)), strength)
     whole = np.asarray(cv2.resize(labels.astype(np.float32), (width, height), interpolation=cv2.INTER_NEAREST))
     found: list[tuple[float, Mask]] = []
     for label in range(int(labels.max()) + 1):

@@ -323,13 +323,7 @@ _SURE_COLOUR: Final = 0.03
 
 @dataclass(frozen=True, slots=True)
 class FlowPropagation:
-    """Propagates the first frame's mask.
-
-    Attributes:
-        name: The registry name.
-        meta: What it is.
-        tasks: What it can be asked.
-    """
+    """Propagates the first frame's mask."""
 
     name: str = "classical.flow.v1"
     meta: Metadata = Metadata(

@@ -21,8 +21,6 @@ class GrabCut:
     """Segments what a box encloses by colour models of inside and outside and a graph cut.
 
     Attributes:
-        name: The registry name.
-        meta: What it is.
         iterations: Rounds of model fitting and cutting, 1..50.
     """
 

@@ -391,13 +391,7 @@ TASKS: Final[tuple[ModelTask, ...]] = ("ris", "rvos")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """Chooses a region by the words of a sentence.
-
-    Attributes:
-        name: The registry name.
-        meta: What it is.
-        tasks: What it can be asked.
-    """
+    """Chooses a region by the words of a sentence."""
 
     name: str = "classical.lexicon.v1"
     meta: Metadata = Metadata(
@@ -408,12 +402,7 @@ class Lexicon:
     )
     tasks: tuple[ModelTask, ...] = TASKS
 
-    def predict(
-        self,
-        frames: Frames,
-        query: Query,
-        **_: object,
-    ) -> Masks:
+    def predict(self, frames: Frames, query: Query, **_: object) -> Masks:
         """Segment what the sentence speaks of, or what stands out: bool (T, H, W), one region a frame."""
         check_clip(frames)
         wish = parse_query(query.text)

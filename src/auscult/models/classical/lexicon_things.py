@@ -68,10 +68,7 @@ def found_in(picture: Frame) -> FoundRegions | None:
     """The regions of a small frame; None for a frame of one tone, or one with a side below ``LEAST_SIDE_PX``."""
     if min(picture.shape[:2]) < LEAST_SIDE_PX:
         return None
-    lab = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.uint8)
-    strength = segments.edge_strength(lab)
-    blurred = np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8)
-    labels = segments.pieces(blurred, strength, step_px=max(3, max(picture.shape[:2]) // _PIECES_ALONG))
+    labels, lab, strength = regions.cut_up(picture, _PIECES_ALONG)
     borders = segments.borders(labels, strength)
     able = _able(regions.leaves(labels, lab, strength), borders, area_px=labels.size)
     if not able:
@@ -343,12 +340,7 @@ class Things:
 
 def small(frame: Frame) -> Frame:
     """A frame as it is looked at, at most ``SIDE_PX`` long."""
-    height, width = frame.shape[:2]
-    scale = min(1.0, SIDE_PX / max(height, width))
-    if scale == 1.0:
-        return frame
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    return np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
+    return segments.reduced(frame, SIDE_PX)
 
 
 def things_in(picture: Frame) -> Things | None:

@@ -389,13 +389,7 @@ _TASKS: Final[tuple[ModelTask, ...]] = ("avs",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Onsets:
-    """The sound model.
-
-    Attributes:
-        name: The registry name.
-        meta: What it is.
-        tasks: What it can be asked.
-    """
+    """The sound model."""
 
     name: str = "classical.onsets.v1"
     meta: Metadata = Metadata(

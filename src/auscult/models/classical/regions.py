@@ -197,8 +197,6 @@ class Regions:
     """Proposes regions that look like things.
 
     Attributes:
-        name: The registry name.
-        meta: What it is.
         most: Proposals at most.
         nested: Whether a proposal may be part of another; if not, all are disjoint.
         least_score: How much like a thing a region must look; see ``score``. So the number of proposals follows the
@@ -224,14 +222,10 @@ class Regions:
         height, width = frame.shape[:2]
         if min(height, width) < LEAST_SIDE_PX:
             return ()
-        scale = min(1.0, _SIDE_PX / max(height, width))
-        size = (max(3, round(width * scale)), max(3, round(height * scale)))
-        small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), dtype=np.uint8)
-        taken = (
-            np.zeros(small.shape[:2], bool)
-            if target is None
-            else resized(target, size[::-1], interpolation=cv2.INTER_AREA)
-        )
+        small = segments.reduced(frame, _SIDE_PX, least_px=3)
+        taken = np.zeros(small.shape[:2], bool)
+        if target is not None:
+            taken = resized(target, (small.shape[0], small.shape[1]), interpolation=cv2.INTER_AREA)
         labels, found = _hierarchy(small, taken, self.weights)
         return self._chosen(labels, found, frame_size=(height, width), target=target)
 
@@ -301,10 +295,7 @@ def _check(frame: Frame, target: Mask | None) -> None:
 
 def _hierarchy(small: Frame, taken: Mask, weights: Weights) -> tuple[NDArray[np.int32], list[Region]]:
     """Labels of the pieces, and all regions; those of the target are not allowed."""
-    lab = np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
-    strength = segments.edge_strength(lab)
-    step_px = max(3, max(small.shape[:2]) // _PIECES_ALONG)
-    labels = segments.pieces(np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8), strength, step_px=step_px)
+    labels, lab, strength = cut_up(small, _PIECES_ALONG)
     if taken.any():
         both = labels * 2 + taken
         _, dense = np.unique(both, return_inverse=True)
@@ -315,6 +306,14 @@ def _hierarchy(small: Frame, taken: Mask, weights: Weights) -> tuple[NDArray[np.
     for label in alone:
         found[label].allowed = False
     return labels, found
+
+
+def cut_up(picture: Frame, along: int) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.float32]]:
+    """Labels of a picture's pieces, as many along its longer side; the picture in CIE Lab; and its edges."""
+    lab = np.asarray(cv2.cvtColor(picture, cv2.COLOR_RGB2LAB), dtype=np.uint8)
+    strength = segments.edge_strength(lab)
+    blurred = np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8)
+    return segments.pieces(blurred, strength, step_px=max(3, max(picture.shape[:2]) // along)), lab, strength
 
 
 def leaves(labels: NDArray[np.int32], lab: NDArray[np.uint8], strength: NDArray[np.float32]) -> list[Region]:
