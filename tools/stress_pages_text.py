@@ -30,6 +30,21 @@ _WORKS_ON: Final = {
 }
 _TITLES: Final = {"vision": "pictures", "sound": "sound", "sentences": "sentences", "timing": "timing"}
 _PLACES: Final = ("indoors", "outdoors")
+_CAPTIONS: Final = {
+    "vision": (
+        "A photograph of {side} x {side} pixels as given and at severities 1 to 5, seed {seed}; shown is a piece of "
+        "it, pixel for pixel. The photograph is scikit-image's `astronaut` (NASA, public domain)."
+    ),
+    "sound": (
+        "Spectrograms of a hum, a beat and chirps, as given and at severities 1 to 5, seed {seed}: the brighter, the "
+        "louder, from -96 to -6 dB of a sine of full scale."
+    ),
+    "timing": (
+        "How much later than due the picture (dark) and the sound (orange) are in a video of 10 seconds, at "
+        "severities 1 to 5, seed {seed}; below 0 is early. On a level line everything runs at its own pace; where the "
+        "dark line climbs, the same frame stays on the screen."
+    ),
+}
 SENTENCES: Final = (
     "the small dog that barks after the horn",
     "Which of the two men on the left is playing the louder guitar?",
@@ -211,27 +226,8 @@ def _shown(one: Declared) -> list[str]:
     if room_of(one.name) == "sentences":
         return [_rewritten(one)]
     alt = f"{base_of(one.name)} at severities 1 to 5"
-    return [f"![{alt}](../images/stress/{picture_of(one.name)})", textwrap.fill(_caption(one), 120)]
-
-
-def _caption(one: Declared) -> str:
-    seed = f"seed {seed_of(one.name)}"
-    if room_of(one.name) == "vision":
-        side = side_of(one.name)
-        return (
-            f"A photograph of {side} x {side} pixels as given and at severities 1 to 5, {seed}; shown is a piece of "
-            "it, pixel for pixel. The photograph is scikit-image's `astronaut` (NASA, public domain)."
-        )
-    if room_of(one.name) == "sound":
-        return (
-            f"Spectrograms of a hum, a beat and chirps, as given and at severities 1 to 5, {seed}: the brighter, the "
-            "louder, from -96 to -6 dB of a sine of full scale."
-        )
-    return (
-        f"How much later than due the picture (dark) and the sound (orange) are in a video of 10 seconds, at "
-        f"severities 1 to 5, {seed}; below 0 is early. On a level line everything runs at its own pace; where the dark "
-        "line climbs, the same frame stays on the screen."
-    )
+    caption = _CAPTIONS[room_of(one.name)].format(side=side_of(one.name), seed=seed_of(one.name))
+    return [f"![{alt}](../images/stress/{picture_of(one.name)})", textwrap.fill(caption, 120)]
 
 
 def _rewritten(one: Declared) -> str:

@@ -130,7 +130,7 @@ def test_a_strip_shows_something_at_every_severity(name: str) -> None:
 
 def test_a_tone_stands_in_its_row_and_its_time(tool: ModuleType) -> None:
     """A spectrogram's rows are octaves of equal height from 16 kHz down to 62.5 Hz."""
-    from stress_pages_panels import spectrum_db
+    from stress_pages_pictures import spectrum_db
 
     del tool
     times = np.arange(32_000) / 32_000

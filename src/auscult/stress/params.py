@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Final, Self, TypeAlias, get_args, get_type_hints
@@ -16,6 +17,7 @@ from auscult.stress.strength import STRONGEST
 
 MOST_SEED: Final = 2**63 - 1
 
+Draw: TypeAlias = Callable[[np.random.Generator], Any]
 Share: TypeAlias = codec.Share
 """A drawn number from 0 to 1."""
 Seed: TypeAlias = Annotated[int, Meta(ge=-MOST_SEED, le=MOST_SEED)]
@@ -45,15 +47,15 @@ class Params:
     @classmethod
     def drawn(cls, rng: np.random.Generator, *, strength: float) -> Self:
         """Draw every field, each value equally likely, in the order of the fields but for the seed, which is last."""
-        draws = sorted(cls._kinds().items(), key=lambda item: item[0] == "seed")
-        return cls(strength=strength, **{name: _draw(rng, kind) for name, kind in draws})
+        return cls(strength=strength, **{name: draw(rng) for name, draw in cls._draws()})
 
     @classmethod
     @cache
-    def _kinds(cls) -> dict[str, Any]:
-        """The annotation of each field but the strength, in order."""
+    def _draws(cls) -> tuple[tuple[str, Draw], ...]:
+        """How each field but the strength is drawn, the seed last; kept, since reading annotations takes longer."""
         hints = get_type_hints(cls, include_extras=True)
-        return {field.name: hints[field.name] for field in fields(cls) if field.name != "strength"}
+        names = [field.name for field in fields(cls) if field.name != "strength"]
+        return tuple((name, _draw_of(hints[name])) for name in sorted(names, key=lambda name: name == "seed"))
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values."""
@@ -69,16 +71,17 @@ class Params:
         return codec.from_json(cls, value, error=InputError, exact=True)
 
 
-def _draw(rng: np.random.Generator, kind: Any) -> Any:
-    """One value of an annotated field."""
+def _draw_of(kind: Any) -> Draw:
+    """How a value of an annotated field is drawn."""
     if kind is bool:
-        return bool(rng.integers(2))
+        return lambda rng: bool(rng.integers(2))
     if kind == Seed:
-        return seed_from(rng)
+        return seed_from
     number, bounds = get_args(kind)
+    low, high = bounds.ge, bounds.le
     if number is int:
-        return int(rng.integers(bounds.ge, bounds.le + 1))
-    return float(rng.uniform(bounds.ge, bounds.le))
+        return lambda rng: int(rng.integers(low, high + 1))
+    return lambda rng: float(rng.uniform(low, high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

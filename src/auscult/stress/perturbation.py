@@ -160,12 +160,14 @@ class Declared:
     declared: Mapping[int, str]
 
     def __init_subclass__(cls) -> None:
-        """Collect the constants, those of a base first; a class that adds none keeps what it has."""
+        """Collect its own constants, then those of a base; a class that adds none keeps what it has."""
         super().__init_subclass__()
         if not any(isinstance(value, Constant | Range) for value in vars(cls).values()):
             return
-        inherited = chain.from_iterable(vars(one).items() for one in reversed(cls.__mro__))
-        named = {attribute: value for attribute, value in inherited if isinstance(value, Constant | Range)}
+        named: dict[str, Constant | Range] = {}
+        for attribute, value in chain.from_iterable(vars(one).items() for one in cls.__mro__):
+            if isinstance(value, Constant | Range):
+                named.setdefault(attribute, value)
         cls.constants = tuple(named.values())
         rows = zip(*(constant.rows for constant in cls.constants), strict=True)
         cls.levels = tuple(tuple(chain.from_iterable(row)) for row in rows)
@@ -202,18 +204,7 @@ class Fixed(Perturbs[NoDraws]):
 
 
 def chosen(stressor: Any, about: object, *, severity: float | str, seed: int, key: str) -> Params:
-    """What a perturbation of pictures, sound or timing draws for an input.
-
-    Args:
-        stressor: The perturbation.
-        about: What may be known of the input.
-        severity: 0..5, or ``low``, ``medium``, ``high``.
-        seed: The run's seed.
-        key: The item's id.
-
-    Raises:
-        UsageError: The severity is out of range.
-    """
+    """What a perturbation draws for a picture, a sound or a video; a UsageError where the severity is out of range."""
     rng = generator(seed, "stress", stressor.name, key)
     params: Params = stressor.choose(rng, about, strength=strength_of(severity))
     return params

@@ -7,7 +7,6 @@ asks for is refused by these rules; what is drawn keeps to them.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.errors import NothingToDo, UnknownName, UsageError
+from auscult.errors import NothingToDo, UsageError
 from auscult.rng import generator
 from auscult.stress.recipe_parts import (
     MORE,
@@ -32,7 +31,7 @@ from auscult.stress.recipe_parts import (
     recipe_of,
     room_of,
 )
-from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, Schedule
+from auscult.stress.schedule import LEVELS, SCHEDULES, STATIC, Schedule, no_such
 from auscult.stress.strength import strength_of
 
 _VARIANTS: Final = ("_r2bench",)
@@ -124,21 +123,12 @@ def _kind(full: str) -> str:
 
 
 def tags_of(place: str) -> frozenset[str]:
-    """All that is said of a place: itself and what it is a case of.
-
-    Raises:
-        UnknownName: No such place.
-    """
+    """All that is said of a place: itself and what it is a case of; an UnknownName where it is no place."""
     known = _rules().places
     found: set[str] = set()
     for one in (part.strip() for part in place.split("+")):
         if one not in known:
-            close = difflib.get_close_matches(one, list(known), n=2)
-            raise UnknownName(
-                f"there is no place {one!r:.60}",
-                expected=f"one of: {', '.join(known)}",
-                hint=f"did you mean {' or '.join(close)}?" if close else "",
-            )
+            raise no_such("place", one, known)
         found |= {one, *known[one]}
     return frozenset(found)
 
@@ -215,12 +205,7 @@ def preset(name: str) -> Preset:
     """
     if name in PRESETS:
         return PRESETS[name]
-    close = difflib.get_close_matches(name, list(PRESETS), n=2)
-    raise UnknownName(
-        f"there is no preset {name!r:.60}",
-        expected=f"one of: {', '.join(PRESETS)}",
-        hint=f"did you mean {' or '.join(close)}?" if close else "",
-    )
+    raise no_such("preset", name, PRESETS)
 
 
 def drawn(

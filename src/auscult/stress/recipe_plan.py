@@ -83,11 +83,7 @@ def read(value: object) -> dict[str, Any]:
 
 
 def in_turn(sentence: str, rounds: Iterable[Sequence[Edit]]) -> str:
-    """The sentence after one list of edits after another.
-
-    Raises:
-        InputError: An edit reaches past the end of what it was chosen for.
-    """
+    """The sentence after one list of edits after another; an InputError where one reaches past its end."""
     for edits in rounds:
         sentence = edited(sentence, edits)
     return sentence
@@ -170,14 +166,7 @@ class PlanLayout:
         strengths: Mapping[int, Strengths],
         reel: TimingInfo | None,
     ) -> PlanLayout:
-        """Lay out steps.
-
-        Args:
-            steps: Full name and parameters of each.
-            crew: What carries them out, by full name.
-            strengths: Of every frame, for those steps of which they change.
-            reel: The video's timing, for steps of timing.
-        """
+        """Lay out steps, of full name and parameters, with every frame's strength for those whose strength moves."""
         parts: list[PlannedStep] = []
         shown: Numbers | None = None
         for at, (name, params) in reversed(list(enumerate(steps))):

@@ -16,7 +16,7 @@ for the clip: only how strong it is changes, so weather stays one weather and do
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -86,6 +86,17 @@ class Schedule:
         return LEVELS[int(rng.integers(len(LEVELS)))] if self.draws_levels and full > 0.0 else full
 
 
+def no_such(what: str, name: str, known: Iterable[str]) -> UnknownName:
+    """The error for a name that is none of those known, with the nearest."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=2)
+    return UnknownName(
+        f"there is no {what} {name!r:.60}",
+        expected=f"one of: {', '.join(names)}",
+        hint=f"did you mean {' or '.join(close)}?" if close else "",
+    )
+
+
 def schedule_of(name: str) -> Schedule:
     """A schedule by its name.
 
@@ -94,12 +105,7 @@ def schedule_of(name: str) -> Schedule:
     """
     if name in SCHEDULES:
         return SCHEDULES[name]
-    close = difflib.get_close_matches(name, list(SCHEDULES), n=2)
-    raise UnknownName(
-        f"there is no schedule {name!r:.60}",
-        expected=f"one of: {', '.join(SCHEDULES)}",
-        hint=f"did you mean {' or '.join(close)}?" if close else "",
-    )
+    raise no_such("schedule", name, SCHEDULES)
 
 
 def _ramp(rng: np.random.Generator, frames: int) -> Strengths:

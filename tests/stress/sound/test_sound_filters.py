@@ -13,11 +13,8 @@ from numpy.typing import NDArray
 from auscult.rng import generator
 from auscult.stress import sound
 from auscult.stress.sound import filters
+from auscult.stress.sound.cutoff import HIGH_PASS, LOW_PASS, CutoffParams
 from auscult.stress.sound.filters import Response
-from auscult.stress.sound.high_pass import STRESSOR as HIGH_PASS
-from auscult.stress.sound.high_pass import HighPassParams
-from auscult.stress.sound.low_pass import STRESSOR as LOW_PASS
-from auscult.stress.sound.low_pass import LowPassParams
 from auscult.stress.sound.peaking_filter import STRESSOR as PEAKING
 from auscult.stress.sound.peaking_filter import PeakingParams
 from auscult.types import Samples
@@ -193,8 +190,8 @@ def test_the_levels_cut_where_the_release_cuts(share: float) -> None:
     """Half the power at the drawn cut-off, at every level."""
     for level in range(1, 6):
         for stressor, params, ends in (
-            (LOW_PASS, LowPassParams(strength=level, cutoff_share=share), (16_000 / 2**level, 32_000 / 2**level)),
-            (HIGH_PASS, HighPassParams(strength=level, cutoff_share=share), (50 * 2**level, 100 * 2**level)),
+            (LOW_PASS, CutoffParams(strength=level, cutoff_share=share), (16_000 / 2**level, 32_000 / 2**level)),
+            (HIGH_PASS, CutoffParams(strength=level, cutoff_share=share), (50 * 2**level, 100 * 2**level)),
         ):
             cutoff_hz = filters.mel_between(*ends, share=share)
             times = np.arange(44_100) / 44_100

@@ -106,11 +106,7 @@ def load(name: str) -> SentenceStressor:
 
 
 def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[TextSpan, ...]:
-    """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too.
-
-    Raises:
-        UsageError: ``keep`` is no list of texts.
-    """
+    """Where the phrases that must stay stand as whole words, whatever their case; with ``head``, the head noun too."""
     patterns = [_whole(phrase) for phrase in _phrases(keep) if phrase]
     found = {match.span(1) for one in patterns for match in re.finditer(f"(?=({one}))", sentence, re.IGNORECASE)}
     first = head_span(sentence) if head else None
@@ -132,11 +128,7 @@ def _whole(phrase: str) -> str:
 
 
 def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[TextSpan]) -> tuple[Edit, ...]:
-    """Edits that do not overlap and leave alone what must stay.
-
-    Raises:
-        UsageError: The stressor broke that.
-    """
+    """Edits that do not overlap and leave alone what must stay; a UsageError where the stressor broke that."""
     guard = Guard.over(kept)
     apart = all(before.end <= after.start for before, after in pairwise(edits))
     if not apart or not all(guard.free(one.start, one.end) for one in edits):
@@ -145,11 +137,7 @@ def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequ
 
 
 def checked(sentence: object) -> str:
-    """A sentence of bounded length.
-
-    Raises:
-        UsageError: It is no text, or too long.
-    """
+    """A sentence of bounded length; a UsageError where it is none."""
     if not isinstance(sentence, str):
         raise UsageError(f"the sentence is {type(sentence).__name__}", expected="text")
     if len(sentence) > MOST_CHARACTERS:

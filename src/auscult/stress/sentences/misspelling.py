@@ -85,11 +85,7 @@ class Typos:
 
 @cache
 def typos(layout: str) -> Typos:
-    """Read the rules, with the keys of one keyboard and those of Cyrillic.
-
-    Raises:
-        UsageError: No such keyboard.
-    """
+    """Read the rules, with the keys of one keyboard and those of Cyrillic; a UsageError where there is none such."""
     told = data.read("typos")
     if layout not in told["keyboards"]:
         raise UsageError(f"no keyboard {layout!r}", expected=f"one of {', '.join(told['keyboards'])}")
@@ -106,13 +102,7 @@ def typos(layout: str) -> Typos:
 
 
 def misspelt(word: str, draws: Sequence[float], rules: Typos) -> str:
-    """A misspelling of a word, never the word itself, and another word only where it is a common confusion.
-
-    Args:
-        word: Letters of any script.
-        draws: ``DRAWS`` numbers in [0, 1).
-        rules: The lists.
-    """
+    """A misspelling by ``DRAWS`` numbers in [0, 1), never the word itself; another word only as a common confusion."""
     low = word.lower()
     letters = tuple(low[start:end] for start, end in graphemes(low))
     weighted = zip(KINDS, draws, strict=False)

@@ -107,11 +107,7 @@ def rewritten(
 
 
 def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()) -> str:
-    """What a model is asked to do with a sentence.
-
-    Raises:
-        UsageError: No model is asked for this kind.
-    """
+    """What a model is asked to do with a sentence; a UsageError where no model is asked for this kind."""
     told = data.read("instructions")
     short = name.split(".")[1] if "." in name else name
     if short not in told["tasks"]:

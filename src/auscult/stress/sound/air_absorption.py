@@ -90,16 +90,7 @@ class AirAbsorption(Perturbs[AirParams]):
 
 
 def absorption(frequencies: NDArray[np.float64], *, celsius: float, humidity: float) -> NDArray[np.float64]:
-    """How much of its amplitude a tone loses on its way.
-
-    Args:
-        frequencies: In Hz.
-        celsius: Temperature, 10 to 20.
-        humidity: Relative, 30 to 90 %.
-
-    Returns:
-        The coefficient a of exp(-a d), per metre of d.
-    """
+    """The coefficient a of exp(-a d), per metre of d, at frequencies in Hz, 10 to 20 degrees, 30 to 90 % humidity."""
     at_humidity = [
         [float(np.interp(humidity, _HUMIDITIES, column)) for column in zip(*table, strict=True)]
         for table in (_AT_10_C, _AT_20_C)

@@ -54,18 +54,10 @@ def spectra_of(sounds: Samples) -> Spectra:
 
 
 def convolve(sound: Samples, response: Samples, *, lead: int = 0) -> Samples:
-    """Filter every channel by one response.
+    """Filter every channel of a float32 (channels, samples) by one response, float32 (taps,).
 
-    ``output[n]`` is the sum over k of ``response[k] * sound[n + lead - k]``: what the response holds at ``lead`` is
-    heard without delay, what it holds before is heard early. Outside the sound is silence.
-
-    Args:
-        sound: float32 (channels, samples).
-        response: float32 (taps,).
-        lead: 0 to taps - 1.
-
-    Returns:
-        float32 of the sound's shape.
+    ``output[n]`` is the sum over k of ``response[k] * sound[n + lead - k]``: what the response holds at ``lead``, 0 to
+    taps - 1, is heard without delay, what it holds before is heard early. Outside the sound is silence.
     """
     taps = response[: lead + sound.shape[1]]  # what lies behind acts on nothing
     size = _transform_length(taps.size, sound.shape[1] + lead)
@@ -136,15 +128,8 @@ def _fill(block: Samples, channel: Samples, start: int) -> None:
 def resampled(sound: Samples, *, rate_hz: int, wanted_hz: int) -> Samples:
     """A sound at another rate, aligned: what is at t seconds stays there.
 
-    Frequencies up to 95 % of the lower rate's half are kept, the rest fades out.
-
-    Args:
-        sound: float32 (channels, samples).
-        rate_hz: Its rate.
-        wanted_hz: The rate wanted.
-
-    Returns:
-        float32 (channels, ceil(samples * wanted_hz / rate_hz)).
+    From float32 (channels, samples) to float32 (channels, ceil(samples * wanted_hz / rate_hz)). Frequencies up to 95 %
+    of the lower rate's half are kept, the rest fades out.
     """
     common = gcd(rate_hz, wanted_hz)
     into, out_of = wanted_hz // common, rate_hz // common

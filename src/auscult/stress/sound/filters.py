@@ -44,9 +44,7 @@ class Response:
 def low_pass(cutoff_hz: float, *, rate_hz: int) -> Response:
     """A Butterworth low-pass of second order: -3 dB at the cut-off, 12 dB for each octave above it.
 
-    Args:
-        cutoff_hz: Held below half the rate; there it changes nothing.
-        rate_hz: Samples per second.
+    The cut-off is held below half the rate; there it changes nothing.
     """
     edge = _warped(held(cutoff_hz, rate_hz=rate_hz), rate_hz)
     return Response(gain=lambda w: 1.0 / np.sqrt(1.0 + (np.tan(w / 2) / edge) ** 4), reach=_butterworth_reach(edge))
@@ -55,9 +53,7 @@ def low_pass(cutoff_hz: float, *, rate_hz: int) -> Response:
 def high_pass(cutoff_hz: float, *, rate_hz: int) -> Response:
     """A Butterworth high-pass of second order: -3 dB at the cut-off, 12 dB for each octave below it.
 
-    Args:
-        cutoff_hz: Held below half the rate; there it leaves next to nothing.
-        rate_hz: Samples per second.
+    The cut-off is held below half the rate; there it leaves next to nothing.
     """
     edge = _warped(held(cutoff_hz, rate_hz=rate_hz), rate_hz)
 
@@ -69,13 +65,9 @@ def high_pass(cutoff_hz: float, *, rate_hz: int) -> Response:
 
 
 def peaking(centre_hz: float, *, gain_db: float, quality: float, rate_hz: int) -> Response:
-    """The peaking filter of the Audio EQ Cookbook: some dB at its centre, 0 dB far from it.
+    """The peaking filter of the Audio EQ Cookbook: some dB at its centre, below half the rate, and 0 dB far from it.
 
-    Args:
-        centre_hz: Below half the rate.
-        gain_db: Of either sign.
-        quality: The centre over the bandwidth.
-        rate_hz: Samples per second.
+    The gain is of either sign; the quality is the centre over the bandwidth.
     """
     angle = 2.0 * math.pi * centre_hz / rate_hz
     root = 10.0 ** (gain_db / 40.0)
@@ -97,14 +89,9 @@ def blended(response: Response, share: float) -> Response:
 
 
 def filtered(sound: Samples, response: Response) -> Samples:
-    """Filter every channel; before its beginning and after its end the sound is taken to hold its last value.
+    """Filter every channel of a float32 (channels, samples) without delay; a new array of the same shape.
 
-    Args:
-        sound: float32 (channels, samples).
-        response: What the filter does.
-
-    Returns:
-        A new float32 array of the same shape, without delay.
+    Before its beginning and after its end the sound is taken to hold its last value.
     """
     length = sound.shape[1]
     block = _block(length, response.reach)

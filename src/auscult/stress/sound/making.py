@@ -117,11 +117,7 @@ def load(name: str) -> AnySoundStressor:
 def rendered(
     stressor: AnySoundStressor, sound: Samples, params: Params, *, rate_hz: int, noise: Samples | None = None
 ) -> Samples:
-    """A sound (channels, samples), perturbed; a copy at strength 0.
-
-    Raises:
-        UsageError: The stressor gave something of another shape or type, or mixes nothing in although there is noise.
-    """
+    """A sound (channels, samples), perturbed; a copy at strength 0; a UsageError where the stressor gave none."""
     if noise is not None and not mixes(stressor):
         raise UsageError(f"{stressor.name} mixes nothing in", hint="leave out the noise, or take background_noise")
     if params.strength == 0.0:
@@ -138,11 +134,7 @@ def _checked(stressor: Any, made: object, sound: Samples) -> Samples:
 
 
 def opened(sound: object) -> Samples:
-    """A sound as float32 (channels, samples), C-contiguous.
-
-    Raises:
-        UsageError: It is empty, not finite, or of another shape or type.
-    """
+    """A sound as float32 (channels, samples), C-contiguous; a UsageError where it is none, empty, or not finite."""
     if not isinstance(sound, np.ndarray):
         raise UsageError(f"the sound is {kind_of(sound)}", expected=_EXPECTED)
     if sound.ndim not in {1, 2} or 0 in sound.shape:
@@ -167,11 +159,7 @@ def opened(sound: object) -> Samples:
 
 
 def rate_of(rate_hz: object) -> int:
-    """Samples per second, as a whole number.
-
-    Raises:
-        UsageError: It is none, or out of range.
-    """
+    """Samples per second, as a whole number; a UsageError where it is none, or out of range."""
     numeric = isinstance(rate_hz, Real) and not isinstance(rate_hz, bool)
     if not numeric or not 0 < rate_hz <= MOST_HZ or int(rate_hz) != rate_hz:  # type: ignore[call-overload,operator]
         raise UsageError(f"the rate of the sound is {rate_hz!r:.40} Hz", expected=f"a whole number up to {MOST_HZ}")

@@ -28,16 +28,9 @@ _FRAME_S: Final = 0.02
 
 
 def make(kind: str, samples: int, *, rate_hz: int, rng: np.random.Generator) -> Samples:
-    """A noise.
+    """One period of a noise of one of ``KINDS``, float32 (samples,), of root mean square 1.
 
-    Args:
-        kind: One of ``MAKERS``.
-        samples: The length needed, 1 or more.
-        rate_hz: Samples per second.
-        rng: What the noise follows from.
-
-    Returns:
-        One period, float32 (samples,): at least as long as needed, or ``LONGEST_S``; its root mean square is 1.
+    It is at least as long as needed, or ``LONGEST_S``.
     """
     period = min(max(samples, round(_SHORTEST_S * rate_hz)), round(LONGEST_S * rate_hz))
     made = MAKERS[kind](power_of_two(max(period, 64)), rate_hz, rng)
@@ -57,15 +50,10 @@ def quarter_turns(rng: np.random.Generator, shape: tuple[int, ...]) -> Spectrum:
 
 
 def moving(magnitudes: NDArray[np.float32], rng: np.random.Generator) -> Samples:
-    """Noise whose spectrum changes with time.
+    """Noise whose spectrum changes with time, float32 (frames * (bins - 1),), from magnitudes (frames, bins).
 
-    Args:
-        magnitudes: (frames, bins): of each frame, at frequencies from 0 to half the rate; a power of two and one bins.
-        rng: What the phases follow from.
-
-    Returns:
-        float32 (frames * (bins - 1),): frames of two hops, faded into one another so that powers add up; the last
-        fades into the first.
+    Bins go from 0 to half the rate, a power of two and one of them. Frames of two hops are faded into one another so
+    that powers add up; the last fades into the first.
     """
     frames, bins = magnitudes.shape
     hop = bins - 1

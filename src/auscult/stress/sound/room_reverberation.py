@@ -93,16 +93,9 @@ def absorption_for(rt60_s: float, size_m: tuple[float, float, float]) -> float:
 
 
 def response(room: Room, *, samples: int, rate_hz: int, rng: np.random.Generator) -> Samples:
-    """What the microphone hears of a click at the source.
+    """What the microphone hears of a click at the source: float32 (taps,), the direct sound of height 1 at ``LEAD``.
 
-    Args:
-        room: The room; the source is nearer to the microphone than any image.
-        samples: How much of it is needed after the direct sound.
-        rate_hz: Samples per second.
-        rng: What the late noise follows from.
-
-    Returns:
-        float32 (taps,). The direct sound, of height 1, is at ``LEAD``.
+    The source is nearer to the microphone than any image; ``samples`` of it are needed after the direct sound.
     """
     heard_s = min(room.rt60_s * _AUDIBLE_DB / 60.0, _LONGEST_S)
     taps = LEAD + min(ceil(heard_s * rate_hz), samples) + 2 * LEAD

@@ -69,14 +69,10 @@ class TanhDistortion(Perturbs[TanhParams]):
 
 
 def quantile(sound: Samples, share: float) -> float:
-    """The magnitude that a share of all samples stays below, between two samples on a straight line.
+    """The magnitude that a share, 0..1, of all finite samples stays below, between two samples on a straight line.
 
     The same as ``np.quantile(abs(sound), share)``, in a quarter of the time: positive floats are in the order of their
     bits, so that counting the upper bits finds the few samples that need sorting.
-
-    Args:
-        sound: float32 of any shape, finite.
-        share: 0..1.
     """
     flat = sound.reshape(-1)
     up_to = np.cumsum(_counts(flat))

@@ -15,7 +15,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Perturbation
+from auscult.stress.perturbation import Perturbation, Perturbs
 from auscult.stress.vision.base import MOST_FPS, MOST_FRAMES
 from auscult.types import Samples
 
@@ -72,6 +72,20 @@ class TimingStressor(Perturbation[P], Protocol[P]):
 AnyTimingStressor: TypeAlias = TimingStressor[Any]
 
 
+class Retiming(Perturbs[P]):
+    """A perturbation of timing that leaves frames and sound in their places, but for what a subclass moves."""
+
+    def frames(self, params: P, reel: TimingInfo) -> Numbers:
+        """Every frame in its place."""
+        del params
+        return np.arange(reel.frames)
+
+    def heard(self, params: P, times_s: Times) -> Times:
+        """Every moment in its place."""
+        del params
+        return times_s
+
+
 Heard: TypeAlias = Callable[[Times], Times]
 """The time of the input's sound heard at each time of the output; never falling."""
 
@@ -86,16 +100,10 @@ _HALVINGS: Final = 60
 
 
 def retimed(sound: Samples, heard: Heard, *, rate_hz: int) -> Samples:
-    """A sound at other times.
+    """A sound, float32 (channels, samples), at other times: a new array of the same shape.
 
-    Args:
-        sound: float32 (channels, samples).
-        heard: Which time of it is heard at each time of the output.
-        rate_hz: Samples per second.
-
-    Returns:
-        A new array of the same shape. Where every time falls on a sample, the samples themselves; else between them,
-        by a windowed sinc of 32 taps. Played faster by some percent, what then lies above half the rate folds back.
+    Where every time falls on a sample, the samples themselves; else between them, by a windowed sinc of 32 taps. Played
+    faster by some percent, what then lies above half the rate folds back.
     """
     channels, samples = sound.shape
     padded = np.zeros((channels, samples + 2 * _TAPS), dtype=np.float32)

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Constant, Perturbs
-from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
+from auscult.stress.perturbation import Constant
+from auscult.stress.timing.base import Retiming, Times, TimingStressor
 from auscult.types import Metadata
 
 
@@ -26,7 +24,7 @@ class DriftParams(Params):
     behind: bool
 
 
-class Drift(Perturbs[DriftParams]):
+class Drift(Retiming[DriftParams]):
     """Plays the sound slightly slower or faster, in step with the picture at first; its pitch goes along."""
 
     name = "timing.drift.v1"
@@ -44,11 +42,6 @@ class Drift(Perturbs[DriftParams]):
         truth="masks stay; the lag of the sound at each frame, and silence where the sound is over, are told",
         origin="sensor",
     )
-
-    def frames(self, params: DriftParams, reel: TimingInfo) -> Numbers:
-        """Every frame in its place."""
-        del params
-        return np.arange(reel.frames)
 
     def heard(self, params: DriftParams, times_s: Times) -> Times:
         """The sound of a little less, or more, than the time that has passed."""

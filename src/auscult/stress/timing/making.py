@@ -139,11 +139,7 @@ def load(name: str) -> AnyTimingStressor:
 
 
 def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) -> Numbers:
-    """The number of the input frame that each output frame shows, int64 (reel.frames,).
-
-    Raises:
-        UsageError: The stressor gave something else, or numbers that fall.
-    """
+    """The number of the input frame that each output frame shows, int64 (frames,); a UsageError where they fall."""
     if params.strength == 0.0:
         return np.arange(reel.frames)
     made: object = stressor.frames(params, reel)
@@ -155,11 +151,7 @@ def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) ->
 
 
 def heard_by(stressor: AnyTimingStressor, params: Params, times_s: Times) -> Times:
-    """The time of the input's sound that is heard at each time of the output.
-
-    Raises:
-        UsageError: The stressor gave something else than a time for each, or times that fall.
-    """
+    """The time of the input's sound heard at each time of the output; a UsageError where the stressor gave none."""
     if params.strength == 0.0:
         return times_s
     made: object = stressor.heard(params, times_s)
@@ -171,11 +163,7 @@ def heard_by(stressor: AnyTimingStressor, params: Params, times_s: Times) -> Tim
 
 
 def reel_of(clip: object, rate_fps: object) -> TimingInfo:
-    """What may be known of a clip when its timing is perturbed.
-
-    Raises:
-        UsageError: It is no clip, or the rate is not above 0.
-    """
+    """What may be known of a clip when its timing is perturbed; a UsageError where clip or rate is none."""
     if not isinstance(clip, np.ndarray) or clip.dtype != np.uint8 or clip.shape[3:] != (3,) or 0 in clip.shape:
         raise UsageError(f"the clip is {kind_of(clip)}", expected="uint8 (T, H, W, 3), none of them 0")
     numeric = isinstance(rate_fps, Real) and not isinstance(rate_fps, bool)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from auscult.stress.params import Params
-from auscult.stress.perturbation import Constant, Perturbs
-from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
+from auscult.stress.perturbation import Constant
+from auscult.stress.timing.base import Retiming, Times, TimingStressor
 from auscult.types import Metadata
 
 
@@ -27,7 +25,7 @@ class OffsetParams(Params):
     late: bool
 
 
-class Offset(Perturbs[OffsetParams]):
+class Offset(Retiming[OffsetParams]):
     """Moves the whole sound against the picture; silence fills the end it leaves."""
 
     name = "timing.offset.v1"
@@ -46,11 +44,6 @@ class Offset(Perturbs[OffsetParams]):
         truth="masks stay; the lag of the sound at each frame and the silence at one end are told",
         origin="transmission",
     )
-
-    def frames(self, params: OffsetParams, reel: TimingInfo) -> Numbers:
-        """Every frame in its place."""
-        del params
-        return np.arange(reel.frames)
 
     def heard(self, params: OffsetParams, times_s: Times) -> Times:
         """The sound of some time before, or after."""

@@ -10,39 +10,20 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
-from auscult.stress.timing.base import Numbers, Times, TimingInfo, TimingStressor
+from auscult.stress.perturbation import Constant
+from auscult.stress.timing.base import Numbers, Retiming, TimingInfo, TimingStressor
 from auscult.types import Metadata
 
 _BURST_S: Final = 0.4
 _SINGLE: Final = 0.7
 
 
-class Stalling(Seeded):
-    """What perturbations that hold frames back have in common: the sound is left alone.
-
-    From the seed follows which frames are concerned, and in which order as strength grows.
-    """
-
-    def heard(self, params: SeedParams, times_s: Times) -> Times:
-        """Every moment in its place."""
-        del params
-        return times_s
-
-
 def held_back(seed: int, reel: TimingInfo, *, share: float) -> NDArray[np.bool_]:
-    """Which frames are concerned.
+    """Which frames are concerned, bool (frames,); never the first, before which there is none to show.
 
     The clip is cut into runs, seven of ten of them single frames and the rest bursts of up to .4 seconds; runs are
-    taken in a drawn order until there are enough. So whatever is held back at one strength is so at every greater one.
-
-    Args:
-        seed: What the draws follow from.
-        reel: The clip.
-        share: Of the frames after the first, 0..1; rounded up to whole frames.
-
-    Returns:
-        bool (frames,); never the first frame, before which there is none to show.
+    taken in a drawn order until there are enough, a share of the frames after the first, rounded up to whole frames.
+    So whatever is held back at one strength is so at every greater one.
     """
     rng = generator(seed, "held back")
     longest = max(2, round(_BURST_S * reel.rate_fps))
@@ -57,13 +38,14 @@ def held_back(seed: int, reel: TimingInfo, *, share: float) -> NDArray[np.bool_]
     return found
 
 
-class DroppedFrames(Stalling):
+class DroppedFrames(Retiming[SeedParams]):
     """Dropped frames: some are lost on the way, and the one before is shown instead; the clip stays in step.
 
     Nobody offers it; the shares go from a link that stutters to one that shows every second frame.
     """
 
     name = "timing.dropped_frames.v1"
+    params = SeedParams
     share = Constant("share of the frames lost", (0.0, 0.05, 0.1, 0.2, 0.35, 0.5))
     meta = Metadata(
         summary="loses frames, single ones and bursts; the one before is shown longer",
@@ -83,7 +65,7 @@ class DroppedFrames(Stalling):
 DROPPED_FRAMES: TimingStressor[SeedParams] = DroppedFrames()
 
 
-class RepeatedFrames(Stalling):
+class RepeatedFrames(Retiming[SeedParams]):
     """Repeated frames: the picture stalls, then goes on where it stood while the sound ran on.
 
     As a player does that waits for its buffer. It never catches up, so the picture falls further behind with every
@@ -92,6 +74,7 @@ class RepeatedFrames(Stalling):
     """
 
     name = "timing.repeated_frames.v1"
+    params = SeedParams
     share = Constant("share of the frames that are repeats", (0.0, 0.05, 0.1, 0.15, 0.2, 0.3))
     meta = Metadata(
         summary="shows frames again, single ones and bursts; the picture falls behind the sound and never catches up",

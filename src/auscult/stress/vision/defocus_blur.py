@@ -35,15 +35,9 @@ def half_widths(radius_px: int) -> tuple[int, ...]:
 
 
 def disc_mean(padded: Frame, radius_px: int, *, gain: float = 1.0) -> Frame:
-    """The mean over a disc, its fraction dropped.
+    """``gain`` times the mean over a disc of 0 to 12 pixels, its fraction dropped.
 
-    Args:
-        padded: uint8 (H + 2 radius, W + 2 radius, 3).
-        radius_px: 0 to 12.
-        gain: What the mean is multiplied by.
-
-    Returns:
-        uint8 (H, W, 3).
+    From uint8 (H + 2 radius, W + 2 radius, 3) to uint8 (H, W, 3).
     """
     height, width = (side - 2 * radius_px for side in padded.shape[:2])
     made = np.empty((height, width, 3), dtype=np.uint8)

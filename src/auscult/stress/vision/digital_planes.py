@@ -18,15 +18,9 @@ _AT_ONCE: Final = 30_000
 
 
 def by_planes(frame: Frame, change: Callable[[Planes], Planes]) -> Frame:
-    """Change every pixel by itself.
+    """Change every pixel of a uint8 RGB (H, W, 3), C-contiguous, by itself; a new frame.
 
-    Args:
-        frame: uint8 RGB (H, W, 3), C-contiguous.
-        change: Gets red, green and blue of some pixels, each uint8 (1, n), which it may overwrite, and gives the new
-            ones back.
-
-    Returns:
-        A new frame.
+    ``change`` gets red, green and blue of some pixels, each uint8 (1, n), which it may overwrite, and gives new ones.
     """
     made = np.empty_like(frame)
     pixels, changed = frame.reshape(1, -1, 3), made.reshape(1, -1, 3)

@@ -86,13 +86,7 @@ class Fog(Perturbs[FogParams]):
 
 
 def veiled(frame: Frame, fractal: NDArray[np.float32], *, density: float) -> Frame:
-    """Add ``density`` times the fractal, and scale so that the brightest value stays where it was.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        fractal: (H, W), 0..1.
-        density: How bright the fog is, 1 for the picture's white.
-    """
+    """Add ``density`` times the fractal, (H, W), 0..1, and scale so that the brightest value stays where it was."""
     brightest = float(frame.max()) / 255.0
     kept = brightest / (brightest + density)
     veil = cv2.convertScaleAbs(fractal, alpha=255.0 * density * kept)

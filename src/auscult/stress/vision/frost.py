@@ -47,14 +47,10 @@ _SHADES = np.array([[2, 8, 26], [52, 86, 122], [148, 174, 196], [250, 253, 255]]
 
 @lru_cache(maxsize=COUNT)
 def texture(number: int) -> NDArray[np.uint8]:
-    """A texture, the same every time.
+    """Texture 0 to 5, the same every time: uint8 RGB (720, 1280, 3), read-only.
 
-    Args:
-        number: 0 to 5.
-
-    Returns:
-        uint8 RGB (720, 1280, 3), read-only. Making one takes about 0.1 s, so the six are kept once made; the function
-        is pure, and what is kept changes no result.
+    Making one takes about 0.1 s, so the six are kept once made; the function is pure, and what is kept changes no
+    result.
     """
     rng = generator(0, "frost", number)
     feathers = _feathers(rng)

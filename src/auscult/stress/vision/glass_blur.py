@@ -30,13 +30,9 @@ _ROWS = 32
 
 
 def offsets(reach_px: float) -> NDArray[np.int8]:
-    """How far a pixel looks along one axis, for each of 256 equally likely bytes, int8 (256,).
+    """How far a pixel looks along one axis, for each of 256 equally likely bytes, int8 (256,); the reach is above 0.
 
-    Args:
-        reach_px: Above 0.
-
-    Returns:
-        -reach..reach - 1, each as often, where the reach is a whole number; in between for reaches in between.
+    -reach..reach - 1, each as often, where the reach is a whole number; in between for reaches in between.
     """
     units = (np.arange(256) + 0.5) / 128.0 - 1.0
     inward = 1.0 - min(reach_px, 1.0)  # so that nothing moves as the reach goes to 0
@@ -49,12 +45,9 @@ def _rim(reach_px: float) -> int:
 
 
 def scatter(pixels: NDArray[np.uint32], rng: np.random.Generator, reach_px: float) -> None:
-    """Let each pixel show one from within the reach, in place.
+    """Let each of the pixels, uint32 (H, W), C-contiguous, show one from within the reach, in place; the rim stays.
 
-    Args:
-        pixels: uint32 (H, W), C-contiguous; the rim of the picture stays.
-        rng: Draws where each looks: a word for each pixel, the rim's as well, so that others keep theirs as it grows.
-        reach_px: Above 0.
+    A word is drawn for each pixel, the rim's as well, so that others keep theirs as it grows.
     """
     height, width = pixels.shape
     rim = _rim(reach_px)
@@ -78,18 +71,10 @@ def scatter(pixels: NDArray[np.uint32], rng: np.random.Generator, reach_px: floa
 
 
 def _sources(looks: NDArray[np.intp], places: NDArray[np.intp], spare: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Where the value of each place comes from, when the last place looks first.
+    """Where the value of each place comes from, when the last place looks first; (n,), in ``spare``, which is (2, n).
 
     A place that looks ahead sees one that has looked before, and so what that one saw; each step of the search doubles
     how many such looks are followed.
-
-    Args:
-        looks: The place that each looks at, itself where it stays, (n,).
-        places: 0, 1 ... n - 1.
-        spare: Room to work in, (2, n).
-
-    Returns:
-        (n,), in ``spare``.
     """
     ahead: NDArray[np.intp] = spare[0]
     further: NDArray[np.intp] = spare[1]

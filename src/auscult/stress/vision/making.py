@@ -110,11 +110,7 @@ def rendered(stressor: AnyVisionStressor, picture: OpenedPicture, params: Sequen
 
 
 def frame_of(stressor: AnyVisionStressor, frame: Frame, params: Params, *, index: int = 0) -> Frame:
-    """One frame, perturbed; a copy at strength 0.
-
-    Raises:
-        UsageError: The stressor gave something that is no frame of the same size.
-    """
+    """One frame, perturbed; a copy at strength 0; a UsageError where the stressor gave no frame of the same size."""
     if params.strength == 0.0:
         return frame.copy()
     made: object = stressor.render(frame, params, index=index)
@@ -131,11 +127,7 @@ def moved(
     masks: Sequence[Mask] | None,
     boxes: Sequence[Box] | None,
 ) -> Effect:
-    """What became of masks and boxes; both stay where no pixel leaves its place.
-
-    Raises:
-        UsageError: A mask is not of the image's size, a box is none, or boxes come with a clip.
-    """
+    """What became of masks and boxes; both stay where no pixel leaves its place."""
     checked = [picture.mask(mask) for mask in masks_from(masks)]
     if boxes is not None and len(picture.frames) != 1:
         raise UsageError("boxes of a clip", expected="boxes of one picture", hint="give masks instead")

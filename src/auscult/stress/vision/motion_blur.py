@@ -56,12 +56,7 @@ def half_gaussian(radius_px: float, sigma_px: float) -> NDArray[np.float64]:
 
 
 def line(weights: NDArray[np.float64], angle_deg: float) -> tuple[Tap, ...]:
-    """Places along a line from a pixel on, each rounded to the nearest pixel, halves down.
-
-    Args:
-        weights: Of the places, one pixel apart.
-        angle_deg: 0 goes right, 90 down.
-    """
+    """Places from a pixel on, one pixel apart, rounded to the nearest, halves down; 0 degrees go right, 90 down."""
     down, right = math.sin(math.radians(angle_deg)), math.cos(math.radians(angle_deg))
     return tuple(
         Tap(math.ceil(at * down - 0.5), math.ceil(at * right - 0.5), float(weight)) for at, weight in enumerate(weights)
@@ -69,14 +64,9 @@ def line(weights: NDArray[np.float64], angle_deg: float) -> tuple[Tap, ...]:
 
 
 def weighted_mean(frame: Frame, taps: Sequence[Tap]) -> Frame:
-    """Each pixel's weighted mean over its taps; the edge of the picture is repeated outwards.
+    """Each pixel's weighted mean over its taps, uint8 (H, W, 3), fractions dropped; the edge is repeated outwards.
 
-    Args:
-        frame: uint8 (H, W, 3).
-        taps: Along a line; neighbours in the sequence lie next to each other.
-
-    Returns:
-        uint8 (H, W, 3), fractions dropped.
+    Neighbours in the sequence of taps lie next to each other.
     """
     height, width = frame.shape[:2]
     around = max(max(abs(tap.down), abs(tap.right)) for tap in taps)

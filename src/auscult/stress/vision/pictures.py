@@ -50,11 +50,7 @@ class OpenedPicture:
         return frame if self.alpha is None else np.dstack([frame, self.alpha])
 
     def mask(self, mask: object) -> NDArray[np.bool_]:
-        """A mask frame by frame, (T, H, W).
-
-        Raises:
-            UsageError: It is not of the picture's size.
-        """
+        """A mask frame by frame, (T, H, W); a UsageError where it is not of the picture's size."""
         size = self.shot.height, self.shot.width
         wanted = (len(self.frames), *size) if self.form == "clip" else size
         return checked_mask(mask, wanted).reshape(len(self.frames), *size)
@@ -65,11 +61,7 @@ class OpenedPicture:
 
 
 def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
-    """Open a picture or clip.
-
-    Raises:
-        UsageError: It is of another shape or type.
-    """
+    """Open a picture or clip; a UsageError where it is of another shape or type."""
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or 0 in image.shape:
         hint = "scale 16-bit or float pictures to 0..255 and cast them"
         raise UsageError(f"the image is {kind_of(image)}", expected=_EXPECTED, hint=hint)
@@ -87,11 +79,7 @@ def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
 
 
 def checked_mask(mask: object, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """A mask of a shape.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """A mask of a shape; a UsageError where it is none."""
     if not isinstance(mask, np.ndarray) or mask.shape != shape or mask.dtype != np.bool_:
         raise UsageError(f"a mask is {kind_of(mask)}", expected=f"bool {shape}")
     return mask
@@ -103,11 +91,7 @@ def masks_from(values: object) -> list[object]:
 
 
 def boxes_from(values: object) -> list[Box]:
-    """Boxes of whole pixels, rounded outwards.
-
-    Raises:
-        UsageError: One of them is no (x0, y0, x1, y1) of finite numbers, or its end lies before its beginning.
-    """
+    """Boxes of whole pixels, rounded outwards; a UsageError where one is no (x0, y0, x1, y1) of finite numbers."""
     return [_box(value) for value in _listed(values, "boxes")]
 
 

@@ -48,10 +48,7 @@ class _Boxes:
 def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
     """A frame resized to ``rows`` x ``columns`` pixels, each at least 1, and back to its own size.
 
-    Args:
-        frame: uint8 RGB (H, W, 3), C-contiguous.
-        rows: May exceed the frame's height, which then changes nothing along that side; so with the width.
-        columns: See ``rows``.
+    Either may exceed the frame's own, which then changes nothing along that side.
     """
     height, width = frame.shape[:2]
     down, across = _boxes(height, rows), _boxes(width, columns)
@@ -69,12 +66,9 @@ def blocky(frame: Frame, *, rows: int, columns: int) -> Frame:
 
 
 def _reduced(lines: Plane, down: _Boxes, across: _Boxes) -> Frame:
-    """Means over boxes, turned round so that both sums run over whole rows of memory: (columns, rows, 3).
+    """Means of lines, uint8 (H, 3 W), over boxes down and across: uint8 (columns, rows, 3).
 
-    Args:
-        lines: uint8 (H, 3 W).
-        down: Boxes down the frame.
-        across: Boxes across it.
+    They are turned round so that both sums run over whole rows of memory.
     """
     most = 255 * int(down.numbers.max()) * int(across.numbers.max())
     kind = np.uint16 if most < 1 << 16 else np.int32

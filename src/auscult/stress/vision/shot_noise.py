@@ -29,14 +29,10 @@ _COUNTED = 400.0
 
 
 def brightness_table(photons: float) -> NDArray[np.uint8]:
-    """Brightness after counting, uint8 (256, 4096), not falling along a row.
+    """Brightness after counting, uint8 (256, 4096), not falling along a row; infinite photons give each level itself.
 
-    Args:
-        photons: How many are expected at full brightness, above 0; infinity gives each level itself.
-
-    Returns:
-        255 Poisson(grey / 255 * photons) / photons, cut off at 255 and its fraction dropped, at the quantiles in the
-        middle of 4,096 equal parts.
+    255 Poisson(grey / 255 * photons) / photons, cut off at 255 and its fraction dropped, at the quantiles in the middle
+    of 4,096 equal parts.
     """
     return _counted(photons) if photons <= _COUNTED else _smooth(photons)
 

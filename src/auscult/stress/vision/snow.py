@@ -66,16 +66,9 @@ class Flakes:
 
 
 def layer(flakes: Flakes, seed: int, size: tuple[int, int], *, fallen: float) -> NDArray[np.uint8]:
-    """The light of the flakes over a picture.
+    """The light of the flakes over a picture, uint8 (H, W), 255 where a flake is brightest.
 
-    Args:
-        flakes: The constants.
-        seed: What the noise follows from.
-        size: Height and width of the picture.
-        fallen: How far the flakes came since the first frame, in cells.
-
-    Returns:
-        uint8 (H, W), 255 where a flake is brightest.
+    The noise follows from the seed; ``fallen`` is how far the flakes came since the first frame, in cells.
     """
     taps = _taps(flakes)
     above = max(down for down, _, _ in taps)
@@ -253,12 +246,7 @@ class Snow(Perturbs[SnowParams]):
 
 
 def whitened(frame: Frame, flakes: NDArray[np.uint8], *, kept: float) -> Frame:
-    """Mix a picture with its whiter self, and add flakes.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        flakes: uint8 (H, W).
-        kept: The picture's own share, 0..1.
+    """Mix a picture with its whiter self, of which it keeps its own share, 0..1, and add flakes, uint8 (H, W).
 
     The whiter self exceeds white and is not cut off before the mix, so both sides of the ``max`` are mixed first: every
     step then only adds, and saturates where the sum would be cut off.

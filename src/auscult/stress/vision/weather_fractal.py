@@ -50,12 +50,10 @@ class Plasma:
 
 
 def plasma(seed: int, size: int, *, decay: float) -> Plasma:
-    """Make a map.
+    """Make a map for a side that is a power of two, 2 or more.
 
-    Args:
-        seed: What its random part follows from; the same at every decay, so that a map changes smoothly with it.
-        size: The side that it stands for, a power of two, 2 or more.
-        decay: Above 1; less is rougher.
+    The random part is the same at every ``decay``, above 1 and rougher where less, so that a map changes smoothly with
+    it.
     """
     side = min(size, FINEST)
     rng = generator(seed, "plasma")
@@ -94,15 +92,9 @@ def _refined(heights: NDArray[np.float32], offsets: NDArray[np.float32]) -> NDAr
 
 
 def piece(plasma: Plasma, *, at: tuple[int, int], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """A rectangle of a map at its full size, going round its edges.
+    """A rectangle of a map at its full size, going round its edges: float32 of ``shape``, 0..1.
 
-    Args:
-        plasma: The map.
-        at: The rectangle's upper left corner, in pixels (y, x).
-        shape: Its height and width in pixels.
-
-    Returns:
-        float32 of ``shape``, 0..1.
+    ``at`` is the rectangle's upper left corner in pixels, (y, x).
     """
     finer = (plasma.size // plasma.heights.shape[0]).bit_length() - 1
     spans = [[(start, start + length)] for start, length in zip(at, shape, strict=True)]

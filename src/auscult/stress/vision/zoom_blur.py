@@ -54,12 +54,7 @@ class ZoomBlur(Fixed):
 
 
 def enlarged(frame: Frame, factor: float) -> Frame:
-    """A frame's centre, enlarged to the frame's size.
-
-    Args:
-        frame: uint8 (H, W, 3).
-        factor: Above 1.
-    """
+    """The centre of a frame, uint8 (H, W, 3), enlarged to the frame's size; the factor is above 1."""
     height, width = frame.shape[:2]
     tall, wide = math.ceil(height / factor), math.ceil(width / factor)
     top, left = (height - tall) // 2, (width - wide) // 2
