@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import cv2
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.record import codec
+from auscult.record.codec import Share
 from auscult.types import Floats
-
-_RANGES: Final[Mapping[str, tuple[float, float]]] = {
-    "from_deg": (-180.0, 180.0),
-    "shade": (0.0, 1.0),
-    "shadow": (0.0, 1.0),
-    "warmth": (-1.0, 1.0),
-    "gain": (0.25, 4.0),
-    "grain": (0.0, 0.1),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,22 +31,13 @@ class Light:
         grain_seed: Seed of all noise.
     """
 
-    from_deg: float
-    shade: float
-    shadow: float
-    warmth: float
-    gain: float
-    grain: float
-    grain_seed: int
-
-    def __post_init__(self) -> None:
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-                raise InputError(f"light {name} is {str(value)[:40]}", expected=f"a number from {low:g} to {high:g}")
-        seed: object = self.grain_seed
-        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-            raise InputError(f"light grain_seed is {str(seed)[:40]}", expected="an integer from 0 to 2**63 - 1")
+    from_deg: Annotated[float, Meta(ge=-180.0, le=180.0)]
+    shade: Share
+    shadow: Share
+    warmth: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    gain: Annotated[float, Meta(ge=0.25, le=4.0)]
+    grain: Annotated[float, Meta(ge=0.0, le=0.1)]
+    grain_seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
     @property
     def towards(self) -> tuple[float, float]:

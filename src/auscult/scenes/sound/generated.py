@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,11 +157,30 @@ class SoundKind:
     draw: Callable[[Numbers, Canvas], Wave]
 
 
+KINDS: Final[dict[str, SoundKind]] = {}
+"""Every kind by its noun, in a fixed order."""
+
+_Draw: TypeAlias = Callable[[Numbers, Canvas], Wave]
+
+
+def _kind(verb: str, **ranges: tuple[float, float]) -> Callable[[_Draw], _Draw]:
+    """Enter the kind of sound that a function draws; its name is the noun."""
+
+    def enter(draw: _Draw) -> _Draw:
+        noun = draw.__name__.removeprefix("_")
+        KINDS[noun] = SoundKind(noun=noun, verb=verb, ranges=ranges, draw=draw)
+        return draw
+
+    return enter
+
+
+@_kind("beeps", pitch_hz=(850, 1100), beats_hz=(4.5, 6))
 def _beep(own: Numbers, canvas: Canvas) -> Wave:
     smooth = np.clip(5.0 * swing(canvas, own["beats_hz"]) + 2.0, 0.0, 1.0)
     return np.asarray(tone(own["pitch_hz"], canvas, partials=(1.0, 0.0, 0.3, 0.0, 0.15)) * smooth)
 
 
+@_kind("rings", pitch_hz=(620, 900), ring_s=(0.3, 0.5), beats_hz=(4, 6))
 def _bell(own: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.9 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     strike = np.zeros(short.count, dtype=np.float32)
@@ -172,12 +191,14 @@ def _bell(own: Numbers, canvas: Canvas) -> Wave:
     return repeated((strike,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.06)
 
 
+@_kind("buzzes", pitch_hz=(150, 230), flutter_hz=(7, 12))
 def _buzz(own: Numbers, canvas: Canvas) -> Wave:
     pitch = own["pitch_hz"] * (1.0 + 0.02 * swing(canvas, own["flutter_hz"]))
     saw = tone(pitch.astype(np.float32), canvas, partials=[1.0 / order**0.6 for order in range(1, 31)])
     return saw * (1.0 + 0.35 * swing(canvas, own["flutter_hz"] * 2.3))
 
 
+@_kind("chirps", pitch_hz=(2600, 3600), rise=(0.4, 0.8), beats_hz=(5, 8))
 def _chirp(own: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.72 / own["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     share = np.linspace(0.0, 1.0, short.count, dtype=np.float32)
@@ -187,6 +208,7 @@ def _chirp(own: Numbers, canvas: Canvas) -> Wave:
     )
 
 
+@_kind("clicks", pitch_hz=(2000, 2800), beats_hz=(7, 11))
 def _click(own: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.03 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     ring = tone(own["pitch_hz"], short, partials=(1.0, 0.5)) + 0.5 * canvas.rng.standard_normal(short.count)
@@ -197,6 +219,7 @@ def _click(own: Numbers, canvas: Canvas) -> Wave:
     )
 
 
+@_kind("growls", pitch_hz=(65, 95), rough_hz=(22, 32))
 def _growl(own: Numbers, canvas: Canvas) -> Wave:
     pitch = own["pitch_hz"] * (1.0 + 0.08 * swing(canvas, 0.7) + 0.04 * swing(canvas, 3.1))
     throat = tone(pitch.astype(np.float32), canvas, partials=_vowel(own["pitch_hz"], (450.0, 900.0), count=24))
@@ -204,16 +227,19 @@ def _growl(own: Numbers, canvas: Canvas) -> Wave:
     return np.asarray((throat + 0.15 * noise(canvas, centre_hz=600.0, octaves=0.5)) * rough)
 
 
+@_kind("hisses", centre_hz=(4500, 6500), flutter_hz=(1, 3))
 def _hiss(own: Numbers, canvas: Canvas) -> Wave:
     return noise(canvas, centre_hz=own["centre_hz"], octaves=0.35) * (1.0 + 0.2 * swing(canvas, own["flutter_hz"]))
 
 
+@_kind("honks", pitch_hz=(300, 420), interval=(1.19, 1.34))
 def _honk(own: Numbers, canvas: Canvas) -> Wave:
     brass = (0.6, 1.0, 0.9, 0.8, 0.55, 0.4, 0.3, 0.2, 0.12)
     low = tone(own["pitch_hz"], canvas, partials=brass)
     return low + 0.8 * tone(own["pitch_hz"] * own["interval"], canvas, partials=brass)
 
 
+@_kind("howls", pitch_hz=(300, 420), lift=(0.7, 1.1), glide_hz=(0.8, 1.2))
 def _howl(own: Numbers, canvas: Canvas) -> Wave:
     lift = 1.0 + own["lift"] * (0.5 - 0.5 * swing(canvas, own["glide_hz"], phase=0.25)) + 0.01 * swing(canvas, 5.5)
     return tone(
@@ -221,11 +247,13 @@ def _howl(own: Numbers, canvas: Canvas) -> Wave:
     )
 
 
+@_kind("hums", pitch_hz=(90, 150), flutter_hz=(1, 3))
 def _hum(own: Numbers, canvas: Canvas) -> Wave:
     body = tone(own["pitch_hz"], canvas, partials=(1.0, 0.45, 0.2, 0.08))
     return body * (1.0 + 0.15 * swing(canvas, own["flutter_hz"]))
 
 
+@_kind("knocks", pitch_hz=(160, 300), ring_s=(0.02, 0.03), beats_hz=(5, 7))
 def _knock(own: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.15 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     wood = (
@@ -238,6 +266,7 @@ def _knock(own: Numbers, canvas: Canvas) -> Wave:
     return repeated((wood + 0.5 * slap,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.12)
 
 
+@_kind("quacks", pitch_hz=(180, 250), nose_hz=(1100, 1500), beats_hz=(4, 5))
 def _quack(own: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.8 / own["beats_hz"] * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     share = np.linspace(0.0, 1.0, short.count, dtype=np.float32)
@@ -247,6 +276,7 @@ def _quack(own: Numbers, canvas: Canvas) -> Wave:
     return repeated((call,), canvas, each_s=1.0 / own["beats_hz"], jitter=0.08)
 
 
+@_kind("rattles", centre_hz=(3000, 4500), beats_hz=(13, 18))
 def _rattle(own: Numbers, canvas: Canvas) -> Wave:
     short = Canvas(round(0.06 * canvas.rate_hz), canvas.rate_hz, canvas.rng)
     beans = [
@@ -256,26 +286,31 @@ def _rattle(own: Numbers, canvas: Canvas) -> Wave:
     return repeated(beans, canvas, each_s=1.0 / own["beats_hz"], jitter=0.35)
 
 
+@_kind("rumbles", centre_hz=(80, 140), flutter_hz=(2, 5))
 def _rumble(own: Numbers, canvas: Canvas) -> Wave:
     return noise(canvas, centre_hz=own["centre_hz"], octaves=0.6) * (1.0 + 0.3 * swing(canvas, own["flutter_hz"]))
 
 
+@_kind("wails", pitch_hz=(700, 950), octaves=(0.9, 1.2), glide_hz=(0.7, 1.4))
 def _siren(own: Numbers, canvas: Canvas) -> Wave:
     pitch = own["pitch_hz"] * np.exp2(own["octaves"] * swing(canvas, own["glide_hz"], phase=-0.25) / 2.0)
     return tone(pitch.astype(np.float32), canvas, partials=(1.0, 0.5, 0.35, 0.2, 0.1))
 
 
+@_kind("trills", pitch_hz=(1100, 1400), interval=(1.26, 1.5), beats_hz=(6, 10))
 def _trill(own: Numbers, canvas: Canvas) -> Wave:
     high = swing(canvas, own["beats_hz"]) > 0.0
     pitch = np.where(high, own["pitch_hz"] * own["interval"], own["pitch_hz"]).astype(np.float32)
     return tone(pitch, canvas, partials=(1.0, 0.35, 0.12))
 
 
+@_kind("twangs", pitch_hz=(180, 300), interval=(1.25, 1.5), beats_hz=(4, 5))
 def _twang(own: Numbers, canvas: Canvas) -> Wave:
     notes = [pluck(canvas, pitch_hz=own["pitch_hz"] * step, seconds=0.7) for step in (1.0, own["interval"])]
     return repeated(notes, canvas, each_s=1.0 / own["beats_hz"])
 
 
+@_kind("whistles", pitch_hz=(1900, 2600), vibrato_hz=(4, 7))
 def _whistle(own: Numbers, canvas: Canvas) -> Wave:
     pitch = own["pitch_hz"] * (1.0 + 0.012 * swing(canvas, own["vibrato_hz"]))
     breath = noise(canvas, centre_hz=own["pitch_hz"], octaves=0.25)
@@ -287,73 +322,6 @@ def _vowel(pitch_hz: float, formants_hz: tuple[float, float], *, count: int) -> 
     orders = np.arange(1, count + 1) * pitch_hz
     first, second = (np.exp(-0.5 * (np.log2(orders / formant) / 0.35) ** 2) for formant in formants_hz)
     return [float(size) for size in first + 0.6 * second + 0.03]
-
-
-KINDS: Mapping[str, SoundKind] = {
-    "beep": SoundKind(noun="beep", verb="beeps", draw=_beep, ranges={"pitch_hz": (850, 1100), "beats_hz": (4.5, 6)}),
-    "bell": SoundKind(
-        noun="bell", verb="rings", draw=_bell, ranges={"pitch_hz": (620, 900), "ring_s": (0.3, 0.5), "beats_hz": (4, 6)}
-    ),
-    "buzz": SoundKind(noun="buzz", verb="buzzes", draw=_buzz, ranges={"pitch_hz": (150, 230), "flutter_hz": (7, 12)}),
-    "chirp": SoundKind(
-        noun="chirp",
-        verb="chirps",
-        draw=_chirp,
-        ranges={"pitch_hz": (2600, 3600), "rise": (0.4, 0.8), "beats_hz": (5, 8)},
-    ),
-    "click": SoundKind(
-        noun="click", verb="clicks", draw=_click, ranges={"pitch_hz": (2000, 2800), "beats_hz": (7, 11)}
-    ),
-    "growl": SoundKind(noun="growl", verb="growls", draw=_growl, ranges={"pitch_hz": (65, 95), "rough_hz": (22, 32)}),
-    "hiss": SoundKind(noun="hiss", verb="hisses", draw=_hiss, ranges={"centre_hz": (4500, 6500), "flutter_hz": (1, 3)}),
-    "honk": SoundKind(noun="honk", verb="honks", draw=_honk, ranges={"pitch_hz": (300, 420), "interval": (1.19, 1.34)}),
-    "howl": SoundKind(
-        noun="howl",
-        verb="howls",
-        draw=_howl,
-        ranges={"pitch_hz": (300, 420), "lift": (0.7, 1.1), "glide_hz": (0.8, 1.2)},
-    ),
-    "hum": SoundKind(noun="hum", verb="hums", draw=_hum, ranges={"pitch_hz": (90, 150), "flutter_hz": (1, 3)}),
-    "knock": SoundKind(
-        noun="knock",
-        verb="knocks",
-        draw=_knock,
-        ranges={"pitch_hz": (160, 300), "ring_s": (0.02, 0.03), "beats_hz": (5, 7)},
-    ),
-    "quack": SoundKind(
-        noun="quack",
-        verb="quacks",
-        draw=_quack,
-        ranges={"pitch_hz": (180, 250), "nose_hz": (1100, 1500), "beats_hz": (4, 5)},
-    ),
-    "rattle": SoundKind(
-        noun="rattle", verb="rattles", draw=_rattle, ranges={"centre_hz": (3000, 4500), "beats_hz": (13, 18)}
-    ),
-    "rumble": SoundKind(
-        noun="rumble", verb="rumbles", draw=_rumble, ranges={"centre_hz": (80, 140), "flutter_hz": (2, 5)}
-    ),
-    "siren": SoundKind(
-        noun="siren",
-        verb="wails",
-        draw=_siren,
-        ranges={"pitch_hz": (700, 950), "octaves": (0.9, 1.2), "glide_hz": (0.7, 1.4)},
-    ),
-    "trill": SoundKind(
-        noun="trill",
-        verb="trills",
-        draw=_trill,
-        ranges={"pitch_hz": (1100, 1400), "interval": (1.26, 1.5), "beats_hz": (6, 10)},
-    ),
-    "twang": SoundKind(
-        noun="twang",
-        verb="twangs",
-        draw=_twang,
-        ranges={"pitch_hz": (180, 300), "interval": (1.25, 1.5), "beats_hz": (4, 5)},
-    ),
-    "whistle": SoundKind(
-        noun="whistle", verb="whistles", draw=_whistle, ranges={"pitch_hz": (1900, 2600), "vibrato_hz": (4, 7)}
-    ),
-}
 
 
 INSTANCES = 60
