@@ -196,7 +196,8 @@ def described(kind: Any) -> str:
     if origin is Literal:
         return f"one of {', '.join(map(str, parts))}"
     if origin is Annotated:
-        bounds = [_bounded(meta) for meta in parts[1:] if isinstance(meta, Meta)]
+        unit = "characters" if parts[0] is str else "entries"
+        bounds = [_bounded(meta, unit) for meta in parts[1:] if isinstance(meta, Meta)]
         return " ".join(part for part in (described(parts[0]), *bounds) if part)
     if origin in {Union, types.UnionType}:
         return " or ".join(described(part) for part in parts)
@@ -217,13 +218,14 @@ def _described_many(kind: Any, parts: tuple[Any, ...]) -> str:
     return f"{container} of {inner}" if inner else container
 
 
-def _bounded(meta: Meta) -> str:
+def _bounded(meta: Meta, unit: str) -> str:
     """The bounds of a number, a text's length or a list's, in words."""
     if meta.ge is not None and meta.le is not None:
         return f"from {meta.ge:g} to {meta.le:g}"
     words = (("from {:g} up", meta.ge), ("above {:g}", meta.gt), ("up to {:g}", meta.le), ("below {:g}", meta.lt))
-    lengths = (("of length {} or more", meta.min_length), ("of length {} or less", meta.max_length))
-    found = [word.format(bound) for word, bound in (*words, *lengths) if bound is not None]
+    lengths = (("of {:,} {} or more", meta.min_length), ("of at most {:,} {}", meta.max_length))
+    found = [word.format(bound) for word, bound in words if bound is not None]
+    found += [word.format(bound, unit) for word, bound in lengths if bound is not None]
     return ", ".join([*found, *([f"matching {meta.pattern}"] if meta.pattern else [])])
 
 

@@ -30,32 +30,31 @@ import csv
 import io
 import unicodedata
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
+from msgspec import Meta
 
 from auscult.errors import InputError, OutputError, RecordError
 from auscult.media.limits import Limits
 from auscult.media.paths import inside, read_bytes
-from auscult.record.codec import load
+from auscult.record.codec import from_json, load, to_json
 from auscult.record.folder import RunFolder
 from auscult.report.drawing import (
     Circle,
     Drawing,
     DrawnShape,
     Line,
-    Point,
     Polygon,
     Polyline,
     Rect,
     Text,
-    TextAnchor,
     plain,
     to_markup,
     to_png,
@@ -296,23 +295,29 @@ def drawing_json(drawing: Drawing) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DrawingFile:
+    """``figures/<name>.json``, but for its parts."""
+
+    size: tuple[int, int]
+    title: str
+    words: str
+    parts: tuple[dict[str, Any], ...]
+
+
 def read_drawing(name: str, content: object) -> Drawing:
     """A drawing from the JSON of ``figures/<name>.json``."""
     try:
-        told = _mapping(content)
-        width, height = _sequence(told["size"])
-        return Drawing(
-            size=(_whole(width), _whole(height)),
-            parts=tuple(_part(_mapping(one)) for one in _sequence(told["parts"])),
-            title=_words(told["title"]),
-            words=_words(told["words"]),
-        )
+        told = from_json(_DrawingFile, content, error=InputError)
+        return Drawing(size=told.size, parts=tuple(map(_part, told.parts)), title=told.title, words=told.words)
     except InputError as error:
         raise InputError(error.message, expected=error.expected, hint=_DRAW_AGAIN, path=name) from error
-    except (ValueError, TypeError, KeyError, OverflowError) as error:
-        why = f"without {error}" if isinstance(error, KeyError) else str(error)
+    except ValueError as error:
         raise InputError(
-            f"the chart is damaged: {why[:200]}", expected="a drawing as auscult writes it", hint=_DRAW_AGAIN, path=name
+            f"the chart is damaged: {str(error)[:200]}",
+            expected="a drawing as auscult writes it",
+            hint=_DRAW_AGAIN,
+            path=name,
         ) from error
 
 
@@ -326,75 +331,12 @@ def _part_json(part: DrawnShape) -> dict[str, Any]:
 
 
 def _part(told: Mapping[str, Any]) -> DrawnShape:
-    kind = _PARTS[_words(told["part"])]
-    return kind(**{name: _READERS[name](value) for name, value in told.items() if name != "part"})
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r:.40} instead of an object")
-    return value
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r:.40} instead of a number")
-    return float(value)
-
-
-def _whole(value: object) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r:.40} instead of a whole number")
-    return value
-
-
-def _words(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} instead of text")
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r:.40} instead of true or false")
-    return value
-
-
-def _sequence(value: object) -> Sequence[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r:.40} instead of a list")
-    return value
-
-
-def _point(value: object) -> Point:
-    x, y = _sequence(value)
-    return _number(x), _number(y)
-
-
-def _points(value: object) -> tuple[Point, ...]:
-    return tuple(_point(one) for one in _sequence(value))
-
-
-def _numbers(value: object) -> tuple[float, ...]:
-    return tuple(_number(one) for one in _sequence(value))
-
-
-def _anchor(value: object) -> str:
-    if value not in get_args(TextAnchor):
-        raise ValueError(f"{value!r:.40} is no anchor of text")
-    return str(value)
-
-
-_READERS: Final[Mapping[str, Callable[[object], Any]]] = {
-    **dict.fromkeys(("start", "end", "at", "centre"), _point),
-    **dict.fromkeys(("x", "y", "width_px", "height_px", "width", "radius", "opacity", "size", "rotation"), _number),
-    **dict.fromkeys(("colour", "fill", "stroke", "title", "words"), _words),
-    "points": _points,
-    "dash": _numbers,
-    "anchor": _anchor,
-    "bold": _flag,
-}
-"""Field of a part to what reads it; a name means the same in every part."""
+    """A part that was read; one that leads anywhere is none, for a record may come from anyone."""
+    kind = str(told.get("part"))
+    if kind not in _PARTS or "link" in told:
+        raise InputError(f"a part of the chart is {told!r:.80}", expected=f"one of {', '.join(_PARTS)}, without a link")
+    values = {name: value for name, value in told.items() if name != "part"}
+    return from_json(_PARTS[kind], values, error=InputError, exact=True)
 
 
 PAGE: Final = "page.json"
@@ -411,6 +353,54 @@ _JPEG: Final = b"\xff\xd8\xff"
 _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks nothing again and writes its page"
 
 _Read = TypeVar("_Read")
+_Entry = TypeVar("_Entry")
+_Many: TypeAlias = Annotated[tuple[_Entry, ...], Meta(max_length=_MOST_ENTRIES)]
+_Pairs: TypeAlias = _Many[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FigureFile:
+    """A figure of ``page.json``."""
+
+    file: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ExampleFile:
+    """An example of ``page.json``."""
+
+    title: str
+    file: str
+    text: str
+    id: str
+    facts: _Pairs
+    broad: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SectionFile:
+    """A section of ``page.json``; tables are files."""
+
+    name: str
+    title: str
+    lead: str
+    figures: _Many[_FigureFile]
+    tables: _Many[str]
+    examples: _Many[_ExampleFile]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PageFile:
+    """``page.json``: a ``SuitePage`` with the names of its files."""
+
+    title: str
+    suite: str
+    facts: _Pairs
+    notes: _Many[str]
+    links: _Pairs
+    shown: _Many[str]
+    sections: _Many[_SectionFile]
 
 
 def read_page(folder: Path) -> SuitePage:
@@ -432,14 +422,12 @@ def read_page(folder: Path) -> SuitePage:
             expected="a record of this version that came to its end", hint=_AGAIN,
         )  # fmt: skip
     try:
-        content = load(read_bytes(inside(folder, PAGE), limits=Limits(max_bytes=MAX_PAGE_BYTES)))
-        return _Reader(folder).page(_object(content))
-    except KeyError as error:
-        raise RecordError(f"the page is damaged: without {error}"[:200], path=path, hint=_AGAIN) from error
+        content = _safe_texts(load(read_bytes(inside(folder, PAGE), limits=Limits(max_bytes=MAX_PAGE_BYTES))))
     except InputError as error:
         raise RecordError(error.message, expected=error.expected, path=path, hint=_AGAIN) from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"the page is damaged: {error}"[:200], path=path, hint=_AGAIN) from error
+    return _Reader(folder).page(from_json(_PageFile, content, path=path, hint=_AGAIN))
 
 
 class _Reader:
@@ -450,47 +438,52 @@ class _Reader:
         self._left = MAX_BYTES
         self._lost: dict[str, str] = {}
 
-    def page(self, told: dict[str, Any]) -> SuitePage:
+    def page(self, told: _PageFile) -> SuitePage:
         """The whole page; what is lost is known when everything else has been read."""
-        sections = tuple(self._section(_object(one)) for one in _list(told["sections"]))
-        shown = _present(self._table(_text(one)) for one in _list(told["shown"]))
+        sections = tuple(self._section(one) for one in told.sections)
+        shown = _present(map(self._table, told.shown))
+        links = self._links(told.links)
         return SuitePage(
-            title=_text(told["title"]),
-            suite=_text(told["suite"]),
-            facts=_pairs(told["facts"]),
-            notes=tuple(_text(one) for one in _list(told["notes"])),
-            links=self._links(_pairs(told["links"])),
+            title=told.title,
+            suite=told.suite,
+            facts=told.facts,
+            notes=told.notes,
+            links=links,
             sections=sections,
             shown=shown,
             lost=tuple(self._told()),
         )
 
-    def _section(self, told: dict[str, Any]) -> Section:
+    def _section(self, told: _SectionFile) -> Section:
         return Section(
-            name=_text(told["name"]),
-            title=_text(told["title"]),
-            lead=_text(told["lead"]),
-            figures=_present(self._figure(_object(one)) for one in _list(told["figures"])),
-            tables=_present(self._table(_text(one)) for one in _list(told["tables"])),
-            examples=_present(self._example(_object(one)) for one in _list(told["examples"])),
+            name=told.name,
+            title=told.title,
+            lead=told.lead,
+            figures=_present(map(self._figure, told.figures)),
+            tables=_present(map(self._table, told.tables)),
+            examples=_present(map(self._example, told.examples)),
         )
 
-    def _figure(self, told: dict[str, Any]) -> Figure | None:
-        name, caption = _text(told["file"]), _text(told["caption"])
-        drawing = self._of(name, lambda data: read_drawing(name, load(data)))
-        return None if drawing is None else Figure(name=Path(name).stem, caption=caption, drawing=drawing)
+    def _figure(self, told: _FigureFile) -> Figure | None:
+        drawing = self._of(told.file, lambda data: read_drawing(told.file, load(data)))
+        return None if drawing is None else Figure(name=Path(told.file).stem, caption=told.caption, drawing=drawing)
 
     def _table(self, name: str) -> Table | None:
-        return self._of(name, lambda data: _clean(read_table(name, load(data))))
+        return self._of(name, lambda data: read_table(name, _safe_texts(load(data))))
 
-    def _example(self, told: dict[str, Any]) -> Example | None:
-        name, broad = _text(told["file"]), told["broad"]
-        if not isinstance(broad, bool):
-            raise TypeError("broad is neither true nor false")
-        words = {key: _text(told[key]) for key in ("title", "text", "id")}
-        facts = _pairs(told["facts"])
-        jpeg = self._of(name, _jpeg)
-        return None if jpeg is None else Example(**words, jpeg=jpeg, facts=facts, broad=broad, file=name)
+    def _example(self, told: _ExampleFile) -> Example | None:
+        jpeg = self._of(told.file, _jpeg)
+        if jpeg is None:
+            return None
+        return Example(
+            title=told.title,
+            jpeg=jpeg,
+            text=told.text,
+            id=told.id,
+            facts=told.facts,
+            broad=told.broad,
+            file=told.file,
+        )
 
     def _links(self, pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
         """The links that stay in the record."""
@@ -512,7 +505,7 @@ class _Reader:
             return read(data)
         except InputError as error:
             self._lost[name] = error.message
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self._lost[name] = f"it is no JSON: {error}"
         return None
 
@@ -526,45 +519,13 @@ def _present(found: Iterable[_Read | None]) -> tuple[_Read, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError(f"{value!r:.40} instead of an object")
-    return value
-
-
-def _list(value: object) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r:.40} instead of a list")
-    if len(value) > _MOST_ENTRIES:
-        raise ValueError(f"a list of {len(value):,} entries, where {_MOST_ENTRIES:,} are allowed")
-    return value
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} instead of text")
-    return _safe(value)
-
-
-def _safe(words: str) -> str:
-    """The words without what would control a terminal, on which tables are printed too, or is no Unicode text."""
-    return words.encode("utf-8", "backslashreplace").decode().translate(_CONTROLS)
-
-
-def _pairs(value: object) -> tuple[tuple[str, str], ...]:
-    pairs = [_list(one) for one in _list(value)]
-    if any(len(one) != 2 for one in pairs):
-        raise TypeError("a list that is no pair")
-    return tuple((_text(first), _text(second)) for first, second in pairs)
-
-
-def _clean(table: Table) -> Table:
-    return Table(
-        title=_safe(table.title),
-        header=tuple(map(_safe, table.header)),
-        rows=tuple(tuple(map(_safe, row)) for row in table.rows),
-        note=_safe(table.note),
-    )
+def _safe_texts(value: Any) -> Any:
+    """JSON values without what would control a terminal, on which tables are printed too, or is no Unicode text."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode().translate(_CONTROLS)
+    if isinstance(value, dict):
+        return {key: _safe_texts(one) for key, one in value.items()}
+    return [_safe_texts(one) for one in value] if isinstance(value, list) else value
 
 
 def _jpeg(data: bytes) -> bytes:
@@ -611,31 +572,29 @@ def write_page(run: RunFolder, page: SuitePage, tables: Mapping[str, Table]) -> 
     Raises:
         OutputError: The page shows what is not in the record, or the folder cannot be written to.
     """
-    run.write_json(PAGE, _page_json(page, {table: name for name, table in tables.items()}))
+    names = {table: name for name, table in tables.items()}
+    told = _PageFile(
+        title=page.title,
+        suite=page.suite,
+        facts=page.facts,
+        notes=page.notes,
+        links=page.links,
+        shown=tuple(_file_of(table, names) for table in page.shown),
+        sections=tuple(_section_file(one, names) for one in page.sections),
+    )
+    run.write_json(PAGE, to_json(told))
     run.write_text(REPORT, render_suite(read_page(run.path)))
 
 
-def _page_json(page: SuitePage, names: Mapping[Table, str]) -> dict[str, Any]:
-    return {
-        "title": page.title,
-        "suite": page.suite,
-        "facts": [list(one) for one in page.facts],
-        "notes": list(page.notes),
-        "links": [list(one) for one in page.links],
-        "shown": [_file_of(table, names) for table in page.shown],
-        "sections": [_section_json(one, names) for one in page.sections],
-    }
-
-
-def _section_json(section: Section, names: Mapping[Table, str]) -> dict[str, Any]:
-    return {
-        "name": section.name,
-        "title": section.title,
-        "lead": section.lead,
-        "figures": [{"file": f"figures/{one.name}.json", "caption": one.caption} for one in section.figures],
-        "tables": [_file_of(table, names) for table in section.tables],
-        "examples": [_example_json(one) for one in section.examples],
-    }
+def _section_file(section: Section, names: Mapping[Table, str]) -> _SectionFile:
+    return _SectionFile(
+        name=section.name,
+        title=section.title,
+        lead=section.lead,
+        figures=tuple(_FigureFile(file=f"figures/{one.name}.json", caption=one.caption) for one in section.figures),
+        tables=tuple(_file_of(table, names) for table in section.tables),
+        examples=tuple(map(_example_file, section.examples)),
+    )
 
 
 def _file_of(table: Table, names: Mapping[Table, str]) -> str:
@@ -644,14 +603,7 @@ def _file_of(table: Table, names: Mapping[Table, str]) -> str:
     return f"tables/{names[table]}.json"
 
 
-def _example_json(example: Example) -> dict[str, Any]:
-    if not example.file:
-        raise OutputError(f"the page shows a picture that is not in the record: {example.title[:100]}")
-    return {
-        "title": example.title,
-        "file": example.file,
-        "text": example.text,
-        "id": example.id,
-        "facts": [list(one) for one in example.facts],
-        "broad": example.broad,
-    }
+def _example_file(one: Example) -> _ExampleFile:
+    if not one.file:
+        raise OutputError(f"the page shows a picture that is not in the record: {one.title[:100]}")
+    return _ExampleFile(title=one.title, file=one.file, text=one.text, id=one.id, facts=one.facts, broad=one.broad)
