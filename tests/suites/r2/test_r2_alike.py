@@ -14,16 +14,18 @@ import pytest
 from auscult.models.spec import ModelSpec
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.grid import Grid, grid_of, joined_signature
+from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
 from auscult.suites.leftovers import remove_stale
 from auscult.suites.r2 import figures
 from auscult.suites.r2.answering import Answers
 from auscult.suites.r2.cases import R2Case, task_rules
-from auscult.suites.r2.conditions import Condition, conditions_of, words_of
-from auscult.suites.r2.grid import Grid, grid_of, joined_signature
-from auscult.suites.r2.measures import GridColumns
+from auscult.suites.r2.conditions import conditions_of, words_of
 from auscult.suites.r2.relations import unranked
-from auscult.suites.r2.requests import FILE, command_rows, load_log, log_of, waiting_notes
 from auscult.suites.r2.results import R2Results, RunOutcome, results_of, summary_of
+from auscult.suites.r2.tables import waiting_notes
 from auscult.suites.scene_source import unshown
 from auscult.types import Query
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from auscult.report.drawing import Line, Polygon, Text
+from auscult.suites.core.grid import grid_of
+from auscult.suites.core.numbers import GridColumns, Number, cells_csv, cells_json
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.figures import charts_of
-from auscult.suites.r2.grid import grid_of
-from auscult.suites.r2.measures import GridColumns, Number, numbers_of
-from auscult.suites.r2.tables import Index, breaking_table, cells_csv, cells_json, kinds_table, summary_metrics
+from auscult.suites.r2.measures import numbers_of
+from auscult.suites.r2.tables import Index, breaking_table, kinds_table, summary_metrics
 
 RULES = task_rules("rvos")
 CASES = tuple(f"c{number}" for number in range(10))

@@ -26,8 +26,9 @@ from auscult.stress.recipe import STATIC, planned, sweep
 from auscult.stress.recipe_parts import PAPER, base_of
 from auscult.stress.sound.base import AudioInfo
 from auscult.stress.vision.base import ClipInfo
+from auscult.suites.core.conditions import Condition
 from auscult.suites.r2.cases import R2Case, cases_of, frame_rule, target, task_rules
-from auscult.suites.r2.conditions import Condition, conditions_of
+from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.registered import run
 from auscult.types import MaskTarget, Query

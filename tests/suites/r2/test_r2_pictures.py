@@ -15,10 +15,10 @@ from auscult.report.suite import Example, Section, SuitePage, render_suite
 from auscult.rng import generator
 from auscult.score.stats.correlation import correlation
 from auscult.score.stats.ranking import rank_by_score
+from auscult.suites.core.grid import Cell, Grid
 from auscult.suites.r2 import figures
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.figures import charts_of
-from auscult.suites.r2.grid import Cell, Grid
 from auscult.suites.r2.relations import Ranks
 from auscult.suites.r2.results import undefined_reasons
 from auscult.suites.r2.tables import Index

@@ -17,7 +17,7 @@ from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
 from auscult.outcome import Scored, Undefined
 from auscult.suites.r2.cases import task_rules
-from auscult.suites.r2.grid import scores_of
+from auscult.suites.r2.scoring import scores_of
 
 Clip = NDArray[np.bool_]
 

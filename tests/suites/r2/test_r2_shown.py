@@ -8,19 +8,13 @@ from typing import Any
 import pytest
 
 from auscult.outcome import Undefined
+from auscult.suites.core.grid import grid_of
+from auscult.suites.core.numbers import GridColumns, number_signature
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.grid import grid_of
-from auscult.suites.r2.measures import GridColumns, numbers_of
+from auscult.suites.r2.measures import numbers_of
 from auscult.suites.r2.relations import ranking_table, rankings_of
-from auscult.suites.r2.tables import (
-    Index,
-    difference_table,
-    dynamic_table,
-    general_table,
-    kinds_table,
-    number_signature,
-)
+from auscult.suites.r2.tables import Index, difference_table, dynamic_table, general_table, kinds_table
 
 CASES = ("a", "b", "c", "d")
 CLEAN = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.4}

@@ -10,10 +10,11 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.digest import digest_json
 from auscult.record.folder import open_run
 from auscult.record.schema import SCHEMA, score_to_json
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.requests import key_of
 from auscult.suites.core.results import failed_row
 from auscult.suites.r2.cases import R2Case, task_rules
-from auscult.suites.r2.conditions import Condition, conditions_of
-from auscult.suites.r2.requests import key_of
+from auscult.suites.r2.conditions import conditions_of
 from auscult.types import Query
 from auscult.version import VERSION
 

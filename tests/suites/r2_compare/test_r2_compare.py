@@ -11,8 +11,8 @@ import pytest
 from r2_records import KINDS, case, conditions, record
 
 from auscult.errors import RecordError, UsageError
+from auscult.suites.core.numbers import Number
 from auscult.suites.r2.compare import R2Comparison, compare_r2
-from auscult.suites.r2.measures import Number
 
 CASES = tuple(case(f"v{clip}/{number}") for clip in range(4) for number in range(2))
 NAMES = tuple(one.id for one in CASES)

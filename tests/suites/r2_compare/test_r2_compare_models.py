@@ -12,9 +12,8 @@ from r2_records import Told, case, conditions, record
 
 from auscult.outcome import Undefined
 from auscult.rng import generator
+from auscult.suites.core.numbers import Number, number_signature
 from auscult.suites.r2.compare import R2Comparison, compare_r2
-from auscult.suites.r2.measures import Number
-from auscult.suites.r2.tables import number_signature
 
 Floats = NDArray[np.float64]
 

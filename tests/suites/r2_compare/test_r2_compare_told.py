@@ -10,11 +10,11 @@ import pytest
 from r2_records import NO_ANSWER, case, conditions, record
 
 from auscult.errors import RecordError
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.requests import key_of
 from auscult.suites.core.results import failed_row
 from auscult.suites.r2.compare import compare_r2
 from auscult.suites.r2.compare_sets import read_record
-from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.requests import key_of
 
 CASES = tuple(case(f"v{clip}/0") for clip in range(4))
 NAMES = tuple(one.id for one in CASES)

@@ -1,4 +1,4 @@
-"""Models asked and answers scored, each only where it has not been done: what runs in worker processes.
+"""What became of the questions, and what models are shown, as files.
 
 ::
 
@@ -14,18 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from auscult.cases.ids import counted
-from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
-from auscult.jobs import predict as job
+from auscult.errors import ErrorRecord, OutputError
 from auscult.jobs.predict import Reader
-from auscult.jobs.runner import Progress
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.media.paths import write_bytes
@@ -35,16 +32,12 @@ from auscult.models.base import Request
 from auscult.models.spec import ModelSpec
 from auscult.outcome import Failed
 from auscult.record.folder import RunFolder
-from auscult.record.lines import read_lines
 from auscult.record.schema import error_to_json
 from auscult.report.tables import Table
-from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.core.results import ResultKey, Standing, failed_row, standing
-from auscult.suites.r2.cases import R2Case, TaskRules
-from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.grid import Scorer, ToScore
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.runner import SuiteRunner
+from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.perturbing import Prepared
-from auscult.suites.r2.requests import key_of
 from auscult.types import Frames
 from auscult.work.pool import Task, run_tasks
 
@@ -171,6 +164,9 @@ def _ms(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
+R2Runner: TypeAlias = SuiteRunner[R2Case, Prepared]
+"""A run of R2-Bench at work."""
+
 FOLDER = "inputs"
 QUERY = "query.json"
 
@@ -244,145 +240,36 @@ class InputWriter:
         return True
 
 
-@dataclass(slots=True, kw_only=True)
-class R2Runner:
-    """A run at work.
+def write_inputs(bench: R2Runner, conditions: Sequence[Condition]) -> None:
+    """Write what models are shown, as far as it is not written yet; what cannot be written fails no case."""
+    orders: list[InputOrder] = []
+    for case in bench.cases:
+        try:
+            found = [order_of(bench.run, bench.prepare(case, condition)) for condition in conditions]
+        except OutputError as error:  # its id is no name of a folder
+            bench.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
+            continue
+        orders += [one for one in found if one is not None]
+    bench.progress.stage("inputs", len(orders))
+    tasks = [Task(f"{one.prepared.condition.name}/{one.prepared.case.id}", one) for one in orders]
+    for result in run_tasks(InputWriter, tasks, workers=bench.how.workers, stage="frames"):
+        if isinstance(result.outcome, Failed):
+            bench.errors.append(error_to_json(None, result.outcome.error))
+        bench.progress.step()
 
-    Attributes:
-        run: The record.
-        task: The task.
-        cases: What is asked about.
-        seed: The run's seed.
-        how: Workers and limits.
-        progress: Who listens.
-        errors: Rows of ``errors.jsonl`` that are about no single request.
-        unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
-        lost: The requests that were to be made of these: they are failures of this command alone.
-        failures: Key to the row of a failed request, of whichever command.
-    """
 
-    run: RunFolder
-    task: TaskRules
-    cases: Sequence[R2Case]
-    seed: int
-    how: job.PredictOptions
-    progress: Progress
-    errors: list[dict[str, Any]] = field(default_factory=list)
-    unloaded: dict[str, AuscultError] = field(default_factory=dict)
-    lost: list[ResultKey] = field(default_factory=list)
-    failures: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Take up the failures of earlier commands: what fails the same way again is one row."""
-        rows = read_lines(self.run.path / SCORES)
-        self.failures = {str(row["key"]): row for row in rows if row["outcome"] == "failed"}
-
-    def ask(self, models: Sequence[ModelSpec], conditions: Sequence[Condition]) -> None:
-        """Ask every model what is not stored yet."""
-        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        for model in models:
-            requests = [one for one in self._requests(model, conditions) if one.key not in stored]
-            self.progress.stage(f"ask {model.name}", len(requests))
-            replied: set[str] = set()
-            try:
-                job.predict(
-                    requests,
-                    model,
-                    options=self.how,
-                    keep=partial(self._answered, replied),
-                    fail=partial(self._unanswered, (model.name, replied)),
-                    progress=self.progress,
-                )
-            except (RecordError, OutputError):
-                raise
-            except AuscultError as error:  # this model cannot be loaded: the others go on
-                self._not_loaded(model, error, [one for one in requests if one.key not in replied], known=bool(replied))
-            if model.kind == "predictions":
-                self._unasked(model, conditions)
-
-    def _not_loaded(
-        self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
-    ) -> None:
-        """Say why nothing, or nothing more, was asked of a model; one that never replied is no model of the folder."""
-        told = ErrorRecord.of(error, job.STAGE)
-        self.errors.append(error_to_json(None, replace(told, error=f"{model.name}: {told.error}")))
-        if not known:
-            self.unloaded[model.name] = error
-            self.lost += [(model.name, one.condition, one.id) for one in left]
-            return
-        for one in left:
-            self._keep_failure(one.key, (model.name, one.condition, one.id), told, stage=job.STAGE)
-
-    def write_inputs(self, conditions: Sequence[Condition]) -> None:
-        """Write what models are shown, as far as it is not written yet; what cannot be written fails no case."""
-        orders: list[InputOrder] = []
-        for case in self.cases:
-            try:
-                found = [order_of(self.run, self._prepared(case, condition)) for condition in conditions]
-            except OutputError as error:  # its id is no name of a folder
-                self.errors.append(error_to_json(case.id, ErrorRecord.of(error, "frames")))
-                continue
-            orders += [one for one in found if one is not None]
-        self.progress.stage("inputs", len(orders))
-        tasks = [Task(f"{one.prepared.condition.name}/{one.prepared.case.id}", one) for one in orders]
-        for result in run_tasks(InputWriter, tasks, workers=self.how.workers, stage="frames"):
-            if isinstance(result.outcome, Failed):
-                self.errors.append(error_to_json(None, result.outcome.error))
-            self.progress.step()
-
-    def score(self, places: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
-        """Score every stored answer that is not scored yet; no model is asked again."""
-        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
-        waiting = stored & places.keys() - self.standing(places).scored
-        self.progress.stage("score", len(waiting))
-        results = run_tasks(
-            partial(Scorer, self.task),
-            self._to_score(waiting, places, {one.name: one for one in conditions}),
-            workers=self.how.workers,
-            stage="score",
-        )
-        for result in results:
-            if isinstance(result.outcome, Failed):
-                self._keep_failure(result.key, places[result.key], result.outcome.error, stage="score")
-            else:
-                self.run.append_many(SCORES, result.outcome)
-            self.progress.step()
-
-    def standing(self, places: Mapping[str, ResultKey]) -> Standing:
-        """What became of every request, by the true masks as they are now."""
-        rows, truths = read_lines(self.run.path / SCORES), {case.id: case.truth for case in self.cases}
-        return standing(rows, places, metrics=self.task.metrics, truths=truths)
-
-    def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
-        for case in self.cases:
-            for condition in conditions:
-                yield job.QueuedRequest(
-                    key=key_of(case, condition, model=model.name, revision=model.revision, seed=self.seed),
-                    id=case.id,
-                    condition=condition.name,
-                    source=case.frames[0],
-                    asked=self._prepared(case, condition),
-                )
-
-    def _to_score(
-        self, waiting: set[str], places: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
-    ) -> Iterator[Task[ToScore]]:
-        """The waiting rows one by one: the file may be larger than the memory."""
-        cases = {case.id: case for case in self.cases}
-        for row in read_lines(self.run.path / job.FILE):
-            key = str(row["key"])
-            if key in waiting:
-                waiting.discard(key)
-                _, condition, case = places[key]
-                yield Task(key, ToScore(row=row, prepared=self._prepared(cases[case], conditions[condition])))
-
-    def _unasked(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
-        """Remark files of a folder of predictions that no question asks for: misnamed ones look like missing ones."""
+def unasked_remarks(
+    models: Iterable[ModelSpec], cases: Sequence[R2Case], conditions: Sequence[Condition]
+) -> Iterator[dict[str, Any]]:
+    """Remark files of folders of predictions that no question asks for: misnamed ones look like missing ones."""
+    for model in models:
+        if model.kind != "predictions":
+            continue
         asks = (
             Request(
                 id=case.id, condition=one.name, names=case.names, size=case.size, query=case.query, frames=_no_frames
             )
-            for case in self.cases
+            for case in cases
             for one in conditions
         )
         extra = FolderOfPredictions(Path(model.target)).unasked(asks)
@@ -394,28 +281,7 @@ class R2Runner:
                 expected="<condition>/<case>/<frame>.png, as in cases.jsonl and requests.jsonl",
                 path=model.target,
             )
-            self.errors.append(error_to_json(None, remark))
-
-    def _prepared(self, case: R2Case, condition: Condition) -> Prepared:
-        return Prepared(case=case, condition=condition, seed=self.seed, guidance=self.task.guidance)
-
-    def _answered(self, replied: set[str], row: Mapping[str, Any]) -> None:
-        replied.add(str(row["key"]))
-        self.run.append(job.FILE, row)
-
-    def _unanswered(self, asked: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
-        model, replied = asked
-        replied.add(request.key)
-        told = replace(error, path=error.path or str(request.source))
-        self._keep_failure(request.key, (model, request.condition, request.id), told, stage=job.STAGE)
-
-    def _keep_failure(self, key: str, place: ResultKey, error: ErrorRecord, *, stage: str) -> None:
-        row = failed_row(key, place, error, stage=stage)
-        if stage == "score":  # other true masks may be readable
-            row["truth"] = next(case.truth for case in self.cases if case.id == place[2])
-        if self.failures.get(key) != row:
-            self.failures[key] = row
-            self.run.append(SCORES, row)
+            yield error_to_json(None, remark)
 
 
 def _no_frames() -> Frames:

@@ -38,6 +38,9 @@ from auscult.types import Instance, Mask, MaskRef, Query
 FrameRule = Literal["all", "davis2017", "after the first"]
 Room = Literal["sentences", "sound", "masks"]
 
+BOTH: Final = "J&F"
+OVERALL: Final = "oIoU"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRules:
@@ -58,6 +61,21 @@ class TaskRules:
     metrics: tuple[str, ...]
     scored: FrameRule
     still: bool = False
+
+    @property
+    def suite(self) -> str:
+        """The suite's name, from which draws are seeded."""
+        return "r2"
+
+    @property
+    def means(self) -> Mapping[str, tuple[str, ...]]:
+        """The mean of J and F where there are both."""
+        return {BOTH: self.metrics} if self.metrics == ("J", "F") else {}
+
+    @property
+    def derived(self) -> Mapping[str, tuple[str, str]]:
+        """What follows from other metrics."""
+        return {BOTH: ("F", "mean of J and F"), OVERALL: ("IoU", "pixels in both of pixels in either")}
 
 
 TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(

@@ -23,9 +23,12 @@ from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Section, SuitePage, write_page
+from auscult.report.suite import Figure, Section, SuitePage, write_page
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.grid import questions
+from auscult.suites.core.numbers import Number, cells_json, number_text
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2.compare_models import Overall, models_over, overall_tables
@@ -39,24 +42,20 @@ from auscult.suites.r2.compare_sets import (
     labels_of,
     read_record,
 )
-from auscult.suites.r2.conditions import MIXES, Condition
-from auscult.suites.r2.figures import Chart, charts_of
-from auscult.suites.r2.grid import questions
-from auscult.suites.r2.measures import Number
+from auscult.suites.r2.conditions import MIXES
+from auscult.suites.r2.figures import charts_of
 from auscult.suites.r2.relations import Ranks, correlation_table, strengths_text, unranked
-from auscult.suites.r2.requests import waiting_notes
-from auscult.suites.r2.results import FAILED, R2Results, figures_of, results_of, sections_of, write_parts
+from auscult.suites.r2.results import FAILED, R2Results, results_of, sections_of, write_parts
 from auscult.suites.r2.tables import (
     PERCENT,
     Index,
     averaged,
-    cells_json,
     group_name,
     is_baseline,
     levels_only,
     metric_name,
-    number_text,
     summary_metrics,
+    waiting_notes,
 )
 
 
@@ -392,7 +391,7 @@ class R2Comparison:
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
     shown: tuple[Table, ...]
-    charts: tuple[Chart, ...]
+    charts: tuple[Figure, ...]
     sections: tuple[Section, ...]
 
 
@@ -474,7 +473,7 @@ class _Joint:
     """What is of all data sets together."""
 
     tables: dict[str, Table]
-    charts: tuple[Chart, ...]
+    charts: tuple[Figure, ...]
     correlations: Mapping[str, Correlation]
 
 
@@ -485,7 +484,7 @@ def _joint(
     metric = next(iter(found.values())).metric
     correlations = correlations_over({one.name: one.view for one in sets}, metric)
     tables: dict[str, Table] = {}
-    charts: list[Chart] = []
+    charts: list[Figure] = []
     if len(sets) > 1:
         tables["sets"] = sets_table(found, overall)
         tables |= overall_tables(overall)
@@ -507,11 +506,11 @@ def _joint(
     return _Joint(tables=tables, charts=tuple(charts), correlations=correlations)
 
 
-def _charts(means: Sequence[Number], correlations: Mapping[str, Correlation]) -> list[Chart]:
+def _charts(means: Sequence[Number], correlations: Mapping[str, Correlation]) -> list[Figure]:
     return charts_of(Index(means), correlations=correlations, ranks=(), splits=()) if means else []
 
 
-def _renamed(name: str, found: R2Results, *, alone: bool) -> tuple[dict[str, Table], list[Chart]]:
+def _renamed(name: str, found: R2Results, *, alone: bool) -> tuple[dict[str, Table], list[Figure]]:
     """Tables and charts of a data set; among others their files and titles bear its name."""
     if alone:
         return dict(found.tables), list(found.charts)
@@ -555,7 +554,7 @@ def _sections(found: Mapping[str, R2Results], joint: _Joint) -> Iterator[Section
         tables = tuple(table for name, table in joint.tables.items() if name.startswith(start))
         charts = [chart for chart in joint.charts if chart.name.startswith(start)]
         if tables or charts:
-            yield Section(name=anchor, title=title, lead=lead, figures=figures_of(charts), tables=tables)
+            yield Section(name=anchor, title=title, lead=lead, figures=tuple(charts), tables=tables)
     for place, (name, one) in enumerate(found.items() if len(found) > 1 else (), start=1):
         renamed, charts = _renamed(name, one, alone=False)
         written = dict(zip(one.tables.values(), renamed.values(), strict=True))

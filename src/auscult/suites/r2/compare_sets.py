@@ -35,13 +35,15 @@ from auscult.score.stats.correlation import Correlation, correlation, joined
 from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
 from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
 from auscult.stress.recipe_parts import room_of
+from auscult.suites.core.conditions import CLEAN, Condition
+from auscult.suites.core.grid import Cell, Grid, grid_of, joined_signature
+from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.requests import base_name, require_log
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey, standing
 from auscult.suites.r2.cases import R2Case, TaskRules, task_rules
-from auscult.suites.r2.conditions import CLEAN, MIXES, Condition
-from auscult.suites.r2.grid import Cell, Grid, grid_of, joined_signature
-from auscult.suites.r2.measures import GridColumns, Number, static_of
-from auscult.suites.r2.requests import base_name, require_log
+from auscult.suites.r2.conditions import MIXES
+from auscult.suites.r2.measures import static_of
 from auscult.suites.r2.tables import group_name, is_baseline
 from auscult.types import Doubles, Query
 

@@ -18,24 +18,16 @@ depend on the level, so that a case meets the same kind at every level. Dynamic 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final
 
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.stress.recipe_parts import PAPER, base_of, full_name, registered, room_of
-from auscult.stress.strength import strength_of
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, NOTHING, PARTS, Condition, FramePart, level_word
 from auscult.suites.r2.cases import TaskRules
 
-FramePart = Literal["all", "first", "rest"]
-
-CLEAN: Final = "clean"
-DYNAMIC: Final = "dynamic"
 MIXES: Final = ("mix", "picture", "guidance")
-PARTS: Final[tuple[FramePart, ...]] = ("all", "first", "rest")
-LEVELS: Final = ("low", "medium", "high")
-_WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
 FIRST_MASKS: Final = ("masks.erode.v1", "masks.dilate.v1", "masks.cutout.v1")
 """What a first frame's mask suffers where its guidance is stressed: what people and tools do to a mask they draw."""
 
@@ -44,46 +36,6 @@ _OF_SOUND: Final = frozenset({"timing.offset.v1", "timing.drift.v1"})
 
 DIFFICULTY: Final = MappingProxyType({"low": "hard", "high": "medium"})
 """A mask's defects have two windows of IoU: .85 to .90 (hard to see) stands for low, .75 to .80 for high."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """What is done to every case.
-
-    Attributes:
-        name: Fit for a folder's name.
-        group: ``clean``, one of ``MIXES``, or the full name of a kind.
-        level: ``clean``, ``low``, ``medium``, ``high``, a strength as text, or ``dynamic``.
-        part: Which frames are perturbed, of a clip whose first frame carries the reference.
-    """
-
-    name: str
-    group: str
-    level: str
-    part: FramePart = "all"
-
-    @property
-    def strength(self) -> float | None:
-        """0..5; None where it changes from frame to frame."""
-        if self.level == DYNAMIC:
-            return None
-        return 0.0 if self.level == CLEAN else strength_of(self.level)
-
-    @property
-    def label(self) -> str:
-        """The group as a person says it: ``mix``, ``fog``, ``fog, first frame``."""
-        name = self.group
-        if "." in name:
-            named = self.name.startswith(f"{room_of(name)}.")
-            name = f"{base_of(name)} of {room_of(name)}" if named else base_of(name)
-        return name if self.part == "all" else f"{name}, {'first frame' if self.part == 'first' else 'later frames'}"
-
-    def as_json(self) -> dict[str, Any]:
-        """JSON values."""
-        return asdict(self)
-
-
-NOTHING: Final = Condition(name=CLEAN, group=CLEAN, level=CLEAN)
 
 
 def conditions_of(
@@ -114,7 +66,7 @@ def conditions_of(
             for level in _levels_of(task, group, levels, part=part):
                 one = _condition(short, group, level=level, part=part)
                 found.setdefault(one.name, one)
-    if groups and len(found) == 1 and any(level == DYNAMIC or _word(level) != "0" for level in levels):
+    if groups and len(found) == 1 and any(level == DYNAMIC or level_word(level) != "0" for level in levels):
         raise UsageError(
             f"nothing is perturbed: {', '.join(map(str, levels))} does not fit {', '.join(map(_group_text, groups))}",
             expected="low or high for first masks, dynamic for pictures of clips, else any severity",
@@ -212,28 +164,10 @@ def _levels_of(task: TaskRules, group: str, levels: Sequence[str], *, part: Fram
             moving = moving and (group in {"mix", "picture"} or room_of(group) == "vision")
             found += [DYNAMIC] if moving else []
             continue
-        word = _word(level)
+        word = level_word(level)
         if word != "0" and (not masks or word in DIFFICULTY):
             found.append(word)
     return list(dict.fromkeys(found))
-
-
-def _word(level: str) -> str:
-    """A strength as it is printed: two that are printed alike are one."""
-    printed = f"{abs(strength_of(level)):g}"  # of -0, 0
-    return _WORDS.get(float(printed), printed)
-
-
-def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """The conditions without those that are another one in other words, as ``3`` is ``medium``."""
-    each = list(conditions)
-    words = {(one.group, one.level, one.part) for one in each}
-
-    def is_other(one: Condition) -> bool:
-        plain = one.level if one.level in {CLEAN, DYNAMIC} else _word(one.level)
-        return plain != one.level and (one.group, plain, one.part) in words
-
-    return tuple(one for one in each if not is_other(one))
 
 
 def _condition(short: str, group: str, *, level: str, part: FramePart) -> Condition:

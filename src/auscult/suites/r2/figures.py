@@ -18,16 +18,17 @@ from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_
 from auscult.report.charts.bars import ranks as ranks_chart
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
 from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, UNDEFINED, ChartEstimate, Words
-from auscult.report.drawing import Drawing
 from auscult.report.strip import StripCell, StripRow, evenly, strip
-from auscult.report.suite import Example
+from auscult.report.suite import Example, Figure
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, base_of, load_stressors, room_of
 from auscult.stress.strength import strength_of
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
+from auscult.suites.core.numbers import GridColumns, Number
 from auscult.suites.core.results import ResultKey
-from auscult.suites.r2.cases import R2Case, truths_of
-from auscult.suites.r2.conditions import CLEAN, DYNAMIC, MIXES, Condition
-from auscult.suites.r2.measures import GridColumns, Number, static_of
+from auscult.suites.r2.cases import R2Case, task_rules, truths_of
+from auscult.suites.r2.conditions import MIXES
+from auscult.suites.r2.measures import static_of
 from auscult.suites.r2.perturbing import Prepared
 from auscult.suites.r2.relations import Ranks, room_words
 from auscult.suites.r2.tables import Index, group_name, is_baseline, main_metric, metric_name
@@ -39,24 +40,9 @@ _HALF: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """A chart of the run.
-
-    Attributes:
-        name: Of its files.
-        caption: What it shows.
-        drawing: The chart.
-    """
-
-    name: str
-    caption: str
-    drawing: Drawing
-
-
 def charts_of(
     index: Index, *, correlations: Mapping[str, Correlation], ranks: Sequence[Ranks], splits: Sequence[str]
-) -> list[Chart]:
+) -> list[Figure]:
     """Every chart that the numbers allow."""
     if len(index.models()) > MAX_MODELS:
         return []
@@ -78,7 +64,7 @@ def estimate(number: Number | None) -> ChartEstimate:
     return ChartEstimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)
 
 
-def _curves(index: Index) -> Iterator[Chart]:
+def _curves(index: Index) -> Iterator[Figure]:
     """Score over strength, for the mixes; the kinds alone have their bars."""
     metric = main_metric(index)
     for group, part in index.groups():
@@ -88,7 +74,7 @@ def _curves(index: Index) -> Iterator[Chart]:
             lines = [line for line in lines if len(line.at) > 1]
             if lines:
                 words = Words(axis=f"{metric_name(metric)}, %, higher is better", digits=1)
-                yield Chart(
+                yield Figure(
                     name=f"curve_{group}" + ("" if part == "all" else f"_{part}"),
                     caption=f"{metric_name(metric)} over strength, perturbed: {name}. With 95 % intervals over clips."
                     + _HALF * any(_is_marked(line.breaks_at) for line in lines),
@@ -127,7 +113,7 @@ def _break(number: Number) -> ChartEstimate | None:
     return ChartEstimate(value=number.value, low=number.ends[0], high=number.ends[1])
 
 
-def _kinds(index: Index) -> Iterator[Chart]:
+def _kinds(index: Index) -> Iterator[Figure]:
     """Fig. 7: the change by each kind alone, by origin."""
     metric, models = main_metric(index), index.stressed()
     kinds = [(group, part) for group, part in index.groups() if group not in MIXES][:MAX_TYPES]
@@ -148,7 +134,7 @@ def _kinds(index: Index) -> Iterator[Chart]:
         )
         for origin in dict.fromkeys([*ORIGINS, *origins.values()])
     ]
-    yield Chart(
+    yield Figure(
         name="kinds",
         caption=f"Average change of {metric_name(metric)} by kind (mean over the strengths), with 95 % intervals.",
         drawing=apc_bars(
@@ -168,7 +154,7 @@ def _origin(group: str) -> str:
         return "other"
 
 
-def _dynamics(index: Index) -> Iterator[Chart]:
+def _dynamics(index: Index) -> Iterator[Figure]:
     """Fig. 10."""
     metric = main_metric(index)
     gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
@@ -183,7 +169,7 @@ def _dynamics(index: Index) -> Iterator[Chart]:
         pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {metric_name(metric)}, percentage points", digits=1)
-        yield Chart(
+        yield Figure(
             name="dynamic",
             caption=(f"{gaps[0].model}: what" if alone else "What")
             + " does not change within a clip (mean over the strengths) against what changes from frame to frame.",
@@ -191,7 +177,7 @@ def _dynamics(index: Index) -> Iterator[Chart]:
         )
 
 
-def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Chart]:
+def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
     for room, found in correlations.items():
         if len(found.kinds) > MAX_TYPES:
             continue
@@ -201,7 +187,7 @@ def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Chart]:
             for row in places
         )
         count = _pairs_of(found)
-        yield Chart(
+        yield Figure(
             name=f"correlation_{room}",
             caption=f"Which kinds of {room_words(room)} harm the same cases: correlation of the changes, case by case, "
             "over all models; likes beside one another"
@@ -219,7 +205,7 @@ def _pairs_of(found: Correlation) -> list[int]:
     return sorted({int(found.pairs[row, column]) for row in range(size) for column in range(row)})
 
 
-def _ranks(ranks: Sequence[Ranks]) -> Iterator[Chart]:
+def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:
     for one in ranks:
         if isinstance(one.ranking, Undefined):
             continue
@@ -233,14 +219,14 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[Chart]:
             )
             for row in one.ranking.rows
         ]
-        yield Chart(
+        yield Figure(
             name=f"ranks_{one.name}",
             caption=f"Places of the models by {one.title}, with 90 % intervals and the probability of being first.",
             drawing=ranks_chart(rows, Words(axis=one.title)),
         )
 
 
-def _splits(index: Index) -> Iterator[Chart]:
+def _splits(index: Index) -> Iterator[Figure]:
     metric = main_metric(index)
     for group, part in index.groups():
         if group not in MIXES:
@@ -253,7 +239,7 @@ def _splits(index: Index) -> Iterator[Chart]:
             )
             for model in index.stressed()
         ]
-        yield Chart(
+        yield Figure(
             name=f"seen_unseen_{group}" + ("" if part == "all" else f"_{part}"),
             caption=f"Change on seen and on unseen categories, perturbed: {group_name(group, part)}.",
             drawing=seen_unseen(pairs, Words(axis=f"change of {metric_name(metric)}, percentage points", digits=1)),
@@ -373,7 +359,7 @@ def _orders(
                     case=cases[case],
                     rows=rows,
                     seed=view.seed,
-                    guidance=grid.task.guidance,
+                    guidance=task_rules(grid.task.name).guidance,
                 )
             )
     return orders

@@ -16,179 +16,27 @@ Intervals hold 95 %, by drawing whole clips or photographs; everything of one ru
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from auscult.errors import ErrorRecord
-from auscult.outcome import Failed, Outcome, Scored, Undefined
-from auscult.rng import generator
-from auscult.score.stats.breaking import beyond_of, breaking_point
+from auscult.outcome import Failed, Outcome, Undefined
+from auscult.score.stats.breaking import breaking_point
 from auscult.score.stats.change import Scores, change_difference, change_interval
 from auscult.score.stats.ratios import mean_ratio, ratio_change
-from auscult.score.stats.samples import Counts, Value, common
-from auscult.suites.r2.cases import BASELINES
-from auscult.suites.r2.conditions import CLEAN, DYNAMIC, Condition
-from auscult.suites.r2.grid import Grid
+from auscult.score.stats.samples import common
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
+from auscult.suites.core.numbers import PAPER_LEVELS, GridColumns, Number, ValueMap, mean_value, minus
+from auscult.suites.r2.cases import BASELINES, OVERALL
 
-BOTH: Final = "J&F"
-OVERALL: Final = "oIoU"
-PAPER_LEVELS: Final = ("low", "medium", "high")
 NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 """Why there is no ``dynamic_gap``: dynamic draws from all three."""
-NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
-
-_COUNTED: Final = ("n", "failed", "undefined", "missing")
-
-ValueMap: TypeAlias = dict[Hashable, Value]
 _Parts: TypeAlias = tuple[ValueMap, ValueMap]
 GridCell: TypeAlias = tuple[str, str]
 """A group of conditions and the part of a clip that is perturbed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """One number of a run.
-
-    Attributes:
-        measure: What it is; see the module.
-        model: Of which model; for a difference ``first - second``.
-        metric: Of which metric.
-        group: What was done; ``clean`` where nothing was.
-        level: How strongly; empty for numbers over levels.
-        part: To which frames.
-        split: Of which cases; empty for all.
-        outcome: The number.
-        signature: How its scores were made.
-        columns: Of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a
-            level does not enter it those that have it as well.
-    """
-
-    measure: str
-    model: str
-    metric: str
-    group: str
-    level: str = ""
-    part: str = "all"
-    split: str = ""
-    outcome: Outcome[float]
-    signature: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def value(self) -> float | None:
-        """The number, None where there is none."""
-        return self.outcome.value if isinstance(self.outcome, Scored) else None
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """Its interval."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
-    @property
-    def counts(self) -> Counts | None:
-        """The cases behind it."""
-        found = getattr(self.outcome, "counts", None)
-        if isinstance(found, Counts):
-            return found
-        told = getattr(self.outcome, "detail", {})
-        detail = {name: told[name] for name in _COUNTED if name in told}
-        return Counts(**detail) if len(detail) == len(_COUNTED) else None
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of its interval; of a breaking point that lies beyond every strength too."""
-        found = getattr(self.outcome, "low", getattr(self.outcome, "detail", {}).get("low"))
-        return found if isinstance(found, float) else None
-
-    @property
-    def high(self) -> float | None:
-        """The upper end; None for none, and where it is open."""
-        found = getattr(self.outcome, "high", None)
-        return found if isinstance(found, float) else None
-
-    @property
-    def beyond(self) -> float | None:
-        """Of a breaking point: the strength above which it, or the upper end of its interval, lies."""
-        return beyond_of(self.outcome)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridColumns:
-    """The grid as columns of values, for all cases or for those of a split.
-
-    Attributes:
-        grid: The scores.
-        seed: The run's seed.
-        split: Only cases of this split; empty for all.
-    """
-
-    grid: Grid
-    seed: int
-    split: str = ""
-
-    @property
-    def cases(self) -> tuple[str, ...]:
-        """The cases it is of."""
-        grid = self.grid
-        return tuple(name for name in grid.cases if not self.split or grid.splits.get(name) == self.split)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics, and the mean of J and F where there are both."""
-        found = self.grid.task.metrics
-        return (*found, BOTH) if found == ("J", "F") else found
-
-    def values(self, model: str, condition: str, metric: str) -> ValueMap:
-        """The value of every case that was asked; what has no answer failed."""
-        if metric == BOTH:
-            parts = [self.values(model, condition, one) for one in ("J", "F")]
-            return {case: _mean([part[case] for part in parts]) for case in parts[0]}
-        cell, mine = self.grid.cell(model, condition, metric), self._asked(model, condition)
-        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in mine}
-
-    def pixels(self, model: str, condition: str) -> tuple[dict[Hashable, Value], dict[Hashable, float]]:
-        """Pixels of intersection and of union of every case."""
-        found, mine = self.grid.pixels.get((model, condition), {}), self._asked(model, condition)
-        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in mine}
-        return both, {case: found[case][1] for case in mine if case in found}
-
-    def _asked(self, model: str, condition: str) -> tuple[str, ...]:
-        """The cases without those that are yet to be asked."""
-        waiting = self.grid.waiting.get((model, condition))
-        return self.cases if waiting is None else tuple(case for case in self.cases if case not in waiting)
-
-    def scores(self, model: str, conditions: Sequence[Condition], metric: str) -> Scores:
-        """Clean and some conditions, by level."""
-        levels = {one.level: self.values(model, one.name, metric) for one in conditions}
-        return Scores(
-            clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
-        )
-
-    def rng(self, *key: str) -> np.random.Generator:
-        """The draws of a number; the same for every model, so that all meet the same clips."""
-        return generator(self.seed, "r2", "bootstrap", *key)
-
-
-def _level(name: str) -> str | float:
-    return name if name in {*PAPER_LEVELS, DYNAMIC} else float(name)
-
-
-def _value(value: float | None, *, undefined: bool) -> Value:
-    if value is not None:
-        return value
-    return Undefined("not scored") if undefined else NO_ANSWER
-
-
-def _mean(values: Sequence[Value]) -> Value:
-    for kind in (Failed, Undefined):
-        for value in values:
-            if isinstance(value, kind):
-                return value
-    return sum(float(value) for value in values if isinstance(value, float | int)) / len(values)
 
 
 def numbers_of(view: GridColumns) -> tuple[Number, ...]:
@@ -321,10 +169,10 @@ def _gap(
         return {"dynamic_gap": Undefined(NOT_ALL_LEVELS)}
     columns = [view.values(model, one.name, metric) for one in (view.grid.conditions[0], *static, dynamic)]
     cases = [case for case in view.cases if all(case in column for column in columns)]
-    told: ValueMap = {case: _mean([column[case] for column in columns]) for case in cases}
+    told: ValueMap = {case: mean_value([column[case] for column in columns]) for case in cases}
     lost = {case: value for case, value in told.items() if isinstance(value, Failed | Undefined)}
     clean, *levels, last = ({case: column[case] for case in cases} | lost for column in columns)
-    level: ValueMap = {case: _mean([column[case] for column in levels]) for case in cases}
+    level: ValueMap = {case: mean_value([column[case] for column in levels]) for case in cases}
     still = Scores(clean=clean, levels={one.level: column for one, column in zip(static, levels, strict=True)})
     moving = Scores(clean=clean, levels={DYNAMIC: last})
     pair = [Scores(clean=clean, levels={"dynamic - static": column}) for column in (last, level)]
@@ -366,7 +214,7 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
     for one in view.grid.conditions:
         if all(view.grid.asked(model, one.name) for model in pair):
             first, second = (view.values(model, one.name, metric) for model in pair)
-            gap: ValueMap = {case: _minus(first[case], second[case]) for case in first if case in second}
+            gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
             told = mean_ratio(gap, clusters=view.grid.cases, rng=view.rng("levels"))
             made = _number(view, one, "difference", outcome=told, model=name, metric=metric)
             yield replace(made, signature=signature)
@@ -388,11 +236,3 @@ def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str,
     first, second = (dict(view.grid.signature(model, metric)) for model in pair)
     unlike = {key: f"{first[key]} - {second[key]}" for key in first if first[key] != second.get(key, first[key])}
     return {**second, **first, **unlike}
-
-
-def _minus(first: Value, second: Value) -> Value:
-    for kind in (Failed, Undefined):
-        for value in (first, second):
-            if isinstance(value, kind):
-                return value
-    return _mean([first]) - _mean([second])  # type: ignore[operator]

@@ -22,8 +22,9 @@ from auscult.stress.recipe_parts import recipe_of
 from auscult.stress.schedule import SCHEDULES
 from auscult.stress.sound.base import AudioInfo
 from auscult.stress.vision.base import ClipInfo
+from auscult.suites.core.conditions import CLEAN, Condition
 from auscult.suites.r2.cases import R2Case, target
-from auscult.suites.r2.conditions import CLEAN, DIFFICULTY, FIRST_MASKS, MIXES, Condition
+from auscult.suites.r2.conditions import DIFFICULTY, FIRST_MASKS, MIXES
 from auscult.types import Frame, Frames, Mask, MaskTarget, Query, Samples
 
 _FULL: Final = 5.0
@@ -180,6 +181,11 @@ class Prepared:
             expected=f"an object that allows {' or '.join(kinds)} at {self.condition.level}",
             path=self.case.frames[0],
         )
+
+
+def prepared_of(case: R2Case, condition: Condition, *, seed: int, guidance: str) -> Prepared:
+    """A case under a condition."""
+    return Prepared(case=case, condition=condition, seed=seed, guidance=guidance)
 
 
 def _mixed(group: str, guidance: str, *, strength: float | None, seed: int, key: str) -> Recipe:

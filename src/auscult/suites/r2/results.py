@@ -21,6 +21,8 @@ from auscult.report.facts import facts_of
 from auscult.report.suite import Example, Figure, Section, SuitePage, write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.suites.core.grid import Grid, questions
+from auscult.suites.core.numbers import GridColumns, Number, cells_csv, cells_json
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey
 from auscult.suites.leftovers import remove_stale, written_files
@@ -29,9 +31,8 @@ from auscult.suites.r2.answering import Answers, answers_of, answers_table
 from auscult.suites.r2.cases import R2Case
 from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.figures import Chart, charts_of, draw_strips
-from auscult.suites.r2.grid import Grid, questions
-from auscult.suites.r2.measures import GridColumns, Number, numbers_of
+from auscult.suites.r2.figures import charts_of, draw_strips
+from auscult.suites.r2.measures import numbers_of
 from auscult.suites.r2.relations import (
     Ranks,
     correlation_table,
@@ -41,8 +42,7 @@ from auscult.suites.r2.relations import (
     strengths_text,
     unranked,
 )
-from auscult.suites.r2.requests import waiting_notes
-from auscult.suites.r2.tables import cells_csv, cells_json, is_baseline, summary_metrics
+from auscult.suites.r2.tables import is_baseline, summary_metrics, waiting_notes
 from auscult.suites.registered import SuiteRun
 
 SPLITS: Final = ("seen", "unseen")
@@ -70,7 +70,7 @@ class R2Results:
     metric: str
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
-    charts: tuple[Chart, ...]
+    charts: tuple[Figure, ...]
     correlations: Mapping[str, Correlation]
     ranks: tuple[Ranks, ...]
     uninformative: tuple[str, ...]
@@ -141,7 +141,7 @@ def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
 
 
 def write_parts(
-    run: RunFolder, *, tables: Mapping[str, Table], charts: Sequence[Chart], numbers: Sequence[Number]
+    run: RunFolder, *, tables: Mapping[str, Table], charts: Sequence[Figure], numbers: Sequence[Number]
 ) -> None:
     """Write tables as JSON, CSV and LaTeX, charts as JSON, SVG and PNG, and every number."""
     write_tables(run, tables)
@@ -150,7 +150,7 @@ def write_parts(
     write_charts(run, ((chart.name, chart.drawing) for chart in charts))
 
 
-def sections_of(tables: Mapping[str, Table], charts: Sequence[Chart]) -> tuple[Section, ...]:
+def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure]) -> tuple[Section, ...]:
     """General first, then kinds, then the rest; each table in the first section that its name fits."""
     left_tables, left_charts = dict(tables), list(charts)
     found = []
@@ -159,13 +159,8 @@ def sections_of(tables: Mapping[str, Table], charts: Sequence[Chart]) -> tuple[S
         drawn = [one for one in left_charts if one.name.startswith(chart_names)]
         left_charts = [one for one in left_charts if one not in drawn]
         if mine or drawn:
-            found.append(Section(name=name, title=title, lead=lead, figures=figures_of(drawn), tables=tuple(mine)))
+            found.append(Section(name=name, title=title, lead=lead, figures=tuple(drawn), tables=tuple(mine)))
     return tuple(found)
-
-
-def figures_of(charts: Sequence[Chart]) -> tuple[Figure, ...]:
-    """Charts as they stand on a page."""
-    return tuple(Figure(name=one.name, caption=one.caption, drawing=one.drawing) for one in charts)
 
 
 _PARTS: Final = (

@@ -18,40 +18,33 @@ missing. A model that cannot be loaded costs its own rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from auscult import registry
 from auscult.cases.instances import InstanceListing
-from auscult.errors import REMARKS, ErrorRecord, NothingToDo, UsageError
+from auscult.errors import REMARKS, NothingToDo, UsageError
 from auscult.jobs import predict as job
-from auscult.jobs.runner import ERRORS, ErrorLog, Progress, Silent
+from auscult.jobs.runner import Progress, Silent
 from auscult.models.spec import ModelSpec, model_spec
-from auscult.record.folder import RunFolder, open_run
+from auscult.record.folder import open_run
 from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
-from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.core.results import error_rows, unmade_rows
-from auscult.suites.r2.answering import R2Runner, answers_of
+from auscult.suites.core.conditions import Condition
+from auscult.suites.core.requests import assign_unique_names, conditions_for
+from auscult.suites.core.results import unmade_rows
+from auscult.suites.core.runner import earlier_log, write_cases, write_errors
+from auscult.suites.r2.answering import R2Runner, answers_of, unasked_remarks, write_inputs
 from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
-from auscult.suites.r2.conditions import NOTHING, Condition, conditions_of
-from auscult.suites.r2.grid import grid_of
+from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.options import R2Options
-from auscult.suites.r2.requests import FILE as REQUESTS
-from auscult.suites.r2.requests import (
-    RequestLog,
-    assign_unique_names,
-    command_rows,
-    conditions_for,
-    load_log,
-    log_of,
-    require_log,
-    withdrawn_rows,
-)
+from auscult.suites.r2.perturbing import prepared_of
 from auscult.suites.r2.results import RunOutcome, write_results
+from auscult.suites.r2.scoring import Scorer
 from auscult.suites.registered import SCENES, SuiteRun, refuse_idle
 
 COMMAND = "run r2"
@@ -91,58 +84,58 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
     # what is wrong with the data is said before the folder is made; scenes are made inside it
     read = None if options.data == SCENES else listing_of(options, setting.task, listener)
     with open_run(options.out, _manifest(setting), overwrite=options.overwrite, ignore=IGNORED | _GROWING) as run:
-        log = _log(run)
+        log = earlier_log(run)
         models = assign_unique_names(log, setting.models)
         floor = [one for one in map(model_spec, BASELINES) if one.name not in {model.name for model in setting.models}]
         listing = read or listing_of(options, setting.task, listener)
         found = _cases(listing, setting, listener)
         errors = [*(error_to_json(name, error) for name, error in listing.errors), *unmade_rows(found.errors)]
         if not found.cases:
-            _write_errors(run, errors)
+            write_errors(run, errors)
             raise NothingToDo(
                 f"the input holds no case of {setting.task.title} (read as {listing.layout})",
                 path=options.data if isinstance(options.data, Path) else None,
                 hint="; ".join(dict.fromkeys(error.error for _, error in (*listing.errors, *found.errors)[:3])),
             )
-        _write_cases(run, found.cases)
-        bench = R2Runner(
+        write_cases(run, map(_case_row, found.cases))
+        runner = R2Runner(
             run=run,
             task=setting.task,
             cases=found.cases,
             seed=options.seed,
-            how=_how(options),
+            how=job.PredictOptions(
+                workers=options.n_workers,
+                timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
+                memory_mb=options.memory_mb,
+            ),
+            prepare=partial(prepared_of, seed=options.seed, guidance=setting.task.guidance),
+            scorer=partial(Scorer, setting.task),
             progress=listener,
             errors=errors,
         )
-        rows = command_rows(log, models, setting.conditions, floor=floor)
-        run.append_many(REQUESTS, rows)
-        asked = log_of((*log.rows, *rows))
         if options.inputs:
-            bench.write_inputs(setting.conditions)
+            write_inputs(runner, setting.conditions)
+        asked = runner.ask_all(log, models, setting.conditions, floor=floor)
         for model in models:
-            bench.ask([model], conditions_for(model, setting.conditions, log))
-        run.append_many(REQUESTS, withdrawn_rows(asked, bench.unloaded))
-        if models and len(bench.unloaded) == len(models):
-            raise next(iter(bench.unloaded.values()))
-        bench.ask(floor, [NOTHING])
-        bench.score(asked.places(found.cases, seed=options.seed), asked.conditions)
-        outcome = _finished(bench, asked, found=found, read=[error for _, error in listing.errors])
-        done = write_results(run, replace(outcome, notes=listing.notes))
-        unloaded = tuple(f"{name}: {error}" for name, error in bench.unloaded.items())
-        return replace(done, remarks=(*unloaded, *done.remarks))
-
-
-def _log(run: RunFolder) -> RequestLog:
-    """What the folder was asked before this command."""
-    if (run.path / SCORES).is_file() and not (run.path / REQUESTS).is_file():
-        return require_log(run.path)  # refuses it
-    return load_log(run.path)
-
-
-def _write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Let ``errors.jsonl`` say these and no others."""
-    run.remove(ERRORS)
-    ErrorLog(run).keep(rows)
+            mine = conditions_for(model, setting.conditions, log)
+            runner.errors += unasked_remarks([model], found.cases, mine)
+        done = runner.finish(asked, told=frozenset(error.path for _, error in listing.errors))
+        stored = read_lines(run.path / job.FILE)
+        outcome = RunOutcome(
+            command=COMMAND,
+            grid=done.grid,
+            answers=answers_of(stored, valid=done.places, models=done.grid.models, failed=done.failed),
+            cases=tuple(found.cases),
+            unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
+            absent=found.absent,
+            valid=done.places,
+            seed=options.seed,
+            workers=options.n_workers,
+            notes=listing.notes,
+        )
+        written = write_results(run, outcome)
+        unloaded = tuple(f"{name}: {error}" for name, error in runner.unloaded.items())
+        return replace(written, remarks=(*unloaded, *written.remarks))
 
 
 def _setting(options: R2Options) -> _Setting:
@@ -220,62 +213,14 @@ def _cases(listing: InstanceListing, setting: _Setting, progress: Progress) -> C
     )
 
 
-def _write_cases(run: RunFolder, cases: Sequence[R2Case]) -> None:
-    run.remove(CASES)
-    run.append_many(
-        CASES,
-        [
-            {
-                "id": case.id, "clip": case.clip, "split": case.split, "text": case.query.text,
-                "frames": len(case.frames), "size": list(case.size), "digest": case.digest,
-                "truth": case.truth,
-            }
-            for case in cases
-        ],
-    )  # fmt: skip
-
-
-def _how(options: R2Options) -> job.PredictOptions:
-    return job.PredictOptions(
-        workers=options.n_workers,
-        timeout_s=options.limit_s(job.DEFAULT_TIMEOUT_S),
-        memory_mb=options.memory_mb,
-    )
-
-
-def _finished(bench: R2Runner, asked: RequestLog, *, found: CaseList, read: Sequence[ErrorRecord]) -> RunOutcome:
-    """Write what failed, and put together what the rest follows from."""
-    places = asked.places(found.cases, seed=bench.seed)
-    now = bench.standing(places)
-    failed = {place: error for place, error in now.failed.items() if asked.asked(place)}
-    told = {error.path for error in read}
-    truths = [row for row in now.unread if row.get("path") not in told]
-    conditions = [one.name for one in asked.conditions]
-    rows = error_rows(failed, asked_of=asked.asked_of, conditions=conditions)
-    # what keeps a case's input from being written keeps it from being shown, which is told already
-    unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
-    beside = [one for one in bench.errors if one["stage"] != "frames" or (one["path"], one["error"]) not in unread]
-    _write_errors(bench.run, (*beside, *truths, *rows))
-    every = tuple(dict.fromkeys((*bench.lost, *failed)))
-    models = tuple(asked.models)
-    return RunOutcome(
-        command=COMMAND,
-        grid=grid_of(
-            read_lines(bench.run.path / SCORES),
-            task=bench.task,
-            valid=places,
-            cases={case.id: (case.clip, case.split) for case in found.cases},
-            models=models,
-            conditions=asked.conditions,
-            failed=every,
-            waiting=set(asked.waiting(places, now.scored)) - set(every),
-            truths={case.id: case.truth for case in found.cases},
-        ),
-        answers=answers_of(read_lines(bench.run.path / job.FILE), valid=places, models=models, failed=every),
-        cases=tuple(found.cases),
-        unlisted=sum(error.stage not in REMARKS for error in (*read, *(error for _, error in found.errors))),
-        absent=found.absent,
-        valid=places,
-        seed=bench.seed,
-        workers=bench.how.workers,
-    )
+def _case_row(case: R2Case) -> dict[str, Any]:
+    return {
+        "id": case.id,
+        "clip": case.clip,
+        "split": case.split,
+        "text": case.query.text,
+        "frames": len(case.frames),
+        "size": list(case.size),
+        "digest": case.digest,
+        "truth": case.truth,
+    }

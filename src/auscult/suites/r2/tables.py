@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from auscult.outcome import Scored, Signature, Undefined
+from auscult.cases.ids import counted
 from auscult.report.tables import Table
 from auscult.stress.recipe_parts import base_of
 from auscult.stress.strength import strength_of
-from auscult.suites.r2.cases import BASELINES
-from auscult.suites.r2.conditions import DYNAMIC, MIXES
-from auscult.suites.r2.measures import BOTH, NOT_ALL_LEVELS, PAPER_LEVELS, Number
+from auscult.suites.core.conditions import DYNAMIC
+from auscult.suites.core.grid import Grid
+from auscult.suites.core.numbers import PAPER_LEVELS, Number, number_rows, number_text, percent
+from auscult.suites.core.results import few
+from auscult.suites.r2.cases import BASELINES, BOTH
+from auscult.suites.r2.conditions import MIXES, words_of
+from auscult.suites.r2.measures import NOT_ALL_LEVELS
 
 PERCENT: Final = (
     "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."
@@ -35,25 +37,6 @@ def group_name(group: str, part: str = "all") -> str:
 def metric_name(metric: str) -> str:
     """A metric as tables call it: the mean IoU over cases is mIoU."""
     return _NAMES.get(metric, metric)
-
-
-def number_text(number: Number | None, *, points: bool = False, interval: bool = False) -> str:
-    """A number in percent; a dash where it was not measured, n/a where it does not exist."""
-    if number is None:
-        return "–"
-    if number.value is None:
-        return "n/a"
-    text = percent(number.value, points=points)
-    if interval and number.ends is not None:
-        low, high = (percent(end, points=points) for end in number.ends)
-        return f"{text} [{low}, {high}]"
-    return text
-
-
-def percent(value: float, *, points: bool = False) -> str:
-    """A share in percent; a change, in percentage points, with its sign. What rounds to nothing is no loss."""
-    rounded = round(100 * value, 1) + 0.0  # of -0.0 this makes 0.0
-    return f"{rounded:+.1f}" if points else f"{rounded:.1f}"
 
 
 class Index:
@@ -394,55 +377,13 @@ def dynamic_table(index: Index) -> Table | None:
     )
 
 
-_KEYS: Final = (
-    "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high", "beyond",
-    "n", "failed", "undefined", "missing", "reason", "signature",
-)  # fmt: skip
-
-
-def cells_json(numbers: Iterable[Number]) -> list[dict[str, Any]]:
-    """Every number as plain values, scores 0..1; an undefined one has value null and its reason.
-
-    ``beyond`` is of breaking points: the strongest strength that was asked, where the point (``value`` null) or the
-    upper end of its interval (``high`` null) lies above it.
-    """
-    return list(_rows(numbers))
-
-
-def _rows(numbers: Iterable[Number]) -> Iterator[dict[str, Any]]:
-    for one in numbers:
-        counts = one.counts
-        yield {
-            **{key: getattr(one, key) for key in _KEYS[:7]},
-            "value": one.value,
-            "low": one.low,
-            "high": one.high,
-            "beyond": one.beyond,
-            "n": None if counts is None else counts.n,
-            "failed": None if counts is None else counts.failed,
-            "undefined": None if counts is None else counts.undefined,
-            "missing": None if counts is None else counts.missing,
-            "reason": one.outcome.reason if isinstance(one.outcome, Undefined) else None,
-            "signature": number_signature(one) if isinstance(one.outcome, Scored) else None,
-        }
-
-
-def cells_csv(numbers: Sequence[Number]) -> str:
-    """The same as CSV, one number a line."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, _KEYS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_rows(numbers))
-    return file.getvalue()
-
-
 def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     """The numbers of the mixes as metrics of ``summary.json``: ``model/group/level/metric`` to value and interval."""
     found: dict[str, dict[str, Any]] = {}
     for one in numbers:
         if one.split or (one.group not in {"clean", *MIXES}) or one.measure not in {"level", "apc", "breaking"}:
             continue
-        (row,) = _rows([one])
+        (row,) = number_rows([one])
         name = "/".join(part for part in (one.model, one.group, one.level or one.measure, one.metric) if part)
         name = name if one.part == "all" else f"{name}/{one.part}"
         rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
@@ -451,11 +392,21 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def number_signature(number: Number) -> str:
-    """How a number was made: its scores, then the statistic."""
-    if not isinstance(number.outcome, Scored):
-        return ""
-    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
-    made = dict(number.outcome.signature.fields)
-    made.pop("version", None)
-    return str(Signature.of(**scores, **made))
+def waiting_notes(grid: Grid) -> list[str]:
+    """What was to be asked of each model and never was, in a sentence each that says how to ask it."""
+    found = []
+    for model in grid.models:
+        mine = {one: grid.waiting[model, one.name] for one in grid.conditions if (model, one.name) in grid.waiting}
+        if not mine:
+            continue
+        number = sum(map(len, mine.values()))
+        about = few(sorted(set().union(*mine.values())))
+        out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.asked(model, one.name)]
+        named = few([f"{one.label} {one.level}" for one in out])
+        kept_out = f" Until then its answers under {named} are in no table." if out else ""
+        found.append(
+            f"{model}: {counted(number, 'question')} of an earlier command about {about} "
+            f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
+            f"they are no failures and in no number; repeat it: {words_of(mine)}.{kept_out}"
+        )
+    return found

@@ -15,20 +15,51 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from auscult.cases.ids import counted
 from auscult.errors import AuscultError, RecordError
 from auscult.models.spec import ModelSpec
 from auscult.record.digest import digest_json
 from auscult.record.lines import numbered_lines
-from auscult.suites.core.results import ResultKey, few
-from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.conditions import CLEAN, MIXES, PARTS, Condition, unique_conditions, words_of
-from auscult.suites.r2.grid import Grid
+from auscult.suites.core.conditions import CLEAN, NOTHING, PARTS, Condition, unique_conditions
+from auscult.suites.core.results import ResultKey
 
 FILE: Final = "requests.jsonl"
 _AGAIN: Final = "the file is missing, edited or damaged; run the command of this record again with --overwrite"
+
+
+class SuiteCase(Protocol):
+    """What the engine must know of a case."""
+
+    @property
+    def id(self) -> str:
+        """Unique in the run."""
+        ...
+
+    @property
+    def clip(self) -> str:
+        """Cases of one clip or photograph are one cluster: intervals draw it as a whole."""
+        ...
+
+    @property
+    def split(self) -> str:
+        """The source's word for the part of the data that it is of; may be empty."""
+        ...
+
+    @property
+    def frames(self) -> tuple[Path, ...]:
+        """Picture files in order of time."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """Hash of everything that a model can see of it."""
+        ...
+
+    @property
+    def truth(self) -> str:
+        """Hash of its truth, so that answers are scored anew where it changed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +80,7 @@ class RequestLog:
     asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: tuple[Mapping[str, Any], ...] = ()
 
-    def places(self, cases: Sequence[R2Case], *, seed: int) -> dict[str, ResultKey]:
+    def places(self, cases: Sequence[SuiteCase], *, seed: int) -> dict[str, ResultKey]:
         """The key of every answer that is valid, to (model, condition, case)."""
         return {
             key_of(case, condition, model=model, revision=revision, seed=seed): (model, condition.name, case.id)
@@ -135,8 +166,6 @@ def _condition(told: Mapping[str, Any]) -> Condition:
     one = Condition(**told)
     if not all(isinstance(word, str) for word in (one.name, one.group, one.level)) or one.part not in PARTS:
         raise ValueError(f"no condition: {told!r:.80}")
-    if one.group not in {CLEAN, *MIXES} and "." not in one.group:
-        raise ValueError(f"no group of conditions: {one.group!r:.80}")
     _ = one.strength  # raises where the level is none
     return one
 
@@ -163,8 +192,7 @@ def command_rows(
 ) -> list[dict[str, Any]]:
     """The lines of a command: its models, and the baselines, which are asked about clean input."""
     number = max((row["command"] for row in log.rows), default=0) + 1
-    clean = [one for one in conditions if one.name == CLEAN]
-    asked = [(one, conditions_for(one, conditions, log)) for one in models] + [(one, clean) for one in floor]
+    asked = [(one, conditions_for(one, conditions, log)) for one in models] + [(one, (NOTHING,)) for one in floor]
     return [
         {
             "command": number,
@@ -183,7 +211,7 @@ def withdrawn_rows(log: RequestLog, names: Mapping[str, AuscultError]) -> list[d
     return [{"command": number, "model": name, "unloaded": error.message} for name, error in names.items()]
 
 
-def key_of(case: R2Case, condition: Condition, *, model: str, revision: str, seed: int) -> str:
+def key_of(case: SuiteCase, condition: Condition, *, model: str, revision: str, seed: int) -> str:
     """Under what an answer is stored: everything that it follows from."""
     # The id also where nothing is drawn: one sentence may ask for two objects of a picture.
     drawn = [case.id] if condition.level == "clean" else [seed, case.id, condition.as_json()]
@@ -229,23 +257,3 @@ def conditions_for(model: ModelSpec, conditions: Sequence[Condition], log: Reque
     again = log.asked_of.get(model.name, ())
     known = {one.name: one for one in (*conditions, *(one for one in log.conditions if one.name in again))}
     return tuple(known.values())
-
-
-def waiting_notes(grid: Grid) -> list[str]:
-    """What was to be asked of each model and never was, in a sentence each that says how to ask it."""
-    found = []
-    for model in grid.models:
-        mine = {one: grid.waiting[model, one.name] for one in grid.conditions if (model, one.name) in grid.waiting}
-        if not mine:
-            continue
-        number = sum(map(len, mine.values()))
-        about = few(sorted(set().union(*mine.values())))
-        out = [one for one in grid.conditions if grid.known(model, one.name) and not grid.asked(model, one.name)]
-        named = few([f"{one.label} {one.level}" for one in out])
-        kept_out = f" Until then its answers under {named} are in no table." if out else ""
-        found.append(
-            f"{model}: {counted(number, 'question')} of an earlier command about {about} "
-            f"{'was' if number == 1 else 'were'} never asked, since it was stopped or the data have changed since; "
-            f"they are no failures and in no number; repeat it: {words_of(mine)}.{kept_out}"
-        )
-    return found

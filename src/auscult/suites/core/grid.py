@@ -5,25 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from auscult.errors import ErrorRecord, InputError
-from auscult.jobs.predict import READ
-from auscult.media.rle import decode
-from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
-from auscult.record.schema import error_to_json, score_to_json
-from auscult.score.masks.ref_avs import avs_scores
-from auscult.score.masks.video import j_and_f
+from auscult.suites.core.conditions import Condition
 from auscult.suites.core.results import is_valid
-from auscult.suites.r2.cases import R2Case, TaskRules, Truths, scored_frames, truths_of
-from auscult.suites.r2.conditions import Condition
-from auscult.suites.r2.perturbing import Prepared
-from auscult.types import Mask
 
 _AND: Final = " and "
+
+
+class Task(Protocol):
+    """What is asked, and how answers are scored."""
+
+    @property
+    def suite(self) -> str:
+        """The suite's short name, which is part of every draw's seed."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its short name."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        ...
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is scored for each case, the first is the main one; 0..1, higher is better."""
+        ...
+
+    @property
+    def means(self) -> Mapping[str, tuple[str, ...]]:
+        """Further metrics, and those that each is the mean of."""
+        ...
+
+    @property
+    def derived(self) -> Mapping[str, tuple[str, str]]:
+        """Metrics that follow from others: whose signature they have, and what they are."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +78,7 @@ class Grid:
         waiting: (model, condition's name) to the ids of the cases that were to be asked and never were.
     """
 
-    task: TaskRules
+    task: Task
     cases: Mapping[str, str]
     splits: Mapping[str, str]
     models: tuple[str, ...]
@@ -75,8 +96,7 @@ class Grid:
 
     def signature(self, model: str, metric: str) -> Mapping[str, Any]:
         """How the scores behind a number were made."""
-        made = {"J&F": ("F", "mean of J and F"), "oIoU": ("IoU", "pixels in both of pixels in either")}
-        parts, said = made.get(metric, (metric, ""))
+        parts, said = self.task.derived.get(metric, (metric, ""))
         found = self.by_model.get((model, parts), self.signatures.get(parts, {}))
         return {**found, "metric": said} if said and found else found
 
@@ -110,7 +130,7 @@ class Grid:
 def grid_of(
     rows: Iterable[Mapping[str, Any]],
     *,
-    task: TaskRules,
+    task: Task,
     valid: Mapping[str, tuple[str, str, str]],
     cases: Mapping[str, tuple[str, str]],
     models: Sequence[str],
@@ -207,127 +227,3 @@ def questions(grid: Grid) -> tuple[int, int, int]:
             failed += len(mine - scored - without)
             undefined += len(without)
     return asked, failed, undefined
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToScore:
-    """A stored prediction and what it is of; goes to a worker process.
-
-    Attributes:
-        row: The prediction's row.
-        prepared: The case under its condition.
-    """
-
-    row: Mapping[str, Any]
-    prepared: Prepared
-
-
-class Scorer:
-    """Scores predictions in one process; keeps the true masks of the last case.
-
-    Args:
-        task: The task.
-    """
-
-    def __init__(self, task: TaskRules) -> None:
-        self._task = task
-        self._case = ""
-        self._truths = Truths([], {})
-
-    def __call__(self, given: ToScore) -> list[dict[str, Any]] | Failed:
-        """The rows of one prediction; or why there is nothing to score with, whichever model answered.
-
-        A frame whose true mask cannot be read is not scored, and the rows say so under ``unread``.
-        """
-        case, row = given.prepared.case, given.row
-        if self._case != case.id:
-            self._case, self._truths = case.id, truths_of(case)
-        truths, unread = given.prepared.truths(self._truths.masks), list(self._truths.errors.values())
-        frames = [place for place in scored_frames(case.scored, len(truths)) if truths[place] is not None]
-        about = {name: row[name] for name in ("key", "model", "condition")} | {
-            "clip": case.clip, "split": case.split, "truth": case.truth
-        }  # fmt: skip
-        if unread:
-            about["unread"] = [error_to_json(None, ErrorRecord.of(_unscored(one), "truth")) for one in unread]
-        if not frames and unread:
-            return Failed(ErrorRecord.of(unread[0], READ))
-        if not frames:
-            nothing = Undefined("no frame is left to score", {"rule": case.scored, "frames": len(truths)})
-            return [{**score_to_json(case.id, metric, nothing), **about} for metric in self._task.metrics]
-        prediction = _stack([_predicted(row, place, case) for place in frames])
-        truth = _stack([mask for place in frames if (mask := truths[place]) is not None])
-        outcomes = scores_of(self._task, prediction, truth, frames=case.scored, threshold=row.get("threshold"))
-        pixels = {
-            "both_px": int(np.count_nonzero(prediction & truth)), "either_px": int(np.count_nonzero(prediction | truth))
-        }  # fmt: skip
-        return [{**score_to_json(case.id, metric, outcome), **about, **pixels} for metric, outcome in outcomes.items()]
-
-
-def _unscored(error: InputError) -> InputError:
-    message = f"the true mask cannot be read, so that its frame is shown and not scored: {error.message}"
-    return InputError(message, expected=error.expected, hint=error.hint, path=error.path)
-
-
-def scores_of(
-    task: TaskRules,
-    prediction: NDArray[np.bool_],
-    truth: NDArray[np.bool_],
-    *,
-    frames: str = "all",
-    threshold: float | None = None,
-) -> dict[str, Outcome[float]]:
-    """The metrics of one case.
-
-    Args:
-        task: The task.
-        prediction: bool (T, H, W): the frames that are scored, and no other.
-        truth: The same shape.
-        frames: The rule by which these frames were chosen, for the signature.
-        threshold: What probabilities were cut at, for the signature; None for masks.
-
-    Returns:
-        Metric to score, 0..1, higher is better.
-    """
-    if task.name == "avs":
-        return {
-            name: _signed_for_task(one, task, frames=frames, threshold=threshold)
-            for name, one in avs_scores(prediction, truth).items()
-        }
-    found = j_and_f(prediction, truth, protocol="davis2016")
-    if isinstance(found, Undefined):
-        return dict.fromkeys(task.metrics, found)
-    values = (found.j,) if task.name == "ris" else (found.j, found.f)
-    plain = {name: Scored(value, _plain(name)) for name, value in zip(task.metrics, values, strict=True)}
-    return {name: _signed_for_task(one, task, frames=frames, threshold=threshold) for name, one in plain.items()}
-
-
-def _plain(metric: str) -> Signature:
-    tolerance = {"tolerance": "0.008 of the diagonal"} if metric == "F" else {}
-    return Signature.of(metric=metric, objects="one at a time", empty=1, **tolerance)
-
-
-def _signed_for_task(
-    outcome: Scored[float] | Undefined, task: TaskRules, *, frames: str, threshold: float | None
-) -> Scored[float] | Undefined:
-    """The outcome with the task, the frames and the threshold in its signature."""
-    if isinstance(outcome, Undefined):
-        return outcome
-    fields = {name: value for name, value in outcome.signature.fields if name != "version"}
-    told: dict[str, Any] = {"task": task.name, **fields, "frames": frames, "resize": "none"}
-    if threshold is not None:
-        told["threshold"] = threshold
-    return Scored(outcome.value, Signature.of(**told))
-
-
-def _predicted(row: Mapping[str, Any], place: int, case: R2Case) -> Mask:
-    counts: Sequence[Any] = row["counts"]
-    if len(counts) != len(case.frames) or list(row["size"]) != list(case.size):
-        raise InputError(
-            f"the stored prediction has {len(counts)} masks of {row['size']}",
-            expected=f"{len(case.frames)} masks of {list(case.size)}",
-        )
-    return decode({"size": list(case.size), "counts": counts[place]})
-
-
-def _stack(masks: Sequence[Mask]) -> NDArray[np.bool_]:
-    return np.stack(masks)

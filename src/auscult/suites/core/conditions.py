@@ -1,0 +1,76 @@
+"""Conditions: what is done to every case before a model sees it, at which strength."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from auscult.stress.recipe_parts import base_of, room_of
+from auscult.stress.strength import strength_of
+
+FramePart = Literal["all", "first", "rest"]
+
+CLEAN: Final = "clean"
+DYNAMIC: Final = "dynamic"
+PARTS: Final[tuple[FramePart, ...]] = ("all", "first", "rest")
+_WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What is done to every case.
+
+    Attributes:
+        name: Fit for a folder's name.
+        group: ``clean``, what is drawn for each case, or the full name of a kind.
+        level: ``clean``, ``low``, ``medium``, ``high``, a strength as text, or ``dynamic``.
+        part: Which frames are perturbed, of a clip whose first frame carries the reference.
+    """
+
+    name: str
+    group: str
+    level: str
+    part: FramePart = "all"
+
+    @property
+    def strength(self) -> float | None:
+        """0..5; None where it changes from frame to frame."""
+        if self.level == DYNAMIC:
+            return None
+        return 0.0 if self.level == CLEAN else strength_of(self.level)
+
+    @property
+    def label(self) -> str:
+        """The group as a person says it: ``mix``, ``fog``, ``fog, first frame``."""
+        name = self.group
+        if "." in name:
+            named = self.name.startswith(f"{room_of(name)}.")
+            name = f"{base_of(name)} of {room_of(name)}" if named else base_of(name)
+        return name if self.part == "all" else f"{name}, {'first frame' if self.part == 'first' else 'later frames'}"
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON values."""
+        return asdict(self)
+
+
+NOTHING: Final = Condition(name=CLEAN, group=CLEAN, level=CLEAN)
+
+
+def level_word(level: str) -> str:
+    """A strength as it is printed: two that are printed alike are one."""
+    printed = f"{abs(strength_of(level)):g}"  # of -0, 0
+    return _WORDS.get(float(printed), printed)
+
+
+def unique_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """The conditions without those that are another one in other words, as ``3`` is ``medium``."""
+    each = list(conditions)
+    words = {(one.group, one.level, one.part) for one in each}
+
+    def is_other(one: Condition) -> bool:
+        plain = one.level if one.level in {CLEAN, DYNAMIC} else level_word(one.level)
+        return plain != one.level and (one.group, plain, one.part) in words
+
+    return tuple(one for one in each if not is_other(one))

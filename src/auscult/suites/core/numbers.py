@@ -1,0 +1,250 @@
+"""Numbers: what a grid comes to, with interval, counts and signature, as values, as text and as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from auscult.errors import ErrorRecord
+from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.rng import generator
+from auscult.score.stats.breaking import beyond_of
+from auscult.score.stats.change import Scores
+from auscult.score.stats.samples import Counts, Value
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
+from auscult.suites.core.grid import Grid
+
+PAPER_LEVELS: Final = ("low", "medium", "high")
+NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
+
+_COUNTED: Final = ("n", "failed", "undefined", "missing")
+
+ValueMap: TypeAlias = dict[Hashable, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number:
+    """One number of a run.
+
+    Attributes:
+        measure: What it is; see the module.
+        model: Of which model; for a difference ``first - second``.
+        metric: Of which metric.
+        group: What was done; ``clean`` where nothing was.
+        level: How strongly; empty for numbers over levels.
+        part: To which frames.
+        split: Of which cases; empty for all.
+        outcome: The number.
+        signature: How its scores were made.
+        columns: Of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a
+            level does not enter it those that have it as well.
+    """
+
+    measure: str
+    model: str
+    metric: str
+    group: str
+    level: str = ""
+    part: str = "all"
+    split: str = ""
+    outcome: Outcome[float]
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float | None:
+        """The number, None where there is none."""
+        return self.outcome.value if isinstance(self.outcome, Scored) else None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Its interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def counts(self) -> Counts | None:
+        """The cases behind it."""
+        found = getattr(self.outcome, "counts", None)
+        if isinstance(found, Counts):
+            return found
+        told = getattr(self.outcome, "detail", {})
+        detail = {name: told[name] for name in _COUNTED if name in told}
+        return Counts(**detail) if len(detail) == len(_COUNTED) else None
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of its interval; of a breaking point that lies beyond every strength too."""
+        found = getattr(self.outcome, "low", getattr(self.outcome, "detail", {}).get("low"))
+        return found if isinstance(found, float) else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end; None for none, and where it is open."""
+        found = getattr(self.outcome, "high", None)
+        return found if isinstance(found, float) else None
+
+    @property
+    def beyond(self) -> float | None:
+        """Of a breaking point: the strength above which it, or the upper end of its interval, lies."""
+        return beyond_of(self.outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridColumns:
+    """The grid as columns of values, for all cases or for those of a split.
+
+    Attributes:
+        grid: The scores.
+        seed: The run's seed.
+        split: Only cases of this split; empty for all.
+    """
+
+    grid: Grid
+    seed: int
+    split: str = ""
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The cases it is of."""
+        grid = self.grid
+        return tuple(name for name in grid.cases if not self.split or grid.splits.get(name) == self.split)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics, and means of them."""
+        return (*self.grid.task.metrics, *self.grid.task.means)
+
+    def values(self, model: str, condition: str, metric: str) -> ValueMap:
+        """The value of every case that was asked; what has no answer failed."""
+        if metric in self.grid.task.means:
+            parts = [self.values(model, condition, one) for one in self.grid.task.means[metric]]
+            return {case: mean_value([part[case] for part in parts]) for case in parts[0]}
+        cell, mine = self.grid.cell(model, condition, metric), self._asked(model, condition)
+        return {case: _value(cell.values.get(case), undefined=case in cell.undefined) for case in mine}
+
+    def pixels(self, model: str, condition: str) -> tuple[dict[Hashable, Value], dict[Hashable, float]]:
+        """Pixels of intersection and of union of every case."""
+        found, mine = self.grid.pixels.get((model, condition), {}), self._asked(model, condition)
+        both: dict[Hashable, Value] = {case: found[case][0] if case in found else NO_ANSWER for case in mine}
+        return both, {case: found[case][1] for case in mine if case in found}
+
+    def _asked(self, model: str, condition: str) -> tuple[str, ...]:
+        """The cases without those that are yet to be asked."""
+        waiting = self.grid.waiting.get((model, condition))
+        return self.cases if waiting is None else tuple(case for case in self.cases if case not in waiting)
+
+    def scores(self, model: str, conditions: Sequence[Condition], metric: str) -> Scores:
+        """Clean and some conditions, by level."""
+        levels = {one.level: self.values(model, one.name, metric) for one in conditions}
+        return Scores(
+            clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
+        )
+
+    def rng(self, *key: str) -> np.random.Generator:
+        """The draws of a number; the same for every model, so that all meet the same clips."""
+        return generator(self.seed, self.grid.task.suite, "bootstrap", *key)
+
+
+def _level(name: str) -> str | float:
+    return name if name in {*PAPER_LEVELS, DYNAMIC} else float(name)
+
+
+def _value(value: float | None, *, undefined: bool) -> Value:
+    if value is not None:
+        return value
+    return Undefined("not scored") if undefined else NO_ANSWER
+
+
+def mean_value(values: Sequence[Value]) -> Value:
+    """The mean of what one case has; what failed or is undefined among it goes before."""
+    for kind in (Failed, Undefined):
+        for value in values:
+            if isinstance(value, kind):
+                return value
+    return sum(float(value) for value in values if isinstance(value, float | int)) / len(values)
+
+
+def minus(first: Value, second: Value) -> Value:
+    """The difference of what one case has twice."""
+    for kind in (Failed, Undefined):
+        for value in (first, second):
+            if isinstance(value, kind):
+                return value
+    return mean_value([first]) - mean_value([second])  # type: ignore[operator]
+
+
+def number_text(number: Number | None, *, points: bool = False, interval: bool = False) -> str:
+    """A number in percent; a dash where it was not measured, n/a where it does not exist."""
+    if number is None:
+        return "–"
+    if number.value is None:
+        return "n/a"
+    text = percent(number.value, points=points)
+    if interval and number.ends is not None:
+        low, high = (percent(end, points=points) for end in number.ends)
+        return f"{text} [{low}, {high}]"
+    return text
+
+
+def percent(value: float, *, points: bool = False) -> str:
+    """A share in percent; a change, in percentage points, with its sign. What rounds to nothing is no loss."""
+    rounded = round(100 * value, 1) + 0.0  # of -0.0 this makes 0.0
+    return f"{rounded:+.1f}" if points else f"{rounded:.1f}"
+
+
+_KEYS: Final = (
+    "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high", "beyond",
+    "n", "failed", "undefined", "missing", "reason", "signature",
+)  # fmt: skip
+
+
+def cells_json(numbers: Iterable[Number]) -> list[dict[str, Any]]:
+    """Every number as plain values, scores 0..1; an undefined one has value null and its reason.
+
+    ``beyond`` is of breaking points: the strongest strength that was asked, where the point (``value`` null) or the
+    upper end of its interval (``high`` null) lies above it.
+    """
+    return list(number_rows(numbers))
+
+
+def number_rows(numbers: Iterable[Number]) -> Iterator[dict[str, Any]]:
+    """Every number as a row of plain values."""
+    for one in numbers:
+        counts = one.counts
+        yield {
+            **{key: getattr(one, key) for key in _KEYS[:7]},
+            "value": one.value,
+            "low": one.low,
+            "high": one.high,
+            "beyond": one.beyond,
+            "n": None if counts is None else counts.n,
+            "failed": None if counts is None else counts.failed,
+            "undefined": None if counts is None else counts.undefined,
+            "missing": None if counts is None else counts.missing,
+            "reason": one.outcome.reason if isinstance(one.outcome, Undefined) else None,
+            "signature": number_signature(one) if isinstance(one.outcome, Scored) else None,
+        }
+
+
+def cells_csv(numbers: Sequence[Number]) -> str:
+    """The same as CSV, one number a line."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, _KEYS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(number_rows(numbers))
+    return file.getvalue()
+
+
+def number_signature(number: Number) -> str:
+    """How a number was made: its scores, then the statistic."""
+    if not isinstance(number.outcome, Scored):
+        return ""
+    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
+    made = dict(number.outcome.signature.fields)
+    made.pop("version", None)
+    return str(Signature.of(**scores, **made))

@@ -1,0 +1,297 @@
+"""Models asked and answers scored, each only where it has not been done.
+
+::
+
+    DIR/cases.jsonl         what was asked about
+    DIR/requests.jsonl      models and conditions so far
+    DIR/predictions.jsonl   every answer, as RLE
+    DIR/scores.jsonl        every metric of every answer; a failed request is a row like any other
+    DIR/errors.jsonl        what failed, each cause once
+
+The same command again computes nothing that is done; a condition or a model that is added computes only what is
+missing. A model that cannot be loaded costs its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from auscult.errors import AuscultError, ErrorRecord, OutputError, RecordError
+from auscult.jobs import predict as job
+from auscult.jobs.runner import ErrorLog, Progress
+from auscult.models.spec import ModelSpec
+from auscult.outcome import Failed
+from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
+from auscult.record.schema import error_to_json
+from auscult.suites.core.conditions import NOTHING, Condition
+from auscult.suites.core.grid import Grid, Task, grid_of
+from auscult.suites.core.requests import FILE as REQUESTS
+from auscult.suites.core.requests import (
+    RequestLog,
+    SuiteCase,
+    command_rows,
+    conditions_for,
+    key_of,
+    load_log,
+    log_of,
+    require_log,
+    withdrawn_rows,
+)
+from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.results import ResultKey, Standing, error_rows, failed_row, standing
+from auscult.work.pool import Task as PoolTask
+from auscult.work.pool import run_tasks
+
+CASES: Final = "cases.jsonl"
+ERRORS: Final = "errors.jsonl"
+
+CaseKind = TypeVar("CaseKind", bound=SuiteCase)
+Asked = TypeVar("Asked", bound=job.Askable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToScore(Generic[Asked]):
+    """A stored prediction and what it is of; goes to a worker process.
+
+    Attributes:
+        row: The prediction's row.
+        prepared: The case under its condition.
+    """
+
+    row: Mapping[str, Any]
+    prepared: Asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a run came to before anything is computed from it.
+
+    Attributes:
+        grid: All scores.
+        places: Key of an answer to model, condition and case.
+        failed: The requests that failed, those of models that could not be loaded among them.
+    """
+
+    grid: Grid
+    places: Mapping[str, ResultKey]
+    failed: tuple[ResultKey, ...]
+
+
+def earlier_log(run: RunFolder) -> RequestLog:
+    """What a folder was asked before this command.
+
+    Raises:
+        RecordError: The folder has scores and does not say of what, as records of an earlier kind.
+    """
+    known = (run.path / REQUESTS).is_file() or not (run.path / SCORES).is_file()
+    return load_log(run.path) if known else require_log(run.path)
+
+
+def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Let ``cases.jsonl`` say these and no others."""
+    run.remove(CASES)
+    run.append_many(CASES, rows)
+
+
+def write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Let ``errors.jsonl`` say these and no others."""
+    run.remove(ERRORS)
+    ErrorLog(run).keep(rows)
+
+
+@dataclass(slots=True, kw_only=True)
+class SuiteRunner(Generic[CaseKind, Asked]):
+    """A run at work.
+
+    Attributes:
+        run: The record.
+        task: The task.
+        cases: What is asked about.
+        seed: The run's seed.
+        how: Workers and limits.
+        prepare: Makes of a case and a condition what asks a model in a worker process.
+        scorer: Makes, in a worker process, what gives the rows of one prediction; must be picklable.
+        progress: Optional callback.
+        errors: Rows of ``errors.jsonl`` that are about no single request.
+        unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
+        lost: The requests that were to be made of these: they are failures of this command alone.
+        failures: Key to the row of a failed request, of whichever command.
+    """
+
+    run: RunFolder
+    task: Task
+    cases: Sequence[CaseKind]
+    seed: int
+    how: job.PredictOptions
+    prepare: Callable[[CaseKind, Condition], Asked]
+    scorer: Callable[[], Callable[[ToScore[Asked]], list[dict[str, Any]] | Failed]]
+    progress: Progress
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    unloaded: dict[str, AuscultError] = field(default_factory=dict)
+    lost: list[ResultKey] = field(default_factory=list)
+    failures: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Take up the failures of earlier commands: what fails the same way again is one row."""
+        rows = read_lines(self.run.path / SCORES)
+        self.failures = {str(row["key"]): row for row in rows if row["outcome"] == "failed"}
+
+    def ask_all(
+        self,
+        log: RequestLog,
+        models: Sequence[ModelSpec],
+        conditions: Sequence[Condition],
+        *,
+        floor: Sequence[ModelSpec],
+    ) -> RequestLog:
+        """Ask every model under all conditions and the baselines about clean input, and score the answers.
+
+        Args:
+            log: What the folder was asked before.
+            models: The models of this command; their names are unique.
+            conditions: ``clean`` first.
+            floor: Baselines.
+
+        Returns:
+            The log with what was asked now.
+
+        Raises:
+            AuscultError: No model could be loaded.
+        """
+        rows = command_rows(log, models, conditions, floor=floor)
+        self.run.append_many(REQUESTS, rows)
+        asked = log_of((*log.rows, *rows))
+        for model in models:
+            self._ask(model, conditions_for(model, conditions, log))
+        self.run.append_many(REQUESTS, withdrawn_rows(asked, self.unloaded))
+        if models and len(self.unloaded) == len(models):
+            raise next(iter(self.unloaded.values()))
+        for model in floor:
+            self._ask(model, [NOTHING])
+        self._score(asked.places(self.cases, seed=self.seed), asked.conditions)
+        return asked
+
+    def finish(self, asked: RequestLog, *, told: frozenset[str | None] = frozenset()) -> Finished:
+        """Write what failed, and put together what everything else follows from.
+
+        Args:
+            asked: What the folder was asked.
+            told: Files that ``errors`` says already cannot be read.
+        """
+        places = asked.places(self.cases, seed=self.seed)
+        now = self._standing(places)
+        failed = {place: error for place, error in now.failed.items() if asked.asked(place)}
+        rows = error_rows(failed, asked_of=asked.asked_of, conditions=[one.name for one in asked.conditions])
+        # what keeps a case's input from being written keeps it from being shown, which is told already
+        unread = {(row["path"], row["cause"]) for row in rows if row["id"] is None}
+        beside = [one for one in self.errors if one["stage"] != "frames" or (one["path"], one["error"]) not in unread]
+        write_errors(self.run, (*beside, *(row for row in now.unread if row.get("path") not in told), *rows))
+        every = tuple(dict.fromkeys((*self.lost, *failed)))
+        grid = grid_of(
+            read_lines(self.run.path / SCORES),
+            task=self.task,
+            valid=places,
+            cases={case.id: (case.clip, case.split) for case in self.cases},
+            models=tuple(asked.models),
+            conditions=asked.conditions,
+            failed=every,
+            waiting=set(asked.waiting(places, now.scored)) - set(every),
+            truths={case.id: case.truth for case in self.cases},
+        )
+        return Finished(grid=grid, places=places, failed=every)
+
+    def _ask(self, model: ModelSpec, conditions: Sequence[Condition]) -> None:
+        """Ask a model what is not stored yet."""
+        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
+        requests = [one for one in self._requests(model, conditions) if one.key not in stored]
+        self.progress.stage(f"ask {model.name}", len(requests))
+        replied: set[str] = set()
+        try:
+            job.predict(
+                requests,
+                model,
+                options=self.how,
+                keep=partial(self._answered, replied),
+                fail=partial(self._unanswered, (model.name, replied)),
+                progress=self.progress,
+            )
+        except (RecordError, OutputError):
+            raise
+        except AuscultError as error:  # this model cannot be loaded: the others go on
+            self._not_loaded(model, error, [one for one in requests if one.key not in replied], known=bool(replied))
+
+    def _not_loaded(
+        self, model: ModelSpec, error: AuscultError, left: Sequence[job.QueuedRequest], *, known: bool
+    ) -> None:
+        """Say why nothing, or nothing more, was asked of a model; one that never replied is no model of the folder."""
+        told = ErrorRecord.of(error, job.STAGE)
+        self.errors.append(error_to_json(None, replace(told, error=f"{model.name}: {told.error}")))
+        if not known:
+            self.unloaded[model.name] = error
+            self.lost += [(model.name, one.condition, one.id) for one in left]
+            return
+        for one in left:
+            self._keep_failure(one.key, (model.name, one.condition, one.id), told, stage=job.STAGE)
+
+    def _score(self, places: Mapping[str, ResultKey], conditions: Sequence[Condition]) -> None:
+        """Score every stored answer that is not scored yet; no model is asked again."""
+        stored = {str(row["key"]) for row in read_lines(self.run.path / job.FILE)}
+        waiting = stored & places.keys() - self._standing(places).scored
+        self.progress.stage("score", len(waiting))
+        tasks = self._to_score(waiting, places, {one.name: one for one in conditions})
+        for result in run_tasks(self.scorer, tasks, workers=self.how.workers, stage="score"):
+            if isinstance(result.outcome, Failed):
+                self._keep_failure(result.key, places[result.key], result.outcome.error, stage="score")
+            else:
+                self.run.append_many(SCORES, result.outcome)
+            self.progress.step()
+
+    def _standing(self, places: Mapping[str, ResultKey]) -> Standing:
+        """What became of every request, by the truth as it is now."""
+        rows, truths = read_lines(self.run.path / SCORES), {case.id: case.truth for case in self.cases}
+        return standing(rows, places, metrics=self.task.metrics, truths=truths)
+
+    def _requests(self, model: ModelSpec, conditions: Sequence[Condition]) -> Iterator[job.QueuedRequest]:
+        for case in self.cases:
+            for condition in conditions:
+                yield job.QueuedRequest(
+                    key=key_of(case, condition, model=model.name, revision=model.revision, seed=self.seed),
+                    id=case.id,
+                    condition=condition.name,
+                    source=case.frames[0],
+                    asked=self.prepare(case, condition),
+                )
+
+    def _to_score(
+        self, waiting: set[str], places: Mapping[str, ResultKey], conditions: Mapping[str, Condition]
+    ) -> Iterator[PoolTask[ToScore[Asked]]]:
+        """The waiting rows one by one: the file may be larger than the memory."""
+        cases = {case.id: case for case in self.cases}
+        for row in read_lines(self.run.path / job.FILE):
+            key = str(row["key"])
+            if key in waiting:
+                waiting.discard(key)
+                _, condition, case = places[key]
+                yield PoolTask(key, ToScore(row=row, prepared=self.prepare(cases[case], conditions[condition])))
+
+    def _answered(self, replied: set[str], row: Mapping[str, Any]) -> None:
+        replied.add(str(row["key"]))
+        self.run.append(job.FILE, row)
+
+    def _unanswered(self, asked: tuple[str, set[str]], request: job.QueuedRequest, error: ErrorRecord) -> None:
+        model, replied = asked
+        replied.add(request.key)
+        told = replace(error, path=error.path or str(request.source))
+        self._keep_failure(request.key, (model, request.condition, request.id), told, stage=job.STAGE)
+
+    def _keep_failure(self, key: str, place: ResultKey, error: ErrorRecord, *, stage: str) -> None:
+        row = failed_row(key, place, error, stage=stage)
+        if stage == "score":  # another truth may be readable
+            row["truth"] = next(case.truth for case in self.cases if case.id == place[2])
+        if self.failures.get(key) != row:
+            self.failures[key] = row
+            self.run.append(SCORES, row)
