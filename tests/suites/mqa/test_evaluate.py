@@ -21,6 +21,7 @@ from auscult.score.stats import (
     rmse_video,
     spearman,
 )
+from auscult.suites.core.finish import cells_csv, cells_json
 from auscult.suites.mqa.calibration import SIZES, calibration_error, pairs_of, reliability, size_cells, size_name
 from auscult.suites.mqa.evaluate import (
     ablation_cells,
@@ -34,7 +35,7 @@ from auscult.suites.mqa.evaluate import (
 )
 from auscult.suites.mqa.results import results_of, summary_metrics
 from auscult.suites.mqa.rows import JudgeAnswer, candidates_of
-from auscult.suites.mqa.tables import cells_csv, cells_json, interval_text, number_text
+from auscult.suites.mqa.tables import interval_text, number_text
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
 
 CANDIDATES = benchmark(4)

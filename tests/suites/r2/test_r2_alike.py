@@ -15,10 +15,10 @@ from auscult.models.spec import ModelSpec
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
 from auscult.suites.core.conditions import Condition
+from auscult.suites.core.finish import remove_stale
 from auscult.suites.core.grid import Grid, grid_of, joined_signature
 from auscult.suites.core.numbers import GridColumns
 from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
-from auscult.suites.leftovers import remove_stale
 from auscult.suites.r2 import figures
 from auscult.suites.r2.answering import Answers
 from auscult.suites.r2.cases import R2Case, task_rules

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from auscult.report.drawing import Line, Polygon, Text
+from auscult.suites.core.finish import cells_csv, cells_json
 from auscult.suites.core.grid import grid_of
-from auscult.suites.core.numbers import GridColumns, Number, cells_csv, cells_json
+from auscult.suites.core.numbers import GridColumns, Number
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.figures import charts_of

@@ -9,7 +9,7 @@ import pytest
 
 from auscult.outcome import Undefined
 from auscult.suites.core.grid import grid_of
-from auscult.suites.core.numbers import GridColumns, number_signature
+from auscult.suites.core.numbers import GridColumns
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.r2.measures import numbers_of
@@ -140,6 +140,6 @@ def test_models_that_met_no_perturbation_are_in_no_general_table() -> None:
 def test_a_difference_tells_the_threshold_of_either(soft: str) -> None:
     numbers = numbers_of(view({"m": FULL, "n": FULL}, soft=[soft]))
     for measure in ("difference", "apc_difference"):
-        signatures = [number_signature(one) for one in numbers if one.measure == measure]
+        signatures = [one.signed() for one in numbers if one.measure == measure]
         assert signatures
         assert all("score_threshold:0.5" in one.replace("=", ":") for one in signatures), signatures[0]

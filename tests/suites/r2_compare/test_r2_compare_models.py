@@ -12,7 +12,7 @@ from r2_records import Told, case, conditions, record
 
 from auscult.outcome import Undefined
 from auscult.rng import generator
-from auscult.suites.core.numbers import Number, number_signature
+from auscult.suites.core.numbers import Number
 from auscult.suites.r2.compare import R2Comparison, compare_r2
 
 Floats = NDArray[np.float64]
@@ -94,8 +94,8 @@ def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(foun
         assert one.ends == pytest.approx(tuple(np.quantile(draws(of), (0.025, 0.975))))
         assert one.counts is not None
         assert one.counts.n == 8 + 5
-        assert "over:2 data sets, each alike" in number_signature(one)
-        assert "drawn:clusters within each data set" in number_signature(one)
+        assert "over:2 data sets, each alike" in one.signed()
+        assert "drawn:clusters within each data set" in one.signed()
 
 
 def test_places_are_those_of_the_means_in_each_draw(found: R2Comparison) -> None:

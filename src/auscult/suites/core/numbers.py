@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
 from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Outcome, Scored, Signature, Undefined
+from auscult.report.charts.marks import UNDEFINED, ChartEstimate
 from auscult.rng import generator
 from auscult.score.stats.breaking import beyond_of
 from auscult.score.stats.change import Scores
+from auscult.score.stats.ratios import mean_ratio
 from auscult.score.stats.samples import Counts, Value
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.core.grid import Grid
@@ -22,59 +22,30 @@ from auscult.suites.core.grid import Grid
 PAPER_LEVELS: Final = ("low", "medium", "high")
 NO_ANSWER: Final = Failed(ErrorRecord(stage="predict", error="no answer"))
 
-_COUNTED: Final = ("n", "failed", "undefined", "missing")
-
 ValueMap: TypeAlias = dict[Hashable, Value]
+GridCell: TypeAlias = tuple[str, str]
+"""A group of conditions and the part of a clip that is perturbed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
-    """One number of a run.
+class SuiteNumber:
+    """One number of a suite, as tables, files and summaries have it; what it is of, a suite adds.
 
     Attributes:
-        measure: What it is; see the module.
-        model: Of which model; for a difference ``first - second``.
-        metric: Of which metric.
-        group: What was done; ``clean`` where nothing was.
-        level: How strongly; empty for numbers over levels.
-        part: To which frames.
-        split: Of which cases; empty for all.
-        outcome: The number.
-        signature: How its scores were made.
-        columns: Of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a
-            level does not enter it those that have it as well.
+        outcome: The number, with interval where there is one.
     """
 
-    measure: str
-    model: str
-    metric: str
-    group: str
-    level: str = ""
-    part: str = "all"
-    split: str = ""
+    NAMED: ClassVar[tuple[str, ...]] = ()
+    """Fields that say what it is of."""
+    COUNTED: ClassVar[tuple[str, ...]] = ()
+    """What was counted beside it."""
+
     outcome: Outcome[float]
-    signature: Mapping[str, Any] = field(default_factory=dict)
-    columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def value(self) -> float | None:
         """The number, None where there is none."""
         return self.outcome.value if isinstance(self.outcome, Scored) else None
-
-    @property
-    def ends(self) -> tuple[float, float] | None:
-        """Its interval."""
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
-    @property
-    def counts(self) -> Counts | None:
-        """The cases behind it."""
-        found = getattr(self.outcome, "counts", None)
-        if isinstance(found, Counts):
-            return found
-        told = getattr(self.outcome, "detail", {})
-        detail = {name: told[name] for name in _COUNTED if name in told}
-        return Counts(**detail) if len(detail) == len(_COUNTED) else None
 
     @property
     def low(self) -> float | None:
@@ -89,9 +60,100 @@ class Number:
         return found if isinstance(found, float) else None
 
     @property
+    def ends(self) -> tuple[float, float] | None:
+        """Its interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    def beside(self) -> dict[str, Any]:
+        """What was counted, by the names of ``COUNTED``."""
+        return {name: getattr(self, name) for name in self.COUNTED}
+
+    def signed(self) -> str:
+        """How it was made."""
+        return str(self.outcome.signature) if isinstance(self.outcome, Scored) else ""
+
+    def row(self) -> dict[str, Any]:
+        """It as plain values, shares 0..1; an undefined one has value null and its reason."""
+        return {
+            **{name: getattr(self, name) for name in self.NAMED},
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            **self.beside(),
+            "reason": self.outcome.reason if isinstance(self.outcome, Undefined) else None,
+            "signature": self.signed() or None,
+        }
+
+    @classmethod
+    def keys(cls) -> tuple[str, ...]:
+        """The keys of every row."""
+        return (*cls.NAMED, "value", "low", "high", *cls.COUNTED, "reason", "signature")
+
+
+def metric_json(number: SuiteNumber, *more: str) -> dict[str, Any]:
+    """A number as a metric of ``summary.json``, rounded; ``more`` names what stands there too where there is any."""
+    row = number.row()
+    rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
+    beside = {key: row[key] for key in ("reason", *more) if row.get(key)}
+    return {**rounded, "n": row["n"], "signature": row["signature"], **beside}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(SuiteNumber):
+    """One number of a run.
+
+    Attributes:
+        measure: What it is; see the module.
+        model: Of which model; for a difference ``first - second``.
+        metric: Of which metric.
+        group: What was done; ``clean`` where nothing was.
+        level: How strongly; empty for numbers over levels.
+        part: To which frames.
+        split: Of which cases; empty for all.
+        signature: How its scores were made.
+        columns: Of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a
+            level does not enter it those that have it as well.
+    """
+
+    NAMED: ClassVar = ("measure", "model", "metric", "group", "level", "part", "split")
+    COUNTED: ClassVar = ("beyond", "n", "failed", "undefined", "missing")
+
+    measure: str
+    model: str
+    metric: str
+    group: str
+    level: str = ""
+    part: str = "all"
+    split: str = ""
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> Counts | None:
+        """The cases behind it."""
+        found = getattr(self.outcome, "counts", None)
+        if isinstance(found, Counts):
+            return found
+        told, names = getattr(self.outcome, "detail", {}), self.COUNTED[1:]
+        return Counts(**{name: told[name] for name in names}) if all(name in told for name in names) else None
+
+    @property
     def beyond(self) -> float | None:
         """Of a breaking point: the strength above which it, or the upper end of its interval, lies."""
         return beyond_of(self.outcome)
+
+    def beside(self) -> dict[str, Any]:
+        """The cases behind it; of a breaking point also the strongest strength that was asked, above which it lies."""
+        return {"beyond": self.beyond} | {name: getattr(self.counts, name, None) for name in self.COUNTED[1:]}
+
+    def signed(self) -> str:
+        """How it was made: its scores, then the statistic."""
+        if not isinstance(self.outcome, Scored):
+            return ""
+        scores = {f"score_{name}": value for name, value in self.signature.items() if name != "version"}
+        made = dict(self.outcome.signature.fields)
+        made.pop("version", None)
+        return str(Signature.of(**scores, **made))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +207,26 @@ class GridColumns:
             clean=self.values(model, CLEAN, metric), levels={_level(name): one for name, one in levels.items()}
         )
 
+    def number(
+        self, measure: str, place: Condition | GridCell, *, outcome: Outcome[float], model: str, metric: str
+    ) -> Number:
+        """A number of a condition, or of all levels of a group."""
+        if isinstance(place, Condition):
+            group, level, part = place.group, place.level, str(place.part)
+        else:
+            group, level, part = place[0], "", place[1]
+        return Number(
+            measure=measure,
+            model=model,
+            metric=metric,
+            group=group,
+            level=level,
+            part=part,
+            split=self.split,
+            outcome=outcome,
+            signature=self.grid.signature(model, metric),
+        )
+
     def rng(self, *key: str) -> np.random.Generator:
         """The draws of a number; the same for every model, so that all meet the same clips."""
         return generator(self.seed, self.grid.task.suite, "bootstrap", *key)
@@ -158,6 +240,15 @@ def _value(value: float | None, *, undefined: bool) -> Value:
     if value is not None:
         return value
     return Undefined("not scored") if undefined else NO_ANSWER
+
+
+def level_numbers(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
+    """The mean of a metric under every condition that a model was asked under."""
+    for one in view.grid.conditions:
+        if view.grid.asked(model, one.name):
+            values = view.values(model, one.name, metric)
+            outcome = mean_ratio(values, clusters=view.grid.cases, rng=view.rng("levels"))
+            yield view.number("level", one, outcome=outcome, model=model, metric=metric)
 
 
 def mean_value(values: Sequence[Value]) -> Value:
@@ -197,54 +288,13 @@ def percent(value: float, *, points: bool = False) -> str:
     return f"{rounded:+.1f}" if points else f"{rounded:.1f}"
 
 
-_KEYS: Final = (
-    "measure", "model", "metric", "group", "level", "part", "split", "value", "low", "high", "beyond",
-    "n", "failed", "undefined", "missing", "reason", "signature",
-)  # fmt: skip
-
-
-def cells_json(numbers: Iterable[Number]) -> list[dict[str, Any]]:
-    """Every number as plain values, scores 0..1; an undefined one has value null and its reason.
-
-    ``beyond`` is of breaking points: the strongest strength that was asked, where the point (``value`` null) or the
-    upper end of its interval (``high`` null) lies above it.
-    """
-    return list(number_rows(numbers))
-
-
-def number_rows(numbers: Iterable[Number]) -> Iterator[dict[str, Any]]:
-    """Every number as a row of plain values."""
-    for one in numbers:
-        counts = one.counts
-        yield {
-            **{key: getattr(one, key) for key in _KEYS[:7]},
-            "value": one.value,
-            "low": one.low,
-            "high": one.high,
-            "beyond": one.beyond,
-            "n": None if counts is None else counts.n,
-            "failed": None if counts is None else counts.failed,
-            "undefined": None if counts is None else counts.undefined,
-            "missing": None if counts is None else counts.missing,
-            "reason": one.outcome.reason if isinstance(one.outcome, Undefined) else None,
-            "signature": number_signature(one) if isinstance(one.outcome, Scored) else None,
-        }
-
-
-def cells_csv(numbers: Sequence[Number]) -> str:
-    """The same as CSV, one number a line."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, _KEYS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(number_rows(numbers))
-    return file.getvalue()
-
-
-def number_signature(number: Number) -> str:
-    """How a number was made: its scores, then the statistic."""
-    if not isinstance(number.outcome, Scored):
-        return ""
-    scores = {f"score_{name}": value for name, value in number.signature.items() if name != "version"}
-    made = dict(number.outcome.signature.fields)
-    made.pop("version", None)
-    return str(Signature.of(**scores, **made))
+def estimate(number: Number | None) -> ChartEstimate:
+    """A number as charts take it, in percent."""
+    if number is None or number.value is None:
+        return UNDEFINED
+    counts = number.counts
+    n = None if counts is None else counts.n
+    if number.ends is None:
+        return ChartEstimate(value=100 * number.value, n=n)
+    low, high = (100 * end for end in number.ends)
+    return ChartEstimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from auscult.score.judges import (
     with_interval,
 )
 from auscult.score.stats.labels import Unparsed
+from auscult.suites.core.numbers import SuiteNumber
 from auscult.suites.mqa.rows import PROTOCOLS, RANKS, Answers, Candidate, JudgeAnswer, MqaProtocol
 from auscult.types import DEFECTS, Doubles
 
@@ -220,7 +221,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TableNumber:
+class TableNumber(SuiteNumber):
     """One number of a table.
 
     Attributes:
@@ -236,6 +237,9 @@ class TableNumber:
         unparsed: Replies without this answer.
         draws: The number in each bootstrap draw, NaN where undefined; empty for one cluster.
     """
+
+    NAMED: ClassVar = ("protocol", "part", "judge", "metric", "column")
+    COUNTED: ClassVar = ("n", "failed", "undefined", "unparsed")
 
     protocol: MqaProtocol
     part: str

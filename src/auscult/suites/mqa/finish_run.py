@@ -28,14 +28,13 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_record
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Section, SuitePage, write_charts, write_page, write_tables
+from auscult.report.suite import Example, Section, SuitePage
 from auscult.report.tables import Table
-from auscult.suites.leftovers import remove_stale, written_files
+from auscult.suites.core.finish import write_run
 from auscult.suites.mqa.baselines import Constant, baseline_answers
 from auscult.suites.mqa.charts import Pick, Shown, draw_examples, figures_of, picks
 from auscult.suites.mqa.results import BlockResults, MqaResults, results_of, summary_metrics
 from auscult.suites.mqa.rows import MAKING, PROTOCOLS, Answers, Candidate, answers_of
-from auscult.suites.mqa.tables import cells_csv, cells_json
 from auscult.suites.registered import SuiteRun
 from auscult.types import ACTIONS, DEFECTS, Difficulty, Item
 
@@ -187,20 +186,10 @@ def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, It
     tables = noted_tables(results, outcome.constant)
     basis = Basis(judges=tuple(outcome.judges), constant=outcome.constant, unlisted=unlisted)
     write_basis(run, outcome.candidates, basis)
-    write_tables(run, tables)
-    run.write_json("cells.json", cells_json(results.cells))
-    run.write_text("cells.csv", cells_csv(results.cells))
-    run.write_json("summary.json", summary.as_json())
     judge, chosen = _chosen(outcome)
     examples = draw_examples(run, chosen, Shown(items=items, judges=outcome.judges))
-    cases = _cases(judge, examples)
-    page = _page(run, outcome, results, tables=tables, cases=cases, unlisted=unlisted)
-    charts = [(one.name, one.drawing) for section in page.sections for one in section.figures]
-    write_charts(run, charts)
-    write_page(run, page, tables)
-    remove_stale(run, written_files(tables, (name for name, _ in charts), examples))
-    run.finish()
-    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=page.shown)
+    page = _page(run, outcome, results, tables=tables, cases=_cases(judge, examples), unlisted=unlisted)
+    return write_run(run, page, tables=tables, numbers=results.cells, summary=summary)
 
 
 def summary_of(outcome: RunOutcome, results: MqaResults, *, unlisted: int) -> Summary:

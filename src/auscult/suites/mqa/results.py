@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from auscult.outcome import Scored, Signature
 from auscult.report.tables import Table
+from auscult.suites.core.numbers import metric_json
 from auscult.suites.mqa.calibration import Bin, calibration_error, pairs_of, rank_cell, reliability, size_cells
 from auscult.suites.mqa.evaluate import METRICS, Block, TableNumber, ablation_cells, block_cells, blocks_of
 from auscult.suites.mqa.options import ALL_THERE, TARGETS, BuildOptions
@@ -24,7 +25,6 @@ from auscult.suites.mqa.tables import (
     answers_table,
     consistency_cells,
     consistency_table,
-    metric_of,
     number_text,
     overall_table,
     paper_table,
@@ -114,7 +114,7 @@ def _signed(cell: TableNumber, making: tuple[tuple[str, str], ...]) -> TableNumb
 def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
     """The averages and what is over all masks, for ``summary.json``: ``image/seen/rmse/avg/masks.cues.v1``."""
     return {
-        "/".join((cell.protocol, cell.part, cell.metric, cell.column, cell.judge)): metric_of(cell)
+        "/".join((cell.protocol, cell.part, cell.metric, cell.column, cell.judge)): metric_json(cell)
         for cell in cells
         if cell.column in {"avg", "all"}
     }

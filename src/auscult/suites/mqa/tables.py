@@ -1,7 +1,7 @@
 """Cells to tables: the forms of the paper's Tables 2, 3 and 4, and what stands beside them.
 
-A cell without a number is a dash. RMSE has three decimals, F2 is in percent with two, as in the paper. ``cells_json``
-and ``cells_csv`` hold every cell with interval, counts, reason and signature.
+A cell without a number is a dash. RMSE has three decimals, F2 is in percent with two, as in the paper. ``cells.json``
+and ``cells.csv`` hold every cell with interval, counts, reason and signature.
 
 A track is one kind of mask over the frames of a clip: its true type is the same throughout and its true IoU changes
 slowly. With s_t the estimated and g_t the true IoU of frame t, over the steps between neighbouring frames that
@@ -21,14 +21,11 @@ answered neighbours has no steps and enters ``agreement`` only.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
@@ -59,10 +56,6 @@ _BETTER = {"rmse": "lower is better", "f2_m": "percent, higher is better", "f2_a
 _FORM = {"image": "form of Table 2", "video": "form of Table 3"}
 _PERCENT = frozenset({"f2_m", "f2_a", "f2_confusion_m", "f2_confusion_a"})
 _COUNTS = ("failed", "undefined", "unparsed")
-_CELL_KEYS = (
-    "protocol", "part", "judge", "metric", "column", "value", "low", "high", "n", "failed", "undefined", "unparsed",
-    "reason", "signature",
-)  # fmt: skip
 
 
 def number_text(outcome: Scored[float] | Undefined, metric: str) -> str:
@@ -284,48 +277,6 @@ def consistency_table(block: Block, cells: Mapping[str, Sequence[TableNumber]]) 
         "changes, lower is better. A row that says the same of everything is consistent and worth nothing. "
         + _failed({judge: row[0].failed for judge, row in cells.items() if row}),
     )
-
-
-def cells_json(cells: Iterable[TableNumber]) -> list[dict[str, Any]]:
-    """Every cell as plain values; an undefined one has value null and its reason."""
-    rows = []
-    for cell in cells:
-        scored = isinstance(cell.outcome, Scored)
-        row = {
-            "protocol": cell.protocol,
-            "part": cell.part,
-            "judge": cell.judge,
-            "metric": cell.metric,
-            "column": cell.column,
-            "value": cell.outcome.value if isinstance(cell.outcome, Scored) else None,
-            "low": getattr(cell.outcome, "low", None),
-            "high": getattr(cell.outcome, "high", None),
-            "n": cell.n,
-            "failed": cell.failed,
-            "undefined": cell.undefined,
-            "unparsed": cell.unparsed,
-            "reason": None if scored else getattr(cell.outcome, "reason", None),
-            "signature": str(cell.outcome.signature) if isinstance(cell.outcome, Scored) else None,
-        }
-        rows.append(row)
-    return rows
-
-
-def cells_csv(cells: Iterable[TableNumber]) -> str:
-    """Every cell as CSV, one a line; empty where there is no value."""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, _CELL_KEYS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(cells_json(cells))
-    return file.getvalue()
-
-
-def metric_of(cell: TableNumber) -> dict[str, Any]:
-    """A cell as a metric of ``summary.json``."""
-    row = cells_json([cell])[0]
-    rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
-    reason = {"reason": row["reason"]} if row["reason"] else {}
-    return {**rounded, "n": cell.n, "signature": row["signature"], **reason}
 
 
 def _title(block: Block) -> str:

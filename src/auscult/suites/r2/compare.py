@@ -23,14 +23,14 @@ from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Figure, Section, SuitePage, write_page
+from auscult.report.suite import Figure, Section, SuitePage
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.core.conditions import Condition
+from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import questions
-from auscult.suites.core.numbers import Number, cells_json, number_text
+from auscult.suites.core.numbers import Number, metric_json, number_text
 from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2.compare_models import Overall, models_over, overall_tables
 from auscult.suites.r2.compare_sets import (
     ALL,
@@ -45,7 +45,7 @@ from auscult.suites.r2.compare_sets import (
 from auscult.suites.r2.conditions import MIXES
 from auscult.suites.r2.figures import charts_of
 from auscult.suites.r2.relations import Ranks, correlation_table, strengths_text, unranked
-from auscult.suites.r2.results import FAILED, R2Results, results_of, sections_of, write_parts
+from auscult.suites.r2.results import FAILED, R2Results, results_of, sections_of
 from auscult.suites.r2.tables import (
     PERCENT,
     Index,
@@ -178,6 +178,7 @@ def _each(sets: Sequence[DataSet]) -> Iterator[R2Record]:
     return (record for one in sets for record in one.records)
 
 
+_COUNTS: Final = ("failed", "undefined", "missing")
 OVER_ALL: Final = "all models and data sets"
 
 
@@ -354,12 +355,9 @@ def _places(ranks: Sequence[Ranks]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _metric(number: Number) -> dict[str, Any]:
-    (row,) = cells_json([number])
-    told = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
-    counted = {key: row[key] for key in ("n", "failed", "undefined", "missing") if row[key] is not None}
-    return {**told, "n": None, **counted, "signature": row["signature"]} | (
-        {"reason": row["reason"]} if row["reason"] else {}
-    )
+    return metric_json(number) | {
+        name: count for name, count in number.beside().items() if name in _COUNTS and count is not None
+    }
 
 
 def _joined(*parts: str) -> str:
@@ -597,11 +595,8 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
             )
     found = compare_r2(folders)
     with open_run(out, _manifest(folders, found), overwrite=overwrite) as run:
-        write_parts(run, tables=found.tables, charts=found.charts, numbers=found.numbers)
-        run.write_json("summary.json", found.summary.as_json())
-        write_page(run, replace(_page(run, found), shown=tuple(found.shown)), found.tables)
-        remove_stale(run, written_files(found.tables, (chart.name for chart in found.charts)))
-        run.finish()
+        page = replace(_page(run, found), shown=tuple(found.shown))
+        write_run(run, page, tables=found.tables, numbers=found.numbers, summary=found.summary)
     return found
 
 

@@ -24,10 +24,10 @@ from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_c
 from auscult.score.stats.samples import Common, SampleValues, common
 from auscult.suites.core.conditions import CLEAN, Condition
 from auscult.suites.core.grid import joined_signature
-from auscult.suites.core.numbers import PAPER_LEVELS, GridColumns, Number
+from auscult.suites.core.numbers import PAPER_LEVELS, GridCell, GridColumns, Number
 from auscult.suites.r2.compare_sets import DataSet
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.measures import GridCell, static_of
+from auscult.suites.r2.measures import static_of
 from auscult.suites.r2.relations import Ranks, ranking_table
 from auscult.suites.r2.tables import Index, difference_table, group_name, is_baseline, levels_only, metric_name
 from auscult.types import Doubles

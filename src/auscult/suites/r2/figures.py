@@ -17,14 +17,14 @@ from auscult.record.lines import read_lines
 from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_bars, paired, seen_unseen
 from auscult.report.charts.bars import ranks as ranks_chart
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
-from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, UNDEFINED, ChartEstimate, Words
+from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, ChartEstimate, Words
 from auscult.report.strip import StripCell, StripRow, evenly, strip
 from auscult.report.suite import Example, Figure
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, base_of, load_stressors, room_of
 from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
-from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.numbers import GridColumns, Number, estimate
 from auscult.suites.core.results import ResultKey
 from auscult.suites.r2.cases import R2Case, task_rules, truths_of
 from auscult.suites.r2.conditions import MIXES
@@ -50,18 +50,6 @@ def charts_of(
     if {"seen", "unseen"} <= set(splits):
         found += _splits(index)
     return found
-
-
-def estimate(number: Number | None) -> ChartEstimate:
-    """A number as charts take it, in percent."""
-    if number is None or number.value is None:
-        return UNDEFINED
-    counts = number.counts
-    n = None if counts is None else counts.n
-    if number.ends is None:
-        return ChartEstimate(value=100 * number.value, n=n)
-    low, high = (100 * end for end in number.ends)
-    return ChartEstimate(value=100 * number.value, low=min(low, high), high=max(low, high), n=n)
 
 
 def _curves(index: Index) -> Iterator[Figure]:

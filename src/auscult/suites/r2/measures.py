@@ -29,14 +29,21 @@ from auscult.score.stats.change import Scores, change_difference, change_interva
 from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.score.stats.samples import common
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
-from auscult.suites.core.numbers import PAPER_LEVELS, GridColumns, Number, ValueMap, mean_value, minus
+from auscult.suites.core.numbers import (
+    PAPER_LEVELS,
+    GridCell,
+    GridColumns,
+    Number,
+    ValueMap,
+    level_numbers,
+    mean_value,
+    minus,
+)
 from auscult.suites.r2.cases import BASELINES, OVERALL
 
 NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 """Why there is no ``dynamic_gap``: dynamic draws from all three."""
 _Parts: TypeAlias = tuple[ValueMap, ValueMap]
-GridCell: TypeAlias = tuple[str, str]
-"""A group of conditions and the part of a clip that is perturbed."""
 
 
 def numbers_of(view: GridColumns) -> tuple[Number, ...]:
@@ -44,7 +51,7 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
     found: list[Number] = []
     for model in view.grid.models:
         for metric in view.metrics:
-            found += _levels(view, model, metric)
+            found += level_numbers(view, model, metric)
             for place in view.grid.groups():
                 found += _changes(view, model, metric, place=place)
         if view.grid.task.name == "ris":
@@ -53,43 +60,19 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
     return tuple(found)
 
 
-def _levels(view: GridColumns, model: str, metric: str) -> Iterator[Number]:
-    for one in view.grid.conditions:
-        if view.grid.asked(model, one.name):
-            values = view.values(model, one.name, metric)
-            outcome = mean_ratio(values, clusters=view.grid.cases, rng=view.rng("levels"))
-            yield _number(view, one, "level", outcome=outcome, model=model, metric=metric)
-
-
 def _overall(view: GridColumns, model: str) -> Iterator[Number]:
     for one in view.grid.conditions:
         if view.grid.asked(model, one.name):
             both, either = view.pixels(model, one.name)
             outcome = mean_ratio(both, either, clusters=view.grid.cases, rng=view.rng("levels"))
-            yield _number(view, one, "level", outcome=outcome, model=model, metric=OVERALL)
+            yield view.number("level", one, outcome=outcome, model=model, metric=OVERALL)
     for place in view.grid.groups():
         static = static_of(view, model, place)
         if static and view.grid.asked(model, CLEAN):
             parts = [view.pixels(model, name) for name in (CLEAN, *(one.name for one in static))]
             change = ratio_change(parts, clusters=view.grid.cases, rng=view.rng("levels"))
-            made = _of_group(view, place, "apc", outcome=change, model=model, metric=OVERALL)
+            made = view.number("apc", place, outcome=change, model=model, metric=OVERALL)
             yield replace(made, columns=_columns(view, model, OVERALL, place=place))
-
-
-def _number(
-    view: GridColumns, one: Condition, measure: str, *, outcome: Outcome[float], model: str, metric: str
-) -> Number:
-    return Number(
-        measure=measure,
-        model=model,
-        metric=metric,
-        group=one.group,
-        level=one.level,
-        part=one.part,
-        split=view.split,
-        outcome=outcome,
-        signature=view.grid.signature(model, metric),
-    )
 
 
 def static_of(view: GridColumns, model: str, place: GridCell) -> tuple[Condition, ...]:
@@ -143,7 +126,7 @@ def dynamic_of(view: GridColumns, model: str, place: GridCell) -> Condition | No
 def _changes(view: GridColumns, model: str, metric: str, *, place: GridCell) -> Iterator[Number]:
     if not view.grid.asked(model, CLEAN):
         return
-    made = partial(_of_group, view, place, model=model, metric=metric)
+    made = partial(view.number, place=place, model=model, metric=metric)
     static, dynamic = static_of(view, model, place), dynamic_of(view, model, place)
     clusters, rng = view.grid.cases, partial(view.rng, "levels")
     if static:
@@ -184,21 +167,6 @@ def _gap(
     }
 
 
-def _of_group(
-    view: GridColumns, place: GridCell, measure: str, *, outcome: Outcome[float], model: str, metric: str
-) -> Number:
-    return Number(
-        measure=measure,
-        model=model,
-        metric=metric,
-        group=place[0],
-        part=place[1],
-        split=view.split,
-        outcome=outcome,
-        signature=view.grid.signature(model, metric),
-    )
-
-
 def _differences(view: GridColumns) -> Iterator[Number]:
     """Of every two models, on the cases that both have: under each condition, and of their changes."""
     models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
@@ -216,7 +184,7 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
             first, second = (view.values(model, one.name, metric) for model in pair)
             gap: ValueMap = {case: minus(first[case], second[case]) for case in first if case in second}
             told = mean_ratio(gap, clusters=view.grid.cases, rng=view.rng("levels"))
-            made = _number(view, one, "difference", outcome=told, model=name, metric=metric)
+            made = view.number("difference", one, outcome=told, model=name, metric=metric)
             yield replace(made, signature=signature)
     for place in view.grid.groups():
         shared = [one for one in static_of(view, pair[0], place) if view.grid.asked(pair[1], one.name)]
@@ -227,7 +195,7 @@ def _between(view: GridColumns, pair: tuple[str, str], metric: str) -> Iterator[
                 clusters=view.grid.cases,
                 rng=view.rng("levels"),
             )
-            made = _of_group(view, place, "apc_difference", outcome=outcome, model=name, metric=metric)
+            made = view.number("apc_difference", place, outcome=outcome, model=name, metric=metric)
             yield replace(made, signature=signature)
 
 

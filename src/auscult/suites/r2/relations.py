@@ -14,9 +14,9 @@ from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.samples import common
 from auscult.stress.recipe_parts import room_of
 from auscult.suites.core.conditions import CLEAN, Condition
-from auscult.suites.core.numbers import PAPER_LEVELS, GridColumns, percent
+from auscult.suites.core.numbers import PAPER_LEVELS, GridCell, GridColumns, percent
 from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.measures import GridCell, static_of
+from auscult.suites.r2.measures import static_of
 from auscult.suites.r2.tables import group_name, is_baseline, levels_only, metric_name
 
 _ROOMS: Final = {"vision": "pictures", "sentences": "sentences", "sound": "sound", "timing": "timing", "masks": "masks"}

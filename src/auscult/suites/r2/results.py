@@ -18,14 +18,14 @@ from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Figure, Section, SuitePage, write_charts, write_page, write_tables
+from auscult.report.suite import Example, Figure, Section, SuitePage
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Grid, questions
-from auscult.suites.core.numbers import GridColumns, Number, cells_csv, cells_json
+from auscult.suites.core.numbers import GridColumns, Number
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey
-from auscult.suites.leftovers import remove_stale, written_files
 from auscult.suites.r2 import tables as shown
 from auscult.suites.r2.answering import Answers, answers_of, answers_table
 from auscult.suites.r2.cases import R2Case
@@ -140,16 +140,6 @@ def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
     return {name: table for name, table in found.items() if table is not None and table.rows}
 
 
-def write_parts(
-    run: RunFolder, *, tables: Mapping[str, Table], charts: Sequence[Figure], numbers: Sequence[Number]
-) -> None:
-    """Write tables as JSON, CSV and LaTeX, charts as JSON, SVG and PNG, and every number."""
-    write_tables(run, tables)
-    run.write_json("cells.json", cells_json(numbers))
-    run.write_text("cells.csv", cells_csv(numbers))
-    write_charts(run, ((chart.name, chart.drawing) for chart in charts))
-
-
 def sections_of(tables: Mapping[str, Table], charts: Sequence[Figure]) -> tuple[Section, ...]:
     """General first, then kinds, then the rest; each table in the first section that its name fits."""
     left_tables, left_charts = dict(tables), list(charts)
@@ -211,19 +201,18 @@ def write_results(run: RunFolder, outcome: RunOutcome) -> SuiteRun:
     """Write everything that follows from the scores."""
     results = results_of(GridColumns(grid=outcome.grid, seed=outcome.seed))
     tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
-    write_parts(run, tables=tables, charts=results.charts, numbers=results.numbers)
-    summary = summary_of(outcome, results.numbers)
-    run.write_json("summary.json", summary.as_json())
     strips = draw_strips(run, results.view, outcome.cases, valid=outcome.valid, workers=outcome.workers)
     reasons = undefined_reasons(read_lines(run.path / SCORES), outcome.grid)
     sections = (*sections_of(tables, results.charts), *_pictures(strips))
-    shown = shown_of(tables)
     page = _page(run, outcome, results, sections=sections, reasons=reasons)
-    write_page(run, replace(page, shown=shown), tables)
-    remove_stale(run, written_files(tables, (chart.name for chart in results.charts), strips))
-    run.finish()
-    remarks = tuple(waiting_notes(outcome.grid))
-    return SuiteRun(out=run.path, summary=summary, tables=tables, shown=shown, remarks=remarks)
+    return write_run(
+        run,
+        replace(page, shown=shown_of(tables)),
+        tables=tables,
+        numbers=results.numbers,
+        summary=summary_of(outcome, results.numbers),
+        remarks=tuple(waiting_notes(outcome.grid)),
+    )
 
 
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:

@@ -12,7 +12,7 @@ from auscult.stress.recipe_parts import base_of
 from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import DYNAMIC
 from auscult.suites.core.grid import Grid
-from auscult.suites.core.numbers import PAPER_LEVELS, Number, number_rows, number_text, percent
+from auscult.suites.core.numbers import PAPER_LEVELS, Number, metric_json, number_text, percent
 from auscult.suites.core.results import few
 from auscult.suites.r2.cases import BASELINES, BOTH
 from auscult.suites.r2.conditions import MIXES, words_of
@@ -383,12 +383,9 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     for one in numbers:
         if one.split or (one.group not in {"clean", *MIXES}) or one.measure not in {"level", "apc", "breaking"}:
             continue
-        (row,) = number_rows([one])
         name = "/".join(part for part in (one.model, one.group, one.level or one.measure, one.metric) if part)
         name = name if one.part == "all" else f"{name}/{one.part}"
-        rounded = {key: None if row[key] is None else round(row[key], 6) for key in ("value", "low", "high")}
-        more = {key: row[key] for key in ("beyond", "reason") if row[key]}
-        found[name] = {**rounded, "n": row["n"], "signature": row["signature"], **more}
+        found[name] = metric_json(one, "beyond")
     return found
 
 
