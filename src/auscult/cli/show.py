@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import typer
 from rich.cells import cell_len, chop_cells
 
-from auscult.report.tables import Table
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     from auscult.record.schema import Summary
+    from auscult.report.tables import Table
 
 
 _CONTROL: Final = dict.fromkeys(

@@ -18,7 +18,6 @@ from auscult.errors import UsageError
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.wav import Depth
 from auscult.scenes.options import SceneOptions
-from auscult.work.pool import default_workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +186,8 @@ class RunOptions:
     @property
     def n_workers(self) -> int:
         """Worker processes, decided."""
+        from auscult.work.pool import default_workers  # the command line starts without the pool
+
         return default_workers() if self.workers is None else self.workers
 
 
