@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,9 @@ from small_inputs import (
     save_palette,
     write_lines,
 )
+
+PACKAGE = Path(auscult.__file__).parent
+MOST_MODULES = 75
 
 
 @pytest.fixture
@@ -460,3 +465,25 @@ def test_an_audit_reads_its_verdicts_once_and_opens_each_frame_twice(
     audit_folder(AuditOptions(source=source, out=tmp_path / "out", workers=0))
     assert [opened[f"frames/{stem}.png"] for stem in "abc"] == [2, 2, 2]
     assert opened["out/verdicts.jsonl"] == 2
+
+
+def test_an_audit_enters_few_modules(tmp_path: Path) -> None:
+    """How many files a person must know to follow an audit: those of which at least one function runs."""
+    source = folder_input(tmp_path / "in")
+    entered: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(str(PACKAGE)) and not code.co_name.startswith("<"):
+            entered.add(code.co_filename)
+
+    options = AuditOptions(source=source, out=tmp_path / "out", workers=0)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    threading.setprofile(note)
+    try:
+        audit_folder(options)
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+    assert 40 < len(entered) <= MOST_MODULES, sorted(Path(name).relative_to(PACKAGE).as_posix() for name in entered)
