@@ -95,12 +95,10 @@ def _files(folder: Path, suffixes: frozenset[str]) -> list[Path]:
         if here != folder and any(name in _ENVIRONMENTS for name, _ in rows):
             continue
         found += [here / name for name, is_folder in rows if not is_folder and Path(name).suffix in suffixes]
-        waiting += [here / name for name, is_folder in rows if is_folder and _is_importable(name)]
+        waiting += [
+            here / name for name, is_folder in rows if is_folder and name.isidentifier() and name != "__pycache__"
+        ]
     return found[:_MOST_LISTED]
-
-
-def _is_importable(name: str) -> bool:
-    return name.isidentifier() and name != "__pycache__"
 
 
 _DIGITS: Final = 12

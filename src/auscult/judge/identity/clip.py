@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -225,16 +225,11 @@ def _ends(words: Sequence[str], place: int, *, start: int) -> bool:
 
 def _named(kept: Sequence[str]) -> str | None:
     """The head: a noun of the list that the phrase ends with, of two words where there is one, else its last word."""
-    for tail in _tails(kept):
+    for tail in (" ".join(kept[-2:]), kept[-1]):
         if singular(tail) in NOUNS:
             return singular(tail)
     said = [word for word in kept if word not in _MEASURES]
     return singular(said[-1]) if said else None
-
-
-def _tails(kept: Sequence[str]) -> Iterator[str]:
-    yield " ".join(kept[-2:])
-    yield kept[-1]
 
 
 def _short(kept: Sequence[str]) -> str:
@@ -423,7 +418,9 @@ class ClipIdentity:
         if not prediction.mask.any() or prediction.mask.all():
             return None
         model = self._model()
-        regions = _regions(case, prediction.mask, coloured=model.coloured)
+        mask = prediction.mask
+        known = rivals(case.frame, mask, case.others, most=MOST_RIVALS, coloured=model.coloured)
+        regions = [mask, *known, ~mask]
         seen = model.regions(case.frame, regions)
         scale = model.clip.scale / self._temperature
         scores = (seen @ model.clip.sentences(prompts(text)).T).mean(axis=1) * scale
@@ -511,11 +508,6 @@ def views(frame: Frame, region: Mask) -> tuple[Frame, Frame]:
     soft = cv2.GaussianBlur(plain.mean(axis=2, dtype=np.float32), (0, 0), max(1.0, _BLUR * side))
     dull = (0.5 * np.asarray(soft) + 0.5 * _GREY).astype(np.uint8)
     return plain, np.where(inside[..., None], plain, dull[..., None])
-
-
-def _regions(case: Case, mask: Mask, *, coloured: Callable[[Frame], Sequence[Mask]]) -> list[Mask]:
-    """The candidate first, then its rivals, then what is left of the frame."""
-    return [mask, *rivals(case.frame, mask, case.others, most=MOST_RIVALS, coloured=coloured), ~mask]
 
 
 def _existence(scores: NDArray[np.float32], nothing: NDArray[np.float32]) -> Existence:

@@ -162,7 +162,8 @@ def peaks(centres: Floats, seen: Floats) -> list[Peak]:
     )
     kept: list[Peak] = []
     for peak in found:
-        if all(_apart(peak, other, width / height) > _TWICE * _radius(other) for other in kept):
+        apart = (np.hypot((peak.x - one.x) * (width / height), peak.y - one.y) - _TWICE * _radius(one) for one in kept)
+        if all(away > 0 for away in apart):
             kept.append(peak)
     return kept
 
@@ -221,10 +222,6 @@ def probabilities(words: Floats, known: Vocabulary) -> tuple[Floats, Floats, Flo
 def _softmax(logits: Floats) -> Floats:
     powers = np.exp(logits - logits.max())
     return np.asarray(powers / powers.sum(), dtype=np.float32)
-
-
-def _apart(one: Peak, two: Peak, aspect: float) -> float:
-    return float(np.hypot((one.x - two.x) * aspect, one.y - two.y))
 
 
 def _radius(peak: Peak) -> float:

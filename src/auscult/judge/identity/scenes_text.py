@@ -326,11 +326,8 @@ class Reader:
             return None
         comma = said.index(",")
         group = said[1:comma] if said[0] != "out" else said[2:comma]
-        quality = next((found for at in range(comma, len(said)) if (found := self._clause(said[at:])) is not None), "")
-        return self._of(quality or "loud", self._phrase(group, notes.deeper()))
-
-    def _clause(self, rest: Tokens) -> str | None:
-        return self._superlatives.get(rest)
+        named = (self._superlatives.get(said[at:]) for at in range(comma, len(said)))
+        return self._of(next(filter(None, named), "loud"), self._phrase(group, notes.deeper()))
 
     def _leading(self, said: Tokens) -> tuple[str, int]:
         """A superlative that a phrase begins with, and how many words it takes; else nothing."""

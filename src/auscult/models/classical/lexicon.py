@@ -291,7 +291,8 @@ def followed(frames: Frames, wish: ReadWish) -> list[Mask]:
     size = small(frames[0]).shape[:2]
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
-    found = (_key(frames, number, flows=flows, wish=wish) for number in _numbers(len(frames)))
+    numbers = sorted({round(place) for place in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
+    found = (_key(frames, number, flows=flows, wish=wish) for number in numbers)
     keys = [key for key in found if key is not None]
     if not keys:
         return [np.zeros(size, bool)] * len(frames)
@@ -304,11 +305,6 @@ def _flow(earlier: Frame, later: Frame) -> motion.Flow:
     if earlier.shape[0] < _LEAST_HIGH * earlier.shape[1]:
         return np.zeros((*earlier.shape[:2], 2), np.float32)
     return motion.step_between(earlier, later).flow
-
-
-def _numbers(count: int) -> list[int]:
-    """The frames at which regions are proposed."""
-    return sorted({round(place) for place in np.linspace(0, count - 1, min(count, MOST_KEYS)).tolist()})
 
 
 def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow], wish: ReadWish) -> _Key | None:
