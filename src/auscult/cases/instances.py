@@ -25,20 +25,17 @@ from auscult.cases.ids import counted, natural_key
 from auscult.cases.listing import INPUTS, Listing, ListOptions, Unmasked, layouts, list_items, refuse_options
 from auscult.cases.problems import ListError, few
 from auscult.errors import REMARKS, ErrorRecord, NothingToDo
-from auscult.types import Instance, Item, MaskRef, Moment, Query, Truth
+from auscult.types import Instance, Item, MaskRef, Moment, Query
 
 _INDEX_IN_ID = re.compile(r"#([0-9]{1,5})$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FrameMask:
-    """A true mask on a frame, and the item that named it.
+    """A true mask on a frame, and the first item that named it.
 
-    Attributes:
-        item: The first item with this mask.
-        ref: The true mask.
-        number: The object's index in its clip; None where the item does not say it.
-        name: What the object is called where it has no index: the item's id, or the id of the target it was made from.
+    ``number`` is the object's index in its clip where the item says it; else ``name`` is what it is called: the item's
+    id, or the id of the target it was made from.
     """
 
     item: Item
@@ -86,7 +83,8 @@ def instances_of(
     Returns:
         The instances, by clip, object and text, in the order of the items; and notes.
     """
-    judged = any(_judged(item.truth) for item in items)
+    truths = [item.truth for item in items if item.truth is not None]
+    judged = any(one.mask is not None or one.iou is not None or one.defect is not None for one in truths)
     broken = {one.mask for one in unmasked if one.error is not None}
     seen, unknown = [], 0
     for item in items:
@@ -104,7 +102,12 @@ def instances_of(
         made += _instances(clip)
         followed += clip.supposed == "video" and not videos
         apart += clip.supposed == "photographs"
-    instances, supposed = _with_texts(_unique_ids(made))
+    instances = list(_unique_ids(made))
+    supposed = 0
+    for at, one in enumerate(instances):
+        if one.query.text is None and one.category:
+            supposed += 1
+            instances[at] = replace(one, query=Query(f"the {one.category}"))
     told = (
         (unknown, "{} left out: the true mask is not known", "item"),
         (followed, "{} of a clip with one mask a frame: taken as one object of one video", "folder"),
@@ -115,11 +118,7 @@ def instances_of(
         ),
         (supposed, '{} without an expression: "the <category>" stands in, which may fit several', "instance"),
     )
-    return instances, tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
-
-
-def _judged(truth: Truth | None) -> bool:
-    return truth is not None and (truth.mask is not None or truth.iou is not None or truth.defect is not None)
+    return tuple(instances), tuple(words.format(counted(count, noun)) for count, words, noun in told if count)
 
 
 def _true_mask(item: Item, *, judged: bool) -> MaskRef | None:
@@ -319,19 +318,6 @@ def _extra_text(item: Item, key: str) -> str:
         if isinstance(value, str):
             return value
     return ""
-
-
-def _with_texts(instances: Iterable[Instance]) -> tuple[tuple[Instance, ...], int]:
-    """Let the category stand in where nothing is asked; also how often it does."""
-    told = []
-    supposed = 0
-    for one in instances:
-        if one.query.text is None and one.category:
-            supposed += 1
-            told.append(replace(one, query=Query(f"the {one.category}")))
-        else:
-            told.append(one)
-    return tuple(told), supposed
 
 
 def _unique_ids(instances: Iterable[Instance]) -> Iterator[Instance]:

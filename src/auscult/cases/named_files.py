@@ -31,13 +31,7 @@ _GENERIC: Final = frozenset({"thing", "object", "item", "one", "something", "any
 
 @dataclass(frozen=True, slots=True)
 class NamedFile:
-    """A file with a name for what is in it.
-
-    Attributes:
-        file: Relative to the folder, with ``/``.
-        path: The file.
-        name: As ``noun`` gives it.
-    """
+    """A file, also relative to its folder with ``/``, and the name, as ``noun`` gives it, of what is in it."""
 
     file: str
     path: Path
@@ -46,12 +40,7 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class NameRow:
-    """A row of a table.
-
-    Attributes:
-        cells: Stripped texts, one for each column asked for; the first is not empty.
-        line: Its first line in the file, from 1.
-    """
+    """A row of a table: stripped texts of the columns asked for, the first not empty, and its first line, from 1."""
 
     cells: tuple[str, ...]
     line: int

@@ -148,14 +148,7 @@ def remarks(frames: Tree, masks: Tree) -> list[ErrorRecord]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Video:
-    """What is there of a video.
-
-    Attributes:
-        name: Its name.
-        frames: Stem to picture, in natural order.
-        masks: Stem to mask file, in natural order.
-        errors: What cannot be used, such as links that lead out.
-    """
+    """What is there of a video: pictures and mask files by stem, in natural order, and what cannot be used."""
 
     name: str
     frames: Mapping[str, Path]

@@ -38,14 +38,7 @@ _MASK = re.compile(r"^fid_([0-9]{1,6})/([0-9]{1,6})(\.[A-Za-z]+)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipFiles:
-    """What is there of a clip.
-
-    Attributes:
-        folder: Its folder in ``media`` and ``gt_mask``.
-        frames: Frame number to picture, ascending.
-        masks: Object number to its true masks by frame number, ascending.
-        errors: What cannot be used, such as links that lead out.
-    """
+    """What is there of a clip: pictures by frame number, true masks by object and frame number, all ascending."""
 
     folder: str
     frames: Mapping[int, Path]
@@ -162,14 +155,9 @@ class NamedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
-    """What a table holds.
+    """The usable rows of a table in its order, ids unique, and what cannot be used.
 
-    Attributes:
-        rows: Usable rows, in the order of the file, ids unique; rows marked ``TODO`` are not among them.
-        errors: Rows that cannot be used.
-        todo: How many rows are marked ``TODO``.
-        repeats: How many rows repeat a uid.
-        copies: How many of those repeat the whole row.
+    ``todo`` rows are marked so and left out, ``repeats`` repeat a uid, and ``copies`` of those the whole row.
     """
 
     rows: tuple[NamedRow, ...]
@@ -342,13 +330,7 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class Scenes:
-    """Families by uid, and categories by clip and object number.
-
-    Attributes:
-        families: uid to family.
-        categories: (clip, object number) to category.
-        broken: Lines that could not be read.
-    """
+    """Families by uid, categories by clip and object number, and how many lines could not be read."""
 
     families: dict[str, str] = field(default_factory=dict)
     categories: dict[tuple[str, int], str] = field(default_factory=dict)

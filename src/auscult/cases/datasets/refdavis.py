@@ -75,17 +75,10 @@ _MISSPELT = {"clasic-car": "classic-car", "dog-scale": "dogs-scale", "motor-bike
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DavisSentence:
-    """A sentence about a video.
+    """A sentence about a video, its id ``<video>/<object>/<annotator or number>`` unique in its file.
 
-    Attributes:
-        id: Unique in its file: ``<video>/<object>/<annotator or number>``.
-        video: The video.
-        text: The words.
-        index: The object it refers to; None for the whole foreground, or for nothing.
-        absent: It refers to nothing in the video.
-        kind: What the file calls its kind; empty where it does not.
-        file: The file.
-        line: The line, from 1; None in a JSON file.
+    ``index`` is the object it refers to, None for the whole foreground, or for nothing: then it is ``absent``. ``kind``
+    is what the file calls its kind; a JSON file has no ``line``.
     """
 
     id: str
@@ -212,24 +205,14 @@ MASKS: Final = ("Annotations", "Annotations_unsupervised")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefDavisFiles:
-    """Where the sentences and the videos of an INPUT stand.
-
-    Attributes:
-        folder: The folder of the videos.
-        files: The files of sentences that are read.
-        left: Files that are not.
-    """
+    """Where the videos of an INPUT stand, the files of sentences that are read, and those that are left."""
 
     folder: Path
     files: tuple[Path, ...]
     left: tuple[Path, ...] = ()
 
     def read(self, problems: Problems) -> list[DavisSentence]:
-        """All sentences, file by file.
-
-        Raises:
-            NothingToDo: A file cannot be read.
-        """
+        """All sentences, file by file."""
         found: list[DavisSentence] = []
         for path in self.files:
             found += (read_expressions if path.name == FILE else read_texts)(path, problems)

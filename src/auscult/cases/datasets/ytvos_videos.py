@@ -22,13 +22,7 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VideoObject:
-    """An object of a video.
-
-    Attributes:
-        index: Its index in the palette masks, from 1.
-        category: Its category; empty where not told.
-        frames: The frames it is annotated in, or is to be predicted in; empty where not told.
-    """
+    """An object of a video: its index in the palette masks, from 1, and, where told, its category and frames."""
 
     index: int
     category: str = ""
@@ -37,13 +31,7 @@ class VideoObject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """An expression about a video.
-
-    Attributes:
-        id: Its key, unique in the video.
-        text: The words.
-        index: The object it refers to; None where the release keeps that to itself.
-    """
+    """An expression about a video, by its key there; ``index`` is None where the release keeps the object to itself."""
 
     id: str
     text: str
@@ -168,14 +156,7 @@ _MAX_LIST_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitFolder:
-    """A split: a folder with ``JPEGImages/``, and what is told of it.
-
-    Attributes:
-        folder: The folder.
-        split: Its name; empty where it has none.
-        things: ``meta.json``, or None.
-        sentences: ``meta_expressions.json``, or None.
-    """
+    """A split: a folder with ``JPEGImages/``, its name or nothing, ``meta.json`` and ``meta_expressions.json``."""
 
     folder: Path
     split: str
@@ -235,13 +216,7 @@ def _sentence_split(source: Path, folder: Path) -> SplitFolder | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Categories:
-    """Which categories no training video shows.
-
-    Attributes:
-        seen: The categories of the training videos; None where they are not known.
-        unseen: The categories that a list names; None without a list.
-        source: What it was taken from, in words; empty where it is not known.
-    """
+    """Which categories training videos show, or which a list names as unseen, and what says so; None is not known."""
 
     seen: frozenset[str] | None = None
     unseen: frozenset[str] | None = None

@@ -111,14 +111,10 @@ class LayoutMask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The masks of one frame.
+    """The masks of one frame, its number and the picture's path where the file says them.
 
-    Attributes:
-        frame: Its number, where the file says it.
-        image: The picture's path, where the file says it.
-        candidates: The masks.
-        empty: Groups, and keys of ``part_neg_masks``, that stand in the file without a mask.
-        more: Keys that are not known.
+    ``empty`` are groups, and keys of ``part_neg_masks``, that stand in the file without a mask; ``more`` are keys that
+    are not known.
     """
 
     frame: int | None = None
@@ -153,13 +149,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One JSON file.
-
-    Attributes:
-        protocol: ``image`` or ``video``.
-        entries: Its entries.
-        keyed: They stand in an object by uid, as in the training file, not in a list.
-    """
+    """One JSON file; ``keyed`` entries stand in an object by uid, as in the training file, not in a list."""
 
     protocol: MqaProtocol
     entries: tuple[Entry, ...]
