@@ -82,13 +82,11 @@ def run(source: Path, out: Path, room: str, kinds: str, **more: Any) -> Summary:
 
 
 PLUGIN = """
-from auscult.stress.strength import ALL_ONE_WAY
 from auscult.stress.perturbation import Fixed
 from auscult.types import Metadata
 
 class Bad(Fixed):
     levels = tuple((float(at),) for at in range(6))
-    declared = ALL_ONE_WAY
     meta = Metadata(summary="s", goal="g", modality="image", source="s", truth="t", origin="sensor")
 
     def __init__(self, name, made):

@@ -157,7 +157,7 @@ class Declared:
     meta: Metadata
     constants: tuple[Constant | Range, ...] = ()
     levels: Rows
-    declared: Mapping[int, str]
+    declared: Mapping[int, str] = MappingProxyType({})
 
     def __init_subclass__(cls) -> None:
         """Collect its own constants, then those of a base; a class that adds none keeps what it has."""

@@ -37,15 +37,10 @@ from auscult.types import Frame, Mask, Samples
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFormat:
-    """A step as JSON.
+    """A step as JSON."""
 
-    Attributes:
-        name: The full registry name.
-        params: What was drawn; the stressor of that name reads it.
-    """
-
-    name: Annotated[str, Meta(max_length=200)]
-    params: dict[str, Any]
+    name: Annotated[str, Meta(max_length=200)]  # the full registry name
+    params: dict[str, Any]  # what was drawn; the stressor of that name reads it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,20 +118,13 @@ Drawn: TypeAlias = Params | Edits
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One step, ready to render.
+    """One step, ready to render."""
 
-    Attributes:
-        room: Of the stressor.
-        stressor: What renders it.
-        params: What was drawn.
-        strengths: Of every frame under a schedule that moves; None where it is the same for all.
-        shown: For every frame of the output, the number of the frame that this step renders; None for the same.
-    """
-
-    room: str
-    stressor: Any
-    params: Any
-    strengths: Strengths | None
+    room: str  # of the stressor
+    stressor: Any  # what renders it
+    params: Any  # what was drawn
+    strengths: Strengths | None  # of every frame under a schedule that moves; None where it is the same for all
+    # for every frame of the output, the number of the frame that this step renders; None for the same
     shown: Numbers | None
 
     @property
@@ -147,14 +135,10 @@ class PlannedStep:
 
 @dataclass(frozen=True, slots=True)
 class PlanLayout:
-    """All steps, in the order in which they are applied.
-
-    Attributes:
-        parts: The steps.
-        shown: The number of the input frame that each output frame shows; None where timing is not perturbed.
-    """
+    """All steps, in the order in which they are applied."""
 
     parts: tuple[PlannedStep, ...]
+    # the number of the input frame that each output frame shows; None where timing is not perturbed
     shown: Numbers | None
 
     @classmethod

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from auscult.errors import UsageError
@@ -17,9 +16,6 @@ STRONGEST: Final = 5.0
 NAMED: Final[Mapping[str, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
 
 Rows: TypeAlias = Sequence[Sequence[float]]
-
-ALL_ONE_WAY: Final[Mapping[int, str]] = MappingProxyType({})
-"""``declared`` of a perturbation all of whose constants go one way from level 1 to 5."""
 
 
 def strength_of(severity: float | str) -> float:

@@ -301,7 +301,6 @@ def test_boxes_of_a_clip_are_refused() -> None:
 
 _PLUGGED = """
 import numpy as np
-from auscult.stress.strength import ALL_ONE_WAY
 from auscult.stress.perturbation import Fixed
 from auscult.types import Metadata
 
@@ -317,7 +316,6 @@ MADE = {
 
 class Plugged(Fixed):
     levels = tuple((float(at),) for at in range(6))
-    declared = ALL_ONE_WAY
     meta = Metadata(summary="a test's", goal="none", modality="image", source="none", truth="none", origin="sensor")
 
     def __init__(self, kind):

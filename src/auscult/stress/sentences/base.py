@@ -39,14 +39,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditsFormat:
-    """Edits as JSON.
+    """Edits as JSON."""
 
-    Attributes:
-        strength: 0..5.
-        edits: Start, end and text of each.
-    """
-
-    strength: Strength
+    strength: Strength  # 0..5
+    # start, end and text of each
     edits: Annotated[
         tuple[tuple[codec.Count, codec.Count, Annotated[str, Meta(max_length=MOST_CHARACTERS)]], ...],
         Meta(max_length=100_000),

@@ -30,36 +30,22 @@ from auscult.types import Metadata
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that could be put into the sentence.
+    """A fault that could be put into the sentence."""
 
-    Attributes:
-        kind: ``agreement``, ``tense``, ``article``, ``preposition`` or ``order``.
-        first: Number of the first word that it touches.
-        last: Number of the last.
-        edit: What changes.
-    """
-
-    kind: str
-    first: int
-    last: int
-    edit: Edit
+    kind: str  # `agreement`, `tense`, `article`, `preposition` or `order`
+    first: int  # number of the first word that it touches
+    last: int  # number of the last
+    edit: Edit  # what changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """Which word is wrongly put for which.
+    """Which word is wrongly put for which."""
 
-    Attributes:
-        weights: How often each kind of fault is drawn.
-        prepositions: Other prepositions for one.
-        numbers_of: The singular for the plural and the other way.
-        tenses: A form of an auxiliary that does not fit.
-    """
-
-    weights: Mapping[str, float]
-    prepositions: Mapping[str, tuple[str, ...]]
-    numbers_of: Mapping[str, str]
-    tenses: Mapping[str, str]
+    weights: Mapping[str, float]  # how often each kind of fault is drawn
+    prepositions: Mapping[str, tuple[str, ...]]  # other prepositions for one
+    numbers_of: Mapping[str, str]  # the singular for the plural and the other way
+    tenses: Mapping[str, str]  # a form of an auxiliary that does not fit
 
 
 @cache
@@ -76,18 +62,11 @@ def tables() -> Tables:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceWords:
-    """The words of one sentence.
-
-    Attributes:
-        sentence: The sentence.
-        words: Its words.
-        lows: They in small letters.
-        known: The lexicon.
-    """
+    """The words of one sentence."""
 
     sentence: str
     words: Sequence[Word]
-    lows: Sequence[str]
+    lows: Sequence[str]  # the words in small letters
     known: Lexicon
 
     def low(self, at: int) -> str:

@@ -16,59 +16,32 @@ _VOWELS = "aeiou"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """Words by class, all in small letters.
+    """Words by class, all in small letters."""
 
-    Attributes:
-        determiners: ``the``, ``two``-like words not among them.
-        numbers: ``two``, ``third``.
-        many: Words after which a noun is plural.
-        pronouns: ``she``, ``something``.
-        relatives: Words that begin a clause.
-        prepositions: ``behind``.
-        conjunctions: ``and``.
-        auxiliaries: ``is``, ``can``.
-        negations: ``not``, ``without``.
-        adverbs: ``slowly``.
-        adjectives: ``left``, ``red``.
-        nouns: One of each.
-        groups: Nouns that stand for the noun after ``of``: ``pair``.
-        verbs: Base forms.
-        thirds: ``barks`` to ``bark``.
-        ings: ``barking`` to ``bark``.
-        pasts: ``sang`` to ``sing``.
-        participles: ``sung`` to ``sing``.
-        past_of: ``sing`` to ``sang``.
-        irregular: Verbs whose past is not made by rule.
-        singulars: ``men`` to ``man``, of irregular nouns.
-        function_words: Words that are never a noun.
-        closing: Words that end a noun phrase wherever they stand.
-        known: Every word and form above, and some more common words.
-    """
-
-    determiners: frozenset[str]
-    numbers: frozenset[str]
-    many: frozenset[str]
-    pronouns: frozenset[str]
-    relatives: frozenset[str]
-    prepositions: frozenset[str]
-    conjunctions: frozenset[str]
-    auxiliaries: frozenset[str]
-    negations: frozenset[str]
-    adverbs: frozenset[str]
-    adjectives: frozenset[str]
-    nouns: frozenset[str]
-    groups: frozenset[str]
-    verbs: frozenset[str]
-    thirds: Mapping[str, str]
-    ings: Mapping[str, str]
-    pasts: Mapping[str, str]
-    participles: Mapping[str, str]
-    past_of: Mapping[str, str]
-    irregular: frozenset[str]
-    singulars: Mapping[str, str]
-    function_words: frozenset[str]
-    closing: frozenset[str]
-    known: frozenset[str]
+    determiners: frozenset[str]  # `the`, `two`-like words not among them
+    numbers: frozenset[str]  # `two`, `third`
+    many: frozenset[str]  # words after which a noun is plural
+    pronouns: frozenset[str]  # `she`, `something`
+    relatives: frozenset[str]  # words that begin a clause
+    prepositions: frozenset[str]  # `behind`
+    conjunctions: frozenset[str]  # `and`
+    auxiliaries: frozenset[str]  # `is`, `can`
+    negations: frozenset[str]  # `not`, `without`
+    adverbs: frozenset[str]  # `slowly`
+    adjectives: frozenset[str]  # `left`, `red`
+    nouns: frozenset[str]  # one of each
+    groups: frozenset[str]  # nouns that stand for the noun after `of`: `pair`
+    verbs: frozenset[str]  # base forms
+    thirds: Mapping[str, str]  # `barks` to `bark`
+    ings: Mapping[str, str]  # `barking` to `bark`
+    pasts: Mapping[str, str]  # `sang` to `sing`
+    participles: Mapping[str, str]  # `sung` to `sing`
+    past_of: Mapping[str, str]  # `sing` to `sang`
+    irregular: frozenset[str]  # verbs whose past is not made by rule
+    singulars: Mapping[str, str]  # `men` to `man`, of irregular nouns
+    function_words: frozenset[str]  # words that are never a noun
+    closing: frozenset[str]  # words that end a noun phrase wherever they stand
+    known: frozenset[str]  # every word and form above, and some more common words
 
     def singular(self, noun: str) -> str:
         """One of several; the word itself where it is not known as a plural."""

@@ -64,23 +64,15 @@ Letters: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typos:
-    """The rules and lists.
+    """The rules and lists."""
 
-    Attributes:
-        weights: How often each kind is tried first, of those that apply.
-        beside: The keys beside each key.
-        phonetic: (letters, what they are taken for, ``any`` or ``start`` or ``end`` of the word).
-        common: Words with a misspelling that many make.
-        confusions: Words with others that they are taken for.
-        words: Words that no misspelling should be, confusions aside.
-    """
-
-    weights: Mapping[str, float]
-    beside: Mapping[str, str]
+    weights: Mapping[str, float]  # how often each kind is tried first, of those that apply
+    beside: Mapping[str, str]  # the keys beside each key
+    # (letters, what they are taken for, `any` or `start` or `end` of the word)
     phonetic: tuple[tuple[str, str, str], ...]
-    common: Mapping[str, str]
-    confusions: Mapping[str, tuple[str, ...]]
-    words: frozenset[str]
+    common: Mapping[str, str]  # words with a misspelling that many make
+    confusions: Mapping[str, tuple[str, ...]]  # words with others that they are taken for
+    words: frozenset[str]  # words that no misspelling should be, confusions aside
 
 
 @cache

@@ -67,17 +67,11 @@ def _is_jamo(char: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A run of letters and digits, with apostrophes and hyphens inside it.
+    """A run of letters and digits, with apostrophes and hyphens inside it."""
 
-    Attributes:
-        start: First character in the sentence.
-        end: One past its last.
-        text: As written.
-    """
-
-    start: int
-    end: int
-    text: str
+    start: int  # first character in the sentence
+    end: int  # one past its last
+    text: str  # as written
 
     @property
     def low(self) -> str:
@@ -115,15 +109,10 @@ def words(sentence: str) -> list[Word]:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Tells quickly what touches a span that must stay, however many there are.
+    """Tells quickly what touches a span that must stay, however many there are."""
 
-    Attributes:
-        lows: Where each begins, ascending.
-        highs: Where each ends, ascending.
-    """
-
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
+    lows: tuple[int, ...]  # where each begins, ascending
+    highs: tuple[int, ...]  # where each ends, ascending
 
     @classmethod
     def over(cls, kept: Sequence[TextSpan]) -> Self:

@@ -44,17 +44,11 @@ _RESOLUTION_HZ: Final = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirParams(Params):
-    """Parameters of the air absorption.
+    """Parameters of the air absorption."""
 
-    Attributes:
-        humidity: Place in the level's range, 0 to 1.
-        distance: Place in the level's range, 0 to 1.
-        temperature: Place between 10 and 20 degrees Celsius, 0 to 1.
-    """
-
-    humidity: Share
-    distance: Share
-    temperature: Share
+    humidity: Share  # place in the level's range, 0 to 1
+    distance: Share  # place in the level's range, 0 to 1
+    temperature: Share  # place between 10 and 20 degrees Celsius, 0 to 1
 
 
 class AirAbsorption(Perturbs[AirParams]):

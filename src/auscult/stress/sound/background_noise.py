@@ -29,17 +29,11 @@ _SILENT: Final = 1e-9  # root mean square, of full scale
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundParams(SeedParams):
-    """Parameters of the background noise.
+    """Parameters of the background noise."""
 
-    Attributes:
-        ratio: Place in the level's range of signal-to-noise ratios, 0 to 1.
-        place: Where in the noise it begins, 0 to 1.
-        kind: Which noise is made if the caller brings none: one of ``noise_makers.KINDS``.
-    """
-
-    ratio: Share
-    place: Share
-    kind: str
+    ratio: Share  # place in the level's range of signal-to-noise ratios, 0 to 1
+    place: Share  # where in the noise it begins, 0 to 1
+    kind: str  # which noise is made if the caller brings none: one of `noise_makers.KINDS`
 
 
 class BackgroundNoise(Perturbs[BackgroundParams]):

@@ -14,13 +14,9 @@ from auscult.types import Metadata, Samples
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutoffParams(Params):
-    """Parameters of a low-pass or a high-pass.
+    """Parameters of a low-pass or a high-pass."""
 
-    Attributes:
-        cutoff_share: Where in the level's range the cut-off lies, 0 (lowest) to 1, on the mel scale.
-    """
-
-    cutoff_share: Share
+    cutoff_share: Share  # where in the level's range the cut-off lies, 0 (lowest) to 1, on the mel scale
 
 
 class CutoffFilter(Perturbs[CutoffParams], ABC):

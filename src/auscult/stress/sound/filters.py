@@ -30,15 +30,10 @@ _SAMPLES_AT_ONCE: Final = 1 << 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What a filter does to each frequency.
+    """What a filter does to each frequency."""
 
-    Attributes:
-        gain: From angular frequencies 0..pi, in radians per sample, to factors of 0 or more.
-        reach: Samples before and after a click within which its answer has died away.
-    """
-
-    gain: Callable[[Gains], Gains]
-    reach: int
+    gain: Callable[[Gains], Gains]  # from angular frequencies 0..pi, in radians per sample, to factors of 0 or more
+    reach: int  # samples before and after a click within which its answer has died away
 
 
 def low_pass(cutoff_hz: float, *, rate_hz: int) -> Response:

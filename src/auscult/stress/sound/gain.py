@@ -19,13 +19,9 @@ from auscult.types import Metadata, Samples
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GainParams(Params):
-    """Parameters of the gain.
+    """Parameters of the gain."""
 
-    Attributes:
-        share: Of the level's bound, -1 (quietest) to 1 (loudest).
-    """
-
-    share: Annotated[float, Meta(ge=-1.0, le=1.0)]
+    share: Annotated[float, Meta(ge=-1.0, le=1.0)]  # of the level's bound, -1 (quietest) to 1 (loudest)
 
 
 class Gain(Perturbs[GainParams]):

@@ -19,13 +19,9 @@ from auscult.types import Metadata, Samples
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianNoiseParams(SeedParams):
-    """Parameters of the noise.
+    """Parameters of the noise."""
 
-    Attributes:
-        share: Where in the level's range its deviation lies, 0 (least) to 1.
-    """
-
-    share: Share
+    share: Share  # where in the level's range its deviation lies, 0 (least) to 1
 
 
 class GaussianNoise(Perturbs[GaussianNoiseParams]):

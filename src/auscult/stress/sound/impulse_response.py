@@ -32,15 +32,10 @@ _FADE: Final = 0.1  # of the length, at the end
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseParams(SeedParams):
-    """Parameters of the impulse response.
+    """Parameters of the impulse response."""
 
-    Attributes:
-        damping: How fast high tones die, 0 (at 6 kHz twice as fast as low ones) to 1 (at 1.5 kHz).
-        gap: How long after the direct sound the first echo comes, 0 (2 ms) to 1 (20 ms).
-    """
-
-    damping: Share
-    gap: Share
+    damping: Share  # how fast high tones die, 0 (at 6 kHz twice as fast as low ones) to 1 (at 1.5 kHz)
+    gap: Share  # how long after the direct sound the first echo comes, 0 (2 ms) to 1 (20 ms)
 
 
 class ImpulseResponse(Perturbs[ResponseParams]):

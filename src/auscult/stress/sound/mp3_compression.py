@@ -42,13 +42,9 @@ _CODED_AT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mp3Params(Params):
-    """Parameters of the MP3 compression.
+    """Parameters of the MP3 compression."""
 
-    Attributes:
-        bitrate: Place in the level's range, 0 to 1.
-    """
-
-    bitrate: Share
+    bitrate: Share  # place in the level's range, 0 to 1
 
 
 class Mp3Compression(Perturbs[Mp3Params]):

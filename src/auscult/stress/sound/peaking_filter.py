@@ -24,17 +24,11 @@ _HIGHEST: Final = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeakingParams(Params):
-    """Parameters of the peaking filter.
+    """Parameters of the peaking filter."""
 
-    Attributes:
-        centre_share: Where in the level's range the centre lies, 0 (lowest) to 1, on the mel scale.
-        gain_share: Of the level's bound, -1 (quietest) to 1 (loudest).
-        quality_share: Where in the level's range the quality lies, 0 (widest band) to 1.
-    """
-
-    centre_share: Share
-    gain_share: Annotated[float, Meta(ge=-1.0, le=1.0)]
-    quality_share: Share
+    centre_share: Share  # where in the level's range the centre lies, 0 (lowest) to 1, on the mel scale
+    gain_share: Annotated[float, Meta(ge=-1.0, le=1.0)]  # of the level's bound, -1 (quietest) to 1 (loudest)
+    quality_share: Share  # where in the level's range the quality lies, 0 (widest band) to 1
 
 
 class PeakingFilter(Perturbs[PeakingParams]):

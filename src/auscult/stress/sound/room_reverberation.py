@@ -44,19 +44,12 @@ _HIGH_PASS_HZ: Final = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """A box with walls that are all alike, a source and a microphone in it.
+    """A box with walls that are all alike, a source and a microphone in it."""
 
-    Attributes:
-        size_m: Length, width, height.
-        source_m: Where the source is.
-        microphone_m: Where the microphone is.
-        absorption: What share of the energy a wall takes away, 0 to 1.
-    """
-
-    size_m: tuple[float, float, float]
-    source_m: tuple[float, float, float]
-    microphone_m: tuple[float, float, float]
-    absorption: float
+    size_m: tuple[float, float, float]  # length, width, height
+    source_m: tuple[float, float, float]  # where the source is
+    microphone_m: tuple[float, float, float]  # where the microphone is
+    absorption: float  # what share of the energy a wall takes away, 0 to 1
 
     @property
     def volume(self) -> float:
@@ -178,31 +171,18 @@ _MICROPHONE_M: Final = (0.15, 0.35)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomParams(SeedParams):
-    """Parameters of the room; each but the angles is a place in a range, 0 to 1.
+    """Parameters of the room; each but the angles is a place in a range, 0 to 1."""
 
-    Attributes:
-        length: Of the room, in the level's range.
-        width: Of the room, in the level's range.
-        height: Of the room, in the level's range.
-        liveness: 1 for the least absorption, or the longest reverberation, of the level's range.
-        source_x: Where the source is along the length.
-        source_y: Where the source is along the width.
-        source_z: Where the source is along the height.
-        away: How far the microphone is from the source.
-        azimuth: Its direction, in turns.
-        elevation: Its direction, in turns.
-    """
-
-    length: Share
-    width: Share
-    height: Share
-    liveness: Share
-    source_x: Share
-    source_y: Share
-    source_z: Share
-    away: Share
-    azimuth: Share
-    elevation: Share
+    length: Share  # of the room, in the level's range
+    width: Share  # of the room, in the level's range
+    height: Share  # of the room, in the level's range
+    liveness: Share  # 1 for the least absorption, or the longest reverberation, of the level's range
+    source_x: Share  # where the source is along the length
+    source_y: Share  # where the source is along the width
+    source_z: Share  # where the source is along the height
+    away: Share  # how far the microphone is from the source
+    azimuth: Share  # direction of the microphone from there, in turns
+    elevation: Share  # direction of the microphone from there, in turns
 
 
 class RoomReverberation(Perturbs[RoomParams]):

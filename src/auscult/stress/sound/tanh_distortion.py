@@ -26,13 +26,9 @@ _PIECE: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TanhParams(Params):
-    """Parameters of the distortion.
+    """Parameters of the distortion."""
 
-    Attributes:
-        amount_share: Where in the level's range the distorted share of the samples lies, 0 (least) to 1.
-    """
-
-    amount_share: Share
+    amount_share: Share  # where in the level's range the distorted share of the samples lies, 0 (least) to 1
 
 
 class TanhDistortion(Perturbs[TanhParams]):

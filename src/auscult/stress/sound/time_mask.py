@@ -21,15 +21,10 @@ _FADE_SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeMaskParams(Params):
-    """Parameters of the mask.
+    """Parameters of the mask."""
 
-    Attributes:
-        length_share: Where in the level's range its length lies, 0 (shortest) to 1.
-        place: Where it lies, 0 (at the beginning) to 1 (at the end).
-    """
-
-    length_share: Share
-    place: Share
+    length_share: Share  # where in the level's range its length lies, 0 (shortest) to 1
+    place: Share  # where it lies, 0 (at the beginning) to 1 (at the end)
 
 
 class TimeMask(Perturbs[TimeMaskParams]):

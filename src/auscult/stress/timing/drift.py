@@ -15,13 +15,9 @@ from auscult.types import Metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftParams(Params):
-    """Parameters of the drift.
+    """Parameters of the drift."""
 
-    Attributes:
-        behind: Whether the sound falls behind its picture.
-    """
-
-    behind: bool
+    behind: bool  # whether the sound falls behind its picture
 
 
 class Drift(Retiming[DriftParams]):

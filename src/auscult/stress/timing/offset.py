@@ -16,13 +16,9 @@ from auscult.types import Metadata
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetParams(Params):
-    """Parameters of the offset.
+    """Parameters of the offset."""
 
-    Attributes:
-        late: Whether the sound comes after its picture.
-    """
-
-    late: bool
+    late: bool  # whether the sound comes after its picture
 
 
 class Offset(Retiming[OffsetParams]):

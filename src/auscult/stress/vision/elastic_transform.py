@@ -49,17 +49,11 @@ _AT_ONCE: Final = 1 << 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bend:
-    """How much to bend, as shares of the picture's sides.
+    """How much to bend, as shares of the picture's sides."""
 
-    Attributes:
-        height: How far the field reaches before it is blurred.
-        blur: The deviation of the blur.
-        corners: How far each corner of the triangle moves at most, along each axis.
-    """
-
-    height: float
-    blur: float
-    corners: float
+    height: float  # how far the field reaches before it is blurred
+    blur: float  # the deviation of the blur
+    corners: float  # how far each corner of the triangle moves at most, along each axis
 
 
 def maps(seed: int, bend: Bend, size: tuple[int, int], *, most: float) -> Iterator[tuple[slice, Map, Map]]:

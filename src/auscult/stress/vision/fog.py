@@ -30,17 +30,11 @@ _SLOW, _FAST = 0.025, 0.075  # of the picture's longer side, in a second
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FogParams(Params):
-    """Which fog, and how it drifts.
+    """Which fog, and how it drifts."""
 
-    Attributes:
-        seed: What the fractal follows from.
-        heading_deg: Where the wind carries it, 0 to the right, 90 down.
-        speed: How far it goes from one frame to the next, as a share of the picture's longer side.
-    """
-
-    seed: Seed
-    heading_deg: Annotated[float, Meta(ge=0.0, le=360.0)]
-    speed: Share
+    seed: Seed  # what the fractal follows from
+    heading_deg: Annotated[float, Meta(ge=0.0, le=360.0)]  # where the wind carries it, 0 to the right, 90 down
+    speed: Share  # how far it goes from one frame to the next, as a share of the picture's longer side
 
     def drift_px(self, index: int, side: int) -> tuple[int, int]:
         """How far the fog has come by a frame, (y, x), where the longer side measures ``side``."""

@@ -177,17 +177,11 @@ _ROOM = 1.1  # a texture too small is enlarged to this much more than the frame
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrostParams(Params):
-    """Which piece of which frost.
+    """Which piece of which frost."""
 
-    Attributes:
-        texture: Its number, 0 to 5.
-        down: Where the piece lies between the texture's upper and lower edge, 0..1.
-        right: Where it lies between the left and the right edge, 0..1.
-    """
-
-    texture: Annotated[int, Meta(ge=0, le=COUNT - 1)]
-    down: Share
-    right: Share
+    texture: Annotated[int, Meta(ge=0, le=COUNT - 1)]  # its number, 0 to 5
+    down: Share  # where the piece lies between the texture's upper and lower edge, 0..1
+    right: Share  # where it lies between the left and the right edge, 0..1
 
 
 class Frost(Perturbs[FrostParams]):

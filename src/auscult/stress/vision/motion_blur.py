@@ -31,17 +31,11 @@ _PIECE = 11  # taps; a kernel of at most 11 x 11 is summed tap by tap, a larger 
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """One place that a pixel looks at.
+    """One place that a pixel looks at."""
 
-    Attributes:
-        down: Pixels.
-        right: Pixels.
-        weight: Of the mean.
-    """
-
-    down: int
-    right: int
-    weight: float
+    down: int  # pixels
+    right: int  # pixels
+    weight: float  # of the mean
 
 
 def half_gaussian(radius_px: float, sigma_px: float) -> NDArray[np.float64]:
@@ -98,12 +92,9 @@ def _piece(taps: Sequence[Tap]) -> tuple[int, int, NDArray[np.float32]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotionBlurParams(Params):
-    """Parameters of motion blur.
+    """Parameters of motion blur."""
 
-    Attributes:
-        angle_deg: Of the motion, -45 (up to the right) to 45 (down to the right); one for a whole clip.
-    """
-
+    # of the motion, -45 (up to the right) to 45 (down to the right); one for a whole clip
     angle_deg: Annotated[float, Meta(ge=-45.0, le=45.0)]
 
 

@@ -30,15 +30,10 @@ _HALF: Final = np.float32(0.5 + 2.0**-12)  # halves go up, as in Pillow
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Boxes:
-    """Boxes along a side.
+    """Boxes along a side."""
 
-    Attributes:
-        firsts: The first pixel of each.
-        numbers: How many pixels each has, 1 or more.
-    """
-
-    firsts: Whole
-    numbers: Whole
+    firsts: Whole  # the first pixel of each
+    numbers: Whole  # how many pixels each has, 1 or more
 
     def part(self, some: slice) -> _Boxes:
         """Some of them."""

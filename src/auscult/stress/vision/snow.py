@@ -44,25 +44,15 @@ _FAINT = 1e-4  # share of the light below which a tap is left out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flakes:
-    """The constants of a snow layer.
+    """The constants of a snow layer."""
 
-    Attributes:
-        mean: Mean of the noise.
-        deviation: Its standard deviation.
-        zoom: Pixels to a cell (y, x).
-        threshold: What is darker is not there.
-        radius: Half the length of the blur, in pixels.
-        spread: Standard deviation of the blur, in pixels.
-        angle_deg: The direction of the blur, -90 straight down, -45 to the lower left.
-    """
-
-    mean: float
-    deviation: float
-    zoom: tuple[float, float]
-    threshold: float
-    radius: float
-    spread: float
-    angle_deg: float
+    mean: float  # mean of the noise
+    deviation: float  # its standard deviation
+    zoom: tuple[float, float]  # pixels to a cell (y, x)
+    threshold: float  # what is darker is not there
+    radius: float  # half the length of the blur, in pixels
+    spread: float  # standard deviation of the blur, in pixels
+    angle_deg: float  # the direction of the blur, -90 straight down, -45 to the lower left
 
 
 def layer(flakes: Flakes, seed: int, size: tuple[int, int], *, fallen: float) -> NDArray[np.uint8]:
@@ -156,16 +146,11 @@ _SLOW, _FAST = 10.0, 20.0  # cells in a second
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnowParams(Params):
-    """Which snow, and how it falls.
+    """Which snow, and how it falls."""
 
-    Attributes:
-        seed: What the flakes follow from.
-        angle_deg: The direction of their fall, -90 straight down.
-        speed: How far they fall from one frame to the next, in cells, each as large as the flakes' zoom.
-    """
-
-    seed: Seed
-    angle_deg: Annotated[float, Meta(ge=-135.0, le=-45.0)]
+    seed: Seed  # what the flakes follow from
+    angle_deg: Annotated[float, Meta(ge=-135.0, le=-45.0)]  # the direction of their fall, -90 straight down
+    # how far they fall from one frame to the next, in cells, each as large as the flakes' zoom
     speed: Annotated[float, Meta(ge=0.0, le=1000.0)]
 
 

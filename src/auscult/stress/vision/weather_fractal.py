@@ -32,21 +32,13 @@ def map_size(longest_px: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Plasma:
-    """A height map that continues on the opposite side.
+    """A height map that continues on the opposite side."""
 
-    Attributes:
-        heights: float32 (n, n), 0 at its lowest point and 1 at its highest.
-        size: The side that it stands for, n times a power of two.
-        decay: By how much the amplitude's root falls with each halving of the step.
-        amplitude: That of the first step finer than ``heights``, in their unit.
-        grain: The random part of finer steps, float32 (256, 256), -1..1.
-    """
-
-    heights: NDArray[np.float32]
-    size: int
-    decay: float
-    amplitude: float
-    grain: NDArray[np.float32]
+    heights: NDArray[np.float32]  # float32 (n, n), 0 at its lowest point and 1 at its highest
+    size: int  # the side that it stands for, n times a power of two
+    decay: float  # by how much the amplitude's root falls with each halving of the step
+    amplitude: float  # that of the first step finer than `heights`, in their unit
+    grain: NDArray[np.float32]  # the random part of finer steps, float32 (256, 256), -1..1
 
 
 def plasma(seed: int, size: int, *, decay: float) -> Plasma:
