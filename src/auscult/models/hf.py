@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError, UsageError
 from auscult.models.base import ModelTask, check_clip
+from auscult.nets.hf_sam import load_sam2, load_sam2_video, load_sam3
+from auscult.nets.hf_text import load_clipseg, load_grounding
 from auscult.types import Frames, Mask, Metadata, Query
 
 ByText: TypeAlias = Callable[[Frames, str], NDArray[Any]]
@@ -90,12 +92,6 @@ class Weighted:
         )
 
 
-def _load_clipseg(weights: Path) -> ByText:
-    from auscult.nets.hf_text import load_clipseg
-
-    return load_clipseg(weights).heat
-
-
 CLIPSEG: Final = Weighted(
     name="hf.clipseg.v1",
     meta=Metadata(
@@ -105,7 +101,7 @@ CLIPSEG: Final = Weighted(
         source="Lueddecke and Ecker, CVPR 2022; weights: the folder of CIDAS/clipseg-rd64-refined",
     ),
     tasks=("ris", "rvos"),
-    by_text=_load_clipseg,
+    by_text=lambda weights: load_clipseg(weights).heat,
 )
 
 
@@ -114,9 +110,6 @@ MASKS: Final = "sam2"
 
 
 def _load_grounded_sam2(weights: Path) -> ByText:
-    from auscult.nets.hf_sam import load_sam2
-    from auscult.nets.hf_text import load_grounding
-
     for name in (BOXES, MASKS):
         if not (weights / name).is_dir():
             raise UsageError(
@@ -146,12 +139,6 @@ GROUNDED_SAM2: Final = Weighted(
 )
 
 
-def _load_sam2_video(weights: Path) -> ByMask:
-    from auscult.nets.hf_sam import load_sam2_video
-
-    return load_sam2_video(weights).follow
-
-
 SAM2_VIDEO: Final = Weighted(
     name="hf.sam2_video.v1",
     meta=Metadata(
@@ -161,14 +148,8 @@ SAM2_VIDEO: Final = Weighted(
         source="Ravi et al. 2024; weights: the folder of facebook/sam2.1-hiera-tiny, small, base-plus or large",
     ),
     tasks=("vos",),
-    by_mask=_load_sam2_video,
+    by_mask=lambda weights: load_sam2_video(weights).follow,
 )
-
-
-def _load_sam3(weights: Path) -> ByText:
-    from auscult.nets.hf_sam import load_sam3
-
-    return load_sam3(weights).masks
 
 
 SAM3: Final = Weighted(
@@ -180,5 +161,5 @@ SAM3: Final = Weighted(
         source="Carion et al. 2025; weights: the folder of facebook/sam3",
     ),
     tasks=("ris", "rvos"),
-    by_text=_load_sam3,
+    by_text=lambda weights: load_sam3(weights).masks,
 )
