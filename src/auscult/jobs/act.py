@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from auscult.act.export import verdicts_csv
 from auscult.act.filter import redecide, select
@@ -15,9 +16,11 @@ from auscult.errors import OutputError, RecordError
 from auscult.jobs.finish import coco_of, column, in_order
 from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
-from auscult.record.reader import read_run
+from auscult.record.reader import Run, read_run
 from auscult.report.facts import policy_of
 from auscult.types import ACTIONS
+
+ANOTHER_OUT: Final = "choose another --out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,52 +62,72 @@ def filter_record(options: FilterOptions) -> Filtered:
         UsageError: An action, defect or policy does not exist.
         OutputError: The output folder cannot be written.
     """
-    run = read_run(options.folder)
-    rows = in_order(row for _, row in run.verdicts)
-    if not rows:
-        raise RecordError("the record holds no verdict", path=options.folder, expected="a record of `auscult audit`")
+    run, rows = judged_rows(options.folder)
     policy = policy_of(run)
     if options.policy is not None:
         chosen = load_policy(options.policy)
         rows, policy = redecide(rows, chosen), chosen.name
     kept = select(rows, actions=options.actions, defects=options.defects, min_iou=options.min_iou)
-    out = options.out or _beside(options.folder, options.actions)
+    out = options.out or beside(options.folder, f"filter-{'-'.join(options.actions)}")
     ids = tuple(str(row["id"]) for row in kept)
-    segmentations = column(run.lines("masks.jsonl"), "segmentation", path=options.folder / "masks.jsonl")
-    _write(
-        out,
-        {
-            "ids.txt": "".join(f"{name}\n" for name in ids),
-            "verdicts.csv": verdicts_csv(kept),
-            "coco.json": json.dumps(coco_of(kept, segmentations), ensure_ascii=False, allow_nan=False),
-        },
-    )
+    files = list_files(kept, run)
+    try:
+        require_ours(out.resolve() if out.is_symlink() else out, names=files, made_by="filter")
+    except OSError as error:
+        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
+    write_files(out, files)
     counts = Counter(str(row["action"]) for row in rows)
     return Filtered(
         ids=ids, total=len(rows), by_action={name: counts[name] for name in ACTIONS}, policy=policy, out=out
     )
 
 
-def _beside(folder: Path, actions: tuple[str, ...]) -> Path:
+def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
+    """A record and the rows of its verdicts, in the natural order of their ids.
+
+    Raises:
+        RecordError: It holds no verdict.
+    """
+    run = read_run(folder)
+    rows = in_order(row for _, row in run.verdicts)
+    if not rows:
+        raise RecordError("the record holds no verdict", path=folder, expected="a record of `auscult audit`")
+    return run, rows
+
+
+def list_files(rows: Sequence[Mapping[str, Any]], run: Run) -> dict[str, str]:
+    """Some masks of a record for other tools: names and contents of files."""
+    segmentations = column(run.lines("masks.jsonl"), "segmentation", path=run.path / "masks.jsonl")
+    return {
+        "ids.txt": "".join(f"{row['id']}\n" for row in rows),
+        "verdicts.csv": verdicts_csv(rows),
+        "coco.json": json.dumps(coco_of(rows, segmentations), ensure_ascii=False, allow_nan=False),
+    }
+
+
+def require_ours(folder: Path, *, names: Collection[str], made_by: str) -> None:
+    """Insist that a folder is new, empty, or of an earlier run of the same command."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise RecordError("this is no folder", expected="a new or empty folder", hint=ANOTHER_OUT, path=folder)
+    if not folder.exists():
+        return
+    others = sorted({path.name for path in folder.iterdir() if not path.name.startswith(".")} - set(names))
+    if others:
+        raise RecordError(
+            f"the folder holds other files ({', '.join(others[:3])})",
+            expected=f"a new or empty folder, or one of an earlier {made_by}",
+            hint=ANOTHER_OUT,
+            path=folder,
+        )
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files whole; names may lead into a folder below."""
+    for name, text in files.items():
+        write_bytes(folder / name, text.encode("utf-8", "backslashreplace"))
+
+
+def beside(folder: Path, ending: str) -> Path:
+    """A folder beside a record, named after it."""
     named = folder if folder.name not in {"", ".."} else folder.resolve()
-    return named.with_name(f"{named.name}-filter-{'-'.join(actions)}")
-
-
-def _write(folder: Path, files: dict[str, str]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-        others = sorted(names - files.keys())
-        if others:
-            raise RecordError(
-                f"the folder holds other files ({', '.join(others[:3])})",
-                expected="a new or empty folder, or one of an earlier filter",
-                hint="choose another --out",
-                path=folder,
-            )
-        for name, text in files.items():
-            write_bytes(folder / name, text.encode("utf-8"))
-    except OSError as error:
-        raise OutputError(
-            f"cannot write: {error.strerror}", path=folder, hint="choose another folder with --out"
-        ) from error
+    return named.with_name(f"{named.name}-{ending}")

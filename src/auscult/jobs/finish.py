@@ -69,7 +69,7 @@ def _drawn(groups: Sequence[CropGroup], workers: int) -> Iterator[Mapping[str, b
     """The pictures of each frame, in any order; few are drawn sooner than worker processes are started."""
     tasks = [Task(group.items[0].id, group) for group in groups]
     if sum(_bytes(group.items[0].frame) for group in groups) > _QUICK_BYTES:
-        results = run_tasks(_drawer, tasks, workers=workers, timeout_s=60.0, stage="draw")
+        results = run_tasks(_Drawer, tasks, workers=workers, timeout_s=60.0, stage="draw")
         yield from (result.outcome for result in results if isinstance(result.outcome, dict))
         return
     with ThreadPoolExecutor(max(1, workers)) as threads:
@@ -79,7 +79,7 @@ def _drawn(groups: Sequence[CropGroup], workers: int) -> Iterator[Mapping[str, b
 
 
 def _drawn_here(task: Task[CropGroup]) -> TaskResult[dict[str, bytes]]:
-    return next(run_tasks(_drawer, [task], workers=0, stage="draw"))
+    return next(run_tasks(_Drawer, [task], workers=0, stage="draw"))
 
 
 def _bytes(path: Path) -> int:
@@ -97,10 +97,6 @@ def _group(pairs: Sequence[tuple[Item, Verdict]]) -> CropGroup:
         whole=frozenset(item.id for item, verdict in pairs if verdict.defect == "merge"),
         errors={item.id: verdict.error_map for item, verdict in pairs},
     )
-
-
-def _drawer() -> _Drawer:
-    return _Drawer()
 
 
 class _Drawer:

@@ -13,17 +13,15 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.act.export import verdicts_csv
 from auscult.act.gate import Bound, Clusters, Counts, GateStep, Search, score_of, search
 from auscult.cases.ids import natural_key
 from auscult.errors import Mismatch, OutputError, RecordError, UsageError
-from auscult.jobs.finish import coco_of, column, in_order
+from auscult.jobs.act import ANOTHER_OUT, beside, judged_rows, list_files, require_ours, write_files
 from auscult.jobs.gate_calibration import GateCalibration, read_calibration, settings_of, version_of
 from auscult.jobs.options import GateOptions
-from auscult.media.paths import write_bytes
 from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
-from auscult.record.reader import Run, read_run
+from auscult.record.reader import Run
 from auscult.report.curves import Axes, Line, lines_drawing
 from auscult.report.drawing import to_svg
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
@@ -32,8 +30,12 @@ from auscult.version import VERSION
 LISTS: Final = ("accepted", "to-look-at")
 FAILED: Final = "failed"
 _IN_LIST: Final = ("ids.txt", "verdicts.csv", "coco.json")
-_IN_FAILED: Final = ("ids.txt", "errors.jsonl")
-_IN_ALL: Final = (*LISTS, FAILED, "gate.json", "gate.svg")
+_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "": (*LISTS, FAILED, "gate.json", "gate.svg"),
+    **dict.fromkeys(LISTS, _IN_LIST),
+    FAILED: ("ids.txt", "errors.jsonl"),
+}
+"""What lies in the output folder and in those below it."""
 _SOURCES: Final = ("verdicts.jsonl", "truth.jsonl")
 _POINTS: Final = 24
 
@@ -42,25 +44,12 @@ def refuse_place(out: Path, records: Sequence[Path]) -> None:
     """Insist on a folder of its own: not in a record, and without files of anyone else."""
     for record in records:
         if out.resolve().is_relative_to(record.resolve()):
-            raise RecordError(
-                "the folder lies in a record, which is not changed", hint="choose another --out", path=out
-            )
+            raise RecordError("the folder lies in a record, which is not changed", hint=ANOTHER_OUT, path=out)
     try:
-        _only(out, _IN_ALL)
-        for name in LISTS:
-            _only(out / name, _IN_LIST)
-        _only(out / FAILED, _IN_FAILED)
+        for folder, names in _FOLDERS.items():
+            require_ours(out / folder, names=names, made_by="gate")
     except OSError as error:
-        raise OutputError(f"cannot write: {error.strerror}", path=out, hint="choose another --out") from error
-
-
-def list_files(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any]) -> dict[str, str]:
-    """Some masks of a record for other tools, as ``act filter`` gives them: names and contents of files."""
-    return {
-        "ids.txt": "".join(f"{row['id']}\n" for row in rows),
-        "verdicts.csv": verdicts_csv(rows),
-        "coco.json": json.dumps(coco_of(rows, segmentations), ensure_ascii=False, allow_nan=False),
-    }
+        raise OutputError(f"cannot write: {error.strerror}", path=out, hint=ANOTHER_OUT) from error
 
 
 def failed_files(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -76,12 +65,6 @@ def origin(path: Path) -> dict[str, Any]:
     """Where numbers come from: a file with its hash, or a record with those of its verdicts and of what is true."""
     files = [path / name for name in _SOURCES if (path / name).is_file()] if path.is_dir() else [path]
     return {"path": str(path), "files": {file.name: digest_file(file) for file in files}}
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files whole; names may lead into a folder below."""
-    for name, text in files.items():
-        write_bytes(folder / name, text.encode("utf-8", "backslashreplace"))
 
 
 def curve(found: Search, scores: Sequence[float | None], *, accept_error: float) -> str:
@@ -124,23 +107,6 @@ def _thinned(found: Search) -> list[GateStep]:
     """Some of the steps, evenly, and always the chosen one: marks on every one would hide the line."""
     every = max(1, -(-len(found.steps) // _POINTS))
     return [step for number, step in enumerate(found.steps) if number % every == 0 or step is found.chosen]
-
-
-def _only(folder: Path, names: Sequence[str]) -> None:
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise RecordError(
-            "this is no folder", expected="a new or empty folder", hint="choose another --out", path=folder
-        )
-    if not folder.exists():
-        return
-    others = sorted({path.name for path in folder.iterdir() if not path.name.startswith(".")} - set(names))
-    if others:
-        raise RecordError(
-            f"the folder holds other files ({', '.join(others[:3])})",
-            expected="a new or empty folder, or one of an earlier gate",
-            hint="choose another --out",
-            path=folder,
-        )
 
 
 # Two sets count as unlike where their distributions are this far apart and chance explains it in one of a hundred.
@@ -347,11 +313,8 @@ def gate_record(options: GateOptions) -> Gated:
         OutputError: The output folder cannot be written.
     """
     _check(options)
-    out = options.out or _beside(options.folder)
-    run = read_run(options.folder)
-    rows = in_order(row for _, row in run.verdicts)
-    if not rows:
-        raise RecordError("the record holds no verdict", path=options.folder, expected="a record of `auscult audit`")
+    out = options.out or beside(options.folder, "gate")
+    run, rows = judged_rows(options.folder)
     calibration = read_calibration(options.calibration, by=options.by, bad_below=options.bad_below)
     _refuse_other(run, calibration, options)
     refuse_place(out, [options.folder, *([options.calibration] if options.calibration.is_dir() else [])])
@@ -376,13 +339,10 @@ def gate_record(options: GateOptions) -> Gated:
         warnings=(*warnings_about(run, calibration), *unlike(rows, calibration, by=options.by)),
         out=out,
     )
-    segmentations = column(run.lines("masks.jsonl"), "segmentation", path=options.folder / "masks.jsonl")
     files = {
         f"{name}/{file}": text
-        for name, side in (("accepted", True), ("to-look-at", False))
-        for file, text in list_files(
-            [r for r, yes in zip(rows, taken, strict=True) if yes is side], segmentations
-        ).items()
+        for name, side in zip(LISTS, (True, False), strict=True)
+        for file, text in list_files([row for row, yes in zip(rows, taken, strict=True) if yes is side], run).items()
     }
     files |= failed_files(gated.failed)
     files["gate.svg"] = curve(found, scores, accept_error=options.accept_error)
@@ -480,8 +440,3 @@ def _refuse_small(found: Search, calibration: GateCalibration, options: GateOpti
         hint="add photographs with truth, or ask for less: a larger --accept-error or a smaller --confidence",
         path=options.calibration,
     )
-
-
-def _beside(folder: Path) -> Path:
-    named = folder if folder.name not in {"", ".."} else folder.resolve()
-    return named.with_name(f"{named.name}-gate")

@@ -23,6 +23,7 @@ from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError, Usage
 from auscult.jobs.options import MakeOptions
 from auscult.jobs.runner import (
     ERRORS,
+    Indivisible,
     Progress,
     Result,
     ResultWriter,
@@ -76,7 +77,7 @@ class SceneJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SceneTask:
+class SceneTask(Indivisible):
     """A scene that is to be made."""
 
     index: int
@@ -85,15 +86,6 @@ class SceneTask:
     def key(self) -> str:
         """Its number."""
         return str(self.index)
-
-    @property
-    def size(self) -> int:
-        """One scene."""
-        return 1
-
-    def split(self) -> list[SceneTask]:
-        """A scene has no parts."""
-        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

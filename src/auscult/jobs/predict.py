@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from auscult.errors import AuscultError, ErrorRecord, InputError
-from auscult.jobs.runner import Progress, Workers
+from auscult.jobs.runner import Indivisible, Progress, Workers
 from auscult.media.frames import read_frame
 from auscult.media.rle import encode
 from auscult.media.sound import read_sound
@@ -189,7 +189,7 @@ class Askable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedRequest:
+class QueuedRequest(Indivisible):
     """A question that is to be asked.
 
     Attributes:
@@ -205,15 +205,6 @@ class QueuedRequest:
     condition: str
     source: Path
     asked: Askable
-
-    @property
-    def size(self) -> int:
-        """One question."""
-        return 1
-
-    def split(self) -> list[QueuedRequest]:
-        """A question has no parts."""
-        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,6 +167,21 @@ class Divisible(Protocol):
         ...
 
 
+class Indivisible:
+    """A task of one step that has no parts."""
+
+    __slots__ = ()
+
+    @property
+    def size(self) -> int:
+        """One step."""
+        return 1
+
+    def split(self) -> Sequence[Self]:
+        """It cannot be smaller."""
+        return ()
+
+
 T = TypeVar("T", bound=Divisible)
 R = TypeVar("R")
 S = TypeVar("S")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from auscult.cases.ids import natural_key
 from auscult.errors import InputError, NothingToDo, UsageError
 from auscult.jobs.options import ScoreOptions, arguments_of
-from auscult.jobs.runner import SAME_RESULT, Progress, Silent
+from auscult.jobs.runner import SAME_RESULT, Progress, Silent, finish_tables
 from auscult.media.frames import MASK_SUFFIXES
 from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined
@@ -60,7 +60,7 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
     results: ScoresByName = {}
     workers = default_workers() if options.workers is None else options.workers
     tasks = (Task(clip.name, clip) for clip in clips)
-    for result in run_tasks(partial(_scorer, protocol, labels=options.labels), tasks, workers=workers, stage="score"):
+    for result in run_tasks(partial(_Scorer, protocol, labels=options.labels), tasks, workers=workers, stage="score"):
         results[result.key] = result.outcome
         listener.step()
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
@@ -107,10 +107,6 @@ def _partner(folder: Path, truth: Path) -> Path:
         return same
     others = [folder / f"{truth.stem}{suffix}" for suffix in sorted(MASK_SUFFIXES)]
     return next((path for path in others if path.exists()), same)
-
-
-def _scorer(protocol: DavisProtocol, *, labels: bool) -> _Scorer:
-    return _Scorer(protocol, labels=labels)
 
 
 class _Scorer:
@@ -214,15 +210,12 @@ def _percent(*values: float) -> tuple[str, ...]:
 
 
 def _write(options: ScoreOptions, results: ScoresByName, *, summary: Summary, tables: Sequence[Table]) -> None:
-    arguments = arguments_of(options)
-    manifest = build("score", given=arguments, defaulted={}, seeds={}, inputs={"clips": len(results)})
+    inputs = {"clips": len(results)}
+    manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs=inputs)
     folder = cast("Path", options.out)
     with open_run(folder, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
         _write_rows(run, results)
-        for table in tables:
-            run.write_json("tables/j_and_f.json", asdict(table))
-        run.write_json("summary.json", summary.as_json())
-        run.finish()
+        finish_tables(run, summary, {"j_and_f": tables[0]})
 
 
 def _write_rows(run: RunFolder, results: ScoresByName) -> None:
