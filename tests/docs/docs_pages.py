@@ -12,7 +12,15 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 WRITTEN = (README, *sorted(DOCS.glob("*.md")))
 STUDIES = tuple(sorted((ROOT / "studies").glob("*.md")))
-EVERY = (*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*/*.md")), *STUDIES)
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+EVERY = (
+    *WRITTEN,
+    ARCHITECTURE,
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted(DOCS.glob("*/*.md")),
+    *STUDIES,
+)
 
 _FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"<!-- (?P<mark>[^>]*?) -->\s*\Z")

@@ -13,12 +13,16 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from docs_pages import DOCS, README, WRITTEN, Block, Command, blocks, commands
+from docs_pages import ARCHITECTURE, DOCS, README, ROOT, WRITTEN, Block, Command, blocks, commands
 
 import auscult
 from auscult.cases.listing import list_items
 from auscult.record.schema import verdict_to_json
+from auscult.rng import generator
+from auscult.stress.vision.base import ClipInfo, VisionStressor
+from auscult.types import Case, Prediction, Query
 
 NUMBERS = ("iou", "iou_low", "iou_high", "prob_iou_80", "defect_probs")
 LONG = frozenset({
@@ -97,6 +101,36 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         elif block.language == "console":
             for command in commands(block):
                 _run_command(command)
+
+
+def test_what_architecture_says_to_add_keeps_the_laws() -> None:
+    """The stressor changes nothing at strength 0 and darkens from level to level; the judge gives a whole verdict."""
+    namespace: dict[str, Any] = {"__name__": "page"}
+    for block in blocks(ARCHITECTURE):
+        if block.language == "python":
+            _run_python(ARCHITECTURE, block, namespace)
+    frame = np.full((12, 16, 3), 200, np.uint8)
+    about = ClipInfo(height=12, width=16)
+    dim = namespace["Dim"]()
+    assert isinstance(dim, VisionStressor)
+    shown = [
+        int(dim.render(frame, dim.choose(generator(0, "dim"), about, strength=float(level))).mean())
+        for level in range(6)
+    ]
+    assert shown == [200, 180, 140, 100, 70, 40]
+    case = Case(id="one", frame=frame, query=Query())
+    verdict = namespace["AreaJudge"]()(case, Prediction(mask=np.ones((12, 16), bool)))
+    assert verdict.iou == 1.0
+    assert verdict_to_json(verdict)["defect_probs"]["perfect"] == 0.5
+
+
+def test_the_suite_that_architecture_shows_is_the_one_that_is_tested() -> None:
+    """Every name that is called in its block stands in the toy suite."""
+    (block,) = [one for one in blocks(ARCHITECTURE) if "SuiteRunner(" in one.body]
+    toy = (ROOT / "tests/suites/core/test_toy_suite.py").read_text(encoding="utf-8")
+    called = set(re.findall(r"\b([a-zA-Z_]+)\(", block.body)) - {"page_of", "tables_of"}
+    assert "write_run" in called
+    assert [name for name in sorted(called) if f"{name}(" not in toy] == []
 
 
 def test_a_page_that_shows_other_output_is_found() -> None:

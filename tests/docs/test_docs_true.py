@@ -66,7 +66,7 @@ def test_the_page_of_the_older_networks_card_is_the_card() -> None:
 @pytest.mark.slow
 def test_the_reference_pages_fit_the_code() -> None:
     command = [sys.executable, str(ROOT / "tools" / "build_docs.py"), "--check"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
