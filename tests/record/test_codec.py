@@ -124,6 +124,8 @@ def test_deep_nesting_is_an_error_of_ours() -> None:
         deep = [deep]
     with pytest.raises(RecordError, match="deep"):
         from_json(Row, {"id": deep})
+    with pytest.raises(RecordError):
+        from_json(Weights, {"centre": deep})
     with pytest.raises(OutputError):
         to_json(deep)
     with pytest.raises(ValueError, match="deep"):

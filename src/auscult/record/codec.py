@@ -14,7 +14,7 @@ A format is a frozen dataclass, and its annotations are its rules: no converter 
 
 - A field without default must be there. Keys that are no field are passed over, or refused with ``exact=True``.
 - Numbers are finite and at most 1e300; ``true`` is no number; a whole number will do for a float, never the reverse.
-- ``Share``, ``Count`` and ``Above0``, and any ``Annotated[float, Meta(ge=..., le=...)]``, are bounds.
+- ``Share`` and ``Count``, and any ``Annotated[float, Meta(ge=..., le=...)]``, are bounds.
 - Arrays (``NDArray[np.float64]``) are nested lists. Rules that tie fields together stand in ``__post_init__`` and
   raise ValueError.
 - What is wrong becomes one of our errors: key and value, what was expected, hint, path and line.
@@ -46,8 +46,6 @@ T = TypeVar("T")
 
 Share: TypeAlias = Annotated[float, Meta(ge=0.0, le=1.0)]
 """A number from 0 to 1."""
-Above0: TypeAlias = Annotated[float, Meta(gt=0.0)]
-"""A number above 0."""
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 """A whole number from 0 up."""
 Word: TypeAlias = Annotated[str, Meta(pattern=r"^[^\x00]+$", max_length=100_000)]
