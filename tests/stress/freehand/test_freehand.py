@@ -17,6 +17,7 @@ from auscult.arrays import overlap
 from auscult.errors import InputError
 from auscult.media import rle
 from auscult.outcome import Undefined
+from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWS
 from auscult.stress.masks.freehand import cutout, edges, outline
 from auscult.testing.stressors import EXAMPLES
@@ -177,3 +178,10 @@ def test_few_objects_of_photographs_are_undefined(data: Path) -> None:
                 keeps_window_and_side(kind, mask, found[1], difficulty)
     assert asked > 50
     assert max(undefined.values(), default=0) <= 0.03 * asked
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_mask_that_fills_the_frame_has_no_outline_and_can_be_cut(seed: int) -> None:
+    target = MaskTarget(mask=np.ones((50, 60), bool))
+    made = masks.stress("freehand_cutout", target, difficulty="medium", seed=seed)
+    assert isinstance(made, Undefined) or 0.75 <= (made.value.truth.iou or 0.0) <= 0.80
