@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from auscult.cases.ids import shown
-from auscult.cases.problems import essential
+from auscult.cases.problems import required_file
 from auscult.errors import InputError
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
@@ -54,7 +54,7 @@ def load(path: Path, *, max_bytes: int) -> Any:
     Raises:
         NothingToDo: It cannot be read or is not JSON, so the INPUT holds no case.
     """
-    with essential(path):
+    with required_file(path):
         return parse(read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM), path=path)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from auscult import registry
 from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
 from auscult.cases.ids import counted, shown
-from auscult.cases.problems import ListError, Problems, essential, few, unique
+from auscult.cases.problems import ListError, Problems, few, required_file, unique
 from auscult.cases.walk import is_file, is_folder
 from auscult.errors import REMARKS, ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.media.limits import Limits
@@ -68,7 +68,7 @@ def _texts_by_id(path: Path, items: Sequence[Item], problems: Problems) -> Mappi
     """What a table says, by the id of an item; what it says of no item or twice is a problem of its row."""
     found: dict[str, str] = {}
     used: dict[str, int] = {}
-    with essential(path, option="--texts"):
+    with required_file(path, option="--texts"):
         rows = table_rows(path, max_bytes=MAX_TABLE_BYTES, expected=_TEXT_COLUMNS)
         _, head = next(rows, (1, []))
         column, places = _text_columns(head, path)
@@ -173,7 +173,7 @@ def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, .
     """
     if path is None:
         return tuple(items), ()
-    with essential(path, option="--scores"):
+    with required_file(path, option="--scores"):
         scores = _read_scores(path)
     known = {item.id for item in items}
     unknown = [name for name in scores if name not in known]

@@ -69,7 +69,7 @@ class Problems:
 
 
 @contextmanager
-def essential(path: Path, *, option: str = "") -> Iterator[None]:
+def required_file(path: Path, *, option: str = "") -> Iterator[None]:
     """Read a file without which nothing can be listed.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from auscult.cases.ids import natural_key, shown
-from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
+from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.paths import inside
 
 
@@ -53,30 +53,24 @@ class _Walk:
                 elif self.first_visit(path):
                     yield path, f"{name}/"
         except OSError as error:
-            closed = InputError(
-                f"cannot be opened: {error.strerror}",
-                expected="a folder that can be read",
-                hint="check the rights of the folder",
-                path=folder,
-            )
-            self.errors.append(_record(closed))
+            closed = f"cannot be opened: {error.strerror}"
+            expected, hint = "a folder that can be read", "check the rights of the folder"
+            self.errors.append(ErrorRecord(stage="read", error=closed, expected=expected, hint=hint, path=str(folder)))
 
     def _usable(self, entry: os.DirEntry[str], name: str, path: Path) -> bool:
-        if not name.isprintable() and _unwritable(name):
-            broken = InputError(
-                f"the file name {shown(name)} is not UTF-8",
-                expected="a name in UTF-8",
-                hint="rename the file",
-                path=ascii(str(path))[1:-1],
+        if not name.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in name):  # bytes that are no UTF-8
+            broken = f"the file name {shown(name)} is not UTF-8"
+            where = ascii(str(path))[1:-1]
+            self.errors.append(
+                ErrorRecord(stage="read", error=broken, expected="a name in UTF-8", hint="rename the file", path=where)
             )
-            self.errors.append(_record(broken))
             return False
         if not entry.is_symlink():
             return True  # an entry of a folder inside the root can only leave it by a link
         try:
             inside(self.root, os.path.relpath(path, self.root))
         except InputError as error:
-            self.errors.append(_record(error))
+            self.errors.append(ErrorRecord.of(error, "read"))
             return False
         return True
 
@@ -203,15 +197,3 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # links that go round in a circle
         return False
-
-
-def _unwritable(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _record(error: AuscultError) -> ErrorRecord:
-    return ErrorRecord.of(error, "read")

@@ -35,7 +35,7 @@ from auscult.cases.fields import table_rows
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
 from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, essential, lost
+from auscult.cases.problems import Problems, lost, required_file
 from auscult.cases.walk import Tree, is_file, is_folder, suffix, walk
 from auscult.errors import InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
@@ -80,7 +80,7 @@ def read_rows(path: Path, problems: Problems, *, categories: bool) -> tuple[Clip
     rows: dict[str, ClipRow] = {}
     columns: tuple[int, int, int | None] | None = None
     width = 0
-    with essential(path):
+    with required_file(path):
         for line, cells in table_rows(path, max_bytes=MAX_TABLE_BYTES, expected="a CSV table"):
             if not any(cell.strip() for cell in cells):
                 continue
@@ -261,9 +261,9 @@ class AvsBenchDataset(Layout):
         source="Zhou et al. 2022 (AVSBench, ECCV), release OpenNLPLab/AVSBench",
         truth="gt_masks/: any value above 0",
     )
-    words = "AVSBench"
+    described_as = "AVSBench"
 
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether it holds a table of one of the subsets."""
         return bool(_homes(source))
 
@@ -272,14 +272,14 @@ class AvsBenchDataset(Layout):
         problems = Problems()
         benches = self._open(source, options, problems)
         items = [item for bench in benches for clip in bench.clips() for item in _items(bench, clip)]
-        return self.items(items, problems, (note for bench in benches for note in bench.notes()))
+        return self.item_listing(items, problems, (note for bench in benches for note in bench.notes()))
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
         """List every clip that has a frame and a mask, in the order of the tables."""
         problems = Problems()
         benches = self._open(source, options, problems)
         found = [_instance(bench, clip) for bench in benches for clip in bench.clips()]
-        return self.referred(found, problems, (note for bench in benches for note in bench.notes()))
+        return self.instance_listing(found, problems, (note for bench in benches for note in bench.notes()))
 
     def _open(self, source: Path, options: ListOptions, problems: Problems) -> Sequence[_AvsBench]:
         benches = []

@@ -33,23 +33,23 @@ class Layout(ABC):
     Attributes:
         name: Registry name.
         meta: What it is for.
-        words: What INPUT is, in words, where an option does not fit it.
-        elsewhere: Options that name another layout.
-        useless: Options that say nothing about this one.
+        described_as: What INPUT is, in words, where an option does not fit it.
+        foreign_options: Options that name another layout.
+        unused_options: Options that say nothing about this one.
     """
 
     name: str
     meta: Metadata
-    words: str
-    elsewhere: tuple[str, ...] = ("frames", "masks")
-    useless: tuple[str, ...] = ("frames", "masks", "images", "instances")
+    described_as: str
+    foreign_options: tuple[str, ...] = ("frames", "masks")
+    unused_options: tuple[str, ...] = ("frames", "masks", "images", "instances")
 
     def recognises(self, source: Path, options: ListOptions) -> bool:
         """Whether ``source`` has this layout; an option for another layout says that it has not."""
-        return all(getattr(options, name) is None for name in self.elsewhere) and self.stands_at(source)
+        return all(getattr(options, name) is None for name in self.foreign_options) and self.matches(source)
 
     @abstractmethod
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether the files that mark this layout are there."""
 
     def check(
@@ -69,7 +69,7 @@ class Layout(ABC):
         Raises:
             UsageError: An option does not fit, or a file or folder is a link that leaves INPUT.
         """
-        refuse_options(options, *self.useless, layout=self.words)
+        refuse_options(options, *self.unused_options, layout=self.described_as)
         base = base_folder(source, options.root)
         for file in files:
             if not file.resolve().is_relative_to(base.resolve()):
@@ -84,12 +84,12 @@ class Layout(ABC):
                 boundary(folder, source=folder.parent, root=base)
         return base
 
-    def items(self, items: Iterable[Item], problems: Problems, notes: Iterable[str] = ()) -> Listing:
+    def item_listing(self, items: Iterable[Item], problems: Problems, notes: Iterable[str] = ()) -> Listing:
         """A listing of this layout."""
         listed = tuple(items)  # which may find problems
         return Listing(listed, tuple(problems.found), self.name, tuple(notes))
 
-    def referred(
+    def instance_listing(
         self,
         instances: Iterable[Instance],
         problems: Problems,

@@ -211,10 +211,10 @@ class MqRavsDataset(Layout):
         truth="iou_to_gt, the group, rank and action of every mask, and gt_mask_path",
     )
 
-    words = "MQ-RAVSBench"
-    elsewhere = ("frames", "masks", "images")
+    described_as = "MQ-RAVSBench"
+    foreign_options = ("frames", "masks", "images")
 
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether it is the data root, its folder of JSON files, or one of them."""
         if _FILE.match(source.name) and is_file(source):
             return True
@@ -222,7 +222,7 @@ class MqRavsDataset(Layout):
 
     def list(self, source: Path, options: ListOptions) -> Listing:
         """List every mask of every file, the training file first."""
-        refuse_options(options, *self.useless, layout=self.words)
+        refuse_options(options, *self.unused_options, layout=self.described_as)
         folder = source / META if is_folder(source / META) else source if is_folder(source) else source.parent
         root = folder.parent if folder.resolve().name == META else folder
         base = base_folder(root, options.root)
@@ -245,7 +245,7 @@ class MqRavsDataset(Layout):
             for entry in document.document.entries:
                 with problems.skipping(file, key=f"entry {shown(entry.uid)}"):
                     items += list(_items(entry, place))
-        return self.items(items, problems, notes)
+        return self.item_listing(items, problems, notes)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -26,7 +26,7 @@ from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
 from auscult.cases.layouts.refavs import COLUMNS, CROSS, FRAMES, MASKS, MEDIA, TABLE, TODO, MetadataRow
 from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, essential, lost
+from auscult.cases.problems import Problems, lost, required_file
 from auscult.cases.walk import is_file
 from auscult.errors import ErrorRecord, InputError
 from auscult.media.frames import FRAME_SUFFIXES, MASK_SUFFIXES
@@ -206,7 +206,7 @@ def read_table(path: Path, *, released: bool = True) -> TableRows:
     """
     problems = Problems()
     rows: list[MetadataRow] = []
-    with essential(path):
+    with required_file(path):
         cells_of = table_rows(path, max_bytes=MAX_TABLE_BYTES, expected=f"a CSV table {','.join(COLUMNS)}")
         _, head = next(cells_of, (1, []))
         if tuple(cell.strip().lower() for cell in head[: len(COLUMNS)]) != COLUMNS:
@@ -436,9 +436,9 @@ class RefAvsDataset(Layout):
         source="Wang et al. 2024 (Ref-AVS, ECCV), release GeWu-Lab/Ref-AVS",
         truth="gt_mask/<folder>/fid_<fid>/",
     )
-    words = "a folder with metadata.csv"
+    described_as = "a folder with metadata.csv"
 
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether it is a folder with a table of that heading."""
         return has_heading(source / TABLE, *COLUMNS)
 
@@ -450,7 +450,7 @@ class RefAvsDataset(Layout):
         null = sum(one.row.absent for one in bench.rows.rows)
         if null:
             notes.append(f"{counted(null, 'null expression')} left out: nothing is referred to, so no mask is judged")
-        return self.items(items, bench.problems(), notes)
+        return self.item_listing(items, bench.problems(), notes)
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
         """List every expression whose clip has a frame, in the order of the table."""
@@ -460,7 +460,7 @@ class RefAvsDataset(Layout):
         left = len(bench.rows.rows) - len(found)
         if left:
             notes.append(f"{counted(left, 'row')} without a single frame and mask left out")
-        return self.referred(found, bench.problems(), notes)
+        return self.instance_listing(found, bench.problems(), notes)
 
     def _open(self, source: Path, options: ListOptions) -> _RefAvs:
         base = self.check(source, options, folders=(source / top for top in (MEDIA, CROSS, MASKS)))

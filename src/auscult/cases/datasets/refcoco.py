@@ -30,7 +30,7 @@ from auscult.cases.fields import load
 from auscult.cases.ids import check_id, counted
 from auscult.cases.instances import InstanceListing
 from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.problems import Problems, essential
+from auscult.cases.problems import Problems, required_file
 from auscult.cases.safe_pickle import load_pickle
 from auscult.cases.walk import is_file
 from auscult.errors import InputError, NothingToDo
@@ -88,7 +88,7 @@ class _RefCoco:
         Raises:
             NothingToDo: The file is no pickle of plain values, or holds no list.
         """
-        with essential(self.file):
+        with required_file(self.file):
             rows = load_pickle(self.file)
         if not isinstance(rows, list):
             raise NothingToDo(f"the pickle holds {fields.kind(rows)}", expected="a list of refs", path=self.file)
@@ -163,10 +163,10 @@ class RefCocoDataset(Layout):
         source="Yu et al. 2016, Mao et al. 2016, Kazemzadeh et al. 2014; layout of lichengunc/refer",
         truth="the annotation a ref names in ann_id",
     )
-    words = "RefCOCO; its pictures are named by --images"
-    useless = ("frames", "masks")
+    described_as = "RefCOCO; its pictures are named by --images"
+    unused_options = ("frames", "masks")
 
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether it is a file ``refs(...).p``, or a folder with one and its instances."""
         if _REFS.match(source.name) is not None and is_file(source):
             return True
@@ -180,7 +180,7 @@ class RefCocoDataset(Layout):
             UsageError: ``--images`` is missing, or an option is for another layout.
         """
         found, notes = self._read(source, options)
-        return self.items((_item(found, ref) for ref in found.refs), found.problems, notes)
+        return self.item_listing((_item(found, ref) for ref in found.refs), found.problems, notes)
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
         """List every sentence.
@@ -190,10 +190,12 @@ class RefCocoDataset(Layout):
             UsageError: ``--images`` is missing, or an option is for another layout.
         """
         found, notes = self._read(source, options)
-        return self.referred((one for ref in found.refs for one in _instances(found, ref)), found.problems, notes)
+        return self.instance_listing(
+            (one for ref in found.refs for one in _instances(found, ref)), found.problems, notes
+        )
 
     def _read(self, source: Path, options: ListOptions) -> tuple[_RefCoco, Sequence[str]]:
-        refuse_options(options, *self.useless, layout=self.words)
+        refuse_options(options, *self.unused_options, layout=self.described_as)
         folder_of(options, source)
         file, *others = [source] if is_file(source) else _refs_files(source)
         instances = options.instances or file.parent / _INSTANCES

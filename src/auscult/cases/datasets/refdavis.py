@@ -52,7 +52,7 @@ from auscult.cases.fields import BOM, load
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
 from auscult.cases.listing import Listing, ListOptions
-from auscult.cases.problems import Problems, essential, lost
+from auscult.cases.problems import Problems, lost, required_file
 from auscult.cases.walk import is_file, is_folder, subfolders
 from auscult.errors import InputError, NothingToDo
 from auscult.media.limits import Limits
@@ -100,7 +100,7 @@ def read_texts(path: Path, problems: Problems) -> Iterator[DavisSentence]:
     named = TEXTS.match(path.name)
     if named is None:
         raise NothingToDo("the file has another name", expected="Davis17_annot1.txt and the like", path=path)
-    with essential(path):
+    with required_file(path):
         data = read_bytes(path, limits=Limits(max_bytes=_MAX_BYTES)).removeprefix(BOM)
     seen: Counter[str] = Counter()
     for line, content in enumerate(data.split(b"\n"), start=1):
@@ -394,10 +394,10 @@ class RefDavisDataset(Layout):
         source="Khoreva et al. 2018 (Ref-DAVIS 2016 and 2017)",
         truth="the palette masks of DAVIS, by object index",
     )
-    words = "sentences on DAVIS videos"
-    elsewhere = ("frames", "masks", "images")
+    described_as = "sentences on DAVIS videos"
+    foreign_options = ("frames", "masks", "images")
 
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether it is a folder of the released texts beside videos, one of its files, or an ``expressions.json``."""
         place = place_of(source)
         return place is not None and place.files[0] != source / FILE
@@ -413,7 +413,7 @@ class RefDavisDataset(Layout):
         listing = DAVIS.list(place.folder, replace(options, root=options.root or place.folder))
         problems.found += listing.errors
         items = [with_text(item, _text_of(texts, item.clip or "", item.mask.index)) for item in listing.items]
-        return self.items(items, problems, (*place.notes(), *listing.notes))
+        return self.item_listing(items, problems, (*place.notes(), *listing.notes))
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
         """List every sentence, in the order of the files."""
@@ -427,7 +427,7 @@ class RefDavisDataset(Layout):
         left = len(bench.rows) - len(found)
         if left:
             notes.append(f"{counted(left, 'sentence')} without frames or without the object left out")
-        return self.referred(found, bench.problems, notes, unopened=bench.videos.unopened())
+        return self.instance_listing(found, bench.problems, notes, unopened=bench.videos.unopened())
 
     def _open(self, source: Path, options: ListOptions) -> RefDavisFiles:
         place = place_of(source)

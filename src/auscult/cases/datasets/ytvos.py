@@ -270,9 +270,9 @@ class YtvosDataset(Layout):
         source="Xu et al. 2018 (YouTube-VOS); Seo et al. 2020 (URVOS)",
         truth="the palette masks in Annotations/",
     )
-    words = "a tree of YouTube-VOS"
+    described_as = "a tree of YouTube-VOS"
 
-    def stands_at(self, source: Path) -> bool:
+    def matches(self, source: Path) -> bool:
         """Whether it is a split or a folder of splits."""
         return not is_file(source / "items.jsonl") and is_folder(source) and bool(parts_of(source))
 
@@ -291,7 +291,7 @@ class YtvosDataset(Layout):
             items += (with_text(item, texts.get((item.clip or "", item.mask.index or 0))) for item in listing.items)
             problems.found += listing.errors
             notes += listing.notes
-        return self.items(items, problems, notes)
+        return self.item_listing(items, problems, notes)
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
         """List every expression, or every object where there are no expressions."""
@@ -310,7 +310,7 @@ class YtvosDataset(Layout):
             notes += split.notes
         for error in twice:
             problems.add(error)
-        return self.referred(first.values(), problems, notes, unopened=unopened)
+        return self.instance_listing(first.values(), problems, notes, unopened=unopened)
 
     def _open(self, source: Path, options: ListOptions) -> tuple[Sequence[SplitFolder], Path]:
         parts = parts_of(source)
