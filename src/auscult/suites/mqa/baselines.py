@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from auscult.act.policy import Policy, action_of
+from auscult.record.codec import Count, Share
 from auscult.rng import generator
 from auscult.suites.mqa.rows import Candidate, JudgeAnswer
 from auscult.types import ACTIONS, DEFECTS, Defect
@@ -40,9 +41,14 @@ class Constant:
         trained: How many candidates of a training part it comes from; 0 where there is none.
     """
 
-    iou: float
+    iou: Share
     defect: Defect
-    trained: int
+    trained: Count
+
+    def __post_init__(self) -> None:
+        """Refuse what no row may say."""
+        if self.defect not in DEFECTS:
+            raise ValueError(f"{self.defect} is no type of the taxonomy")
 
     @property
     def words(self) -> str:

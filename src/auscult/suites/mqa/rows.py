@@ -9,20 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, cast
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta
 
 from auscult.errors import ErrorRecord, InputError
 from auscult.jobs.against_truth import clusters_of
+from auscult.record.codec import Share, from_json
 from auscult.types import DEFECTS, Action, Defect, Difficulty, Item, Verdict
 
 MqaProtocol: TypeAlias = Literal["image", "video"]
+MakingName: TypeAlias = Literal["take", "objects", "least_px", "splits_file"]
+FrameCount: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 31)]
 
 PROTOCOLS: tuple[MqaProtocol, ...] = ("image", "video")
 KEY = "mqa"
-MAKING = ("take", "objects", "least_px", "splits_file")
+MAKING: tuple[MakingName, ...] = ("take", "objects", "least_px", "splits_file")
 
 _NUMBERED = re.compile(r"_([0-9]{1,3})$")
 RANKS: Mapping[str, int] = {"hard": 1, "medium": 2, "easy": 3}
+_HINT = "`auscult stress masks --suite mqa` writes such lines"
 _SHOULD = '"mqa": {"uid", "vid", "split", "protocol": "image" or "video", "frame", "rank", "track", "category", "area"}'
 
 
@@ -54,17 +60,37 @@ class Candidate:
     clip: str
     split: str = ""
     protocol: MqaProtocol = "image"
-    frame: int = 0
-    rank: int | None = None
+    frame: FrameCount = 0
+    rank: FrameCount | None = None
     track: str = ""
     category: str = ""
-    area: float | None = None
-    iou: float | None = None
+    area: Share | None = None
+    iou: Share | None = None
     defect: Defect = "perfect"
     difficulty: Difficulty | None = None
     action: Action | None = None
     generator: str = ""
-    making: tuple[tuple[str, str], ...] = ()
+    making: tuple[tuple[MakingName, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """The key ``mqa`` of a line: where in the benchmark it stands; as in ``Candidate``, where all may be missing."""
+
+    uid: str | None = None
+    vid: str | None = None
+    split: str | None = None
+    protocol: MqaProtocol = "image"
+    frame: FrameCount | None = None
+    rank: FrameCount | None = None
+    track: str | None = None
+    category: str | None = None
+    area: Share | None = None
+    generator: str | None = None
+    take: str | None = None
+    objects: str | None = None
+    least_px: str | None = None
+    splits_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,24 +154,21 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
         return _unplaced(item, known)
     if not isinstance(place, Mapping):
         raise _wrong(item, f"the key mqa is {type(place).__name__}", expected=_SHOULD)
-    protocol = place.get("protocol", "image")
-    if protocol not in PROTOCOLS:
-        raise _wrong(item, f"the protocol is {str(protocol)[:40]!r}", expected="image or video")
-    uid = _text(item, place, "uid") or known.uid
-    rank = _whole(item, place, "rank")
+    told = from_json(_Place, place, path=item.source, line=item.line, error=InputError, hint=_HINT)
+    uid = told.uid or known.uid
     return replace(
         known,
         uid=uid,
-        clip=_text(item, place, "vid") or known.clip,
-        split=_text(item, place, "split"),
-        protocol=cast("MqaProtocol", protocol),
-        frame=_whole(item, place, "frame") or 0,
-        rank=rank,
-        track=f"{uid}/{_text(item, place, 'track') or _track_name(known, rank)}",
-        category=_text(item, place, "category"),
-        area=_share(item, place, "area"),
-        generator=_text(item, place, "generator"),
-        making=tuple((name, _text(item, place, name)) for name in MAKING if place.get(name)),
+        clip=told.vid or known.clip,
+        split=told.split or "",
+        protocol=told.protocol,
+        frame=told.frame or 0,
+        rank=told.rank,
+        track=f"{uid}/{told.track or _track_name(known, told.rank)}",
+        category=told.category or "",
+        area=told.area,
+        generator=told.generator or "",
+        making=tuple((name, value) for name in MAKING if (value := getattr(told, name))),
     )
 
 
@@ -183,38 +206,11 @@ def _track_name(known: Candidate, rank: int | None) -> str:
     return f"{known.defect}_{rank or 0}"
 
 
-def _text(item: Item, place: Mapping[str, Any], key: str) -> str:
-    value = place.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise _wrong(item, f"mqa.{key} is {str(value)[:40]!r}", expected="text")
-    return value
-
-
-def _whole(item: Item, place: Mapping[str, Any], key: str) -> int | None:
-    value = place.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
-        raise _wrong(item, f"mqa.{key} is {str(value)[:40]!r}", expected="a whole number, 0 or more")
-    return value
-
-
-def _share(item: Item, place: Mapping[str, Any], key: str) -> float | None:
-    value = place.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise _wrong(item, f"mqa.{key} is {str(value)[:40]!r}", expected="a share, 0 to 1")
-    return float(value)
-
-
 def _wrong(item: Item, message: str, *, expected: str) -> InputError:
     return InputError(
         message,
         expected=expected,
-        hint="`auscult stress masks --suite mqa` writes such lines",
+        hint=_HINT,
         path=item.source,
         line=item.line,
     )
