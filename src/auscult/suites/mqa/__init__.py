@@ -1,14 +1,18 @@
 """The benchmark of mask judges, MQ-RAVSBench: six defects of known truth on referred objects, and how they are scored.
 
 ===========  ==================================================================
+options      what it may be asked, and how a benchmark is made
 build        from cases with masks to the benchmark, as an INPUT
+sample       which instances it is made of
+layout       the benchmark as the release lays it out
 rows         candidates, and what a judge said of each
-columns      the columns of the paper's tables, and the three ways to average them
 baselines    rows that look at nothing: always perfect, a constant, random
-evaluate     candidates and answers to cells with intervals
-consistency  the judge over time, video protocol
-tables       cells to tables
-examples     pictures of the best and the worst cases
+evaluate     candidates and answers to numbers with intervals
+calibration  how far a judge's estimates can be trusted
+tables       numbers to tables; the judge over time, video protocol
+results      all tables of a benchmark and of its evaluation
+charts       charts, and pictures of the best and the worst cases
+finish_run   the end of a run, and scores from the record alone
 run          the whole: benchmark, judges, tables, report
 ===========  ==================================================================
 """

@@ -1,23 +1,24 @@
 """The benchmark of robustness, R2-Bench: models that segment by reference, under perturbations of picture and guidance.
 
-===========  ==================================================================
-tasks        the four tasks: their guidance, their metrics, the frames that count
-conditions   what is done to every case: mixes, kinds alone, levels, dynamics
-cases        from instances to what a model is shown and told
-perturbing   a case under a condition, and what becomes of its truth
-scoring      stored predictions to scores
-grid         scores to a grid of model, condition and case
-measures     the grid to changes, correlations, ranks and breaking points, with intervals
-relations    which kinds harm alike, which model comes first
-tables       measures to tables
-cells        measures as plain values
-figures      measures to charts
-strips       what was done and what came of it, in pictures
-results      all that follows from the scores, and how it is written and laid out
-compare      records of several runs side by side
-inputs       what models are shown, as files
-run          the whole: cases, predictions, scores, tables, report
-===========  ==================================================================
+What it shares with every suite of models (asking, result rows, grid, numbers, the end of a run) is ``suites.core``.
+
+==============  ==================================================================
+options         what it may be asked
+cases           the four tasks with their metrics and frames; from instances to cases
+conditions      what is done to a case: mixes, kinds alone, levels, dynamics
+perturbing      a case under a condition, and what becomes of its truth
+scoring         stored predictions to scores
+measures        the grid to changes, ranks and breaking points, with intervals
+relations       which kinds harm alike, which model comes first
+tables          numbers to tables
+figures         numbers to charts; what was done and what came of it, in pictures
+results         all that follows from the scores, and how it is laid out
+answering       what became of the questions; what models are shown, as files
+compare         records of several runs side by side
+compare_sets    records read and put together
+compare_models  models over several data sets
+run             the whole: cases, predictions, scores, tables, report
+==============  ==================================================================
 """
 
 from __future__ import annotations

@@ -49,8 +49,6 @@ from auscult.types import Doubles, Query
 
 COMMAND: Final = "run r2"
 CASES: Final = "cases.jsonl"
-ERRORS: Final = "errors.jsonl"
-_MAX_BYTES: Final = 64 << 20
 _AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
 

@@ -12,7 +12,6 @@ from auscult.errors import REMARKS, RecordError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.jobs.runner import ERRORS
-from auscult.media.limits import Limits
 from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.manifest import argument
@@ -311,7 +310,6 @@ def _pictures(strips: Sequence[Example]) -> list[Section]:
 
 
 COMMAND: Final = "score"
-_LIMITS: Final = Limits(max_bytes=64 << 20)
 _AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
 

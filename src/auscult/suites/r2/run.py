@@ -48,7 +48,6 @@ from auscult.suites.r2.scoring import Scorer
 from auscult.suites.registered import SCENES, SuiteRun, refuse_idle
 
 COMMAND = "run r2"
-CASES = "cases.jsonl"
 _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
 """Arguments that may change from command to command: what they add is computed, what they leave out stays."""
 
