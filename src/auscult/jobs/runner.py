@@ -74,9 +74,9 @@ def run_manifest(
         command: The verb.
         options: What it was asked for.
         inputs: Name to hash, count or layout of what is read.
-        arguments: What it was asked for, where the options do not say it as it was understood.
+        arguments: What it was asked for as it was understood; None for what the options say.
     """
-    told = {**arguments_of(options), **(arguments or {})}
+    told = arguments_of(options) if arguments is None else arguments
     everything: dict[str, Any] = {"out": str(options.out), **told}
     everything |= {"workers": options.n_workers, "timeout": options.timeout_s}
     if isinstance(options, InputOptions):
@@ -471,8 +471,8 @@ class FrameVerb(Verb[FrameGroup, S]):
             raise NothingToDo("the input holds no mask", path=options.source, hint=hint)
 
     def arguments(self) -> Mapping[str, Any]:
-        """What it was asked for, where the options do not say it as it was understood."""
-        return {}
+        """What it was asked for, as it was understood."""
+        return arguments_of(self.options)
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""

@@ -17,7 +17,7 @@ from auscult import registry
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.finish import counted_by
-from auscult.jobs.options import DIFFICULTIES, StressOptions
+from auscult.jobs.options import DIFFICULTIES, StressOptions, arguments_of
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
@@ -178,7 +178,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
 
     def arguments(self) -> dict[str, Any]:
         """The kinds and difficulties by their full names."""
-        return {"kind": list(self._kinds), "difficulty": list(self._difficulties)}
+        return arguments_of(self.options) | {"kind": list(self._kinds), "difficulty": list(self._difficulties)}
 
     def items(self) -> list[Item]:
         """The items, loose pictures marked: what is written names its clip, and would be taken for a video."""

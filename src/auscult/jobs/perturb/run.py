@@ -22,7 +22,7 @@ from typing import Any, Final
 from auscult import registry
 from auscult.errors import REMARKS, AuscultError, ErrorRecord, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.options import PerturbOptions
+from auscult.jobs.options import PerturbOptions, arguments_of
 from auscult.jobs.perturb.choice import Choice, choices_of, recipes_of, rooms_of, tasks_of, untouched, usual_severities
 from auscult.jobs.perturb.inputs import (
     PartKind,
@@ -364,7 +364,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
         options, wanted = self.options, self.options.wanted
-        arguments = {"severity": wanted.severities or usual_severities(wanted)}
+        arguments = arguments_of(options) | {"severity": wanted.severities or usual_severities(wanted)}
         inputs = {
             "layout": self._parts.layout,
             "items": len(self._parts.parts),
