@@ -328,7 +328,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Sequence[object]], str]] = {
     "unknown policy": (_good("--policy", "lenient"), "there is no policy 'lenient'"),
     "missing policy": (_good("--policy", "nowhere.json"), "does not exist"),
     "broken policy": (_policy("p.json", "{"), "broken JSON"),
-    "policy of another kind": (_policy("p.json", "[]"), "no table"),
+    "policy of another kind": (_policy("p.json", "[]"), "an object with the keys"),
     "policy with an unknown key": (_policy("p.toml", 'name = "x"\nstrict = true\n'), "strict"),
     "unknown judge": (_good("--judge", "masks.cuse"), "masks.cues.v1"),
     "judge with odd characters": (_good("--judge", "../x"), "there is no judge"),
