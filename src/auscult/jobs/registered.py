@@ -69,8 +69,8 @@ State = Literal["ok", "missing", "broken"]
 EXTRAS: dict[str, tuple[str, ...]] = {
     "demo": ("skimage",),
     "train": ("sklearn", "torch", "onnx"),
-    "clip": ("torch", "transformers"),
-    "hf": ("torch", "transformers"),
+    "clip": ("torch", "transformers", "safetensors"),
+    "hf": ("torch", "transformers", "safetensors"),
     "docs": ("zensical",),
     "video": ("av", "soundfile"),
 }
@@ -81,6 +81,7 @@ CORE: tuple[tuple[str, str], ...] = (
     ("typer", "typer"),
     ("rich", "rich"),
     ("jinja2", "jinja2"),
+    ("msgspec", "msgspec"),
     ("onnxruntime", "onnxruntime"),
 )
 LOW_DISK_BYTES = 200 * 1024**2
