@@ -66,7 +66,7 @@ def main() -> None:
     """
     with _signals_as_interrupts() as received:
         try:
-            app()
+            app(prog_name="auscult")
         except AuscultError as error:
             print(clean(f"auscult: {error}"), file=sys.stderr)
             sys.exit(2)
