@@ -69,7 +69,6 @@ bench: $(VENV)/.peers $(PERTURB)/.done
 docs: $(VENV)/.core
 	$(PIP) -e '.[dev,docs]'
 	$(PY) tools/stress_pages.py --text
-	$(PY) tools/r2_paper_tables.py
 	$(PY) tools/build_docs.py
 
 clean:

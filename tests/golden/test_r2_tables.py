@@ -5,9 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-import r2_paper_tables as tool
 
 from auscult.score.stats import apc
+from studies import r2_paper_tables as tool
 
 PAPER = Path(__file__).with_name("r2_paper_tables.csv")
 # Further than half a unit of the last printed digit: printed, and what the printed scores give.
@@ -80,7 +80,7 @@ def test_the_low_scores_of_j_and_f_are_not_exchanged():
 
 
 def test_the_page_fits_the_numbers(capsys):
-    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(tool.read()), "run: python tools/r2_paper_tables.py"
+    assert tool.PAGE.read_text(encoding="utf-8") == tool.page(tool.read()), "run: python studies/r2_paper_tables.py"
     assert tool.main(["--check"]) == 0
     assert tool.main(["--no-such-option"]) == 2
     assert "as it should" in capsys.readouterr().out

@@ -1,7 +1,7 @@
 """Write docs/r2-paper.md: the changes that R2-Bench prints, beside those that its own printed scores give.
 
-    python tools/r2_paper_tables.py            write the page
-    python tools/r2_paper_tables.py --check    only compare; exits 1 when the page is stale
+    python studies/r2_paper_tables.py            write the page
+    python studies/r2_paper_tables.py --check    only compare; exits 1 when the page is stale
 
 The scores are those of tests/golden/r2_paper_tables.csv, the arithmetic is that of `auscult.score.stats.apc`.
 """
@@ -35,7 +35,7 @@ _OPENING: Final = """\
 R2-Bench (Li et al., ECCV 2024) prints for each model a clean score, a score at three levels of stress, and the average
 performance change (APC): the mean of perturbed minus clean over the levels. Both can be compared, since the scores are
 printed too. This page does so for every row of its Tables 3 to 6. `auscult.score.stats.apc` is the arithmetic;
-`python tools/r2_paper_tables.py` writes the page.
+`python studies/r2_paper_tables.py` writes the page.
 
 Two tolerances, for printed numbers are rounded themselves:
 
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str]) -> int:
     text = page(read())
     if arguments:
         stale = not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text
-        state = "stale; run: python tools/r2_paper_tables.py" if stale else "as it should be"
+        state = "stale; run: python studies/r2_paper_tables.py" if stale else "as it should be"
         print(f"{PAGE.relative_to(ROOT)} is {state}")
         return int(stale)
     PAGE.write_text(text, encoding="utf-8")
