@@ -1,4 +1,4 @@
-"""JSON and tables from strangers: standard JSON with finite numbers only, values of an object checked one by one."""
+"""JSON and tables from strangers: finite numbers only, values of an object checked one by one; else an InputError."""
 
 from __future__ import annotations
 
@@ -20,15 +20,9 @@ BOM = b"\xef\xbb\xbf"
 
 
 def parse(data: bytes, *, path: Path, line: int | None = None) -> Any:
-    """Read one JSON value.
+    """Read one JSON value: UTF-8, without a byte order mark, without NaN, infinity or half a surrogate pair.
 
-    Args:
-        data: UTF-8, without a byte order mark.
-        path: The file, for messages.
-        line: The line of a file of JSON lines; None when ``data`` is a whole file.
-
-    Raises:
-        InputError: It is not JSON, nests too deeply, or holds NaN, an infinity or half a surrogate pair.
+    ``line`` is its place in a file of JSON lines; None when ``data`` is a whole file.
     """
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
@@ -49,11 +43,7 @@ def parse(data: bytes, *, path: Path, line: int | None = None) -> Any:
 
 
 def load(path: Path, *, max_bytes: int) -> Any:
-    """Read a whole JSON file; a byte order mark is accepted.
-
-    Raises:
-        NothingToDo: It cannot be read or is not JSON, so the INPUT holds no case.
-    """
+    """Read a whole JSON file, without which the INPUT holds no case; a byte order mark is accepted."""
     with required_file(path):
         return parse(read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM), path=path)
 
@@ -122,11 +112,7 @@ def wrong(key: str, value: object, expected: str) -> InputError:
 
 
 def text(row: Mapping[str, Any], key: str) -> str | None:
-    """A text, or None where it is absent.
-
-    Raises:
-        InputError: It is something else, longer than 100,000 characters, or holds a NUL.
-    """
+    """A text of at most 100,000 characters without NUL, or None where it is absent."""
     value = row.get(key)
     if value is None:
         return None
@@ -139,11 +125,7 @@ def text(row: Mapping[str, Any], key: str) -> str | None:
 
 
 def required(row: Mapping[str, Any], key: str) -> str:
-    """A text that must be there.
-
-    Raises:
-        InputError: It is absent, empty or something else.
-    """
+    """A text that must be there and not empty."""
     value = text(row, key)
     if not value:
         raise InputError(f"there is no {key!r}", expected=f"{key!r} is a text", hint=f"add {key!r} to the line")
@@ -151,11 +133,7 @@ def required(row: Mapping[str, Any], key: str) -> str:
 
 
 def number(row: Mapping[str, Any], key: str, *, low: float | None = None, high: float | None = None) -> float | None:
-    """A finite number within its bounds, or None where it is absent.
-
-    Raises:
-        InputError: It is something else or out of bounds.
-    """
+    """A finite number within its bounds, or None where it is absent."""
     value = row.get(key)
     if value is None:
         return None
@@ -168,11 +146,7 @@ def number(row: Mapping[str, Any], key: str, *, low: float | None = None, high: 
 
 
 def one_of(row: Mapping[str, Any], key: str, allowed: Sequence[str]) -> str | None:
-    """One of some words, or None where it is absent.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """One of some words, or None where it is absent."""
     value = row.get(key)
     if value is None:
         return None
@@ -182,11 +156,7 @@ def one_of(row: Mapping[str, Any], key: str, allowed: Sequence[str]) -> str | No
 
 
 def mapping(row: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
-    """An object, or None where it is absent.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """An object, or None where it is absent."""
     value = row.get(key)
     if value is None:
         return None

@@ -69,19 +69,14 @@ class _ClipMasks:
 def instances_of(
     items: Sequence[Item], *, videos: bool, unmasked: Sequence[Unmasked] = ()
 ) -> tuple[tuple[Instance, ...], tuple[str, ...]]:
-    """Make instances of items.
+    """Make instances of items, by clip, object and text, in the order of the items; and notes.
 
     Where an item has truth, its true mask is the target; in a listing where some have truth, an item that has none is
     left out. Where no item has truth the masks themselves are taken as true, as ``auscult stress masks`` takes them.
 
-    Args:
-        items: The items.
-        videos: The layout says that the frames of a clip are a video; False where they are but a folder's: a folder of
-            clips is then taken as videos, and pictures side by side as photographs, which is said.
-        unmasked: Frames whose mask is not known: a video keeps them, as moments without a target.
-
-    Returns:
-        The instances, by clip, object and text, in the order of the items; and notes.
+    ``videos`` says that the layout's frames of a clip are a video; of a folder's frames, a folder of clips is taken as
+    videos, and pictures side by side as photographs, which is said. A video keeps ``unmasked`` frames, as moments
+    without a target.
     """
     truths = [item.truth for item in items if item.truth is not None]
     judged = any(one.mask is not None or one.iou is not None or one.defect is not None for one in truths)

@@ -42,17 +42,9 @@ def with_texts(
 ) -> tuple[tuple[Item, ...], tuple[ListError, ...]]:
     """Give items their expressions: the table's first, then what the INPUT says, then ``text``.
 
-    Args:
-        items: The items.
-        text: For every item that has no expression.
-        texts: CSV; ``id`` is an item's id, ``frame`` a picture's file name or path, with or without its ending, and
-            stands for every item of that frame. A byte order mark is accepted.
-
-    Returns:
-        The items, and an error for each row of the table that names no item or names one again.
-
-    Raises:
-        UsageError: The table cannot be read as a whole.
+    In the table ``texts``, CSV, ``id`` is an item's id; ``frame`` is a picture's file name or path, with or without its
+    ending, and stands for every item of that frame. Each row that names no item, or names one again, is an error; a
+    table that cannot be read as a whole ends the listing.
     """
     problems = Problems()
     by_id = {} if texts is None else _texts_by_id(texts, items, problems)
@@ -158,18 +150,9 @@ def _names(items: Sequence[Item], column: str) -> dict[str, list[str]]:
 def with_scores(items: Sequence[Item], path: Path | None) -> tuple[tuple[Item, ...], tuple[str, ...]]:
     """Give items the scores of a table; they come before what the INPUT itself says.
 
-    Only their order counts, so that any finite number will do: a confidence, a logit, a predicted IoU.
-
-    Args:
-        items: The items.
-        path: The table, JSON lines where the name ends in ``.jsonl`` or ``.ndjson``, else CSV; None for none.
-
-    Returns:
-        The items, and sentences on scores whose id is none of theirs and on items without a score.
-
-    Raises:
-        UsageError: The table, or a row of it, cannot be used, or none of its ids is an item's; the message names the
-            line.
+    Only their order counts, so that any finite number will do: a confidence, a logit, a predicted IoU. The table is
+    JSON lines where its name ends in ``.jsonl`` or ``.ndjson``, else CSV. Notes tell of scores whose id is no item's,
+    and of items without a score; a row that cannot be used ends the listing.
     """
     if path is None:
         return tuple(items), ()
@@ -363,16 +346,7 @@ def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
 
 
 def refuse_options(options: ListOptions, *names: str, layout: str) -> None:
-    """Refuse options that say nothing about a layout, rather than ignore them.
-
-    Args:
-        options: What was given.
-        names: Attributes of ``options`` that the layout has no use for.
-        layout: What INPUT is, in words.
-
-    Raises:
-        UsageError: One of them is given.
-    """
+    """Refuse options that say nothing about a layout, by their names in ``options``, rather than ignore them."""
     for name in names:
         value = getattr(options, name)
         if value is not None:

@@ -19,11 +19,7 @@ _NAMED = 3
 
 @dataclass(slots=True)
 class Problems:
-    """Collects what cannot be used while a listing goes on.
-
-    Attributes:
-        found: (id or None, record), in the order of the INPUT.
-    """
+    """Collects what cannot be used while a listing goes on: (id or None, record), in the order of the INPUT."""
 
     found: list[ListError] = field(default_factory=list)
 
@@ -37,15 +33,9 @@ class Problems:
         stage: str = "read",
         item: str | None = None,
     ) -> ErrorRecord:
-        """Note an error.
+        """Note an error in a file, by default the one it names, with the entry there and the id of the item it cost.
 
-        Args:
-            error: What is wrong.
-            path: The file it stands in; None for the one that the error names.
-            line: Its line.
-            key: The entry of the file, put before the message.
-            stage: ``read`` where it costs something, else one of ``errors.REMARKS``.
-            item: Id of the item it cost.
+        ``stage`` is ``read`` where it costs something, else one of ``errors.REMARKS``.
         """
         record = ErrorRecord.of(error, stage)
         if path is not None:
@@ -70,15 +60,9 @@ class Problems:
 
 @contextmanager
 def required_file(path: Path, *, option: str = "") -> Iterator[None]:
-    """Read a file without which nothing can be listed.
+    """Read a file without which nothing can be listed: ``NothingToDo`` where it cannot be used.
 
-    Args:
-        path: The file.
-        option: The option that names it, where the user did.
-
-    Raises:
-        NothingToDo: It cannot be used.
-        UsageError: It cannot be used, and an option named it.
+    Where an option of the user's named it, that is a ``UsageError`` which says so.
     """
     kind, lead = (UsageError, f"{option}: ") if option else (NothingToDo, "")
     try:
@@ -96,14 +80,9 @@ def few(names: Sequence[str]) -> str:
 
 
 def lost(path: Path, names: Sequence[str], *, noun: str, stage: str, of: int | None = None) -> ErrorRecord:
-    """What is missing of a clip, in one record.
+    """What is missing of a clip, in one record: ``noun`` is ``frame`` or ``mask``, ``of`` how many there should be.
 
-    Args:
-        path: The folder it should stand in.
-        names: The missing files.
-        noun: What they are: ``frame`` or ``mask``.
-        stage: ``read`` where it costs the clip, else ``frames`` or ``truth``.
-        of: How many there should be, where that is known.
+    ``stage`` is ``read`` where it costs the clip, else ``frames`` or ``truth``.
     """
     told = "all" if of == len(names) else str(len(names))
     whole = counted(len(names), noun) if of is None else f"{told} of {counted(of, noun)}"

@@ -76,14 +76,7 @@ _BROKEN = (
 def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
     """Read a pickle file of plain values, in a process of its own.
 
-    Args:
-        path: The file.
-        limits: The bounds.
-
-    Raises:
-        InputError: It cannot be read, is no pickle, asks for anything but plain values, or brought its reader down;
-            names the file, and the opcode where it is one.
-        TooLarge: The file has too many bytes.
+    An error names the file, and the opcode where it is one that asks for anything but plain values.
     """
     check_file(path, limits=Limits(max_bytes=limits.max_bytes))
     (result,) = run_tasks(
@@ -112,17 +105,7 @@ def _read(path: Path, *, limits: PickleLimits) -> Any:
 
 
 def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
-    """Read a pickle of plain values from memory, in this process: for bytes that cannot bring it down.
-
-    Args:
-        data: The pickle.
-        path: The file it came from, for messages.
-        limits: The bounds, of which time and memory are not held here.
-
-    Raises:
-        InputError: As ``load_pickle``.
-        TooLarge: Over ``limits``.
-    """
+    """Read a pickle of plain values from memory, in this process: for bytes that cannot bring it down."""
     if len(data) > limits.max_bytes:
         raise TooLarge(f"the pickle has {len(data):,} bytes", expected=f"at most {limits.max_bytes:,}", path=path)
     with warnings.catch_warnings():
@@ -207,12 +190,7 @@ class _Program:
         self._kept = 0
 
     def check(self, path: Path) -> None:
-        """Walk it.
-
-        Raises:
-            InputError: Another opcode or name stands in it, or something else than one value is left.
-            TooLarge: It has more opcodes than the limits allow.
-        """
+        """Walk it: no other opcode or name, no more opcodes than the limits allow, one value left."""
         code = b""
         try:
             for _ in range(self._limits.max_opcodes):

@@ -148,8 +148,7 @@ def chosen(source: Path, given: Path | None, default: str) -> Path:
 def boundary(folder: Path, *, source: Path, root: Path | None) -> Path:
     """How far the links of a folder may lead: ``root`` or INPUT where it is in them, else the folder itself.
 
-    Raises:
-        UsageError: The folder stands in INPUT by its name but is a link that leads out of it.
+    A folder that stands in INPUT by its name but is a link that leads out of it is refused.
     """
     real = folder.resolve()
     for limit in (root, source):
@@ -165,11 +164,7 @@ def boundary(folder: Path, *, source: Path, root: Path | None) -> Path:
 
 
 def base_folder(source: Path, root: Path | None) -> Path:
-    """The folder that paths written in a file may reach.
-
-    Raises:
-        UsageError: ``--root`` does not contain the file.
-    """
+    """The folder that paths written in a file may reach; ``--root`` must contain the file."""
     home = source if source.is_dir() else source.parent
     if root is None:
         return home
@@ -179,11 +174,7 @@ def base_folder(source: Path, root: Path | None) -> Path:
 
 
 def within(base: Path, *, home: Path, name: str) -> Path:
-    """The path a file in ``home`` names, refused where it leaves ``base``.
-
-    Raises:
-        InputError: It is absolute, leaves the folder, or holds a NUL.
-    """
+    """The path a file in ``home`` names, refused where it is absolute, leaves ``base`` or holds a NUL."""
     if "\0" in name or name.startswith("/"):
         return inside(base, name)  # which refuses it
     if base != home:

@@ -28,14 +28,7 @@ from auscult.types import Box, Frame, Frames, Mask, Metadata, Query
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Still:
-    """Answers the same mask in every frame.
-
-    Attributes:
-        name: The registry name.
-        meta: What it is.
-        mask_of: The answer, bool (H, W), for a first frame, uint8 RGB (H, W, 3).
-        tasks: All: it looks at no guidance.
-    """
+    """Answers the same mask in every frame: ``mask_of`` makes it, bool (H, W), from the first, uint8 RGB (H, W, 3)."""
 
     name: str
     meta: Metadata

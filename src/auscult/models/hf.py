@@ -29,12 +29,7 @@ ByMask: TypeAlias = Callable[[Frames, Mask], NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ready:
-    """A model with its weights.
-
-    Attributes:
-        by_text: Answers a sentence; None where it reads none.
-        by_mask: Answers a first mask; None where it takes none.
-    """
+    """A model with its weights: what answers a sentence, or what answers a first mask."""
 
     name: str
     meta: Metadata
@@ -68,12 +63,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighted:
-    """A model until its weights are there.
-
-    Attributes:
-        by_text: Loads what answers a sentence from a folder; None where it reads none.
-        by_mask: Loads what answers a first mask.
-    """
+    """A model until its weights are there: what loads from a folder what answers a sentence, or a first mask."""
 
     name: str
     meta: Metadata

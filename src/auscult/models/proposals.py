@@ -45,11 +45,7 @@ class MaskProposer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ObjectCounter:
-    """Counts things in a frame as the number of proposals: for choosing the frame that shows most.
-
-    Attributes:
-        proposer: What proposes them.
-    """
+    """Counts things in a frame as the number of proposals: for choosing the frame that shows most."""
 
     proposer: MaskProposer
 

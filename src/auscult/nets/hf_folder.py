@@ -91,11 +91,7 @@ class Family:
 class Folder:
     """A folder that was looked at and may be loaded.
 
-    Attributes:
-        path: The folder.
-        family: What it holds.
-        settings: The model's own table of ``config.json``.
-        numbers: How many weights the file has.
+    ``settings`` is the model's own table of ``config.json``, ``numbers`` how many weights the file has.
     """
 
     path: Path
@@ -106,14 +102,7 @@ class Folder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A model ready to run.
-
-    Attributes:
-        folder: Where it comes from.
-        model: The library's model, float32, not in training.
-        tokens: The library's tokenizer, or None.
-        device: ``cuda`` where there is one, else ``cpu``.
-    """
+    """A model ready to run: the library's, in float32 and not in training, and its tokenizer or None."""
 
     folder: Folder
     model: Any
@@ -135,9 +124,7 @@ def read_table(path: Path) -> Mapping[str, Any]:
 def check_folder(path: Path, family: Family) -> Folder:
     """Look at a folder of weights without loading them.
 
-    Raises:
-        UsageError: The extra is not installed; the folder or a file is missing, damaged or too large; the
-            configuration is of another model, out of bounds or names code; or the folder holds an adapter.
+    Refused is what is missing, damaged or too large, of another model, out of bounds, code, or an adapter.
     """
     if find_spec("transformers") is None or find_spec("torch") is None:
         raise UsageError(
@@ -235,11 +222,7 @@ def count_weights(path: Path) -> int:
 
 
 def load(folder: Folder) -> Loaded:
-    """Load model and tokenizer, in float32; takes seconds and the size of the weights in memory.
-
-    Raises:
-        UsageError: The files do not fit together, are damaged, or lack some of the weights.
-    """
+    """Load model and tokenizer, in float32; takes seconds and the size of the weights in memory."""
     import torch
     import transformers
 

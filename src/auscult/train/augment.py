@@ -48,11 +48,7 @@ class Whole:
 
 
 def cut(whole: Whole, rng: np.random.Generator) -> tuple[CandidateScene, tuple[Mask, ...]] | None:
-    """Cut and change one object.
-
-    Returns:
-        The scene and the further masks; None where too little of the object is left to judge.
-    """
+    """Cut and change one object: the scene and the further masks; None where too little of the object is left."""
     matrix, size = _way(whole, rng)
     masks = [_moved(mask, matrix, size) for mask in (whole.mask, *whole.others, *whole.further)]
     if np.count_nonzero(masks[0]) < _LEAST_SIZE_PX**2 / 2:

@@ -63,14 +63,9 @@ _SHRINK: Final = 0.1
 
 
 def fitted(table: Table, *, calibration: Table) -> Coefficients:
-    """Fit all coefficients.
+    """Fit all coefficients on a table of made and real masks, and on made masks of drawn pictures.
 
-    Args:
-        table: Made and real masks of photographs and frames for fitting, and made masks of drawn pictures.
-        calibration: Masks of other photographs and sequences, for the intervals and the scale of novelty.
-
-    Raises:
-        UsageError: The extra ``train`` is not installed.
+    ``calibration`` holds masks of other photographs and sequences, for the intervals and the scale of novelty.
     """
     told = table.where(table.source != "real")
     real = table.where(table.source == "real")

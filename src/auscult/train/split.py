@@ -19,11 +19,7 @@ FILE: Final = Path(__file__).with_name("split.json")
 
 
 def divide(names: Iterable[str]) -> dict[SplitName, tuple[str, ...]]:
-    """Divide names by the order of their hashes: 50 % train, 20 % calibration, 30 % test.
-
-    Args:
-        names: Names of photographs or sequences, in any order.
-    """
+    """Divide names, in any order, by the order of their hashes: 50 % train, 20 % calibration, 30 % test."""
     order = sorted(set(names), key=_hash)
     first, second = len(order) // 2, int(len(order) * 0.7)
     cut = {"train": order[:first], "calibration": order[first:second], "test": order[second:]}

@@ -140,14 +140,7 @@ def _row(
 
 
 def results_of(name: str, table: Table, rows: Mapping[str, JudgeColumns], *, seed: int) -> Iterator[Result]:
-    """Every metric of every row on one set.
-
-    Args:
-        name: The set's name.
-        table: Its masks.
-        rows: What is said of them, from ``judged_rows``.
-        seed: Seed of the intervals.
-    """
+    """Every metric of every row, from ``judged_rows``, on the set of a name; ``seed`` draws the intervals."""
     true = TruthColumns(iou=table.iou, cluster=table.cluster, defect=texts(table.defect.tolist()))
     for metric, quantity, keep in _metrics(table):
         kept = true.where(keep)

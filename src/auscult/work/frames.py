@@ -22,21 +22,13 @@ class Readable(Protocol):
 
 
 def pack(message: object) -> bytes:
-    """Make a message.
-
-    Raises:
-        Exception: Whatever pickling the object raises.
-    """
+    """Make a message; it raises whatever pickling the object raises."""
     data = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return _LENGTH.pack(len(data)) + data
 
 
 def unpack(data: bytes) -> Any:
-    """Read the body of a message.
-
-    Raises:
-        Exception: Whatever rebuilding the object raises.
-    """
+    """Read the body of a message; it raises whatever rebuilding the object raises."""
     return pickle.loads(data)  # noqa: S301 - from our own child or parent
 
 
@@ -47,11 +39,7 @@ def read(pipe: Readable) -> bytes | None:
 
 
 def write(pipe: BinaryIO, message: bytes) -> None:
-    """Write one packed message whole.
-
-    Raises:
-        OSError: The other end is gone.
-    """
+    """Write one packed message whole; OSError where the other end is gone."""
     view = memoryview(message)
     while view:
         view = view[pipe.write(view) :]

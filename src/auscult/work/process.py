@@ -47,12 +47,7 @@ def has_procfs() -> bool:
 
 
 class Kin:
-    """A worker's processes.
-
-    Args:
-        group: The number of its group, which is its process id.
-        folder: Its folder for temporary files; none for the group alone.
-    """
+    """A worker's processes: its group, named by its process id, and what inherited the name of its ``folder``."""
 
     def __init__(self, group: int, *, folder: str = "") -> None:
         self._group = group
@@ -120,17 +115,10 @@ _MB = 1 << 20
 
 
 def resident_mb(kin: Kin, limit_mb: float) -> float:
-    """What they take now.
+    """What they take now, in mebibytes; 0 where they have ended or the system does not tell.
 
     Pages that several of them share, as after a fork, are counted once for each; only where that passes the limit are
     shared pages divided among those who share them, which takes the kernel longer to tell.
-
-    Args:
-        kin: The processes.
-        limit_mb: What the sum is compared with.
-
-    Returns:
-        Mebibytes; 0 where they have ended or the system does not tell.
     """
     members = kin.members()
     resident = sum(_resident(member) for member in members)
@@ -235,11 +223,7 @@ _MOST_BLOCKS = 64  # of a pipe that somebody fills faster than it is read
 
 
 class Talk:
-    """Passes on what comes through a pipe; it never waits for it.
-
-    Args:
-        pipe: The descriptor of the end to read from.
-    """
+    """Passes on what comes through a pipe, given by the descriptor of its end to read from; it never waits for it."""
 
     def __init__(self, pipe: int) -> None:
         os.set_blocking(pipe, False)
@@ -319,12 +303,9 @@ class Event:
 
 
 class Process:
-    """Starts a worker process; what it does arrives in ``events``.
+    """Starts a worker process with a packed message that tells it what to make; what it does arrives in ``events``.
 
-    Args:
-        first: The packed message that tells it what to make.
-        events: Where events go.
-        memory_mb: Limit on the memory that it and what it started take; None for no limit.
+    What it and all that it started take together stays below ``memory_mb``, where that is given.
     """
 
     def __init__(self, first: bytes, events: SimpleQueue[Event], *, memory_mb: int | None = None) -> None:

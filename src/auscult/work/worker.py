@@ -26,11 +26,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with(parent: int) -> None:
-    """End this process when the thread that started it ends, however that happens.
-
-    Args:
-        parent: Process id of the parent; if it has ended already, this ends here.
-    """
+    """End this process when the thread that started it ends, however that happens; at once if the parent has ended."""
     dying_with(parent)()
 
 
@@ -59,11 +55,7 @@ def _nothing() -> None:
 
 
 def main(parent: int) -> None:
-    """Serve tasks until the parent closes the pipe; never outlive it.
-
-    Args:
-        parent: Process id of the parent.
-    """
+    """Serve tasks until the parent closes the pipe; never outlive it."""
     tasks_pipe, answers_pipe = _take_pipes()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=lambda: _leave(tasks_pipe, answers_pipe))

@@ -64,18 +64,10 @@ class ClipRow:
 
 
 def read_rows(path: Path, problems: Problems, *, categories: bool) -> tuple[ClipRow, ...]:
-    """Read a table, ids unique, in the order of the file.
+    """Read a table, ids unique, in the order of the file; rows that cannot be used go to ``problems``.
 
-    The first column is the name and, of s4, the third the category, unless the heading says otherwise; the split is
-    found by its heading.
-
-    Args:
-        path: The file.
-        problems: Gets the rows that cannot be used.
-        categories: Whether clips stand in folders of categories, as in s4.
-
-    Raises:
-        NothingToDo: It cannot be read, is over 64 MB, is not UTF-8, or has no column ``split``.
+    The first column is the name and, where clips stand in folders of ``categories`` as in s4, the third the category,
+    unless the heading says otherwise; the split is found by its heading.
     """
     rows: dict[str, ClipRow] = {}
     columns: tuple[int, int, int | None] | None = None

@@ -57,17 +57,8 @@ class Layout(ABC):
     ) -> Path:
         """Refuse options that do not fit, and links out of INPUT: told once, not once a clip.
 
-        Args:
-            source: INPUT.
-            options: How it is read.
-            files: Files of the layout.
-            folders: Folders of the layout, which need not be there.
-
-        Returns:
-            The folder that links may reach.
-
-        Raises:
-            UsageError: An option does not fit, or a file or folder is a link that leaves INPUT.
+        ``files`` and ``folders`` are those of the layout, of which folders need not be there. Gives the folder that
+        links may reach.
         """
         refuse_options(options, *self.unused_options, layout=self.described_as)
         base = base_folder(source, options.root)
@@ -122,19 +113,11 @@ class Folders:
     base: Path
 
     def path(self, name: str) -> Path:
-        """Where something stands, whether it is there or not.
-
-        Raises:
-            InputError: It leads out.
-        """
+        """Where something stands, whether it is there or not; it may not lead out."""
         return within(self.base, home=self.source, name=name)
 
     def tree(self, name: str) -> Tree:
-        """The files of a folder; none where there is no such folder.
-
-        Raises:
-            InputError: It leads out.
-        """
+        """The files of a folder, which may not lead out; none where there is no such folder."""
         path = self.path(name)
         return walk(path, root=self.base) if is_folder(path) else Tree(path, {})
 
@@ -207,11 +190,7 @@ class Videos:
         return any(index in ((1,) if (found := self.drawn(path)) is None else found) for path in video.masks.values())
 
     def place(self, pattern: str, name: str) -> Path:
-        """Where something of a video stands, whether it is there or not.
-
-        Raises:
-            InputError: The name is a path, or the folder leads out.
-        """
+        """Where something of a video stands, there or not; its name may be no path, nor lead out."""
         return self.folders.path(pattern.replace("*", check_name(name)))
 
     def _read(self, name: str) -> Video:
@@ -237,11 +216,7 @@ def _by_stem(tree: Tree, suffixes: frozenset[str]) -> dict[str, Path]:
 
 
 def check_name(name: str) -> str:
-    """Give back the name of a video or frame.
-
-    Raises:
-        InputError: It is a path, hidden, too long or empty.
-    """
+    """Give back the name of a video or frame, which may not be a path, hidden, too long or empty."""
     if not name or name.startswith(".") or len(name) > _MAX_NAME or any(sign in name for sign in "/\\\0"):
         raise InputError(
             f"the name {shown(name)} is no name of a file or folder",
@@ -252,11 +227,7 @@ def check_name(name: str) -> str:
 
 
 def index_of(value: object) -> int:
-    """The index of an object, written as a number or as digits.
-
-    Raises:
-        InputError: It is none from 1 to 254.
-    """
+    """The index of an object, from 1 to 254, written as a number or as digits."""
     number = int(value) if isinstance(value, str) and re.fullmatch("[0-9]{1,3}", value) else value
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= LAST_INDEX:
         told = shown(str(value)) if isinstance(value, str | int) else fields.kind(value)

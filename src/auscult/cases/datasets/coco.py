@@ -44,19 +44,8 @@ class Picture:
 class CocoFile:
     """COCO instances and the folder of their pictures, checked as far as they are used.
 
-    Args:
-        data: What the file holds.
-        path: The file.
-        options: How it is read; ``images`` is there.
-        needs: Keys that must hold lists; others may be absent.
-
-    Attributes:
-        annotations: By id; of several with one id the first.
-        categories: Names, by id.
-
-    Raises:
-        NothingToDo: It is no COCO.
-        UsageError: The folder of the pictures is a link that leaves ``root``.
+    ``annotations`` and the names of ``categories`` are by id; of several annotations with one id the first counts. Keys
+    in ``needs`` must hold lists; others may be absent.
     """
 
     def __init__(self, data: object, path: Path, *, options: ListOptions, needs: Sequence[str] = ("images",)) -> None:
@@ -78,11 +67,7 @@ class CocoFile:
         self._pictures: dict[int | str, Picture | InputError] = {}
 
     def picture(self, image_id: object) -> Picture:
-        """The picture an annotation stands on, looked for once; a broken one is the same error each time.
-
-        Raises:
-            InputError: It is none of the images, leaves the folder, or is not there.
-        """
+        """The picture an annotation stands on, looked for once; a broken one is the same error each time."""
         key = check_key(image_id, "image_id")
         if key not in self._pictures:
             try:
@@ -128,11 +113,7 @@ def _by_id(rows: Sequence[Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
 
 
 def folder_of(options: ListOptions, source: Path) -> Path:
-    """The folder of the pictures, which the user has to name.
-
-    Raises:
-        UsageError: It is not named, or not there.
-    """
+    """The folder of the pictures, which the user has to name."""
     if options.images is None:
         raise UsageError(
             "COCO annotations need their pictures", expected="--images FOLDER", hint="name their folder", path=source
@@ -143,11 +124,7 @@ def folder_of(options: ListOptions, source: Path) -> Path:
 
 
 def segmentation_of(row: Mapping[str, Any]) -> Mapping[str, Any] | Sequence[Any]:
-    """The mask of an annotation.
-
-    Raises:
-        InputError: It has none.
-    """
+    """The mask of an annotation, which must have one."""
     value = row.get("segmentation")
     if isinstance(value, dict) and {"size", "counts"} <= value.keys():
         return value
@@ -187,12 +164,7 @@ class CocoDataset:
         return any(key in head for key in keys)
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the annotations or results that have a segmentation and a picture.
-
-        Raises:
-            NothingToDo: The file is not JSON, or not COCO.
-            UsageError: ``--images`` or ``--instances`` is missing, or an option is for another layout.
-        """
+        """List the annotations or results that have a segmentation and a picture."""
         refuse_options(options, "frames", "masks", layout="a COCO json; its pictures are named by --images")
         folder_of(options, source)  # which refuses a missing one before a large file is read
         data = load(source, max_bytes=MAX_FILE_BYTES)
@@ -276,11 +248,7 @@ def _extra(coco: CocoFile, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_key(value: object, name: str) -> int | str:
-    """Give back the id of a picture or annotation, a number or a text.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """Give back the id of a picture or annotation, a number or a text."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise InputError(f"{name!r} is {fields.kind(value)}", expected=f"{name!r} is a whole number")
     return value

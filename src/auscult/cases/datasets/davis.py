@@ -63,12 +63,7 @@ class DavisDataset:
         return not (source / "masks").is_dir() and any(is_sequence(folder) for folder in subfolders(source))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List every object of every frame that has a mask, video by video.
-
-        Raises:
-            NothingToDo: The candidates' folder is missing.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
+        """List every object of every frame that has a mask, video by video."""
         refuse_options(options, "images", "instances", layout="a folder of sequences")
         released = (source / "JPEGImages").is_dir()
         sequences = _released(source, options) if released else _sequences(source, options)

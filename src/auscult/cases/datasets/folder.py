@@ -39,12 +39,7 @@ class FolderDataset:
         return named and not (source / "items.jsonl").is_file() and not (source / "train_test_meta_files").is_dir()
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the masks that have a frame.
-
-        Raises:
-            NothingToDo: One of the two folders is missing.
-            UsageError: A folder is a link that leaves INPUT, or an option is for another layout.
-        """
+        """List the masks that have a frame."""
         refuse_options(options, "images", "instances", layout="a folder of frames and masks")
         frames = _tree(source, options, which="frames")
         masks = _tree(source, options, which="masks")

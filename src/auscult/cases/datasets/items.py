@@ -30,12 +30,9 @@ _MAX_INDEX = 65_535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Where a file of lines stands, and how far its paths may reach.
+    """Where a file of lines stands; no path in it may leave ``base``.
 
-    Attributes:
-        file: The file.
-        base: The folder that no path may leave.
-        labels: Read grey mask files' values as object indices.
+    ``labels``: read grey mask files' values as object indices.
     """
 
     file: Path
@@ -44,11 +41,7 @@ class Home:
     _known: dict[str, Path] = field(default_factory=dict, repr=False, compare=False)
 
     def path(self, name: str) -> Path:
-        """The path that a name in the file means.
-
-        Raises:
-            InputError: It leaves ``base``.
-        """
+        """The path that a name in the file means; it may not leave ``base``."""
         found = self._known.get(name)  # many masks name one frame, and following links takes time
         if found is None:
             found = self._known[name] = within(self.base, home=self.file.parent, name=name)
@@ -56,18 +49,10 @@ class Home:
 
 
 def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
-    """Read the object of one line.
+    """Read the object of one line, given with its number from 1; an error of it names neither file nor line.
 
     A truth that is malformed costs the item: left out silently it would make the comparison with truth look complete
     when it is not.
-
-    Args:
-        row: What the line holds.
-        home: Where the file stands.
-        line: The line, from 1.
-
-    Raises:
-        InputError: A key is missing or of the wrong kind, or a path leaves the folder; without file and line.
     """
     if not isinstance(row, dict):
         raise InputError(
@@ -173,12 +158,7 @@ class ItemsDataset:
         return suffix(source.name) in SUFFIXES and source.is_file()
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the lines that name an item.
-
-        Raises:
-            NothingToDo: The file cannot be opened, or is over 4 GB.
-            UsageError: ``root`` does not contain it, or an option is for another layout.
-        """
+        """List the lines that name an item."""
         refuse_options(options, "frames", "masks", "images", "instances", layout="JSON lines that name every file")
         file = source / FILE if source.is_dir() else source
         home = Home(file=file, base=base_folder(file, options.root), labels=options.labels)

@@ -58,15 +58,7 @@ class Read:
 
 
 def read_document(path: Path, *, protocol: MqaProtocol | None = None) -> Read:
-    """Read one file.
-
-    Args:
-        path: The file.
-        protocol: What its name says; None to tell it from the entries, of which video entries have ``frames``.
-
-    Raises:
-        NothingToDo: It cannot be read, is not JSON, or holds no list or object of entries.
-    """
+    """Read one file; where ``protocol`` is None the entries tell it: those of videos have ``frames``."""
     data = load(path, max_bytes=MAX_FILE_BYTES)
     if not isinstance(data, dict | list):
         raise NothingToDo(f"the file holds {fields.kind(data)}", expected="a list or an object of entries", path=path)

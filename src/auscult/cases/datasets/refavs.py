@@ -196,13 +196,8 @@ def has_heading(path: Path, *columns: str) -> bool:
 def read_table(path: Path, *, released: bool = True) -> TableRows:
     """Read a table of expressions.
 
-    Args:
-        path: The file.
-        released: A uid names a folder and an object, as in the release, and an expression is never empty; False for a
-            table that only says what is known of ids, which may be any.
-
-    Raises:
-        NothingToDo: It cannot be read, is not UTF-8, or has another heading.
+    In one that was ``released`` a uid names a folder and an object, and an expression is never empty; any other only
+    says what is known of ids, which may be any.
     """
     problems = Problems()
     rows: list[MetadataRow] = []

@@ -83,11 +83,7 @@ class _RefCoco:
                 self._on_image.setdefault(row["image_id"], []).append(row)
 
     def read(self) -> None:
-        """Read the refs.
-
-        Raises:
-            NothingToDo: The file is no pickle of plain values, or holds no list.
-        """
+        """Read the refs."""
         with required_file(self.file):
             rows = load_pickle(self.file)
         if not isinstance(rows, list):
@@ -173,22 +169,12 @@ class RefCocoDataset(Layout):
         return is_file(source / _INSTANCES) and bool(_refs_files(source))
 
     def list(self, source: Path, options: ListOptions) -> Listing:
-        """List the object of every ref.
-
-        Raises:
-            NothingToDo: The refs or instances cannot be read.
-            UsageError: ``--images`` is missing, or an option is for another layout.
-        """
+        """List the object of every ref."""
         found, notes = self._read(source, options)
         return self.item_listing((_item(found, ref) for ref in found.refs), found.problems, notes)
 
     def instances(self, source: Path, options: ListOptions) -> InstanceListing:
-        """List every sentence.
-
-        Raises:
-            NothingToDo: The refs or instances cannot be read.
-            UsageError: ``--images`` is missing, or an option is for another layout.
-        """
+        """List every sentence."""
         found, notes = self._read(source, options)
         return self.instance_listing(
             (one for ref in found.refs for one in _instances(found, ref)), found.problems, notes

@@ -92,11 +92,7 @@ class DavisSentence:
 
 
 def read_texts(path: Path, problems: Problems) -> Iterator[DavisSentence]:
-    """Read a released text file; ids are unique.
-
-    Raises:
-        NothingToDo: It cannot be read, is over 16 MB, or has another name than those released.
-    """
+    """Read a released text file of at most 16 MB; ids are unique."""
     named = TEXTS.match(path.name)
     if named is None:
         raise NothingToDo("the file has another name", expected="Davis17_annot1.txt and the like", path=path)
@@ -137,13 +133,11 @@ def _parsed(line: str, *, whole: bool) -> tuple[str, int | None, str]:
 
 
 def read_expressions(path: Path, problems: Problems) -> Iterator[DavisSentence]:
-    """Read an ``expressions.json``: ``{"expressions": [{"video", "exp", "object", "referent"}]}``; ids are unique.
+    """Read an ``expressions.json`` of at most 16 MB; ids are unique.
 
-    ``object`` is an index of the palette masks, ``"foreground"`` for all that is drawn, or null for a sentence that
-    refers to nothing; ``referent`` repeats whether it refers to anything.
-
-    Raises:
-        NothingToDo: It cannot be read, is not JSON, is over 16 MB, or has no expressions.
+    ``{"expressions": [{"video", "exp", "object", "referent"}]}``: ``object`` is an index of the palette masks,
+    ``"foreground"`` for all that is drawn, or null for a sentence that refers to nothing; ``referent`` repeats whether
+    it refers to anything.
     """
     data = load(path, max_bytes=_MAX_BYTES)
     rows = data.get("expressions") if isinstance(data, dict) else None

@@ -48,11 +48,7 @@ class VideoSentences:
 
 
 def read_things(path: Path, problems: Problems) -> dict[str, tuple[VideoObject, ...]]:
-    """Read the objects of every video, by its name.
-
-    Raises:
-        NothingToDo: It cannot be read, is not JSON, is over 64 MB, or has no videos.
-    """
+    """Read the objects of every video, by its name, from a file of at most 64 MB."""
     videos: dict[str, tuple[VideoObject, ...]] = {}
     for name, row in _videos(path, problems):
         found: dict[int, VideoObject] = {}
@@ -65,11 +61,7 @@ def read_things(path: Path, problems: Problems) -> dict[str, tuple[VideoObject, 
 
 
 def read_sentences(path: Path, problems: Problems) -> list[VideoSentences]:
-    """Read the expressions of every video.
-
-    Raises:
-        NothingToDo: It cannot be read, is not JSON, is over 64 MB, or has no videos.
-    """
+    """Read the expressions of every video, from a file of at most 64 MB."""
     videos: list[VideoSentences] = []
     for name, row in _videos(path, problems):
         with problems.skipping(path, key=f"video {shown(name)}"):

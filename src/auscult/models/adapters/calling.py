@@ -93,14 +93,9 @@ def _callable(found: Any, where: str) -> Callable[..., Any]:
 
 
 class Calling:
-    """Asks a function.
+    """Asks a function: ``function(frames, query, sound=..., rate_hz=..., first_mask=...)``.
 
-    Args:
-        function: Called as ``function(frames, query, sound=..., rate_hz=..., first_mask=...)``; what it does not take
-            is not passed, but for the frames.
-
-    Raises:
-        UsageError: It cannot be called so.
+    What it does not take is not passed, but for the frames.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -112,10 +107,6 @@ class Calling:
 
         The function gets copies, which it may spoil. A process that it forked and that comes back ends here: one
         process was asked, one answers.
-
-        Raises:
-            InputError: What it gave is no answer.
-            Exception: Whatever the function raises.
         """
         frames = ask.frames()
         query = Query(ask.query.text)

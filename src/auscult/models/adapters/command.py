@@ -63,12 +63,6 @@ class Conversation:
 
     It belongs to this process's group, so whoever stops the group stops it; and it ends when the thread that started it
     ends, where the system can be asked for that.
-
-    Args:
-        words: The program and its arguments.
-
-    Raises:
-        UsageError: The system does not start it.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -264,14 +258,7 @@ def program_of(words: tuple[str, ...]) -> str:
 
 
 class Program:
-    """Asks a program, which runs as long as this object.
-
-    Args:
-        line: Its command line.
-
-    Raises:
-        UsageError: It cannot be started.
-    """
+    """Asks a program, which runs as long as this object."""
 
     def __init__(self, line: str) -> None:
         self._words = words_of(line)
@@ -283,9 +270,8 @@ class Program:
     def __call__(self, ask: Request) -> Answer:
         """Write the files, ask, and read the answer.
 
-        Raises:
-            InputError: The program ended, wrote anything but an answer, or one that does not fit; it is started again
-                for the next question unless it only said that it has none for this.
+        After an answer that is none the program is started again for the next question, unless it only said that it has
+        none for this.
         """
         self._count += 1
         key = f"{ask.id}#{self._count}"  # an answer to an earlier question of the same case is not taken for this one's

@@ -212,11 +212,7 @@ _DEPTH, _RGB = 8, 2
 
 
 def stored_png(frame: Frame) -> bytes:
-    """A frame, uint8 RGB (H, W, 3), as the bytes of a PNG without compression.
-
-    Raises:
-        ValueError: The array is no frame with at least one pixel.
-    """
+    """A frame, uint8 RGB (H, W, 3) with at least one pixel, as the bytes of a PNG without compression."""
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8 or frame.size == 0:
         raise ValueError(f"a frame is uint8 (H, W, 3), not {frame.dtype} {frame.shape}")
     height, width, _ = frame.shape
@@ -255,11 +251,7 @@ class FolderOfPredictions:
         self._is_soft: bool | None = None
 
     def __call__(self, ask: Request) -> Answer:
-        """Read the masks of a case under its condition; no model runs here, so it takes no seconds.
-
-        Raises:
-            InputError: A file is missing, of another size than the frames, or no mask; the message says which.
-        """
+        """Read the masks of a case under its condition; no model runs here, so it takes no seconds."""
         stored = [_read(places, ask) for places in self._places(ask)]
         masks, threshold = union_of(stored, among_soft=self._is_soft_folder)
         return Answer(masks=masks, seconds=0.0, threshold=threshold)

@@ -18,11 +18,7 @@ MAX_ITERATIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class GrabCut:
-    """Segments what a box encloses by colour models of inside and outside and a graph cut.
-
-    Attributes:
-        iterations: Rounds of model fitting and cutting, 1..50.
-    """
+    """Segments what a box encloses by colour models of inside and outside and a graph cut, in 1 to 50 rounds."""
 
     name: str = "classical.grabcut.v1"
     meta: Metadata = Metadata(
@@ -34,17 +30,9 @@ class GrabCut:
     iterations: int = 5
 
     def __call__(self, frame: Frame, box: Box) -> Mask:
-        """Segment the object in a box.
+        """Segment the object in a box, xyxy in pixels, half-open, inside the frame and smaller than it.
 
-        Args:
-            frame: uint8 RGB (H, W, 3).
-            box: xyxy in absolute pixels, half-open, inside the frame and smaller than it.
-
-        Returns:
-            bool (H, W); nothing outside the box is ever set.
-
-        Raises:
-            InputError: The box is empty or leaves the frame, or leaves no background to learn from.
+        The frame is uint8 RGB (H, W, 3), the mask bool (H, W); nothing outside the box is ever set.
         """
         height, width = frame.shape[:2]
         x0, y0, x1, y1 = box

@@ -179,18 +179,9 @@ def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None
 
 
 def of_mask(target: CandidateScene, mask: Mask, *, kind: str) -> Candidate | None:
-    """A mask that something else made, such as a real model's, as a candidate; None for an empty one.
+    """A mask, bool (H, W), that something else made, such as a real model's, as a candidate of a target.
 
-    Args:
-        target: The object it is meant to be.
-        mask: bool (H, W).
-        kind: What made it.
-
-    Returns:
-        A candidate without a type: nobody named its errors.
-
-    Raises:
-        UsageError: The masks do not fit together.
+    It has no type, since nobody named its errors; None for an empty one.
     """
     if mask.shape != target.mask.shape or mask.dtype != np.bool_:
         raise UsageError(

@@ -180,16 +180,10 @@ def corners(work: Work, rng: np.random.Generator) -> Draft | None:
 
 
 def polygons(mask: Mask, epsilon_px: float, *, shake_px: float, rng: np.random.Generator) -> Mask:
-    """Every outline of a mask, of parts and holes alike, by the fewest corners within a tolerance.
+    """Every outline of a mask, bool (H, W), of parts and holes alike, by the fewest corners within ``epsilon_px``.
 
-    Args:
-        mask: bool (H, W).
-        epsilon_px: How far the polygon may run from the outline.
-        shake_px: Standard deviation of the corners' own error.
-        rng: Draws that error.
-
-    Returns:
-        bool (H, W); parts that are left with fewer than three corners are gone.
+    Corners are off by a normal error with a standard deviation of ``shake_px``; parts that are left with fewer than
+    three are gone.
     """
     outlines, _ = cv2.findContours(mask.view(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     kept = []

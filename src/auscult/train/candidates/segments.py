@@ -131,11 +131,7 @@ def together(first: Maker, second: Maker) -> Maker:
 
 
 def superpixels(work: Work, rng: np.random.Generator, *, spacing: float) -> Labels:
-    """Label every pixel of ``work.box`` with the basin it belongs to.
-
-    Returns:
-        int32 (h, w), from 1; neighbouring basins touch.
-    """
+    """The basin that each pixel of ``work.box`` belongs to: int32 (h, w), from 1; neighbouring basins touch."""
     height, width = work.own.shape
     step = max(4.0, spacing * work.size_px)
     rows = np.arange(rng.uniform(0, step), height, step)

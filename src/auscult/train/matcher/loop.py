@@ -245,11 +245,7 @@ class _State:
 
 
 def train(run: Run, progress: Progress) -> tuple[Matcher, int]:
-    """Train, or go on where a checkpoint stands.
-
-    Returns:
-        The network with averaged weights, in evaluation mode, and how many steps it has seen.
-    """
+    """Train, or go on where a checkpoint stands: the averaged network, in evaluation mode, and its steps so far."""
     state = _fresh(run)
     _resume(run, state)
     progress.stage("training", run.steps)

@@ -93,15 +93,7 @@ class KeyFrameSentence:
 def pairs_of(
     source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int = 1
 ) -> Iterator[SentencePair]:
-    """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing.
-
-    Args:
-        source: What the scene is made of.
-        scene: Its number.
-        seed: The recipe's seed.
-        options: Size and number of things.
-        nulls: Most null expressions.
-    """
+    """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing."""
     rng = generator(seed, "pairs", scene)
     for asked in key_frame_sentences(source, scene, seed=seed, options=options, nulls=nulls, rng=rng):
         yield from _candidates(rng, asked, scene=scene)
