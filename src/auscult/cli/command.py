@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -36,6 +36,7 @@ def command(
     shown: Collection[str] = ("max_failed", "json", "quiet"),
     without: Collection[str] = (),
     fixed: Mapping[str, Any] | None = None,
+    prefix: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[O, Shown], None]], Callable[..., None]]:
     """Make a command of a function that gets options, and how to show what comes of them.
 
@@ -44,13 +45,14 @@ def command(
         shown: The fields of ``Shown`` that are options of the command too.
         without: Options that the command does not have.
         fixed: Fields of ``options``, or of a dataclass in it, that are the same whatever the user gives.
+        prefix: Name of an option to what its help begins with.
     """
-    own = [spec for spec in specs_of(options) if spec.name not in without]
+    own = [_prefixed(spec, prefix or {}) for spec in specs_of(options) if spec.name not in without]
     general = [spec for spec in specs_of(Shown) if spec.name in shown]
 
     def decorate(run: Callable[[O, Shown], None]) -> Callable[..., None]:
         def call(ctx: typer.Context, **given: Any) -> None:
-            values = {spec.path: _value(spec, given[spec.name]) for spec in own if spec.name in given}
+            values = {spec.path: _value(spec, given[spec.name]) for spec in own if not _unset(spec, given[spec.name])}
             said = {spec.name: given[spec.name] for spec in general}
             constant = {"given": _spelled(ctx), **(fixed or {})}
             run(_built(options, values, constant=constant), Shown(**said))
@@ -73,8 +75,28 @@ def _spelled(ctx: typer.Context) -> frozenset[str]:
     )
 
 
+def _prefixed(spec: OptionSpec, prefix: Mapping[str, str]) -> OptionSpec:
+    """The option with what its help begins with; its own first word is then in the middle of a sentence."""
+    if spec.name not in prefix:
+        return spec
+    text = spec.help[0].lower() + spec.help[1:] if spec.help[1:2].islower() else spec.help
+    return replace(spec, help=prefix[spec.name] + text)
+
+
 def _value(spec: OptionSpec, given: Any) -> Any:
-    return spec.flag.read(given) if spec.flag.read is not None and isinstance(given, str) else given
+    if spec.flag.read is not None and isinstance(given, str):
+        return spec.flag.read(given)
+    return tuple(given) if isinstance(given, list) else given
+
+
+def _is_repeated(spec: OptionSpec) -> bool:
+    """Whether an option is given once for each of its values."""
+    return spec.type == tuple[str, ...] and spec.flag.read is None
+
+
+def _unset(spec: OptionSpec, given: Any) -> bool:
+    """Whether the default of the field is to stay."""
+    return given is None and _is_repeated(spec)
 
 
 def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant: Mapping[str, Any]) -> O:
@@ -92,29 +114,29 @@ def _built(options: type[O], values: Mapping[tuple[str, ...], Any], *, constant:
     return options(**made)
 
 
-_FIRST = ("source", "out")
 _LAST = ("listing", "workers", "timeout_s", "video_timeout_s", "overwrite")
 
 
 def _rank(spec: OptionSpec) -> int:
-    """Where the help lists an option: INPUT and output folder, what is special, what every verb is asked for."""
-    name = spec.path[0]
-    if name in _FIRST and spec.default is MISSING:
-        return _FIRST.index(name)
-    return len(_FIRST) + (_LAST.index(name) + 1 if name in _LAST else 0)
+    """Where the help lists an option: what has to be said, what is special, what every verb is asked for."""
+    if spec.default is MISSING:
+        return 0
+    return 2 + _LAST.index(spec.path[0]) if spec.path[0] in _LAST else 1
 
 
 def _parameter(spec: OptionSpec) -> inspect.Parameter:
     """A parameter of the command, as typer reads it."""
     flag = spec.flag
     default = inspect.Parameter.empty if spec.default is MISSING else word_of(spec, spec.default)
-    kind = spec.type
+    kind, parts = spec.type, get_args(spec.type)
     told: dict[str, Any] = {"help": spec.help, "metavar": flag.metavar, "min": flag.least, "max": flag.most}
     told["show_default"] = flag.shown != "-" and (flag.shown or True)
-    if flag.read is not None and Path in (kind, *get_args(kind)):
+    if _is_repeated(spec):
+        kind, default = list[str] | None, None
+    elif flag.read is not None and Path in (kind, *parts) and str not in parts:
         told["parser"] = flag.read
-    elif flag.read is not None:
-        kind = str | None if type(None) in get_args(kind) else str
+    elif flag.read is not None or str in parts:  # of several types, text is what a command line can hold
+        kind = str | None if type(None) in parts else str
     if flag.positional:
         info: Any = typer.Argument(**told)
     else:

@@ -3,62 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from auscult.cli import perturb, show
 from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
-from auscult.jobs.options import Flag, InputOptions, StressOptions, input_path, names
+from auscult.jobs.options import InputOptions, StressOptions, specs_of
+from auscult.suites.mqa.options import BuildOptions
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from auscult.jobs.runner import Progress
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
 
-_OF_MASKS = frozenset({"kind", "difficulty"})
-_OF_SUITE = frozenset(
-    {
-        "protocol", "split", "count", "negatives", "key_frame", "generator", "take", "objects", "least_px",
-        "splits_file",
-    }
-)  # fmt: skip
-
 O = TypeVar("O", bound=InputOptions)  # noqa: E741 - the options of a verb
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MasksOptions(StressOptions):
+@dataclass(frozen=True, kw_only=True)
+class MasksOptions(StressOptions, BuildOptions):
     """What ``stress masks`` is asked for: defects of the masks of INPUT, or a whole benchmark.
 
     Attributes:
         suite: Build a whole benchmark instead: mqa, with its sampling and key frames.
-        protocols: With --suite: image (one key frame), video (whole clips), or both.
-        splits: With --suite: splits of INPUT to take.
-        count: With --suite: most instances of a split.
-        negatives: With --suite: other objects: the data set's own, or a model that proposes.
-        key_frame: With --suite: objects are counted as annotated, or by a model that proposes.
-        generator: With --suite: who makes the defects, standard or freehand (other shapes).
-        take: With --suite: frames of the image protocol: key, all, or every:N of them.
-        objects: With --suite: sample (the numbers of MQ-RAVSBench), or all of INPUT.
-        least_px: With --suite: leave out objects with fewer pixels.
-        splits_file: With --suite: JSON of split to names of photographs or sequences, for an INPUT without splits.
     """
 
     suite: str | None = None
-    protocols: Annotated[tuple[str, ...], Flag(name="protocol", read=names)] = ("image", "video")
-    splits: Annotated[tuple[str, ...], Flag(name="split", read=names, shown="all but val, test_n")] = ()
-    count: Annotated[int | None, Flag(least=1, shown="as MQ-RAVSBench")] = None
-    negatives: str = "own"
-    key_frame: str = "annotated"
-    generator: str = "standard"
-    take: str = "key"
-    objects: str = "sample"
-    least_px: Annotated[int, Flag(least=0)] = 0
-    splits_file: Annotated[Path | None, Flag(read=input_path)] = None
 
+
+_STRESS, _BUILD = (frozenset(spec.name for spec in specs_of(kind)) for kind in (StressOptions, BuildOptions))
+_OF_MASKS, _OF_SUITE = _STRESS - _BUILD, _BUILD - _STRESS
 
 app = typer.Typer(help="Make controlled test material: what can go wrong, on purpose.", no_args_is_help=True)
 
@@ -69,7 +46,7 @@ def _stress() -> None:
 
 
 @app.command("masks")
-@command(MasksOptions, without=("scores",))
+@command(MasksOptions, without=("scores",), prefix=dict.fromkeys(_OF_SUITE, "With --suite: "))
 def stress_masks_command(options: MasksOptions, shown: Shown) -> None:
     """Make the six mask defects from true masks, with the exact IoU of each; writes an INPUT that audit takes."""
     _refuse_mixed(options.suite, options.given)
@@ -91,7 +68,6 @@ def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Tabl
 
         return stress_masks(_only(StressOptions, options), progress)
     from auscult.suites.mqa.build import build_benchmark
-    from auscult.suites.mqa.options import BuildOptions
 
     if options.suite not in {"mqa", "mqa.v1"}:
         raise UsageError(f"there is no benchmark of masks {options.suite!r}", expected="mqa")

@@ -154,32 +154,31 @@ def span(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
+_SIGNS: Final[Mapping[Callable[[str], Any] | None, str]] = {size: "x", span: "-"}
+"""What stands between two numbers that are one value."""
+
+
 def word_of(spec: OptionSpec, value: Any) -> Any:
     """A value as the command line has it: the opposite of ``read``."""
-    if not isinstance(value, tuple):
-        return value
-    signs = {size: "x", span: "-"}
-    return signs.get(spec.flag.read, ",").join(map(str, value))  # type: ignore[arg-type]
+    return _SIGNS.get(spec.flag.read, ",").join(map(str, value)) if isinstance(value, tuple) else value
 
 
 # --- what every verb is asked for ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
-    """What every verb that writes a record asks for.
+class RecordOptions:
+    """What every verb that writes a record is asked for.
 
     Attributes:
         out: Output folder; the same command again continues in it.
         workers: Worker processes.
-        timeout_s: Seconds for the masks of one frame together.
         overwrite: Start anew over an earlier record in --out.
         given: Names of the options that the user spelled out, for the manifest.
     """
 
     out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
     workers: Annotated[int | None, Flag(least=1, shown="one per processor")] = None
-    timeout_s: Annotated[float, Flag(name="timeout", least=0.1)] = 120.0
     overwrite: bool = False
     given: Annotated[frozenset[str], Flag(internal=True)] = frozenset()
 
@@ -189,6 +188,17 @@ class RunOptions:
         from auscult.work.pool import default_workers  # the command line starts without the pool
 
         return default_workers() if self.workers is None else self.workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(RecordOptions):
+    """What every verb over frames or scenes is asked for.
+
+    Attributes:
+        timeout_s: Seconds for the masks of one frame together.
+    """
+
+    timeout_s: Annotated[float, Flag(name="timeout", least=0.1)] = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +215,7 @@ class InputOptions(RunOptions):
 
 
 COMMON: Final = frozenset({"source", "out", "workers", "timeout_s", "overwrite", "listing"})
-"""Fields of ``RunOptions`` and ``InputOptions``, of which every manifest tells alike."""
+"""Fields of ``RunOptions`` and ``InputOptions``, which every manifest has alike."""
 
 
 def arguments_of(options: object) -> dict[str, Any]:
@@ -219,7 +229,7 @@ def arguments_of(options: object) -> dict[str, Any]:
             value = getattr(value, name)
         if isinstance(value, Path):
             value = str(value.resolve())
-        found[spec.name] = list(value) if spec.flag.read is names and value is not None else word_of(spec, value)
+        found[spec.name] = word_of(spec, value) if spec.flag.read in _SIGNS else value
     return found
 
 
@@ -351,20 +361,16 @@ class MakeOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoOptions:
+class DemoOptions(RecordOptions):
     """What the demonstration is asked for.
 
     Attributes:
         out: Output folder.
         seed: The same seed makes the same material.
-        workers: Worker processes.
-        overwrite: Start anew over an earlier record in --out.
     """
 
     out: Path = Path("auscult-demo")
     seed: int = 0
-    workers: Annotated[int | None, Flag(least=1, shown="one per processor")] = None
-    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

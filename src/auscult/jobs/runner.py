@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
-from auscult.jobs.options import InputOptions, RunOptions, arguments_of, listing_arguments
+from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, listing_arguments, specs_of
 from auscult.media.paths import read_bytes
 from auscult.outcome import Failed
 from auscult.record.codec import dump
@@ -66,7 +66,7 @@ HINT: Final = "use --overwrite to begin anew, or another --out"
 
 
 def run_manifest(
-    command: str, options: RunOptions, *, inputs: Mapping[str, Any], arguments: Mapping[str, Any] | None = None
+    command: str, options: RecordOptions, *, inputs: Mapping[str, Any], arguments: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Describe a run.
 
@@ -77,11 +77,12 @@ def run_manifest(
         arguments: What it was asked for as it was understood; None for what the options say.
     """
     told = arguments_of(options) if arguments is None else arguments
-    everything: dict[str, Any] = {"out": str(options.out), **told}
-    everything |= {"workers": options.n_workers, "timeout": options.timeout_s}
+    everything: dict[str, Any] = {"out": str(options.out), "workers": options.n_workers, **told}
+    if isinstance(options, RunOptions):
+        everything["timeout"] = options.timeout_s
     if isinstance(options, InputOptions):
         everything = {"source": str(options.source.resolve()), **everything, **listing_arguments(options.listing)}
-    spelled = options.given | {"source", "out", "count"}  # these have no default
+    spelled = options.given | {spec.name for spec in specs_of(type(options)) if spec.default is MISSING}
     return build(
         command,
         given={key: value for key, value in everything.items() if key in spelled},

@@ -1,110 +1,19 @@
-"""What a suite is, how it is found by name, what all suites may be asked, and the public function that runs one."""
+"""What a suite is, how it is found by name, and the public function that runs one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Protocol, get_args, get_type_hints, runtime_checkable
+from typing import Any, Protocol, get_args, get_type_hints, runtime_checkable
 
 from auscult import registry
 from auscult.errors import UsageError
 from auscult.jobs.runner import Progress
-from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
+from auscult.suites.options import SCENES, UNSAID, SuiteOptions, data_of, option_names
 from auscult.types import Metadata
-from auscult.work.pool import default_workers
-
-SCENES: Final = "scenes"
-_UNSAID: Final = frozenset({"overwrite", "given"})
-"""Options that no manifest holds."""
-
-
-def option(name: str, default: Any) -> Any:
-    """A field of options that the command line calls otherwise: ``--judge`` for ``judges``."""
-    return field(default=default, metadata={"option": name})
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteOptions:
-    """What every suite is run on and how; the options of a suite are a subclass, which adds its own.
-
-    Attributes:
-        data: A source of cases with truth, a benchmark made before, or the word ``scenes`` for generated ones.
-        out: The output folder; the same call again goes on where a stopped one left off.
-        count: How many scenes, where ``data`` is ``scenes``.
-        seed: The same seed makes the same benchmark.
-        assets: A folder of cut-outs, sounds and backgrounds for the scenes; generated ones where None.
-        splits: Splits of the source to use; those that the suite asks for where empty.
-        images: Folder of the pictures, where ``data`` names them without their folder.
-        workers: Worker processes; None for one per processor, 0 for this process.
-        timeout_s: Limit for the masks of one frame together, or for one question to a model; None for the suite's own.
-        overwrite: Start anew over an earlier record.
-        given: Names of the options that the user spelled out, for the manifest.
-    """
-
-    data: Path | str
-    out: Path
-    count: int = 50
-    seed: int = 0
-    assets: Path | None = None
-    splits: tuple[str, ...] = option("split", ())
-    images: Path | None = None
-    workers: int | None = None
-    timeout_s: float | None = option("timeout", None)
-    overwrite: bool = False
-    given: frozenset[str] = frozenset()
-
-    def limit_s(self, usual: float) -> float:
-        """The time limit: what was asked for, else what is usual."""
-        return usual if self.timeout_s is None else self.timeout_s
-
-    @property
-    def n_workers(self) -> int:
-        """Worker processes, decided."""
-        return default_workers() if self.workers is None else self.workers
-
-    def manifest(
-        self,
-        command: str,
-        *,
-        spelled: frozenset[str] = frozenset(),
-        without: frozenset[str] = frozenset(),
-        **decided: Any,
-    ) -> dict[str, Any]:
-        """The manifest of a run.
-
-        Args:
-            command: The verb.
-            spelled: Options that count as given in any case.
-            without: Options that it does not hold.
-            decided: Options, by their name on the command line, that stand in it as something else than was written,
-                and what they are.
-        """
-        named = option_names(type(self)).items()
-        plain = {told: _plain(getattr(self, name)) for name, told in named if name not in _UNSAID | without}
-        said = {**plain, "out": str(self.out), **decided}
-        given = self.given | spelled | {"data", "out"}
-        return build_manifest(
-            command,
-            given={name: value for name, value in said.items() if name in given},
-            defaulted={name: value for name, value in said.items() if name not in given},
-            seeds={"seed": self.seed},
-            inputs={},
-        )
-
-
-def option_names(kind: type[SuiteOptions]) -> dict[str, str]:
-    """The fields of options to what the command line calls them."""
-    return {one.name: one.metadata.get("option", one.name) for one in fields(kind)}
-
-
-def _plain(value: Any) -> Any:
-    """An option as a JSON value."""
-    if isinstance(value, Path):
-        return str(value.resolve())
-    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +74,12 @@ def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
     """
     kind = suite.options()
     hints = get_type_hints(kind)
-    foreign = [name for name in given if name not in option_names(kind)]
+    known = {one.name for one in fields(kind)}
+    foreign = [name for name in given if name not in known]
     if foreign:
         raise UsageError(
             f"suite {suite.name.partition('.')[0]} has no option {foreign[0][:40]}",
-            expected=f"some of: {', '.join(sorted(set(option_names(kind)) - _UNSAID))}",
+            expected=f"some of: {', '.join(sorted(known - UNSAID))}",
         )
     return kind(**{name: _converted(hints[name], value) for name, value in given.items()})
 
@@ -206,11 +116,6 @@ def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
         )
 
 
-def data_of(data: Path | str) -> Path | str:
-    """What ``data`` means: the word ``scenes``, or a path; a folder of that name goes before the word."""
-    return SCENES if str(data) == SCENES and not Path(SCENES).exists() else Path(data)
-
-
 def load_suite(name: str) -> Suite:
     """Find a suite by its full or short name.
 
@@ -237,8 +142,8 @@ def run(suite: str, *, data: Path | str, out: Path | str, progress: Progress | N
         progress: Optional callback.
         options: Of every suite ``count``, ``seed``, ``assets``, ``splits``, ``images``, ``workers``, ``timeout_s`` and
             ``overwrite``, as ``SuiteOptions`` has them; and its own: of mqa, ``judges`` and what
-            ``suites.mqa.options.MqaOptions`` has; of r2, ``task``, ``models`` and what ``suites.r2.options.R2Options``
-            has. A single name needs no list, and text will do for a path.
+            ``suites.mqa.options.MqaOptions`` has; of r2, ``task``, ``models`` and what ``suites.r2.R2Options`` has.
+            A single name needs no list, and text will do for a path.
 
     Returns:
         Summary and tables; the whole record lies in ``out``.

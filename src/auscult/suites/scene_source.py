@@ -16,7 +16,7 @@ from auscult.language.forms import read
 from auscult.language.proof import Proof
 from auscult.record.lines import read_lines
 from auscult.scenes.facts import facts_from_json
-from auscult.suites.registered import SuiteOptions
+from auscult.suites.options import SuiteOptions
 
 SCENE_FOLDER = "scenes"
 _UNCLEAR = 0.1

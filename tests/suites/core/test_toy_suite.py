@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.overlap import iou
 from auscult.errors import RecordError, UsageError
+from auscult.jobs.options import Flag
 from auscult.jobs.predict import PredictOptions, Reader
 from auscult.jobs.runner import Progress, Silent
 from auscult.media.frames import read_frame, write_frame
@@ -36,7 +37,8 @@ from auscult.suites.core.grid import questions
 from auscult.suites.core.numbers import GridColumns, Number, estimate, level_numbers, number_text
 from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.runner import SuiteRunner, ToScore, earlier_log, write_cases
-from auscult.suites.registered import Suite, SuiteOptions, SuiteRun, option, options_of
+from auscult.suites.options import SuiteOptions
+from auscult.suites.registered import Suite, SuiteRun, options_of
 from auscult.types import Frames, Metadata, Query
 
 SIZE = (32, 32)
@@ -67,7 +69,7 @@ def careful(frames, query, **rest):
 class ToyOptions(SuiteOptions):
     """Which models are tested."""
 
-    models: tuple[str, ...] = option("model", ())
+    models: Annotated[tuple[str, ...], Flag(name="model")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

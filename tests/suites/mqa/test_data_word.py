@@ -9,7 +9,7 @@ import pytest
 from auscult.errors import UsageError
 from auscult.suites.mqa.options import MqaOptions
 from auscult.suites.mqa.run import run_mqa
-from auscult.suites.registered import SCENES, data_of
+from auscult.suites.options import SCENES, data_of
 
 
 def test_a_folder_named_scenes_goes_before_the_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

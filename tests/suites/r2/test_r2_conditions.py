@@ -13,9 +13,9 @@ from r2_material import asked, clips, model_file, photographs, sounding
 from auscult.errors import NothingToDo, UsageError
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.requests import key_of
+from auscult.suites.options import SCENES
 from auscult.suites.r2.cases import TASK_RULES, R2Case, frame_rule, scored_frames, task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.registered import SCENES
 from auscult.types import Query
 from small_inputs import auscult
 

@@ -22,8 +22,8 @@ from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
 from auscult.stress.masks import tracks, variants
 from auscult.stress.masks.making import MaskVariant
-from auscult.suites.mqa.options import ANNOTATED, GENERATORS, OWN, STANDARD
-from auscult.suites.mqa.rows import RANKS, MqaProtocol
+from auscult.suites.mqa.options import ANNOTATED, GENERATORS, OWN, STANDARD, MqaProtocol
+from auscult.suites.mqa.rows import RANKS
 from auscult.types import Frame, Instance, Mask, MaskRef, Moment, StressedMask
 
 REMARK = "truth"

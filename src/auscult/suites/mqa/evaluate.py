@@ -43,7 +43,8 @@ from auscult.score.judges import (
 )
 from auscult.score.stats.labels import Unparsed
 from auscult.suites.core.numbers import SuiteNumber
-from auscult.suites.mqa.rows import PROTOCOLS, RANKS, Answers, Candidate, JudgeAnswer, MqaProtocol
+from auscult.suites.mqa.options import PROTOCOLS, MqaProtocol
+from auscult.suites.mqa.rows import RANKS, Answers, Candidate, JudgeAnswer
 from auscult.types import DEFECTS, Doubles
 
 GRADED = ("cutout", "dilate", "erode")

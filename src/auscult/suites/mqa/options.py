@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 from auscult.errors import UsageError
-from auscult.jobs.options import InputOptions
+from auscult.jobs.options import Flag, InputOptions, input_path, names
 from auscult.judge import DEFAULT_JUDGE
 from auscult.models.proposals import MaskProposer
-from auscult.suites.mqa.rows import PROTOCOLS
-from auscult.suites.registered import SuiteOptions, option
+from auscult.suites.options import SuiteOptions
 from auscult.types import DEFECTS, Frame
+
+MqaProtocol: TypeAlias = Literal["image", "video"]
+PROTOCOLS: Final[tuple[MqaProtocol, ...]] = ("image", "video")
 
 OWN: Final = "own"
 ANNOTATED: Final = "annotated"
@@ -89,30 +91,29 @@ OTHER_TARGET: Final = Target(clips=534, instances=740, videos=100)
 class Making:
     """How instances and frames of a benchmark are chosen, and who makes its defects.
 
+    From Python ``negatives`` may be a proposer itself; it goes to worker processes, so it must be picklable.
+
     Attributes:
-        seed: The same seed draws the same instances and the same masks.
-        protocols: ``image`` (one key frame), ``video`` (whole clips), or both.
-        splits: Splits to take; empty for all that the source has but ``val`` and ``test_n``.
-        negatives: ``own`` for the data set's own other objects, or a proposer of regions: a registered one's name, or
-            the proposer itself.
-        generator: Who makes the defects: ``standard`` (``auscult.stress.masks``), or ``freehand``, the same taxonomy
-            and windows in other shapes; image protocol only.
-        take: Frames of the image protocol: ``key`` for one an instance, ``all``, or ``every:N`` for each n-th one that
-            shows the target.
-        objects: ``sample`` for the numbers of MQ-RAVSBench, at most two a clip; ``all`` for every instance.
-        least_px: Frames whose target has fewer pixels are left out; image protocol only.
-        splits_file: A JSON file that says which photograph or sequence is in which split; see ``suites.mqa.build``.
+        seed: The same seed makes the same material.
+        protocols: Comma-separated: image (one key frame), video (whole clips), or both.
+        splits: Comma-separated splits of the source.
+        negatives: Other objects: own (the data set's), or a proposer of regions.
+        generator: Who makes the defects: standard, or freehand (same kinds, other shapes; image protocol only).
+        take: Frames of the image protocol: key (one an object), all, or every:N of them that show the target.
+        objects: Objects of the source: sample (the numbers of MQ-RAVSBench, at most two a clip), or all.
+        least_px: Leave out objects with fewer pixels; image protocol only.
+        splits_file: JSON of split to names of photographs or sequences, where the source has no splits of its own.
     """
 
     seed: int = 0
-    protocols: tuple[str, ...] = option("protocol", PROTOCOLS)
-    splits: tuple[str, ...] = option("split", ())
+    protocols: Annotated[tuple[str, ...], Flag(name="protocol", read=names)] = PROTOCOLS
+    splits: Annotated[tuple[str, ...], Flag(name="split", read=names, shown="all but val, test_n")] = ()
     negatives: str | MaskProposer = OWN
     generator: str = STANDARD
     take: str = KEY
     objects: str = SAMPLE
-    least_px: int = 0
-    splits_file: Path | None = None
+    least_px: Annotated[int, Flag(least=0)] = 0
+    splits_file: Annotated[Path | None, Flag(read=input_path)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,30 +121,30 @@ class MqaOptions(SuiteOptions, Making):
     """Which judges are compared, on which protocols, and how the benchmark is made where it is not there yet.
 
     Attributes:
-        judges: Names of registered judges; each is judged once, in the order given.
-        policy: Name of a shipped policy, or a policy file; ``paper`` has the windows in which the truth is made.
-        identity: Name of a registered identity check that is asked beside every judge; None for none.
-        identity_weights: Folder of weights for a check whose weights the user brings.
+        judges: A judge of `auscult list judge`, for a suite of judges; repeat it for several.
+        policy: Name of a shipped policy, or a policy file; paper has the windows in which the truth is made.
+        identity: A check of `auscult list identity`: is the mask on the object that the text names?
+        identity_weights: Folder of CLIP weights, for --identity clip.
     """
 
-    judges: tuple[str, ...] = option("judge", (DEFAULT_JUDGE,))
+    judges: Annotated[tuple[str, ...], Flag(name="judge", shown="the best that ships")] = (DEFAULT_JUDGE,)
     policy: str = "paper"
-    identity: str | None = None
-    identity_weights: Path | None = None
+    identity: Annotated[str | None, Flag(shown="none")] = None
+    identity_weights: Annotated[Path | None, Flag(shown="$AUSCULT_CLIP")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildOptions(InputOptions, Making):
     """What to build the benchmark from, and how.
 
+    From Python ``key_frame`` may be a function that counts the objects of a frame, picklable like ``negatives``.
+
     Attributes:
-        count: Most instances of a split; None for the targets of MQ-RAVSBench.
-        key_frame: ``annotated`` to count the annotated objects, the name of a registered proposer to count regions, or
-            a function that counts the objects of a frame. What is passed itself goes to worker processes: it must be
-            picklable.
+        count: Most instances of a split.
+        key_frame: How objects are counted: annotated, or a proposer of regions.
     """
 
-    count: int | None = None
+    count: Annotated[int | None, Flag(least=1, shown="as MQ-RAVSBench")] = None
     key_frame: str | Callable[[Frame], int] = ANNOTATED
 
     @property

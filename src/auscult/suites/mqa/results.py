@@ -17,8 +17,8 @@ from auscult.report.tables import Table
 from auscult.suites.core.numbers import metric_json
 from auscult.suites.mqa.calibration import Bin, calibration_error, pairs_of, rank_cell, reliability, size_cells
 from auscult.suites.mqa.evaluate import METRICS, Block, TableNumber, ablation_cells, block_cells, blocks_of
-from auscult.suites.mqa.options import ALL_THERE, TARGETS, BuildOptions
-from auscult.suites.mqa.rows import MAKING, PROTOCOLS, Answers, Candidate
+from auscult.suites.mqa.options import ALL_THERE, PROTOCOLS, TARGETS, BuildOptions
+from auscult.suites.mqa.rows import MAKING, Answers, Candidate
 from auscult.suites.mqa.sample import SampledInstances
 from auscult.suites.mqa.tables import (
     ablation_table,

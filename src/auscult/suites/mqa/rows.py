@@ -16,13 +16,12 @@ from msgspec import Meta
 from auscult.errors import ErrorRecord, InputError
 from auscult.jobs.against_truth import clusters_of
 from auscult.record.codec import Share, from_json
+from auscult.suites.mqa.options import MqaProtocol
 from auscult.types import DEFECTS, Action, Defect, Difficulty, Item, Verdict
 
-MqaProtocol: TypeAlias = Literal["image", "video"]
 MakingName: TypeAlias = Literal["take", "objects", "least_px", "splits_file"]
 FrameCount: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 31)]
 
-PROTOCOLS: tuple[MqaProtocol, ...] = ("image", "video")
 KEY = "mqa"
 MAKING: tuple[MakingName, ...] = ("take", "objects", "least_px", "splits_file")
 

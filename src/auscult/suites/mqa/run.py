@@ -45,9 +45,10 @@ from auscult.suites.mqa.baselines import baseline_answers, constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import RunOutcome, write_results
-from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
-from auscult.suites.mqa.rows import KEY, PROTOCOLS, Answers, Candidate, answers_of, candidates_of, with_true_ious
-from auscult.suites.registered import SCENES, SuiteRun, refuse_idle
+from auscult.suites.mqa.options import PROTOCOLS, BuildOptions, Making, MqaOptions
+from auscult.suites.mqa.rows import KEY, Answers, Candidate, answers_of, candidates_of, with_true_ious
+from auscult.suites.options import SCENES
+from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
 
@@ -310,7 +311,6 @@ def _manifest(options: MqaOptions, judges: Mapping[str, registry.Entry], policy:
         "judge_from": {name: entry.origin for name, entry in judges.items()},
         "splits_file": splits_digest(options.splits_file),
         "policy": asdict(policy),
-        "workers": options.n_workers,
         "timeout": options.limit_s(FRAME_LIMIT_S),
     }
     identity = identity_arguments(options.identity, options.identity_weights)

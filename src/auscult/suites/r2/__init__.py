@@ -3,7 +3,6 @@
 What it shares with every suite of models (asking, result rows, grid, numbers, the end of a run) is ``suites.core``.
 
 ==============  ==================================================================
-options         what it may be asked
 cases           the four tasks with their metrics and frames; from instances to cases
 conditions      what is done to a case: mixes, kinds alone, levels, dynamics
 perturbing      a case under a condition, and what becomes of its truth
@@ -23,14 +22,54 @@ run             the whole: cases, predictions, scores, tables, report
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+from auscult.jobs.options import Flag, names
+from auscult.suites.options import SuiteOptions
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
     from auscult.jobs.runner import Progress
-    from auscult.suites.r2.options import R2Options
     from auscult.suites.registered import SuiteRun
+
+
+def mix_names(text: str) -> tuple[str, ...]:
+    """The mixes in a comma-separated list; the word none stands for no mix."""
+    found = names(text)
+    return () if found == ("none",) else found
+
+
+@dataclass(frozen=True, kw_only=True)
+class R2Options(SuiteOptions):
+    """Which models are tested, and under what.
+
+    Attributes:
+        models: For a suite of models: one of `auscult list model`, NAME@WEIGHTS, FILE.py:FUNCTION, predictions:DIR or
+            'command:PROGRAM ...'; repeat it for several.
+        task: The task of a suite of models: ris, vos, rvos or avs.
+        levels: Comma-separated: low, medium, high, numbers from 0 to 5, dynamic.
+        mixes: Comma-separated, drawn for each case: mix (picture, guidance or both), picture, guidance; none for
+            none.
+        kinds: Comma-separated perturbations tried alone; all for the paper's.
+        parts: Frames that are perturbed: all; with --task vos also first (the reference's) and rest.
+        texts: CSV of sentences (id,text or frame,text), for data that has none of its own.
+        masks: Folder of the true masks, where the data has several.
+        memory_mb: Most memory of one worker with its model.
+        inputs: Also write to OUT/inputs what models are shown, to predict elsewhere.
+    """
+
+    models: Annotated[tuple[str, ...], Flag(name="model", shown="none")] = ()
+    task: Annotated[str, Flag(shown="none")] = ""
+    levels: Annotated[tuple[str, ...], Flag(name="severity", read=names)] = ("low", "medium", "high", "dynamic")
+    mixes: Annotated[tuple[str, ...], Flag(name="perturb", read=mix_names)] = ("mix",)
+    kinds: Annotated[tuple[str, ...], Flag(name="kind", read=names, shown="none")] = ()
+    parts: Annotated[tuple[str, ...], Flag(name="part", read=names)] = ("all",)
+    texts: Path | None = None
+    masks: Path | None = None
+    memory_mb: Annotated[int, Flag(least=256)] = 8192
+    inputs: bool = False
 
 
 class R2Suite:
@@ -47,8 +86,6 @@ class R2Suite:
 
     def options(self) -> type[R2Options]:
         """What it may be asked."""
-        from auscult.suites.r2.options import R2Options
-
         return R2Options
 
     def run(self, options: R2Options, progress: Progress | None = None) -> SuiteRun:

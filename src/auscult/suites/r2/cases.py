@@ -30,8 +30,8 @@ from auscult.models.base import ModelTask
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
-from auscult.suites.r2.options import R2Options
-from auscult.suites.registered import SCENES
+from auscult.suites.options import SCENES
+from auscult.suites.r2 import R2Options
 from auscult.suites.scene_source import scenes_of, unshown
 from auscult.types import Instance, Mask, MaskRef, Query
 

@@ -38,14 +38,15 @@ from auscult.suites.core.conditions import Condition
 from auscult.suites.core.requests import assign_unique_names, conditions_for
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
+from auscult.suites.options import SCENES
+from auscult.suites.r2 import R2Options
 from auscult.suites.r2.answering import R2Runner, answers_of, unasked_remarks, write_inputs
 from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.options import R2Options
 from auscult.suites.r2.perturbing import prepared_of
 from auscult.suites.r2.results import RunOutcome, write_results
 from auscult.suites.r2.scoring import Scorer
-from auscult.suites.registered import SCENES, SuiteRun, refuse_idle
+from auscult.suites.registered import SuiteRun, refuse_idle
 
 COMMAND = "run r2"
 _GROWING = frozenset({"model", "severity", "perturb", "kind", "part", "memory_mb", "timeout", "inputs"})
@@ -194,7 +195,6 @@ def _manifest(setting: _Setting) -> dict[str, Any]:
         model=[one.name for one in setting.models],
         masks=None if options.masks is None else str(options.masks),
         count=options.count if options.data == SCENES else None,
-        workers=options.n_workers,
         timeout=options.limit_s(job.DEFAULT_TIMEOUT_S),
     )
 

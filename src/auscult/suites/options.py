@@ -1,0 +1,79 @@
+"""What every suite may be asked; the command line, the manifest and the Python function read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from auscult.jobs.options import Flag, RecordOptions, arguments_of, input_path, names, specs_of
+
+SCENES: Final = "scenes"
+UNSAID: Final = frozenset({"overwrite", "given"})
+"""Options that no manifest holds."""
+
+
+def data_of(data: Path | str) -> Path | str:
+    """What ``data`` means: the word ``scenes``, or a path; a folder of that name goes before the word."""
+    return SCENES if str(data) == SCENES and not Path(SCENES).exists() else Path(data)
+
+
+def data_argument(text: str) -> Path | str:
+    """``--data`` as it was given; an empty one is not the current folder."""
+    return data_of(input_path(text))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteOptions(RecordOptions):
+    """What every suite is run on and how; the options of a suite are a subclass, which adds its own.
+
+    Attributes:
+        data: A source of true masks, a benchmark made before, or the word scenes for new ones (a folder of that name
+            goes first).
+        count: How many scenes, with --data scenes.
+        seed: The same seed makes the same material.
+        assets: Folder of cutouts/, sounds/ and backgrounds/ for the scenes.
+        splits: Comma-separated splits of the source.
+        images: Folder of the pictures of a COCO json.
+        timeout_s: Seconds for the masks of one frame together, or for one case under one condition.
+    """
+
+    data: Annotated[Path | str, Flag(read=data_argument)]
+    count: Annotated[int, Flag(least=1)] = 50
+    seed: int = 0
+    assets: Path | None = None
+    splits: Annotated[tuple[str, ...], Flag(name="split", read=names, shown="the suite's")] = ()
+    images: Path | None = None
+    timeout_s: Annotated[float | None, Flag(name="timeout", least=0.1, shown="120, or 600 for models")] = None
+
+    def limit_s(self, usual: float) -> float:
+        """The time limit: what was asked for, else what is usual."""
+        return usual if self.timeout_s is None else self.timeout_s
+
+    def manifest(
+        self,
+        command: str,
+        *,
+        spelled: frozenset[str] = frozenset(),
+        without: frozenset[str] = frozenset(),
+        **decided: Any,
+    ) -> dict[str, Any]:
+        """The manifest of a run.
+
+        Args:
+            command: The verb.
+            spelled: Options that count as given in any case.
+            without: Options that it does not hold.
+            decided: Options, by their name on the command line, that stand in it as something else than was written,
+                and what they are.
+        """
+        from auscult.jobs.runner import run_manifest  # the command line starts without it
+
+        said = {name: value for name, value in arguments_of(self).items() if name not in without}
+        asked = replace(self, given=self.given | spelled)
+        return run_manifest(command, asked, inputs={}, arguments={"timeout": self.timeout_s, **said, **decided})
+
+
+def option_names(kind: type[SuiteOptions]) -> dict[str, str]:
+    """The fields of options to what the command line calls them."""
+    return {spec.path[0]: spec.name for spec in specs_of(kind)}
