@@ -12,9 +12,10 @@ from auscult.errors import RecordError
 from auscult.record.codec import to_json
 from auscult.record.reader import Run
 from auscult.record.schema import DECIMALS, ClipRow, Mark
+from auscult.report.audit import page_of_audit
 from auscult.report.clips import clip_views
-from auscult.report.html import render
-from auscult.report.page import page_from_run
+from auscult.report.drawing import to_markup
+from auscult.report.page import render
 from auscult.types import Verdict
 
 
@@ -46,18 +47,19 @@ def test_rows_are_worst_first_and_say_what_is_missing(run: Run) -> None:
     assert worst.note == "No flicker: fewer than 3 steps."
     assert [(kind, link) for kind, _, _, link in worst.marks] == [("switch", "#i4"), ("iou", "#i4")]
     assert worst.marks[0][1] == "001.jpg at 0.5 s"
-    assert worst.timeline.count('<a href="#i4"') == 2
-    assert other.timeline.count("<a ") == 0
-    assert 'class="s-quiet" stroke-width="3"' in other.timeline
+    timelines = [to_markup(one.timeline.drawing) for one in (worst, other)]
+    assert timelines[0].count('<a href="#i4"') == 2
+    assert timelines[1].count("<a ") == 0
+    assert 'class="s-quiet" stroke-width="3"' in timelines[1]
 
 
 def test_the_page_has_the_section_and_escapes_it(run: Run) -> None:
-    page = render(page_from_run(run, thumbnails={}, crops={}, tables={}))
+    page = render(page_of_audit(run, thumbnails={}, crops={}, tables={}))
     assert 'data-view="clips"' in page
     assert page.count('class="drawing chart timeline"') == 2
     assert "&lt;b&gt;a #1" in page
     assert "<b>a" not in page
-    bare = render(page_from_run(replace(run, clips=()), thumbnails={}, crops={}, tables={}))
+    bare = render(page_of_audit(replace(run, clips=()), thumbnails={}, crops={}, tables={}))
     assert 'data-view="clips"' not in bare
 
 

@@ -16,9 +16,10 @@ import pytest
 
 from auscult.arrays.error_map import error_map_of
 from auscult.errors import InputError
-from auscult.report.html import render
+from auscult.report.audit import LISTED, page_of_audit
 from auscult.report.overlay import crop, thumbnail
-from auscult.report.page import LARGE, LISTED, PICTURED, page_from_run
+from auscult.report.page import LARGE, PICTURED, Section, render
+from auscult.report.page import Page as ReportPage
 from auscult.types import Evidence
 
 Make = Callable[..., Any]
@@ -66,7 +67,7 @@ class Page(HTMLParser):
 
 
 def _html(run: Any, **given: Mapping[str, Any]) -> str:
-    return render(page_from_run(run, **{"thumbnails": {}, "crops": {}, "tables": {}, **given}))
+    return render(page_of_audit(run, **{"thumbnails": {}, "crops": {}, "tables": {}, **given}))
 
 
 def test_cards_come_worst_first_with_everything_a_reader_needs(verdict: Make, a_run: Make) -> None:
@@ -276,7 +277,7 @@ def _unlike(share: object, n: object = 500) -> dict[str, Any]:
 
 def test_a_judge_out_of_its_depth_is_said_loudly_with_what_to_do(verdict: Make, a_run: Make) -> None:
     page = Page(_html(a_run([verdict("a")], summary=_unlike(0.38))))
-    assert len(page.all("aside", "unlike")) == 1
+    assert len(page.all("aside", "advice")) == 1
     assert "38 % of your items are out of distribution for this judge" in page.words
     for words in ("190 of 500 judged masks", "Widen.", "Calibrate.", "auscult act gate", "Compare.", "auscult compare"):
         assert words in page.words
@@ -292,7 +293,7 @@ def test_few_unlike_items_are_said_quietly_and_none_not_at_all(verdict: Make, a_
 
 def test_a_broken_table_is_refused(verdict: Make, a_run: Make) -> None:
     with pytest.raises(InputError):
-        page_from_run(a_run([verdict("a")]), thumbnails={}, crops={}, tables={"truth_1": {"rows": 3}})
+        page_of_audit(a_run([verdict("a")]), thumbnails={}, crops={}, tables={"truth_1": {"rows": 3}})
 
 
 @pytest.mark.slow
@@ -381,3 +382,13 @@ def test_the_models_own_score_has_a_section_and_its_text_stays_text(verdict: Mak
     assert [card["id"] for card in page.all("li", "card")] == ["is1", "i1", "i2"]
     assert page.words.count("model’s score 0.625") == 2
     assert "Judge against the model’s own score" not in Page(_html(run)).words
+
+
+def test_names_of_commands_are_code_and_a_strangers_words_are_not_markup(verdict: Make, a_run: Make) -> None:
+    page = Page(_html(a_run([verdict("a")], summary=_unlike(0.38))))
+    codes = [text for tag, text in page.texts if tag == "code"]
+    assert codes == ["auscult act gate", "auscult compare", "verdicts.jsonl", "verdicts.csv"]
+    hostile = Section(name="s", title="s", notes=(f"`{HOSTILE}`",))
+    noted = Page(render(ReportPage(title="t", command="c", sections=(hostile,))))
+    assert noted.all("script") == []
+    assert " ".join(HOSTILE.split()) in noted.words

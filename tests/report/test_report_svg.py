@@ -8,20 +8,21 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from auscult.report.curves import Point, Stack, bars, histogram, scatter
+from auscult.report.drawing import Drawing, to_markup
 
 
-def _parsed(text: str) -> ET.Element:
-    return ET.fromstring(text)  # noqa: S314 - our own text
+def _parsed(drawing: Drawing) -> ET.Element:
+    return ET.fromstring(to_markup(drawing, kind="bars"))  # noqa: S314 - our own text
 
 
 @pytest.mark.parametrize(
     ("draw", "side"),
     [
-        (lambda stacks: histogram(stacks, label="l", ticks={}), "height"),
-        (lambda stacks: bars(stacks, label="l"), "width"),
+        (lambda stacks: histogram(stacks, title="l", ticks={}), "height"),
+        (lambda stacks: bars(stacks, title="l"), "width"),
     ],
 )
-def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], str], side: str) -> None:
+def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], Drawing], side: str) -> None:
     stacks = [
         Stack("x", (("a-accept", "accept", 4), ("a-reject", "reject", 0))),
         Stack("y", (("a-accept", "accept", 2),)),
@@ -33,9 +34,9 @@ def test_bars_are_as_long_as_their_counts(draw: Callable[[list[Stack]], str], si
 
 
 def test_charts_of_nothing_are_charts() -> None:
-    assert _parsed(histogram([], label="none", ticks={})).get("aria-label") == "none"
-    assert _parsed(bars([Stack("x", ())], label="none")).findall(".//rect") == []
-    assert _parsed(scatter([], label="none", axes=("x", "y"))).findall(".//circle") == []
+    assert _parsed(histogram([], title="none", ticks={})).get("aria-label") == "none"
+    assert _parsed(bars([Stack("x", ())], title="none")).findall(".//rect") == []
+    assert _parsed(scatter([], title="none", axes=("x", "y"))).findall(".//circle") == []
 
 
 def test_points_stay_inside_and_lead_to_their_items() -> None:
@@ -43,7 +44,7 @@ def test_points_stay_inside_and_lead_to_their_items() -> None:
         Point(x=0.0, y=1.0, style="a-accept", words="a", link="#i1"),
         Point(x=2.0, y=-1.0, style="a-reject", words="b"),
     ]
-    chart = _parsed(scatter(points, label="l", axes=("true", "estimated")))
+    chart = _parsed(scatter(points, title="l", axes=("true", "estimated")))
     first, second = chart.findall(".//circle")
     assert (first.get("cx"), first.get("cy")) == ("48", "10")
     assert (second.get("cx"), second.get("cy")) == ("444", "406")
@@ -52,6 +53,6 @@ def test_points_stay_inside_and_lead_to_their_items() -> None:
 
 def test_labels_cannot_become_markup() -> None:
     hostile = '"><script>x</script>'
-    text = bars([Stack(hostile, (("a-accept", hostile, 1),))], label=hostile)
-    assert "<script" not in text
-    assert _parsed(text).get("aria-label") == hostile
+    drawing = bars([Stack(hostile, (("a-accept", hostile, 1),))], title=hostile)
+    assert "<script" not in to_markup(drawing)
+    assert _parsed(drawing).get("aria-label") == hostile

@@ -20,18 +20,8 @@ from auscult.record.folder import open_run, read_manifest
 from auscult.record.manifest import build
 from auscult.report import suite
 from auscult.report.drawing import Circle, Drawing, Line, Polygon, Polyline, Rect, Text
-from auscult.report.suite import (
-    Example,
-    Figure,
-    Section,
-    SuitePage,
-    drawing_json,
-    read_drawing,
-    read_page,
-    write_charts,
-    write_page,
-    write_tables,
-)
+from auscult.report.page import Example, Figure, Page, Section
+from auscult.report.suite import drawing_json, read_drawing, read_page, write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from small_inputs import auscult, tree
 
@@ -54,9 +44,9 @@ TABLES = {
     "general": Table(title="General", header=("model", "score"), rows=((EVIL, "0.5"),), note="a note"),
     "answers": Table(title="Answers", header=("model", "asked"), rows=(("m", "3"),)),
 }
-PAGE = SuitePage(
+PAGE = Page(
     title=f"Two models {EVIL}",
-    suite="r2",
+    command="run r2",
     facts=(("Data", "scenes"),),
     notes=("A sentence that a reader must know.",),
     links=(("one judge", "judges/one/report.html"), ("evil", "javascript:alert(1)//?#")),
@@ -80,7 +70,7 @@ PAGE = SuitePage(
 )  # fmt: skip
 
 
-def written(folder: Path, page: SuitePage = PAGE, *, command: str = "run r2") -> Path:
+def written(folder: Path, page: Page = PAGE, *, command: str = "run r2") -> Path:
     """A record with a page and everything on it; it never came to its end."""
     with open_run(folder, build(command, given={}, defaulted={}, seeds={"seed": 0}, inputs={})) as run:
         write_tables(run, TABLES)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from auscult.errors import RecordError
 from auscult.jobs.against_truth import JudgedPair, Metrics, cell, keep
 from auscult.outcome import Scored, Signature, Undefined
+from auscult.report.audit import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.facts import AGREEMENT, BELOW_50, BELOW_80, LOOKS, number
-from auscult.report.page import DISAGREEMENTS, MODEL_SCORE
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.stats import (

@@ -25,10 +25,10 @@ from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import Run, Verdicts, read_run
 from auscult.record.schema import Summary
+from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
-from auscult.report.html import render
 from auscult.report.overlay import crop
-from auscult.report.page import LARGE, PICTURED, page_from_run
+from auscult.report.page import LARGE, PICTURED, render
 from auscult.report.tables import Table
 from auscult.types import ACTIONS, DEFECTS, Box, ErrorMap, Item, Verdict
 from auscult.work.pool import Task, TaskResult, run_tasks
@@ -300,4 +300,4 @@ def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:
     rows = (row for row in read.thumbnails() if row.get("id") in shown or not isinstance(row.get("id"), str))
     thumbnails = pictures(rows, path=read.path / "thumbnails.jsonl")  # of thousands, only those that are shown
     large = crops(read.path, [verdict.id for verdict in worst[:LARGE]])
-    return render(page_from_run(read, thumbnails=thumbnails, crops=large, tables=tables))
+    return render(page_of_audit(read, thumbnails=thumbnails, crops=large, tables=tables))

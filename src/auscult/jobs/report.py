@@ -16,7 +16,8 @@ from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest
 from auscult.record.reader import require_record
 from auscult.record.schema import Summary
-from auscult.report.suite import PAGE, REPORT, SuitePage, read_page, render_suite
+from auscult.report.page import Page, render
+from auscult.report.suite import PAGE, REPORT, read_page
 
 _SUITES: Final = "run "
 _SUMMARY: Final = "summary.json"
@@ -58,7 +59,7 @@ def is_suite(folder: Path) -> bool:
     return str(read_manifest(folder)["command"]).startswith(_SUITES) or (folder / PAGE).is_file()
 
 
-def report_suite(folder: Path) -> SuitePage:
+def report_suite(folder: Path) -> Page:
     """Write the report of a suite's record anew, from its finished tables, charts and pictures.
 
     Everything else stays as it is, the manifest too: whether the run came to its end is not for a report to say.
@@ -79,7 +80,7 @@ def report_suite(folder: Path) -> SuitePage:
         page = read_page(folder)
         files = Files(folder)
         held.callback(files.close)
-        files.replace(REPORT, render_suite(page).encode())
+        files.replace(REPORT, render(page).encode())
     return page
 
 

@@ -8,16 +8,14 @@ there is no mask. Every mark leads to its item and says in words what it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-
-from markupsafe import Markup
 
 from auscult.record.codec import from_json
 from auscult.record.reader import Run
 from auscult.record.schema import ClipRow, Mark
-from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Polygon, Polyline, Text, to_chart
+from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Polygon, Polyline, Text
 from auscult.report.facts import ACTION_WORDS, RANK, UNDECIDED, interval, number
+from auscult.report.page import ClipView, Figure
 from auscult.types import Verdict
 
 LISTED = 300
@@ -25,29 +23,6 @@ MARKS_SHOWN = 40
 
 _WIDTH, _LEFT, _HIGH, _TOP = 520.0, 30.0, 74.0, 6.0
 _BASE = _TOP + _HIGH
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClipView:
-    """One row of the section.
-
-    Attributes:
-        name: Clip and track.
-        action: What the policy decides for it.
-        facts: Label and text, in the order of the page.
-        marks: Kind, time or number, sentence and link of each frame that stands out; at most ``MARKS_SHOWN``.
-        more: How many marks are left out.
-        note: Why the action is not the policy's alone, or why a number is missing; may be empty.
-        timeline: Inline SVG.
-    """
-
-    name: str
-    action: str
-    facts: tuple[tuple[str, str], ...]
-    marks: tuple[tuple[str, str, str, str], ...]
-    more: int
-    note: str
-    timeline: Markup
 
 
 def clip_views(run: Run, *, links: Mapping[str, str]) -> tuple[ClipView, ...]:
@@ -94,7 +69,7 @@ def _when(mark: Mark) -> str:
     return f"{mark.frame} at {mark.time_s:g} s" if mark.time_s is not None else mark.frame
 
 
-def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> Markup:
+def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, str]) -> Figure:
     """Estimated IoU over the frames of a clip, with its interval and the frames that stand out."""
     shown = [None if name is None else verdicts.get(name) for name in row.frames]
     parts = _axis(len(shown))
@@ -109,7 +84,8 @@ def timeline(row: ClipRow, verdicts: Mapping[str, Verdict], links: Mapping[str, 
     parts += [_gap(_x(place, len(shown))) for place, one in enumerate(shown) if one is None or one.defect == "empty"]
     words = f"Estimated IoU of {row.clip} over {len(shown)} frames: mean {number(row.iou)}, "
     words += f"{len(row.switches)} switches, {len(row.odd)} odd frames, {ACTION_WORDS[_action(row)]}"
-    return to_chart(Drawing(size=(round(_WIDTH), round(_BASE + 18)), parts=tuple(parts), title=words), kind="timeline")
+    drawing = Drawing(size=(round(_WIDTH), round(_BASE + 18)), parts=tuple(parts), title=words)
+    return Figure(caption=f"Estimated IoU of {row.clip}", drawing=drawing, kind="timeline")
 
 
 def _stretches(places: Sequence[int]) -> list[list[int]]:

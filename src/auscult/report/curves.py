@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from markupsafe import Markup
-
 from auscult.report.charts.marks import mark, name_label, style_of
-from auscult.report.drawing import Circle, Drawing, DrawnShape, Polyline, Rect, Text, TextAnchor, to_chart
+from auscult.report.drawing import Circle, Drawing, DrawnShape, Polyline, Rect, Text, TextAnchor
 from auscult.report.drawing import Line as Stroke
 
 _WIDTH: Final = 520.0
@@ -51,9 +49,9 @@ class Point:
     link: str = ""
 
 
-def histogram(stacks: Sequence[Stack], *, label: str, ticks: Mapping[int, str]) -> Markup:
-    """Upright bars side by side, for a page; the arguments are those of ``histogram_parts``, and the chart in words."""
-    return to_chart(_drawing((_WIDTH, HISTOGRAM_PX), histogram_parts(stacks, ticks=ticks), label))
+def histogram(stacks: Sequence[Stack], *, title: str, ticks: Mapping[int, str], words: str = "") -> Drawing:
+    """Upright bars side by side; the arguments are those of ``histogram_parts`` and ``Drawing``."""
+    return _drawing((_WIDTH, HISTOGRAM_PX), histogram_parts(stacks, ticks=ticks), title, words=words)
 
 
 def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: float = 0.0) -> list[DrawnShape]:
@@ -87,11 +85,11 @@ def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], t
     """Upright bars of one colour side by side, for counts over a range of values."""
     stacks = [Stack(label, (("accent", unit, count),)) for label, count in bars]
     said = ", ".join(f"{label}: {count}" for label, count in bars if count)
-    return _drawing((_WIDTH, HISTOGRAM_PX), histogram_parts(stacks, ticks=ticks), title, words=said)
+    return histogram(stacks, title=title, ticks=ticks, words=said)
 
 
-def bars(stacks: Sequence[Stack], *, label: str) -> Markup:
-    """Lying bars one below the other, for counts of named things; ``label`` is the chart in words."""
+def bars(stacks: Sequence[Stack], *, title: str) -> Drawing:
+    """Lying bars one below the other, for counts of named things; ``title`` is the chart in words."""
     row, left = 26.0, 112.0
     most = max((stack.total for stack in stacks), default=0)
     parts: list[DrawnShape] = []
@@ -105,15 +103,15 @@ def bars(stacks: Sequence[Stack], *, label: str) -> Markup:
                 parts.append(Rect(x=x, y=y, width_px=max(wide - 1, 0.5), height_px=18, fill=colour, title=said))
                 x += wide
         parts.append(Text(at=(x + 7, y + 13), words=f"{stack.total:,}", size=12.5, bold=True))
-    return to_chart(_drawing((_WIDTH, max(1, len(stacks)) * row + 4), parts, label))
+    return _drawing((_WIDTH, max(1, len(stacks)) * row + 4), parts, title)
 
 
-def scatter(points: Sequence[Point], *, label: str, axes: tuple[str, str]) -> Markup:
+def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Drawing:
     """Points in the unit square with the line of perfect agreement.
 
     Args:
         points: What to draw; values outside 0..1 are drawn at the edge.
-        label: The chart in words.
+        title: The chart in words.
         axes: Words under the x axis and beside the y axis.
     """
     size, left, top, side = 460.0, 48.0, 10.0, 396.0
@@ -147,7 +145,7 @@ def scatter(points: Sequence[Point], *, label: str, axes: tuple[str, str]) -> Ma
                 link=point.link,
             )
         )
-    return to_chart(_drawing((size, size), parts, label), kind="scatter")
+    return _drawing((size, size), parts, title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -595,30 +595,22 @@ def to_svg(drawing: Drawing) -> str:
     )
 
 
-def to_markup(drawing: Drawing) -> Markup:
-    """The drawing as an element of a page: as wide as there is room, at most its own size, on the page's ground.
+def to_markup(drawing: Drawing, *, kind: str = "") -> Markup:
+    """The drawing as an element of a page, with its links, on the page's ground.
 
-    Its colours follow ``prefers-color-scheme`` on a screen and are the light ones on paper. A drawing wider than
-    620 px has the class ``wide`` and takes a whole row of a grid of panels.
-    """
-    width, _ = drawing.size
-    wide = width > _WIDE_PX
-    style = f' style="max-width:{width}px{f";min-width:{_WIDE_PX}px" if wide else ""}"'
-    return _markup(drawing, "drawing wide" if wide else "drawing", style)
-
-
-def to_chart(drawing: Drawing, *, kind: str = "") -> Markup:
-    """The drawing as ``to_markup`` has it, but as wide as its panel, with the letters of the report and with links.
+    Its colours follow ``prefers-color-scheme`` on a screen and are the light ones on paper.
 
     Args:
         drawing: What to draw.
-        kind: A class of its own, for the page's rules.
+        kind: A class for the page's rules: such a chart is as wide as its panel. Without one a drawing is at most of
+            its own size; one wider than 620 px has the class ``wide`` and takes a whole row of a grid of panels.
     """
-    return _markup(drawing, f"drawing chart {kind}".strip(), "")
-
-
-def _markup(drawing: Drawing, classes: str, style: str) -> Markup:
     width, height = drawing.size
+    classes, style = f"drawing chart {kind}", ""
+    if not kind:
+        wide = width > _WIDE_PX
+        classes = "drawing wide" if wide else "drawing"
+        style = f' style="max-width:{width}px{f";min-width:{_WIDE_PX}px" if wide else ""}"'
     return Markup(  # noqa: S704 - every word in it is escaped
         f'<svg class="{classes}" viewBox="0 0 {width} {height}" role="img"{style} '
         f'aria-label="{_alt_text(drawing)}" font-family="{_FONT}">'

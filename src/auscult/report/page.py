@@ -1,100 +1,94 @@
-"""Everything that the HTML file shows, as one frozen value made from a record.
+"""The page of every report: what may stand on it, as plain values, and the one way from them to an HTML file.
 
-Rows are put in order and counted for the charts; every other number is the record's own.
+An audit, a suite and a comparison each fill a ``Page``; all are laid out by the templates beside this module. The file
+is closed: no network, pictures are part of it, and no script but its own, which pages without items do without. It is
+readable without any script, on paper and on a phone, in light and dark.
 
-Nothing is computed here; the numbers were computed, after judging, by the job that wrote the tables.
+Ids, expressions, names and sentences come from files that nobody has checked. They reach the page as escaped text
+only, charts are values of which the markup is made here, and the content security policy allows the inline script by
+its hash and nothing else. ``audit`` fills a page from the lines of a record, ``suite`` keeps one in a record.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import re
+from base64 import b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import resources
+from typing import Final
+from urllib.parse import quote
 
-from markupsafe import Markup
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from auscult.record.reader import Run
-from auscult.report.clips import ClipView, clip_views
-from auscult.report.curves import Point, scatter
+from auscult.report.drawing import Drawing, to_markup
 from auscult.report.facts import (
+    ACTION_MEANING,
     ACTION_WORDS,
-    Unlike,
+    DEFECT_MEANING,
+    UNLIKE,
     action_key,
-    estimates_of,
-    facts_of,
-    metrics_of,
+    interval,
     number,
-    policy_of,
-    title_of,
-    unchecked_of,
-    unlike_of,
-    worst_first,
+    percent,
 )
-from auscult.report.tables import Table, counts_of, read_table
-from auscult.types import Verdict
+from auscult.report.tables import Table
+from auscult.types import Evidence, Verdict
 
-POINTS = 2_000
+PICTURED: Final = 1_000
+"""Items that have a picture, at most."""
+
+LARGE: Final = 100
+"""Items that have a large view and are printed on paper, at most."""
 
 
-def truth_tables(tables: Mapping[str, object]) -> tuple[Table, ...]:
-    """Read the finished judge-against-truth tables of a record, in the order of their names."""
-    return tuple(read_table(name, tables[name]) for name in sorted(tables))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A chart.
 
-
-def truth_points(verdicts: Sequence[Verdict], truths: Mapping[str, float], *, listed: int) -> tuple[Point, ...]:
-    """The items to draw: true IoU across, estimated IoU up.
-
-    Args:
-        verdicts: In the order of the page; an item leads to its card.
-        truths: Item id to its true IoU, 0..1.
-        listed: How many of them, from the start, have a card on the page.
+    Attributes:
+        name: Of its files in a suite's record, in ``figures/``, without ending; empty where it is in none.
+        caption: What it shows.
+        drawing: The chart.
+        kind: For a chart as wide as its panel: ``bars``, ``scatter`` or ``timeline``, for the style sheet. Empty for
+            one that is at most of its own size.
+        legend: Whether it has the colours of actions, so that these are named below it.
     """
-    places = [
-        (index, verdict, verdict.iou)
-        for index, verdict in enumerate(verdicts)
-        if verdict.iou is not None and verdict.id in truths
-    ]
-    step = max(1, -(-len(places) // POINTS))
-    return tuple(
-        Point(
-            x=truths[verdict.id],
-            y=iou,
-            style=f"a-{action_key(verdict.action)}",
-            words=f"{verdict.id}: true {number(truths[verdict.id])}, estimated {number(iou)}, "
-            f"{ACTION_WORDS[action_key(verdict.action)]}",
-            link=f"#i{index + 1}" if index < listed else "",
-        )
-        for index, verdict, iou in places[::step]
-    )
+
+    name: str = ""
+    caption: str
+    drawing: Drawing
+    kind: str = ""
+    legend: bool = False
 
 
-def truth_scatter(points: Sequence[Point]) -> Markup:
-    """Estimated against true IoU as inline SVG; empty markup for no points."""
-    if not points:
-        return Markup("")
-    return scatter(
-        points,
-        label=f"Estimated against true IoU of {len(points)} masks; the diagonal is perfect agreement",
-        axes=("true IoU", "estimated IoU"),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """One candidate in pictures.
 
+    Attributes:
+        title: What it is, for example ``erode, hard``.
+        jpeg: The picture: the candidate's tint and the true outline.
+        text: The referring expression; empty for none.
+        id: The item's id.
+        facts: Label and text: the truth, then what each judge said.
+        broad: Whether the picture is a strip, which takes the whole width of the page.
+        file: The picture's name in the record; empty where it does not lie there yet.
+    """
 
-PICTURED = 1_000
-LISTED = 3_000
-LARGE = 100
-PICTURE_BYTES = 7_800_000
-ERRORS_LISTED = 500
-IOU_BINS = 20
-TRUE_IOU = "masks.iou.v1"
-MODEL_SCORE = "model_score"
-DISAGREEMENTS = f"{MODEL_SCORE}_2_disagreements"
-"""Table of the masks that judge and model's score rank most differently: id, estimate, rank, score, rank."""
+    title: str
+    jpeg: bytes
+    text: str
+    id: str
+    facts: tuple[tuple[str, str], ...]
+    broad: bool = False
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One judged item as the page shows it.
+    """One judged item.
 
     Attributes:
         verdict: What the judge said and the policy decided.
@@ -106,6 +100,7 @@ class Row:
         missing: Likely missing part of the object, 0..1; None where the record does not say.
         extra: Likely superfluous part of the mask, 0..1; None where the record does not say.
         model_score: The model's own score of its mask; None where INPUT has none.
+        ranks: Why it is listed apart; may be empty.
     """
 
     verdict: Verdict
@@ -117,6 +112,47 @@ class Row:
     missing: float | None = None
     extra: float | None = None
     model_score: float | None = None
+    ranks: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemList:
+    """Judged items as cards.
+
+    Attributes:
+        rows: In order.
+        lead: What they are; may be empty.
+        defects: Defect and count of each filter; None for a list that cannot be searched, sorted and filtered.
+        total: Of how many items the searchable list shows the worst.
+    """
+
+    rows: tuple[Row, ...]
+    lead: str = ""
+    defects: tuple[tuple[str, int], ...] | None = None
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClipView:
+    """One object of a video.
+
+    Attributes:
+        name: Clip and track.
+        action: What the policy decides for it.
+        facts: Label and text, in the order of the page.
+        marks: Kind, time or number, sentence and link of each frame that stands out.
+        more: How many marks are left out.
+        note: Why the action is not the policy's alone, or why a number is missing; may be empty.
+        timeline: Estimated IoU over its frames.
+    """
+
+    name: str
+    action: str
+    facts: tuple[tuple[str, str], ...]
+    marks: tuple[tuple[str, str, str, str], ...]
+    more: int
+    note: str
+    timeline: Figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,227 +169,213 @@ class ErrorRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruthPage:
-    """Judge against truth: finished tables, and the items that have both an estimate and a truth."""
-
-    tables: tuple[Table, ...]
-    points: tuple[Point, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorePage:
-    """Judge against the model's own score: finished tables, and the strongest disagreements with ranks in words."""
-
-    tables: tuple[Table, ...]
-    strongest: tuple[tuple[Row, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportPage:
-    """What `report.html` shows.
+class Section:
+    """A part of a page; what it holds stands in the order of the attributes.
 
     Attributes:
-        title: Heading of the page.
-        command: The verb that made the record.
-        judge: Full name of the judge, or several joined by a comma.
-        policy: Name of the policy that decided.
-        facts: Label and text of what the manifest says: input, time, version, seed.
-        counts: ``n``, ``ok``, ``failed``, ``undefined`` of the summary.
-        by_action: Items by action, of the whole record.
-        by_defect: Items by defect, of the whole record.
-        metrics: Name, value with interval, n and signature of each metric of the summary.
-        iou_bins: Action to the counts of estimated IoU in ``IOU_BINS`` equal bins over 0..1, of the whole record.
-        defect_actions: Defect to action to count, of the whole record.
-        unchecked: Plain sentences about what no judge looked at.
-        estimates: Label and text of what the estimates come to; empty where the judge gives no probabilities.
-        unlike: How many items are out of distribution; None where none does or it was not counted.
-        rows: Worst first; at most ``LISTED``.
-        judged: How many verdicts the record has.
-        tables: Further finished tables of the record.
-        errors: At most ``ERRORS_LISTED``.
-        error_total: How many errors the record has.
-        truth: Judge against truth, or None where INPUT had no truth.
-        score: Judge against the model's own score, or None where INPUT has none.
-        clips: Videos, worst first.
-        clip_total: How many the record has.
+        name: Its anchor: letters, digits and hyphens.
+        title: Its heading.
+        tab: Words of the button that shows it, where those are not its heading.
+        count: A number on that button; None for none.
+        lead: What it is about, one or two sentences.
+        figures: Charts, side by side where there is room.
+        tables: Below them, or beside them.
+        beside: Whether the tables stand beside the charts.
+        examples: Pictures.
+        items: Cards of judged items.
+        clips: Objects of videos.
+        errors: What failed.
+        notes: Small print; words between backticks are names of files and commands.
+    """
+
+    name: str
+    title: str
+    tab: str = ""
+    count: int | None = None
+    lead: str = ""
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    beside: bool = False
+    examples: tuple[Example, ...] = ()
+    items: ItemList | None = None
+    clips: tuple[ClipView, ...] = ()
+    errors: tuple[ErrorRow, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """A warning at the head of a page: heading, sentences, and steps as a word and a sentence each."""
+
+    title: str
+    text: str
+    steps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Counts that stand above the sections and filter their items.
+
+    Attributes:
+        totals: Count and what is counted.
+        facts: Label and text.
+        note: How to read those.
+        tally: Action and how many items it has.
+        figures: Charts in the colours of the actions.
+    """
+
+    totals: tuple[tuple[int, str], ...]
+    facts: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+    tally: tuple[tuple[str, int], ...]
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a page shows.
+
+    Attributes:
+        title: Heading.
+        command: What made it, as typed after ``auscult``.
+        facts: Label and text of what the record says: input, time, version, seed.
+        notes: Plain sentences that a reader must know.
+        advice: What a reader must do first, or None.
+        links: (words, path) of each judge's own report, relative, with ``/`` between the parts.
+        overview: Counts above the sections, which are then tabs, shown one at a time; the one named ``items`` comes
+            first. None for sections one below the other with a list of contents.
+        sections: In order.
+        shown: Tables of the sections that fit a console.
+        lost: Sentences about parts that are missing from the record; they stand below the notes.
+        footer: Where every number lies; words between backticks are names of files.
     """
 
     title: str
     command: str
-    judge: str
-    policy: str
     facts: tuple[tuple[str, str], ...] = ()
-    counts: Mapping[str, int]
-    by_action: Mapping[str, int]
-    by_defect: Mapping[str, int]
-    metrics: tuple[tuple[str, str, str, str], ...] = ()
-    iou_bins: Mapping[str, tuple[int, ...]]
-    defect_actions: Mapping[str, Mapping[str, int]]
-    unchecked: tuple[str, ...] = ()
-    estimates: tuple[tuple[str, str], ...] = ()
-    unlike: Unlike | None = None
-    rows: tuple[Row, ...] = ()
-    judged: int = 0
-    tables: tuple[Table, ...] = ()
-    errors: tuple[ErrorRow, ...] = ()
-    error_total: int = 0
-    truth: TruthPage | None = None
-    score: ScorePage | None = None
-    clips: tuple[ClipView, ...] = ()
-    clip_total: int = 0
+    notes: tuple[str, ...] = ()
+    advice: Advice | None = None
+    links: tuple[tuple[str, str], ...] = ()
+    overview: Overview | None = None
+    sections: tuple[Section, ...]
+    shown: tuple[Table, ...] = ()
+    lost: tuple[str, ...] = ()
+    footer: str = ""
 
 
-def page_from_run(
-    run: Run,
-    *,
-    thumbnails: Mapping[str, bytes],
-    crops: Mapping[str, bytes],
-    tables: Mapping[str, object],
-) -> ReportPage:
-    """Put a record in the order of the page.
+_TEMPLATES = resources.files("auscult.report") / "templates"
+_BOOT = 'document.documentElement.classList.add("js");'
+_SENSES = ("shape", "boundary", "identity", "sound")
+_CODE = re.compile("`([^`]+)`")
 
-    Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been reached;
-    large views go to the worst ``LARGE``.
+
+def render(page: Page) -> str:
+    """Lay out a page as one self-contained HTML file.
 
     Args:
-        run: The record.
-        thumbnails: Item id to JPEG bytes.
-        crops: Item id to JPEG bytes of the large view.
-        tables: Name to the JSON of ``tables/<name>.json``; names that begin with ``truth`` make the page judge against
-            truth, for which the points are the record's scores named ``TRUE_IOU``; those that begin with
-            ``MODEL_SCORE`` make the section on the model's own score.
+        page: What to show.
 
-    Raises:
-        InputError: One of ``tables`` is not {title, header, rows, note}.
+    Returns:
+        The file's text, UTF-8 when written; under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
     """
-    found = {verdict.id: row for verdict, row in run.verdicts}
-    verdicts = worst_first(verdict for verdict, _ in run.verdicts)
-    failed = (*run.failed, *run.remarks)
-    actions = Counter((action_key(verdict.action)) for verdict in verdicts)
-    return ReportPage(
-        title=title_of(run),
-        command=str(run.manifest.get("command", "")),
-        judge=", ".join(sorted({verdict.judge for verdict in verdicts})),
-        policy=policy_of(run),
-        facts=facts_of(run.manifest),
-        counts=counts_of(run),
-        by_action=actions,
-        by_defect=Counter(verdict.defect for verdict in verdicts),
-        metrics=metrics_of(run.summary or {}),
-        iou_bins={action: _bins(verdicts, action) for action in actions},
-        defect_actions=_defect_actions(verdicts),
-        unchecked=unchecked_of(verdicts),
-        estimates=estimates_of(run.summary or {}),
-        unlike=unlike_of(run.summary or {}),
-        rows=_pictured([_row(verdict, found[verdict.id]) for verdict in verdicts[:LISTED]], thumbnails, crops=crops),
-        judged=len(verdicts),
-        tables=tuple(
-            read_table(name, tables[name]) for name in sorted(tables) if not name.startswith(("truth", MODEL_SCORE))
-        ),
-        errors=tuple(_error(row) for row in failed[:ERRORS_LISTED]),
-        error_total=len(failed),
-        truth=_truth(run, verdicts, tables),
-        score=_score(run, tables, thumbnails),
-        clips=clip_views(run, links={one.id: f"#i{place}" for place, one in enumerate(verdicts[:LISTED], start=1)}),
-        clip_total=len(run.clips),
-    )
-
-
-def _bins(verdicts: Sequence[Verdict], action: str) -> tuple[int, ...]:
-    counted = Counter(
-        min(IOU_BINS - 1, max(0, int(verdict.iou * IOU_BINS + 1e-9)))
-        for verdict in verdicts
-        if verdict.iou is not None and action_key(verdict.action) == action
-    )
-    return tuple(counted[index] for index in range(IOU_BINS))
-
-
-def _defect_actions(verdicts: Sequence[Verdict]) -> dict[str, Counter[str]]:
-    counted: dict[str, Counter[str]] = {}
-    for verdict in verdicts:
-        counted.setdefault(verdict.defect, Counter())[action_key(verdict.action)] += 1
-    return counted
-
-
-def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:
-    return Row(
-        verdict=verdict,
-        text=str(row.get("text") or ""),
-        frame=str(row.get("frame") or ""),
-        reading=str(row.get("reading") or ""),
-        missing=_share(row.get("missing_share")),
-        extra=_share(row.get("extra_share")),
-        model_score=_number(row.get("model_score")),
-    )
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def _share(value: object) -> float | None:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    return float(value) if known else None  # type: ignore[arg-type]
-
-
-def _pictured(rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes]) -> tuple[Row, ...]:
-    """Give the rows their pictures, worst first, as long as the file stays small.
-
-    Where not all fit, the thumbnails that only accompany a large view go first.
-    """
-    small = {row.verdict.id: thumbnails.get(row.verdict.id) for row in rows[:PICTURED]}
-    big = {row.verdict.id: crops.get(row.verdict.id) for row in rows[:LARGE]}
-    total = sum(len(picture) for pictures in (small, big) for picture in pictures.values() if picture)
-    if total > PICTURE_BYTES:
-        small = {name: None if big.get(name) else picture for name, picture in small.items()}
-    left = PICTURE_BYTES
-    done = []
-    for row in rows:
-        thumbnail, crop = small.get(row.verdict.id), big.get(row.verdict.id)
-        left -= len(thumbnail or b"") + len(crop or b"")
-        if left < 0:  # stays below, so that pictures go to the worst without gaps
-            thumbnail = crop = None
-        done.append(replace(row, thumbnail=thumbnail, crop=crop))
-    return tuple(done)
-
-
-def _error(row: Mapping[str, Any]) -> ErrorRow:
-    line = row.get("line")
-    return ErrorRow(
-        id=str(row.get("id") or ""),
-        path=str(row.get("path") or ""),
-        line=line if isinstance(line, int) else None,
-        stage=str(row.get("stage") or ""),
-        error=str(row.get("error") or ""),
-        expected=str(row.get("expected") or ""),
-        hint=str(row.get("hint") or ""),
-    )
-
-
-def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) -> TruthPage | None:
-    chosen = {name: table for name, table in tables.items() if name.startswith("truth")}
-    values = ((row.get("id"), row.get("metric"), row.get("value")) for row in run.scores)
-    truths = {
-        str(name): float(value)
-        for name, metric, value in values
-        if metric == TRUE_IOU and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    }
-    points = truth_points(verdicts, truths, listed=LISTED)
-    return TruthPage(tables=truth_tables(chosen), points=points) if chosen or points else None
-
-
-def _score(run: Run, tables: Mapping[str, object], thumbnails: Mapping[str, bytes]) -> ScorePage | None:
-    chosen = {name: read_table(name, tables[name]) for name in sorted(tables) if name.startswith(MODEL_SCORE)}
-    if not chosen:
-        return None
-    found = {verdict.id: (verdict, row) for verdict, row in run.verdicts}
-    listed = chosen.pop(DISAGREEMENTS, None)
-    strongest = [
-        (
-            replace(_row(*found[name]), thumbnail=thumbnails.get(name)),
-            f"rank {by_judge} by the estimate, rank {by_model} by the model's score {score}",
+    scripts = (_BOOT, _asset("report.js")) if page.overview else ()
+    allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            page=page,
+            scripts=[Markup(text) for text in scripts],  # noqa: S704 - our own files
+            style=Markup(_asset("report.css")),  # noqa: S704 - our own file
+            csp=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; {allowed}"
+            "base-uri 'none'; form-action 'none'",
         )
-        for name, _, by_judge, score, by_model in (listed.rows if listed is not None else ())
-        if name in found
-    ]
-    return ScorePage(tables=tuple(chosen.values()), strongest=tuple(strongest))
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_asset),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        action_words=ACTION_WORDS,
+        action_meaning=ACTION_MEANING,
+        defect_meaning=DEFECT_MEANING,
+        unlike_from=UNLIKE,
+        large=LARGE,
+        pictured=PICTURED,
+        action_key=action_key,
+        number=number,
+        interval=interval,
+        percent=percent,
+        wrong=_wrong,
+        evidence=_evidence,
+        likely=_likely,
+        sort_keys=_sort_keys,
+    )
+    environment.filters.update(drawn=_drawn, jpeg=_jpeg_link, address=_address, coded=_coded, counted="{:,}".format)
+    return environment
+
+
+def _digest(text: str) -> str:
+    return b64encode(sha256(text.encode()).digest()).decode("ascii")
+
+
+def _asset(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _drawn(figure: Figure) -> Markup:
+    return to_markup(figure.drawing, kind=figure.kind)
+
+
+def _jpeg_link(picture: bytes) -> Markup:
+    return Markup("data:image/jpeg;base64,") + Markup(b64encode(picture).decode("ascii"))  # noqa: S704 - base64
+
+
+def _address(path: str) -> str:
+    """A path of the record as a link; what might be a scheme, a query or a fragment becomes part of the path."""
+    return quote(path, safe="/", errors="replace")
+
+
+def _coded(text: str) -> Markup:
+    """A sentence, escaped, with what stands between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
+
+
+def _evidence(evidence: Evidence) -> dict[str, list[str]]:
+    """The senses that were used and those that were not."""
+    used = [sense for sense in _SENSES if getattr(evidence, sense)]
+    return {"checked": used, "unchecked": [sense for sense in _SENSES if sense not in used]}
+
+
+def _wrong(row: Row) -> str:
+    """What the marks on a picture say, in words for who cannot see them; empty where nothing is marked."""
+    said = []
+    if row.missing:
+        said.append(f"likely missing, blue with stripes: {percent(row.missing)} of the object")
+    if row.extra:
+        said.append(f"likely too much, yellow with dots: {percent(row.extra)} of the mask")
+    return "; ".join(said)
+
+
+def _likely(row: Row) -> str:
+    """The defects' probabilities in words, most probable first; those under 1 % left out."""
+    ordered = sorted(row.verdict.defect_probs.items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{name} {number(share)}" for name, share in ordered if share >= 0.01)
+
+
+def _sort_keys(row: Row) -> dict[str, str]:
+    """What the script sorts by: estimated IoU, width of its interval, novelty, probability of a good mask."""
+    verdict = row.verdict
+    width = 0.0 if verdict.iou_low is None or verdict.iou_high is None else verdict.iou_high - verdict.iou_low
+    return {
+        "iou": "-1" if verdict.iou is None else number(verdict.iou, 4),
+        "width": number(width, 4),
+        "novelty": number(verdict.novelty, 4),
+        "good": "2" if verdict.prob_iou_80 is None else number(verdict.prob_iou_80, 6),
+    }

@@ -1,13 +1,4 @@
-"""The report of a benchmark as one HTML file: tables, charts, example pictures, and links to each judge's own report.
-
-It has no script at all. Names and expressions come from files that nobody has checked; they reach the page as escaped
-text only, and the content security policy allows pictures that are part of the file and nothing else. Charts come as
-drawings, which are values: whatever file they lay in, the markup is made here.
-
-A suite lays its page down in the record with ``write_page``; ``read_page`` reads one back.
-
-LaTeX is plain text with rules in the manner of ``booktabs``; names come from users, so that every character that means
-something to TeX is escaped, and what TeX cannot set is dropped.
+"""The page of a suite or a comparison, kept in its record: written with ``write_page``, read back with ``read_page``.
 
 A drawing on record is ``{"size": [width, height], "title", "words", "parts": [{"part": "line", "start": [x, y],
 ...}]}``; what a part has as usual is left out. What is read is checked: a drawing holds names of colours, finite
@@ -26,19 +17,11 @@ what is read is bounded. A part that is missing or damaged is told on the page a
 
 from __future__ import annotations
 
-import csv
-import io
-import unicodedata
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
-from urllib.parse import quote
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
 from msgspec import Meta
 
 from auscult.errors import InputError, OutputError, RecordError
@@ -56,222 +39,11 @@ from auscult.report.drawing import (
     Rect,
     Text,
     plain,
-    to_markup,
     to_png,
     to_svg,
 )
-from auscult.report.tables import Table, read_table
-
-_TEMPLATES = resources.files("auscult.report") / "templates"
-CSP = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A chart.
-
-    Attributes:
-        name: Of its files in the record's ``figures/``, without ending.
-        caption: What it shows.
-        drawing: The chart.
-    """
-
-    name: str
-    caption: str
-    drawing: Drawing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
-    """One candidate in pictures.
-
-    Attributes:
-        title: What it is, for example ``erode, hard``.
-        jpeg: The picture: the candidate's tint and the true outline.
-        text: The referring expression; empty for none.
-        id: The item's id.
-        facts: Label and text: the truth, then what each judge said.
-        broad: Whether the picture is a strip, which takes the whole width of the page.
-        file: The picture's name in the record; empty where it does not lie there yet.
-    """
-
-    title: str
-    jpeg: bytes
-    text: str
-    id: str
-    facts: tuple[tuple[str, str], ...]
-    broad: bool = False
-    file: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A part of the page.
-
-    Attributes:
-        name: Its anchor: letters, digits and hyphens.
-        title: Its heading.
-        lead: What it is about, one or two sentences.
-        figures: Charts, side by side where there is room.
-        tables: Below them.
-        examples: Pictures, below those.
-    """
-
-    name: str
-    title: str
-    lead: str = ""
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-    examples: tuple[Example, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuitePage:
-    """What the page shows.
-
-    Attributes:
-        title: Heading.
-        suite: Name of the suite.
-        facts: Label and text of what the record says: input, time, version, seed.
-        notes: Plain sentences that a reader must know.
-        links: (words, path) of other pages of the record, relative, with ``/`` between the parts.
-        sections: In order.
-        shown: Tables of the sections that fit a console.
-        lost: Sentences about parts that are missing from the record; they stand below the notes.
-    """
-
-    title: str
-    suite: str
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    links: tuple[tuple[str, str], ...]
-    sections: tuple[Section, ...]
-    shown: tuple[Table, ...] = ()
-    lost: tuple[str, ...] = ()
-
-
-def render_suite(page: SuitePage) -> str:
-    """Lay out the page as one self-contained HTML file, UTF-8 when written."""
-    environment = Environment(
-        loader=FunctionLoader(_asset), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    style = _asset("report.css") + _asset("suite.css")
-    return environment.get_template("suite.html").render(
-        page=page,
-        csp=CSP,
-        style=Markup(style),  # noqa: S704 - our own files
-        jpeg=_jpeg_link,
-        drawn=to_markup,
-        address=_address,
-    )
-
-
-def _asset(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _jpeg_link(picture: bytes) -> Markup:
-    return Markup("data:image/jpeg;base64,") + Markup(b64encode(picture).decode("ascii"))  # noqa: S704 - base64
-
-
-def _address(path: str) -> str:
-    """A path of the record as a link; what might be a scheme, a query or a fragment becomes part of the path."""
-    return quote(path, safe="/", errors="replace")
-
-
-_ESCAPED = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    "[": "{[}",
-    "]": "{]}",
-}
-_FORMULA = ("=", "+", "-", "@", "\t")
-_NUMERIC = frozenset("0123456789.,+-–[]()%n/ ")
-
-
-def escaped(text: str) -> str:
-    r"""Text that TeX sets as it stands.
-
-    Line breaks and tabs become spaces; control and format characters are dropped.
-
-    Example:
-        >>> escaped("100 % of a_b")
-        '100 \\% of a\\_b'
-    """
-    line = " ".join(text.split())
-    return "".join(_ESCAPED.get(sign, sign) for sign in line if unicodedata.category(sign)[0] != "C")
-
-
-def table_latex(table: Table) -> str:
-    r"""A table as a LaTeX ``table`` with ``\toprule``, ``\midrule`` and ``\bottomrule``; needs ``booktabs``.
-
-    The first column is set to the left, columns of numbers to the right. A comment of the first line says so.
-    """
-    columns = "".join("l" if index == 0 or not _is_numeric(table, index) else "r" for index in range(len(table.header)))
-    lines = [
-        r"% needs \usepackage{booktabs,textcomp}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escaped(table.title)}}}",
-        rf"\begin{{tabular}}{{{columns}}}",
-        r"\toprule",
-        _row(table.header),
-        r"\midrule",
-        *(_row(row) for row in table.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *([rf"\par\footnotesize {escaped(table.note)}"] if table.note else []),
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def table_csv(table: Table) -> str:
-    """A table as CSV with its header; a cell that a spreadsheet would run as a formula is given an apostrophe."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    for row in (table.header, *table.rows):
-        writer.writerow([_harmless(cell) for cell in row])
-    return file.getvalue()
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return " & ".join(map(escaped, cells)) + r" \\"
-
-
-def _is_numeric(table: Table, index: int) -> bool:
-    return all(set(row[index]) <= _NUMERIC for row in table.rows)
-
-
-def _harmless(cell: str) -> str:
-    line = " ".join(cell.splitlines())
-    return f"'{line}" if line.startswith(_FORMULA) and not _is_number(line) else line
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
+from auscult.report.page import Example, Figure, Page, Section, render
+from auscult.report.tables import Table, read_table, table_csv, table_latex
 
 _PARTS: Final[Mapping[str, type[DrawnShape]]] = {
     "line": Line,
@@ -359,12 +131,18 @@ def _parts_of(kind: type[_Part], rows: list[dict[str, Any]]) -> tuple[_Part, ...
 
 
 PAGE: Final = "page.json"
+REPORT: Final = "report.html"
 
 MAX_PAGE_BYTES: Final = 8 << 20
 MAX_FILE_BYTES: Final = 32 << 20
 MAX_BYTES: Final = 256 << 20
 """Of all files of a page together."""
 
+_RUN: Final = "run "
+_FOOTER: Final = (
+    "Every number of the tables, with interval, counts and signature: `cells.json`, `cells.csv`; the tables as CSV and "
+    "LaTeX: `tables/`."
+)
 _MOST_LOST: Final = 20
 _MOST_ENTRIES: Final = 10_000
 _CONTROLS: Final = dict.fromkeys((*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), " ")
@@ -411,7 +189,7 @@ class _SectionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PageFile:
-    """``page.json``: a ``SuitePage`` with the names of its files."""
+    """``page.json``: a ``Page`` with the names of its files."""
 
     title: str
     suite: str
@@ -422,7 +200,7 @@ class _PageFile:
     sections: _Many[_SectionFile]
 
 
-def read_page(folder: Path) -> SuitePage:
+def read_page(folder: Path) -> Page:
     """Read the page of a record.
 
     Args:
@@ -457,20 +235,21 @@ class _Reader:
         self._left = MAX_BYTES
         self._lost: dict[str, str] = {}
 
-    def page(self, told: _PageFile) -> SuitePage:
+    def page(self, told: _PageFile) -> Page:
         """The whole page; what is lost is known when everything else has been read."""
         sections = tuple(self._section(one) for one in told.sections)
         shown = _present(map(self._table, told.shown))
         links = self._links(told.links)
-        return SuitePage(
+        return Page(
             title=told.title,
-            suite=told.suite,
+            command=f"{_RUN}{told.suite}",
             facts=told.facts,
             notes=told.notes,
             links=links,
             sections=sections,
             shown=shown,
             lost=tuple(self._told()),
+            footer=_FOOTER,
         )
 
     def _section(self, told: _SectionFile) -> Section:
@@ -553,9 +332,6 @@ def _jpeg(data: bytes) -> bytes:
     return data
 
 
-REPORT: Final = "report.html"
-
-
 def write_tables(run: RunFolder, tables: Mapping[str, Table]) -> None:
     """Write each table as JSON, CSV and LaTeX.
 
@@ -580,7 +356,7 @@ def write_charts(run: RunFolder, charts: Iterable[tuple[str, Drawing]]) -> None:
         run.write_bytes(f"figures/{name}.png", to_png(drawing), durable=False)
 
 
-def write_page(run: RunFolder, page: SuitePage, tables: Mapping[str, Table]) -> None:
+def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
     """Write ``page.json``, and ``report.html`` from what lies in the record.
 
     Args:
@@ -594,7 +370,7 @@ def write_page(run: RunFolder, page: SuitePage, tables: Mapping[str, Table]) -> 
     names = {table: name for name, table in tables.items()}
     told = _PageFile(
         title=page.title,
-        suite=page.suite,
+        suite=page.command.removeprefix(_RUN),
         facts=page.facts,
         notes=page.notes,
         links=page.links,
@@ -602,7 +378,7 @@ def write_page(run: RunFolder, page: SuitePage, tables: Mapping[str, Table]) -> 
         sections=tuple(_section_file(one, names) for one in page.sections),
     )
     run.write_json(PAGE, to_json(told))
-    run.write_text(REPORT, render_suite(read_page(run.path)))
+    run.write_text(REPORT, render(read_page(run.path)))
 
 
 def _section_file(section: Section, names: Mapping[Table, str]) -> _SectionFile:

@@ -28,7 +28,8 @@ from auscult.record.schema import Summary, score_to_json
 from auscult.report.charts.lines import StrengthLine, robustness_lines
 from auscult.report.charts.marks import Words
 from auscult.report.facts import facts_of
-from auscult.report.suite import Figure, Section, SuitePage, read_page
+from auscult.report.page import Figure, Page, Section
+from auscult.report.suite import read_page
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.suites.core.conditions import NOTHING, Condition
@@ -173,9 +174,9 @@ class ToySuite:
             numbers = [one for model in view.grid.models for one in level_numbers(view, model, "IoU")]
             table, figure = table_of(view, numbers), figure_of(view, numbers)
             n, failed, undefined = questions(view.grid)
-            page = SuitePage(
+            page = Page(
                 title="Squares",
-                suite="toy",
+                command="run toy",
                 facts=facts_of(run.manifest),
                 notes=(),
                 links=(),

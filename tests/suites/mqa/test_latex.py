@@ -7,8 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auscult.report.suite import escaped, table_csv, table_latex
-from auscult.report.tables import Table
+from auscult.report.tables import Table, escaped, table_csv, table_latex
 
 TEXT = st.text(max_size=30)
 TABLE = Table(

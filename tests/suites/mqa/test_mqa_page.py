@@ -4,7 +4,7 @@ import pytest
 from mqa_material import answers, benchmark
 
 from auscult.report.drawing import points_of
-from auscult.report.suite import Section, SuitePage, render_suite
+from auscult.report.page import Page, Section, render
 from auscult.suites.mqa import finish_run
 from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.charts import figures_of
@@ -26,7 +26,7 @@ def _page_of(tmp_path, monkeypatch, judges):
     """The page that a run of these judges writes; pictures are replaced by their titles."""
     from auscult.record.folder import open_run
     from auscult.record.manifest import build
-    from auscult.report.suite import Example
+    from auscult.report.page import Example
 
     def drawn(run, chosen, _shown):
         run.write_bytes("pictures/x.jpg", JPEG)
@@ -96,7 +96,7 @@ def test_intervals_stand_on_a_line_of_their_own():
     tables = results_of(CANDIDATES, {"one": SAID}).all_tables
     table = tables["image_seen_overall"]
     section = Section(name="a", title="A", tables=(table, tables["image_ablation_rmse"]))
-    page = render_suite(SuitePage(title="t", suite="mqa", facts=(), notes=(), links=(), sections=(section,)))
+    page = render(Page(title="t", command="run mqa", facts=(), notes=(), links=(), sections=(section,)))
     number, span = table.rows[0][1].split(" ", 1)
     assert f"<td>{number} <small>{span}</small></td>" in page
     assert page.count('class="panel scroll wide"') == 1  # the ablation form, which is set smaller

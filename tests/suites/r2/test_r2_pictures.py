@@ -10,8 +10,8 @@ from r2_material import asked, calls, clips, model_file, photographs, rows
 
 from auscult.outcome import Undefined
 from auscult.report.drawing import Drawing, Text
+from auscult.report.page import Example, Page, Section, render
 from auscult.report.strip import StripRow
-from auscult.report.suite import Example, Section, SuitePage, render_suite
 from auscult.rng import generator
 from auscult.score.stats.correlation import correlation
 from auscult.score.stats.ranking import rank_by_score
@@ -71,10 +71,15 @@ def test_a_strip_says_the_sentence_that_was_asked_and_what_was_drawn(
 
 def test_pictures_that_are_no_strips_stay_cards() -> None:
     card = Example(title="erode", jpeg=b"x", text="", id="a", facts=())
-    page = SuitePage(
-        title="t", suite="mqa", facts=(), notes=(), links=(), sections=(Section(name="s", title="S", examples=(card,)),)
+    page = Page(
+        title="t",
+        command="run mqa",
+        facts=(),
+        notes=(),
+        links=(),
+        sections=(Section(name="s", title="S", examples=(card,)),),
     )
-    html = render_suite(page)
+    html = render(page)
     assert '<li class="panel">' in html
     assert "candidate tinted" in html
 

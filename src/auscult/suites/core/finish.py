@@ -13,7 +13,8 @@ from auscult.record.files import NOTES
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.schema import Summary
-from auscult.report.suite import Example, SuitePage, write_charts, write_page, write_tables
+from auscult.report.page import Example, Page
+from auscult.report.suite import write_charts, write_page, write_tables
 from auscult.report.tables import Table
 from auscult.suites.core.numbers import Number, SuiteNumber
 from auscult.suites.registered import SuiteRun
@@ -25,7 +26,7 @@ _CHART: Final = (".json", ".svg", ".png")
 
 def write_run(
     run: RunFolder,
-    page: SuitePage,
+    page: Page,
     *,
     tables: Mapping[str, Table],
     numbers: Sequence[SuiteNumber],

@@ -20,7 +20,7 @@ from auscult.record.folder import RunFolder
 from auscult.report.curves import Axes, Line, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import overlay
-from auscult.report.suite import Example, Figure
+from auscult.report.page import Example, Figure
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.calibration import Bin
 from auscult.suites.mqa.evaluate import Block, TableNumber

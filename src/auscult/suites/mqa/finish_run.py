@@ -30,7 +30,7 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_record
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Section, SuitePage
+from auscult.report.page import Example, Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
 from auscult.suites.mqa.baselines import Constant, baseline_answers
@@ -168,7 +168,7 @@ def _page(
     tables: Mapping[str, Table],
     cases: Sequence[Section],
     unlisted: int,
-) -> SuitePage:
+) -> Page:
     clips = len({one.clip for one in outcome.candidates})
     judges = list(outcome.judges)
     sections = [_section(block, tables) for block in results.blocks]
@@ -176,9 +176,9 @@ def _page(
     if over:
         lead = "Hard and medium are averaged first, then the six types of each part."
         sections.append(Section(name="ablation", title="Ablation form", lead=lead, tables=over))
-    return SuitePage(
+    return Page(
         title=f"{len(judges)} judge{'' if len(judges) == 1 else 's'} on {len(outcome.candidates):,} masks",
-        suite="mqa",
+        command="run mqa",
         facts=(
             ("Judges", ", ".join(judges)),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),

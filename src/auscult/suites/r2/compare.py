@@ -23,7 +23,7 @@ from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Figure, Section, SuitePage
+from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.core.conditions import Condition
@@ -611,15 +611,15 @@ def _manifest(folders: Sequence[Path], found: R2Comparison) -> dict[str, object]
     )
 
 
-def _page(run: RunFolder, found: R2Comparison) -> SuitePage:
+def _page(run: RunFolder, found: R2Comparison) -> Page:
     first = found.sets[0]
     models = dict.fromkeys(model for one in found.sets for model in one.grid.models)
     counted = [model for model in models if not is_baseline(model)] or list(models)
     clips = sum(len(set(one.grid.cases.values())) for one in found.sets)
     cases = sum(len(one.grid.cases) for one in found.sets)
-    return SuitePage(
+    return Page(
         title=f"{first.grid.task.title.capitalize()}: {len(counted)} model{'' if len(counted) == 1 else 's'} compared",
-        suite="r2",
+        command="run r2",
         facts=(
             ("Models", ", ".join(models)),
             ("Data", ", ".join(one.name for one in found.sets)),

@@ -18,8 +18,8 @@ from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_
 from auscult.report.charts.bars import ranks as ranks_chart
 from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
 from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, ChartEstimate, Words
+from auscult.report.page import Example, Figure
 from auscult.report.strip import StripCell, StripRow, evenly, strip
-from auscult.report.suite import Example, Figure
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, base_of, load_stressors, room_of
 from auscult.stress.strength import strength_of

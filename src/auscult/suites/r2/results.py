@@ -17,7 +17,7 @@ from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.suite import Example, Figure, Section, SuitePage
+from auscult.report.page import Example, Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.core.finish import write_run
@@ -265,15 +265,15 @@ def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
 
 def _page(
     run: RunFolder, outcome: RunOutcome, results: R2Results, *, sections: Sequence[Section], reasons: Sequence[str]
-) -> SuitePage:
+) -> Page:
     grid = outcome.grid
     models = [name for name in grid.models if not is_baseline(name)]
     floor = [name for name in grid.models if is_baseline(name)]
     told = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
     clips = len(set(grid.cases.values()))
-    return SuitePage(
+    return Page(
         title=f"{grid.task.title.capitalize()}: {told}",
-        suite="r2",
+        command="run r2",
         facts=(
             ("Models", ", ".join((*models, *floor))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),

@@ -1,0 +1,393 @@
+"""The page of an audit, filled from the lines of its record.
+
+Rows are put in order and counted for the charts; every other number is the record's own, computed after judging by the
+job that wrote the tables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from auscult.record.reader import Run
+from auscult.report.clips import clip_views
+from auscult.report.curves import Point, Stack, bars, histogram, scatter
+from auscult.report.facts import (
+    ACTION_WORDS,
+    RANK,
+    UNDECIDED,
+    UNLIKE,
+    Unlike,
+    action_key,
+    estimates_note,
+    estimates_of,
+    facts_of,
+    metrics_of,
+    number,
+    percent,
+    policy_of,
+    title_of,
+    unchecked_of,
+    unlike_of,
+    worst_first,
+)
+from auscult.report.page import (
+    LARGE,
+    PICTURED,
+    Advice,
+    ErrorRow,
+    Figure,
+    ItemList,
+    Overview,
+    Page,
+    Row,
+    Section,
+)
+from auscult.report.tables import COUNTED, Table, counts_of, read_table
+from auscult.types import ACTIONS, DEFECTS, Verdict
+
+LISTED = 3_000
+POINTS = 2_000
+PICTURE_BYTES = 7_800_000
+ERRORS_LISTED = 500
+IOU_BINS = 20
+TRUE_IOU = "masks.iou.v1"
+MODEL_SCORE = "model_score"
+DISAGREEMENTS = f"{MODEL_SCORE}_2_disagreements"
+"""Table of the masks that judge and model's score rank most differently: id, estimate, rank, score, rank."""
+
+_FOOTER = "IoU is 0 to 1, higher is better. All verdicts: `verdicts.jsonl` and `verdicts.csv` beside this file."
+_WIDEN = (
+    "Decide by the lower end of an interval, not by the estimate, and look at the most novel masks yourself: sort by "
+    "“most novel”."
+)
+_CALIBRATE = (
+    "Mark 60 of your own masks, each of another photograph, as good or bad, and let `auscult act gate` find a "
+    "threshold that holds for them, or say that there is none."
+)
+_COMPARE = "Judge once more with another judge and let `auscult compare` show where the two differ."
+_CLIPS = (
+    "One row for each object of a video, worst first. IoU is the mean of the frames' estimates; flicker is how much "
+    "the mask changes from frame to frame beyond motion (0 is best); drift is the change of the estimated IoU from the "
+    "first to the last frame."
+)
+_WORST_TO_BEST = sorted(RANK, key=RANK.__getitem__)
+
+
+def page_of_audit(
+    run: Run,
+    *,
+    thumbnails: Mapping[str, bytes],
+    crops: Mapping[str, bytes],
+    tables: Mapping[str, object],
+) -> Page:
+    """Put a record in the order of the page.
+
+    Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been reached;
+    large views go to the worst ``LARGE``.
+
+    Args:
+        run: The record.
+        thumbnails: Item id to JPEG bytes.
+        crops: Item id to JPEG bytes of the large view.
+        tables: Name to the JSON of ``tables/<name>.json``; names that begin with ``truth`` make the section that
+            compares with truth, for which the points are the record's scores named ``TRUE_IOU``; those that begin with
+            ``MODEL_SCORE`` make the section on the model's own score.
+
+    Raises:
+        InputError: One of ``tables`` is not {title, header, rows, note}.
+    """
+    verdicts = worst_first(verdict for verdict, _ in run.verdicts)
+    truth = _truth(run, verdicts, tables)
+    unlike = unlike_of(run.summary or {})
+    sections = (
+        truth,
+        _score(run, tables, thumbnails),
+        _clips(run, verdicts),
+        _tables(run, tables),
+        _failed(run),
+        _items(run, verdicts, thumbnails=thumbnails, crops=crops),
+    )
+    judges = ", ".join(sorted({verdict.judge for verdict in verdicts}))
+    return Page(
+        title=title_of(run),
+        command=str(run.manifest.get("command", "")),
+        facts=(("Judge", judges or "–"), ("Policy", policy_of(run) or "–"), *facts_of(run.manifest)),
+        notes=tuple(_notes(verdicts, unlike, with_truth=truth is not None)),
+        advice=_advice(unlike) if unlike is not None and unlike.many else None,
+        overview=_overview(run, verdicts),
+        sections=tuple(section for section in sections if section is not None),
+        footer=_FOOTER,
+    )
+
+
+def _notes(verdicts: Sequence[Verdict], unlike: Unlike | None, *, with_truth: bool) -> Iterator[str]:
+    if unlike is not None and not unlike.many:
+        yield (
+            f"{percent(unlike.share)} of the items ({unlike.count:,} of {unlike.n:,}) are out of distribution for this "
+            "judge."
+        )
+    yield from unchecked_of(verdicts)
+    estimate = "Every IoU on this page is an estimate made without ground truth, with its 90\u00a0% interval."
+    opened = (
+        " The truth that the input holds was opened after the last verdict and is shown under “Judge against truth” "
+        "only."
+    )
+    yield estimate + (opened if with_truth else "")
+
+
+def _advice(unlike: Unlike) -> Advice:
+    return Advice(
+        title=f"{percent(unlike.share)} of your items are out of distribution for this judge",
+        text=f"{unlike.count:,} of {unlike.n:,} judged masks have a novelty of {UNLIKE} or more. For them an estimate "
+        "may be further off than its interval says. What to do:",
+        steps=(("Widen.", _WIDEN), ("Calibrate.", _CALIBRATE), ("Compare.", _COMPARE)),
+    )
+
+
+def _overview(run: Run, verdicts: Sequence[Verdict]) -> Overview:
+    actions = Counter(action_key(verdict.action) for verdict in verdicts)
+    counts, estimates = counts_of(run), estimates_of(run.summary or {})
+    return Overview(
+        totals=tuple((counts[name], words) for name, words in COUNTED.items()),
+        facts=estimates,
+        note=estimates_note(estimates),
+        tally=tuple(
+            (action, actions[action]) for action in (*ACTIONS, UNDECIDED) if action in ACTIONS or actions[action]
+        ),
+        figures=(_iou_chart(verdicts), _defect_chart(verdicts)) if verdicts else (),
+    )
+
+
+def _iou_chart(verdicts: Sequence[Verdict]) -> Figure:
+    bins = {action: _bins(verdicts, action) for action in _WORST_TO_BEST}
+    stacks = [
+        Stack(
+            f"IoU {index / IOU_BINS:.2f} to {(index + 1) / IOU_BINS:.2f}",
+            tuple((f"a-{action}", ACTION_WORDS[action], bins[action][index]) for action in _WORST_TO_BEST),
+        )
+        for index in range(IOU_BINS)
+    ]
+    total = sum(stack.total for stack in stacks)
+    title = f"Estimated IoU of {total} masks: " + (_spoken(stacks) or "none")
+    ticks = {edge: f"{edge / IOU_BINS:.1f}" for edge in range(0, IOU_BINS + 1, 4)}
+    return Figure(caption="Estimated IoU", drawing=histogram(stacks, title=title, ticks=ticks), kind="bars")
+
+
+def _bins(verdicts: Sequence[Verdict], action: str) -> Counter[int]:
+    return Counter(
+        min(IOU_BINS - 1, max(0, int(verdict.iou * IOU_BINS + 1e-9)))
+        for verdict in verdicts
+        if verdict.iou is not None and action_key(verdict.action) == action
+    )
+
+
+def _defect_chart(verdicts: Sequence[Verdict]) -> Figure:
+    counted = Counter((verdict.defect, action_key(verdict.action)) for verdict in verdicts)
+    found = {defect for defect, _ in counted}
+    stacks = [
+        Stack(name, tuple((f"a-{action}", ACTION_WORDS[action], counted[name, action]) for action in _WORST_TO_BEST))
+        for name in (*DEFECTS, "empty")
+        if name in found
+    ]
+    drawing = bars(stacks, title="Masks by defect: " + (_spoken(stacks) or "none"))
+    return Figure(caption="Defects", drawing=drawing, kind="bars")
+
+
+def _spoken(stacks: Sequence[Stack]) -> str:
+    return ", ".join(f"{stack.label}: {stack.total}" for stack in stacks if stack.total)
+
+
+def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) -> Section | None:
+    """Judge against truth: finished tables, and the items that have both an estimate and a truth."""
+    chosen = _read(tables, "truth")
+    values = ((row.get("id"), row.get("metric"), row.get("value")) for row in run.scores)
+    truths = {
+        str(name): float(value)
+        for name, metric, value in values
+        if metric == TRUE_IOU and isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    }
+    points = _points(verdicts, truths)
+    if not chosen and not points:
+        return None
+    drawing = scatter(
+        points,
+        title=f"Estimated against true IoU of {len(points)} masks; the diagonal is perfect agreement",
+        axes=("true IoU", "estimated IoU"),
+    )
+    caption = (
+        "Estimated against true IoU. A point on the diagonal is a right estimate; above it the judge was too kind, "
+        "below it too strict."
+    )
+    return Section(
+        name="truth",
+        title="Judge against truth",
+        lead="Written after judging: the judge saw none of this.",
+        figures=(Figure(caption=caption, drawing=drawing, kind="scatter", legend=True),) if points else (),
+        tables=tuple(chosen.values()),
+        beside=True,
+    )
+
+
+def _points(verdicts: Sequence[Verdict], truths: Mapping[str, float]) -> list[Point]:
+    """True IoU across, estimated IoU up, of at most ``POINTS`` items; one that is listed leads to its card."""
+    places = [
+        (index, verdict, verdict.iou)
+        for index, verdict in enumerate(verdicts)
+        if verdict.iou is not None and verdict.id in truths
+    ]
+    step = max(1, -(-len(places) // POINTS))
+    return [
+        Point(
+            x=truths[verdict.id],
+            y=iou,
+            style=f"a-{action_key(verdict.action)}",
+            words=f"{verdict.id}: true {number(truths[verdict.id])}, estimated {number(iou)}, "
+            f"{ACTION_WORDS[action_key(verdict.action)]}",
+            link=f"#i{index + 1}" if index < LISTED else "",
+        )
+        for index, verdict, iou in places[::step]
+    ]
+
+
+def _score(run: Run, tables: Mapping[str, object], thumbnails: Mapping[str, bytes]) -> Section | None:
+    chosen = _read(tables, MODEL_SCORE)
+    if not chosen:
+        return None
+    found = {verdict.id: (verdict, row) for verdict, row in run.verdicts}
+    listed = chosen.pop(DISAGREEMENTS, None)
+    strongest = tuple(
+        replace(
+            _row(*found[name]),
+            thumbnail=thumbnails.get(name),
+            ranks=f"rank {by_judge} by the estimate, rank {by_model} by the model's score {score}",
+        )
+        for name, _, by_judge, score, by_model in (listed.rows if listed is not None else ())
+        if name in found
+    )
+    lead = "The strongest disagreements: the masks whose two ranks differ most. Rank 1 is the worst mask."
+    return Section(
+        name="score",
+        title="Judge against the model’s own score",
+        tables=tuple(chosen.values()),
+        items=ItemList(rows=strongest, lead=lead) if strongest else None,
+    )
+
+
+def _clips(run: Run, verdicts: Sequence[Verdict]) -> Section | None:
+    views = clip_views(run, links={one.id: f"#i{place}" for place, one in enumerate(verdicts[:LISTED], start=1)})
+    if not views:
+        return None
+    total = len(run.clips)
+    left = f"The worst {len(views)} of {total:,} are shown; all are in `clips.jsonl`."
+    return Section(
+        name="clips",
+        title="Clips",
+        count=total,
+        lead=_CLIPS,
+        clips=views,
+        notes=(left,) if total > len(views) else (),
+    )
+
+
+def _tables(run: Run, tables: Mapping[str, object]) -> Section | None:
+    rows = metrics_of(run.summary or {})
+    metrics = [Table(title="Metrics", header=("metric", "value", "n", "signature"), rows=rows)] if rows else []
+    apart = tuple(name for name in tables if name.startswith(("truth", MODEL_SCORE)))
+    others = _read({name: table for name, table in tables.items() if name not in apart}, "")
+    shown = (*metrics, *others.values())
+    return Section(name="tables", title="Tables", tables=shown) if shown else None
+
+
+def _read(tables: Mapping[str, object], start: str) -> dict[str, Table]:
+    """The tables whose names begin so, in the order of their names."""
+    return {name: read_table(name, tables[name]) for name in sorted(tables) if name.startswith(start)}
+
+
+def _failed(run: Run) -> Section:
+    failed = (*run.failed, *run.remarks)
+    left = f"{ERRORS_LISTED:,} of {len(failed):,} are shown; all are in `errors.jsonl`."
+    return Section(
+        name="errors",
+        title="Failed",
+        count=len(failed),
+        lead="" if failed else "Nothing failed.",
+        errors=tuple(_error(row) for row in failed[:ERRORS_LISTED]),
+        notes=(left,) if len(failed) > ERRORS_LISTED else (),
+    )
+
+
+def _error(row: Mapping[str, Any]) -> ErrorRow:
+    line = row.get("line")
+    return ErrorRow(
+        id=str(row.get("id") or ""),
+        path=str(row.get("path") or ""),
+        line=line if isinstance(line, int) else None,
+        stage=str(row.get("stage") or ""),
+        error=str(row.get("error") or ""),
+        expected=str(row.get("expected") or ""),
+        hint=str(row.get("hint") or ""),
+    )
+
+
+def _items(
+    run: Run, verdicts: Sequence[Verdict], *, thumbnails: Mapping[str, bytes], crops: Mapping[str, bytes]
+) -> Section:
+    found = {verdict.id: row for verdict, row in run.verdicts}
+    rows = [_row(verdict, found[verdict.id]) for verdict in verdicts[:LISTED]]
+    defects = Counter(verdict.defect for verdict in verdicts)
+    return Section(
+        name="items",
+        title="Items, worst first",
+        tab="Items",
+        count=len(verdicts),
+        items=ItemList(
+            rows=_pictured(rows, thumbnails, crops=crops),
+            defects=tuple((name, defects[name]) for name in (*DEFECTS, "empty") if defects[name]),
+            total=len(verdicts),
+        ),
+    )
+
+
+def _row(verdict: Verdict, row: Mapping[str, Any]) -> Row:
+    return Row(
+        verdict=verdict,
+        text=str(row.get("text") or ""),
+        frame=str(row.get("frame") or ""),
+        reading=str(row.get("reading") or ""),
+        missing=_share(row.get("missing_share")),
+        extra=_share(row.get("extra_share")),
+        model_score=_number(row.get("model_score")),
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _share(value: object) -> float | None:
+    known = _number(value)
+    return known if known is not None and 0 <= known <= 1 else None
+
+
+def _pictured(rows: Sequence[Row], thumbnails: Mapping[str, bytes], *, crops: Mapping[str, bytes]) -> tuple[Row, ...]:
+    """Give the rows their pictures, worst first, as long as the file stays small.
+
+    Where not all fit, the thumbnails that only accompany a large view go first.
+    """
+    small = {row.verdict.id: thumbnails.get(row.verdict.id) for row in rows[:PICTURED]}
+    big = {row.verdict.id: crops.get(row.verdict.id) for row in rows[:LARGE]}
+    total = sum(len(picture) for pictures in (small, big) for picture in pictures.values() if picture)
+    if total > PICTURE_BYTES:
+        small = {name: None if big.get(name) else picture for name, picture in small.items()}
+    left = PICTURE_BYTES
+    done = []
+    for row in rows:
+        thumbnail, crop = small.get(row.verdict.id), big.get(row.verdict.id)
+        left -= len(thumbnail or b"") + len(crop or b"")
+        if left < 0:  # stays below, so that pictures go to the worst without gaps
+            thumbnail = crop = None
+        done.append(replace(row, thumbnail=thumbnail, crop=crop))
+    return tuple(done)
