@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, UnknownName
+from auscult.jobs.options import TrainOptions
 from auscult.judge.cards import Result
 from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_json, to_json
 from auscult.rng import generator
@@ -137,12 +138,12 @@ def test_constants_are_means_by_source(table: Table) -> None:
 
 def test_an_unknown_recipe_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no recipe 'nets'"):
-        list(recipes.run("nets", recipes.RecipeOptions(data=tmp_path, out=tmp_path)))
+        list(recipes.run(TrainOptions(name="nets", data=tmp_path, out=tmp_path)))
 
 
 def test_missing_data_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="instances"):
-        list(recipes.run("cues", recipes.RecipeOptions(data=tmp_path, out=tmp_path / "out")))
+        list(recipes.run(TrainOptions(name="cues", data=tmp_path, out=tmp_path / "out")))
 
 
 def test_the_missing_extra_is_named() -> None:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -91,7 +91,7 @@ def _value(spec: OptionSpec, given: Any) -> Any:
 
 def _is_repeated(spec: OptionSpec) -> bool:
     """Whether an option is given once for each of its values."""
-    return spec.type == tuple[str, ...] and spec.flag.read is None
+    return get_origin(spec.type) is tuple and Ellipsis in get_args(spec.type) and spec.flag.read is None
 
 
 def _unset(spec: OptionSpec, given: Any) -> bool:
@@ -132,7 +132,9 @@ def _parameter(spec: OptionSpec) -> inspect.Parameter:
     told: dict[str, Any] = {"help": spec.help, "metavar": flag.metavar, "min": flag.least, "max": flag.most}
     told["show_default"] = flag.shown != "-" and (flag.shown or True)
     if _is_repeated(spec):
-        kind, default = list[str] | None, None
+        kind = list[parts[0]]  # type: ignore[valid-type]
+        if spec.default is not MISSING:
+            kind, default = kind | None, None
     elif flag.read is not None and Path in (kind, *parts) and str not in parts:
         told["parser"] = flag.read
     elif flag.read is not None or str in parts:  # of several types, text is what a command line can hold

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from auscult.cli import options, show
+from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Shown, command
 from auscult.errors import UsageError
-from auscult.jobs.options import ScoreOptions
+from auscult.jobs.options import CompareOptions, ReportOptions, ScoreOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
@@ -62,20 +60,18 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
     return score_record(folder)
 
 
-def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A record.")],
-    *,
-    json: options.Json = False,
-) -> None:
+@command(ReportOptions, shown=("json",))
+def report(options: ReportOptions, shown: Shown) -> None:
     """Lay out a record again: report.html, and of an audit the tables too, without judging or asking anything."""
     from auscult.jobs.report import is_suite, report_folder, report_suite, summary_of
 
+    folder = options.folder
     if not is_suite(folder):
         summary = report_folder(folder)
-        show_record(folder, summary=summary.as_json(), json=json)
+        show_record(folder, summary=summary.as_json(), json=shown.json)
         return
     page = report_suite(folder)
-    if json:
+    if shown.json:
         show.as_json(summary_of(folder))
         return
     show.tables(page.shown)
@@ -87,23 +83,13 @@ def report(
 R2 = "run r2"
 
 
-def compare(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR...", help="Records of `auscult audit`, or folders of `auscult run`."),
-    ],
-    *,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Also write tables, figures and a report there (records of run r2).")
-    ] = None,
-    overwrite: options.Overwrite = False,
-    json: options.Json = False,
-) -> None:
+@command(CompareOptions, shown=("json",))
+def compare(options: CompareOptions, shown: Shown) -> None:
     """Compare judges, or models under test, from their records: paired differences on the same items or cases."""
-    if _are_r2(folders):
-        _compare_r2(folders, out, overwrite=overwrite, json=json)
+    if _are_r2(options.folders):
+        _compare_r2(options, json=shown.json)
         return
-    if out is not None:
+    if options.out is not None:
         raise UsageError(
             "a comparison of judges writes nothing",
             expected="--out with records of `auscult run r2`",
@@ -111,14 +97,14 @@ def compare(
         )
     from auscult.jobs.compare import compare_folders
 
-    compared = compare_folders(folders)
-    if json:
+    compared = compare_folders(options.folders)
+    if shown.json:
         show.as_json(compared.summary.as_json())
     else:
         show.tables(compared.tables)
 
 
-def _are_r2(folders: list[Path]) -> bool:
+def _are_r2(folders: Sequence[Path]) -> bool:
     """Whether all records are of models under test; records of both kinds are compared with nothing."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
@@ -136,10 +122,11 @@ def _are_r2(folders: list[Path]) -> bool:
     return bool(of_models)
 
 
-def _compare_r2(folders: list[Path], out: Path | None, *, overwrite: bool, json: bool) -> None:
+def _compare_r2(options: CompareOptions, *, json: bool) -> None:
     from auscult.suites.r2.compare import compare_r2, write_comparison
 
-    found = compare_r2(folders) if out is None else write_comparison(folders, out, overwrite=overwrite)
+    folders, out = options.folders, options.out
+    found = compare_r2(folders) if out is None else write_comparison(folders, out, overwrite=options.overwrite)
     for note in found.notes:
         show.say(note)
     if json:

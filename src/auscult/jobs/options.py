@@ -440,3 +440,88 @@ class GateOptions:
     by: str = "iou"
     clusters: str = "one"
     out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """Which records to compare.
+
+    Attributes:
+        folders: Records of `auscult audit`, or folders of `auscult run`.
+        out: Also write tables, figures and a report there (records of run r2).
+        overwrite: Start anew over an earlier record in --out.
+    """
+
+    folders: Annotated[tuple[Path, ...], Flag(metavar="DIR...", positional=True)]
+    out: Path | None = None
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """Which record to lay out again.
+
+    Attributes:
+        folder: A record.
+    """
+
+    folder: Annotated[Path, Flag(metavar="DIR", positional=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryOptions:
+    """Which names to list.
+
+    Attributes:
+        kind: stressor, score, judge, identity, model, dataset or suite.
+    """
+
+    kind: Annotated[str, Flag(metavar="KIND", positional=True)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOptions:
+    """Which plug-in to begin.
+
+    Attributes:
+        kind: stressor, judge, identity or model.
+        name: Its name, for example `shear`; of a stressor with its room, `vision.dust`.
+        out: Folder to create; auscult-NAME by default.
+    """
+
+    kind: Annotated[str, Flag(metavar="KIND", positional=True)]
+    name: Annotated[str, Flag(metavar="NAME", positional=True)]
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions:
+    """What to train and how; a recipe leaves aside what it has no use for.
+
+    Attributes:
+        name: What to train: prompted-mask, cues, scenes-identity.
+        out: Output folder; the same command again continues in it.
+        data: Folder of real material; for prompted-mask also an INPUT with truth to fit to.
+        seed: The same seed makes the same material.
+        samples: Samples to train on in all.
+        minutes: Stop after this long; the same command goes on.
+        device: cpu or cuda.
+        threads: Threads of the network's arithmetic.
+        workers: Processes that make batches.
+    """
+
+    name: Annotated[str, Flag(metavar="NAME", positional=True)]
+    out: Annotated[Path, Flag(read=out_path, metavar="<path>")]
+    data: Path | None = None
+    seed: int = 0
+    samples: Annotated[int | None, Flag(least=1)] = None
+    minutes: Annotated[float | None, Flag(least=0.0)] = None
+    device: str = "cpu"
+    threads: Annotated[int, Flag(least=1)] = 2
+    workers: Annotated[int, Flag(least=0)] = 1
+
+    def material(self) -> Path:
+        """The data folder."""
+        if self.data is None:
+            raise UsageError("this recipe needs real material", hint="name its folder: --data DIR")
+        return self.data

@@ -3,52 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from auscult.errors import UnknownName, UsageError
+from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress, Silent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeOptions:
-    """What every recipe may be told; a recipe leaves aside what it has no use for.
-
-    Attributes:
-        out: Folder for all it makes; made if missing. What is there already is continued where the recipe can.
-        data: Folder of real material: COCO photographs, DAVIS sequences, stamps.
-        seed: Seed of everything that is drawn.
-        samples: How many samples training sees in all; None for the recipe's own number.
-        minutes: After this long training stops, to be continued by the same command; None for the recipe's own bound.
-        device: ``cpu`` or ``cuda``.
-        threads: Threads of the network's arithmetic.
-        workers: Processes that make batches.
-    """
-
-    out: Path
-    data: Path | None = None
-    seed: int = 0
-    samples: int | None = None
-    minutes: float | None = None
-    device: str = "cpu"
-    threads: int = 2
-    workers: int = 1
-
-    def material(self) -> Path:
-        """The data folder."""
-        if self.data is None:
-            raise UsageError("this recipe needs real material", hint="name its folder: --data DIR")
-        return self.data
-
-
-def run(name: str, options: RecipeOptions, progress: Progress | None = None) -> Iterator[Path]:
+def run(options: TrainOptions, progress: Progress | None = None) -> Iterator[Path]:
     """Run a recipe.
 
     Args:
-        name: One of ``NAMES``.
-        options: What it is told.
+        options: Which of ``NAMES``, and what it is told.
         progress: Hears how far it is.
 
     Yields:
@@ -60,10 +28,10 @@ def run(name: str, options: RecipeOptions, progress: Progress | None = None) -> 
         InputError: The data is missing or broken.
         OutputError: A file cannot be written.
     """
-    if name not in RECIPES:
-        raise UnknownName(f"there is no recipe {name!r}", expected=f"one of: {', '.join(NAMES)}")
+    if options.name not in RECIPES:
+        raise UnknownName(f"there is no recipe {options.name!r}", expected=f"one of: {', '.join(NAMES)}")
     try:
-        yield from RECIPES[name](options, progress or Silent())
+        yield from RECIPES[options.name](options, progress or Silent())
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] not in _OF_THE_EXTRA:
             raise
@@ -75,13 +43,13 @@ def run(name: str, options: RecipeOptions, progress: Progress | None = None) -> 
 _OF_THE_EXTRA: Final = frozenset({"torch", "onnx", "sklearn", "ai_edge_litert"})
 
 
-def _cues(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
+def _cues(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     from auscult.train.cues import fit
 
     yield from fit(options.material(), out=options.out, seed=options.seed, progress=progress)
 
 
-def _prompted_mask(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
+def _prompted_mask(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     from auscult.train.prompted.recipe import MINUTES, WEIGHTS, PromptedOptions, fit_to_own, prompted_mask
 
     job = PromptedOptions(
@@ -98,7 +66,7 @@ def _prompted_mask(options: RecipeOptions, progress: Progress) -> Iterator[Path]
     yield from (prompted_mask if whole else fit_to_own)(job, progress)
 
 
-def _scenes_identity(options: RecipeOptions, progress: Progress) -> Iterator[Path]:
+def _scenes_identity(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     from auscult.train.matcher.loop import FRAMES, MINUTES, STEPS, MatcherOptions, scenes_identity
 
     job = MatcherOptions(
@@ -112,7 +80,7 @@ def _scenes_identity(options: RecipeOptions, progress: Progress) -> Iterator[Pat
     yield from scenes_identity(job, progress)
 
 
-Recipe = Callable[[RecipeOptions, Progress], Iterator[Path]]
+Recipe = Callable[[TrainOptions, Progress], Iterator[Path]]
 RECIPES: Final[Mapping[str, Recipe]] = MappingProxyType(
     {"cues": _cues, "prompted-mask": _prompted_mask, "scenes-identity": _scenes_identity}
 )
