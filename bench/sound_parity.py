@@ -10,7 +10,7 @@ There is no such thing as our impulse noise in audiomentations.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,6 @@ from auscult.rng import generator
 from auscult.stress import sound as stress
 from auscult.stress.sound.filters import mel_between
 from auscult.stress.sound.making import load
-from auscult.stress.strength import between
 from auscult.types import Samples
 from bench import sound_shapes as shapes
 from bench.peers import Peers
@@ -69,9 +68,9 @@ def ours(name: str, given: Samples, drawn: Mapping[str, float], *, level: int, s
     return stress.render(name, given, told, rate_hz=RATE_HZ)
 
 
-def row(name: str, level: int) -> tuple[float, ...]:
+def row(name: str, level: int) -> Sequence[float]:
     """The constants of a level."""
-    return between(load(name).levels, float(level))
+    return load(name).levels[level]
 
 
 def gain(both: Both, level: int) -> Found:

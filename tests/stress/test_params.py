@@ -16,7 +16,7 @@ from msgspec import Meta
 from auscult import registry
 from auscult.errors import InputError
 from auscult.rng import generator
-from auscult.stress.params import MOST_SEED, Params, Seed, seed_from
+from auscult.stress.perturbation import MOST_SEED, Params, Seed, seed_from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

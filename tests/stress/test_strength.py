@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auscult.errors import UsageError
+from auscult.stress.perturbation import Constant, Range
 from auscult.stress.strength import NAMED, STRONGEST, between, monotone, strength_of
 
 NUMBERS = st.floats(-1e6, 1e6)
-ROWS = st.integers(1, 4).flatmap(
-    lambda width: st.lists(st.lists(NUMBERS, min_size=width, max_size=width), min_size=6, max_size=6)
-)
+SIX = st.lists(NUMBERS, min_size=6, max_size=6)
 
 
 @given(st.floats(0.0, STRONGEST))
@@ -80,38 +79,46 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert 0.0 <= found <= STRONGEST
 
 
-@given(ROWS)
-def test_at_a_level_the_constants_are_its_own(rows: list[list[float]]) -> None:
-    for level, row in enumerate(rows):
-        assert between(rows, float(level)) == pytest.approx(tuple(row), rel=1e-9, abs=1e-9)
+@given(SIX)
+def test_at_a_level_the_constant_is_its_own(values: list[float]) -> None:
+    for level, value in enumerate(values):
+        assert between(values, float(level)) == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
-@given(ROWS, st.floats(0.0, STRONGEST))
-def test_between_levels_the_constants_lie_on_the_line(rows: list[list[float]], strength: float) -> None:
+@given(SIX, st.floats(0.0, STRONGEST))
+def test_between_levels_the_constant_lies_on_the_line(values: list[float], strength: float) -> None:
     below = min(int(strength), 4)
-    for column, found in enumerate(between(rows, strength)):
-        low, high = rows[below][column], rows[below + 1][column]
-        assert min(low, high) - 1e-6 <= found <= max(low, high) + 1e-6
-        assert found == pytest.approx(low * (1 - strength + below) + high * (strength - below), rel=1e-9, abs=1e-6)
+    low, high = values[below], values[below + 1]
+    found = between(values, strength)
+    assert min(low, high) - 1e-6 <= found <= max(low, high) + 1e-6
+    assert found == pytest.approx(low * (1 - strength + below) + high * (strength - below), rel=1e-9, abs=1e-6)
 
 
-@given(ROWS, st.floats(0.0, STRONGEST), st.floats(-1e-6, 1e-6))
-def test_the_constants_do_not_jump(rows: list[list[float]], strength: float, step: float) -> None:
+@given(SIX, st.floats(0.0, STRONGEST), st.floats(-1e-6, 1e-6))
+def test_the_constant_does_not_jump(values: list[float], strength: float, step: float) -> None:
     near = min(max(strength + step, 0.0), STRONGEST)
-    steepest = max(
-        abs(after - before) for one, next_ in pairwise(rows) for before, after in zip(one, next_, strict=True)
-    )
-    for first, second in zip(between(rows, strength), between(rows, near), strict=True):
-        assert abs(first - second) <= steepest * abs(near - strength) + 1e-6
+    steepest = max(abs(after - before) for before, after in pairwise(values))
+    assert abs(between(values, strength) - between(values, near)) <= steepest * abs(near - strength) + 1e-6
+
+
+@given(SIX, SIX, st.floats(0.0, STRONGEST), st.floats(0.0, 1.0))
+def test_a_range_has_both_bounds_of_a_strength_and_what_lies_between(
+    low: list[float], high: list[float], strength: float, share: float
+) -> None:
+    found = Range("constant", tuple(low), tuple(high))
+    bounds = between(low, strength), between(high, strength)
+    assert found.at(strength) == bounds
+    assert min(bounds) - 1e-6 <= found.within(strength, share) <= max(bounds) + 1e-6
+    assert Constant("constant", tuple(low)).at(strength) == bounds[0]
 
 
 def test_an_endless_constant_stays_between_two_levels_that_both_have_it() -> None:
-    rows = ((float("inf"),), (float("inf"),), (4.0,), (3.0,), (2.0,), (1.0,))
-    assert between(rows, 0.5) == (float("inf"),)
-    assert between(rows, 3.0) == (3.0,)
+    values = (float("inf"), float("inf"), 4.0, 3.0, 2.0, 1.0)
+    assert between(values, 0.5) == float("inf")
+    assert between(values, 3.0) == 3.0
 
 
-@given(st.lists(NUMBERS, min_size=6, max_size=6))
+@given(SIX)
 def test_sorted_constants_are_monotone_and_only_levels_count(values: list[float]) -> None:
     upward = [values[0], *sorted(values[1:])]
     downward = [values[0], *sorted(values[1:], reverse=True)]
@@ -119,7 +126,7 @@ def test_sorted_constants_are_monotone_and_only_levels_count(values: list[float]
     assert monotone([(value,) for value in downward], 0)
 
 
-@given(st.lists(NUMBERS, min_size=6, max_size=6))
+@given(SIX)
 def test_constants_that_turn_are_not_monotone(values: list[float]) -> None:
     steps = [after - before for before, after in pairwise(values[1:])]
     turns = any(step > 0 for step in steps) and any(step < 0 for step in steps)

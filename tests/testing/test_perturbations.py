@@ -12,7 +12,7 @@ import pytest
 
 from auscult import registry
 from auscult.registry import Entry
-from auscult.stress.params import Params, seed_from
+from auscult.stress.perturbation import Params, seed_from
 from auscult.stress.sentences.base import Edit
 from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
 from auscult.stress.sound.time_mask import TimeMask

@@ -1,23 +1,130 @@
-"""What perturbations of every room have, whatever they perturb."""
+"""What perturbations of every room have, whatever they perturb: drawn parameters, named constants, metadata."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cache
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 import numpy as np
+from msgspec import Meta
 
 from auscult import registry
-from auscult.errors import UnknownName, UsageError
+from auscult.errors import InputError, UnknownName, UsageError
+from auscult.record import codec
 from auscult.rng import generator
-from auscult.stress.params import NoDraws, Params, SeedParams
-from auscult.stress.strength import Rows, between, strength_of
+from auscult.stress.strength import STRONGEST, Rows, between, strength_of
 from auscult.types import Box, Mask, Metadata
+
+MOST_SEED: Final = 2**63 - 1
+
+Draw: TypeAlias = Callable[[np.random.Generator], Any]
+Share: TypeAlias = codec.Share
+"""A drawn number from 0 to 1."""
+Seed: TypeAlias = Annotated[int, Meta(ge=-MOST_SEED, le=MOST_SEED)]
+"""What is made while rendering follows from it."""
+Strength: TypeAlias = Annotated[float, Meta(ge=0.0, le=STRONGEST)]
+"""0 changes nothing, 5 is the strongest."""
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """Draw a seed for what is made while rendering, such as one noise for each frame."""
+    return int(rng.integers(MOST_SEED))
+
+
+class JsonParams:
+    """Makes JSON of a frozen dataclass of parameters and reads it: keys are its fields, rules their annotations."""
+
+    __slots__ = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        found: dict[str, Any] = codec.to_json(self)
+        return found
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """Read what ``as_json`` wrote.
+
+        Raises:
+            InputError: A key is missing, unknown, or holds a value of another kind or out of range.
+        """
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # subclasses are dataclasses
+        hint = "parameters replay only with the stressor and version that wrote them"
+        if isinstance(value, Mapping) and set(value) != set(names):
+            given = ", ".join(sorted(map(str, value))) or "none"
+            raise InputError(
+                f"stressor parameters have the keys {given[:200]}", expected=", ".join(names) or "no keys", hint=hint
+            )
+        return codec.from_json(cls, value, error=InputError, hint=hint, exact=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params(JsonParams):
+    """Everything that was drawn for one perturbation; a subclass adds its own draws, of type int, float, bool or str.
+
+    A number has its bounds in its annotation, ``angle_deg: Annotated[float, Meta(ge=-45.0, le=45.0)]``, and a seed is
+    a ``Seed``: they are drawn between these bounds, and refused beyond them.
+
+    Attributes:
+        strength: 0..5; 0 changes nothing.
+    """
+
+    strength: Strength
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator, *, strength: float) -> Self:
+        """Draw every field, each value equally likely, in the order of the fields but for the seed, which is last."""
+        return cls(strength=strength, **{name: draw(rng) for name, draw in cls._draws()})
+
+    @classmethod
+    @cache
+    def _draws(cls) -> tuple[tuple[str, Draw], ...]:
+        """How each field but the strength is drawn, the seed last; kept, since reading annotations takes longer."""
+        hints = get_type_hints(cls, include_extras=True)
+        names = [field.name for field in fields(cls) if field.name != "strength"]
+        return tuple((name, _draw_of(hints[name])) for name in sorted(names, key=lambda name: name == "seed"))
+
+
+def _draw_of(kind: Any) -> Draw:
+    """How a value of an annotated field is drawn."""
+    if kind is bool:
+        return lambda rng: bool(rng.integers(2))
+    if kind == Seed:
+        return seed_from
+    number, bounds = get_args(kind)
+    low, high = bounds.ge, bounds.le
+    if number is int:
+        return lambda rng: int(rng.integers(low, high + 1))
+    return lambda rng: float(rng.uniform(low, high))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoDraws(Params):
+    """Parameters of a perturbation that draws nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedParams(Params):
+    """Parameters with a seed.
+
+    Attributes:
+        seed: What every draw while rendering follows from.
+    """
+
+    seed: Seed
+
+    def of_frame(self, index: int) -> np.random.Generator:
+        """The generator of one frame."""
+        return generator(self.seed, "frame", index)
+
+    def stream(self, *key: str | int) -> np.random.Generator:
+        """The generator of one purpose in a sound."""
+        return generator(self.seed, "sound", *key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +209,7 @@ class Constant:
 
     def at(self, strength: float) -> float:
         """The value of a strength, 0..5; on straight lines between the levels."""
-        (value,) = between(self.rows, strength)
-        return value
+        return between(self.values, strength)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +238,7 @@ class Range:
 
     def at(self, strength: float) -> tuple[float, float]:
         """Both bounds of a strength, 0..5; on straight lines between the levels."""
-        low, high = between(self.rows, strength)
-        return low, high
+        return between(self.low, strength), between(self.high, strength)
 
     def within(self, strength: float, share: float) -> float:
         """The value at a share of the way from one bound to the other, 0..1."""

@@ -227,7 +227,7 @@ def drawn(
         seed: The run's seed.
         key: The item's id.
         most: At most so many.
-        place: One of ``occurrence.places()``, or several with a plus; None for anywhere.
+        place: One of ``places()``, or several with a plus; None for anywhere.
         severity: 0..5, ``low``, ``medium`` or ``high``; drawn among 1, 3 and 5 where left out.
         schedule: How strength goes through a clip; not one that draws types.
 

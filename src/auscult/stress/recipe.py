@@ -7,7 +7,7 @@ alike.
 Example::
 
     for recipe in sweep("vision", "fog,snow+jpeg_compression", "low,high"):
-        plan = planned(recipe, seed=7, key="v1/f3", shot=Shot(height=480, width=854))
+        plan = planned(recipe, seed=7, key="v1/f3", shot=ClipInfo(height=480, width=854))
         picture = plan.frame(frame, 0)
 """
 

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.record import codec
 from auscult.rng import generator
-from auscult.stress.params import MOST_SEED, Params, seed_from
-from auscult.stress.perturbation import WordChange
+from auscult.stress.perturbation import MOST_SEED, Params, WordChange, seed_from
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
 from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, TextSpan, edited, followed

@@ -15,6 +15,8 @@ from auscult.errors import UsageError
 STRONGEST: Final = 5.0
 NAMED: Final[Mapping[str, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
 
+_WANTED: Final = f"a number from 0 to {STRONGEST:g}, or {', '.join(NAMED)}"
+
 Rows: TypeAlias = Sequence[Sequence[float]]
 
 
@@ -30,35 +32,27 @@ def strength_of(severity: float | str) -> float:
     Raises:
         UsageError: It is neither.
     """
-    wanted = f"a number from 0 to {STRONGEST:g}, or {', '.join(NAMED)}"
     if isinstance(severity, str) and severity in NAMED:
         return NAMED[severity]
     try:
         found = float(severity)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"{severity!r} is no severity", expected=wanted) from error
+        raise UsageError(f"{severity!r} is no severity", expected=_WANTED) from error
     if isinstance(severity, bool) or not (math.isfinite(found) and 0.0 <= found <= STRONGEST):
-        raise UsageError(f"the severity is {severity!r}", expected=wanted)
+        raise UsageError(f"the severity is {severity!r}", expected=_WANTED)
     return found
 
 
-def between(rows: Rows, strength: float) -> tuple[float, ...]:
-    """The constants of a strength, on straight lines between those of the levels.
-
-    Args:
-        rows: Six rows: the constants that change nothing, then those of levels 1 to 5.
-        strength: 0..5.
+def between(values: Sequence[float], strength: float) -> float:
+    """The constant of a strength, 0..5, on straight lines between six: that which changes nothing, then the levels'.
 
     Example:
-        >>> between(((0.0,), (0.4,), (0.3,), (0.2,), (0.1,), (0.05,)), 2.5)
-        (0.25,)
+        >>> between((0.0, 0.4, 0.3, 0.2, 0.1, 0.05), 2.5)
+        0.25
     """
-    below = min(int(strength), len(rows) - 2)
-    share = strength - below
-    return tuple(
-        low if low == high else low + share * (high - low)
-        for low, high in zip(rows[below], rows[below + 1], strict=True)
-    )
+    below = min(int(strength), len(values) - 2)
+    low, high = values[below], values[below + 1]
+    return low if low == high else low + (strength - below) * (high - low)
 
 
 def monotone(rows: Rows, column: int) -> bool:

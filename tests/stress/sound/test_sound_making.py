@@ -175,7 +175,7 @@ def test_seed_and_key_decide(name: str) -> None:
 
 PLUG_IN = """
 import numpy as np
-from auscult.stress.params import Params
+from auscult.stress.perturbation import Params
 from auscult.types import Metadata
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from auscult.rng import generator
 from auscult.stress import sound
-from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import SeedParams
 from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.gaussian_noise import STRESSOR as HISS
 from auscult.stress.sound.gaussian_noise import GaussianNoiseParams

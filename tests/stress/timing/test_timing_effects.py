@@ -16,7 +16,7 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.media.frames import read_frame
 from auscult.stress import timing
-from auscult.stress.params import SeedParams
+from auscult.stress.perturbation import SeedParams
 from auscult.stress.timing.base import TimingInfo, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.drift import STRESSOR as DRIFT
 from auscult.stress.timing.drift import DriftParams

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress.noise import words
-from auscult.stress.params import NoDraws, Params, SeedParams
-from auscult.stress.strength import between
+from auscult.stress.perturbation import NoDraws, Params, SeedParams
 from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.defocus_blur import STRESSOR as DEFOCUS
 from auscult.stress.vision.gaussian_blur import STRESSOR as GAUSSIAN
@@ -107,7 +106,7 @@ def plain_gaussian(values: Values, sigma: float) -> Values:
 @pytest.mark.parametrize("level", LEVELS)
 def test_gaussian_blur_agrees_with_the_formula(level: int) -> None:
     picture = photograph()
-    (sigma,) = between(GAUSSIAN.levels, level)
+    (sigma,) = GAUSSIAN.levels[level]
     plain = plain_gaussian(picture.astype(float), sigma)
     ours = rendered(GAUSSIAN, picture, level)
     assert np.mean(apart(ours, cut_down(plain)) <= 1) > 0.99
@@ -125,7 +124,7 @@ def plain_disc(radius: int, alias: float) -> Values:
 @pytest.mark.parametrize("level", LEVELS)
 def test_defocus_blur_agrees_with_the_formula(level: int) -> None:
     picture = photograph()
-    radius, alias = between(DEFOCUS.levels, level)
+    radius, alias = DEFOCUS.levels[level]
     kernel = plain_disc(int(radius), alias)
     half = len(kernel) // 2
     total = np.zeros(picture.shape)
@@ -152,7 +151,7 @@ def plain_motion(values: Values, radius: int, sigma: float, angle_deg: float) ->
 @pytest.mark.parametrize("level", LEVELS)
 def test_motion_blur_agrees_with_the_formula(level: int, angle_deg: float) -> None:
     picture = photograph()
-    radius, sigma = between(MOTION.levels, level)
+    radius, sigma = MOTION.levels[level]
     plain = plain_motion(picture.astype(float), int(radius), sigma, angle_deg)
     ours = MOTION.render(picture, MotionBlurParams(strength=level, angle_deg=angle_deg))
     assert apart(ours, cut_down(plain)).max() <= 1
@@ -234,7 +233,7 @@ def test_glass_looks_everywhere_within_its_reach_equally_often(reach: int) -> No
 @pytest.mark.parametrize("level", LEVELS)
 def test_glass_blur_agrees_with_the_loop_in_distribution(level: int) -> None:
     picture = photograph(96, 128)
-    sigma, reach, rounds = between(GLASS.levels, level)
+    sigma, reach, rounds = GLASS.levels[level]
     plain = cut_down(plain_gaussian(picture.astype(float), sigma))
     rng, inner = generator(6, "plain"), (96 - 2 * int(reach), 128 - 2 * int(reach))
     for _ in range(int(rounds)):

@@ -18,7 +18,6 @@ from PIL import Image
 from auscult.arrays.overlap import iou
 from auscult.errors import UsageError
 from auscult.rng import generator
-from auscult.stress.strength import between
 from auscult.stress.vision import apply, perturb
 from auscult.stress.vision.elastic_transform import STRESSOR as ELASTIC
 from auscult.stress.vision.elastic_transform import Bend, corners, maps
@@ -297,7 +296,7 @@ def test_the_triangle_goes_where_the_release_moves_it() -> None:
 def test_the_joined_map_does_what_the_release_does_in_two_steps(level: int) -> None:
     frame = cv2.GaussianBlur(textured(512, 512), (0, 0), 2)
     params = ELASTIC.choose(generator(level, "two steps"), None, strength=level)  # type: ignore[arg-type]
-    height, blur, reach = between(ELASTIC.levels, level)
+    height, blur, reach = ELASTIC.levels[level]
     start = np.float32([(426, 426), (426, 86), (86, 86)])
     moved = cv2.getAffineTransform(start, start + np.float32(512 * reach * corners(params.seed, most=0.2)))
     sheared = cv2.warpAffine(frame, moved, (512, 512), borderMode=cv2.BORDER_REFLECT_101)

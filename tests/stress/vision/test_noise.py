@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import Params, SeedParams
+from auscult.stress.perturbation import Params, SeedParams
 from auscult.stress.strength import between
 from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.gaussian_noise import STRESSOR as GAUSSIAN
@@ -94,7 +94,7 @@ PLAIN: tuple[tuple[VisionStressor[SeedParams], Plain], ...] = (
 @pytest.mark.parametrize(("stressor", "plain"), PLAIN, ids=name_of)
 def test_agrees_with_the_formula_in_distribution(stressor: VisionStressor[Params], plain: Plain, level: int) -> None:
     picture = photograph()
-    (constant,) = between(stressor.levels, level)
+    (constant,) = stressor.levels[level]
     drawn = plain(picture / 255.0, constant, generator(2, "plain", stressor.name))
     theirs = (np.clip(drawn, 0.0, 1.0) * 255 + 1e-9).astype(np.uint8)
     ours = stressor.render(picture, seeded(level))
@@ -110,7 +110,7 @@ def test_each_grey_level_has_the_formulas_mean_and_spread(
     stressor: VisionStressor[Params], plain: Plain, grey: int
 ) -> None:
     flat = np.full((128, 160, 3), grey, np.uint8)
-    (constant,) = between(stressor.levels, 3)
+    (constant,) = stressor.levels[3]
     drawn = np.clip(plain(np.full((512, 640), grey / 255.0), constant, generator(3, "plain")), 0.0, 1.0)
     theirs = np.floor(drawn * 255 + 1e-9)
     ours = stressor.render(flat, seeded(3)).astype(float)
@@ -160,7 +160,7 @@ def test_next_to_no_strength_costs_at_most_the_fraction_that_is_dropped(stressor
 @settings(max_examples=20, deadline=None)
 def test_impulses_are_half_white_half_black_and_leave_the_rest(share: float, grey: int) -> None:
     made = IMPULSE.render(np.full((150, 200, 3), grey, np.uint8), seeded(share))
-    (wanted,) = between(IMPULSE.levels, share)
+    wanted = between([row[0] for row in IMPULSE.levels], share)
     counts = np.bincount(made.ravel(), minlength=256) / made.size
     assert counts[0] == pytest.approx(wanted / 2, abs=0.005)
     assert counts[255] == pytest.approx(wanted / 2, abs=0.005)

@@ -26,7 +26,6 @@ from auscult.record.codec import Share
 from auscult.stress.masks.base import (
     Coordinate,
     Doubles,
-    JsonParams,
     Reason,
     Side,
     Wanted,
@@ -39,6 +38,7 @@ from auscult.stress.masks.base import (
     workpiece,
 )
 from auscult.stress.masks.body import FRAME, Body, Posed, check_body
+from auscult.stress.perturbation import JsonParams
 from auscult.types import Box, Defect, Difficulty, Floats, Mask, MaskTarget, Metadata
 
 ATTEMPTS: Final = 8

@@ -7,7 +7,6 @@ JSON values; ``render`` is pure. The same parameters on the same target give the
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import fields
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
@@ -16,9 +15,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
-from auscult.errors import InputError, UsageError
+from auscult.errors import UsageError
 from auscult.outcome import Undefined
-from auscult.record import codec
 from auscult.types import Action, Box, Defect, Difficulty, Mask, MaskTarget, Metadata, Truth
 
 Reason: TypeAlias = Literal[
@@ -70,33 +68,6 @@ class MaskParams(Protocol):
             InputError: A key is missing, unknown, or holds a value out of range.
         """
         ...
-
-
-class JsonParams:
-    """Makes a frozen dataclass ``MaskParams``: its keys are the fields, its rules their annotations."""
-
-    __slots__ = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        found: dict[str, Any] = codec.to_json(self)
-        return found
-
-    @classmethod
-    def from_json(cls, value: object) -> Self:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value out of range.
-        """
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # subclasses are dataclasses
-        hint = "parameters replay only with the stressor and version that wrote them"
-        if isinstance(value, Mapping) and set(value) != set(names):
-            given = ", ".join(sorted(map(str, value))) or "none"
-            raise InputError(
-                f"stressor parameters have the keys {given[:200]}", expected=", ".join(names) or "no keys", hint=hint
-            )
-        return codec.from_json(cls, value, error=InputError, hint=hint, exact=True)
 
 
 P = TypeVar("P", bound=MaskParams)

@@ -26,7 +26,6 @@ from auscult.outcome import Undefined
 from auscult.stress.masks.base import (
     Coordinate,
     Doubles,
-    JsonParams,
     Turn,
     Wanted,
     last_taken,
@@ -35,6 +34,7 @@ from auscult.stress.masks.base import (
     workpiece,
 )
 from auscult.stress.masks.body import Body, Posed, check_body
+from auscult.stress.perturbation import JsonParams
 from auscult.types import Box, Defect, Difficulty, Mask, MaskTarget, Metadata
 
 _MOST_CUTS: Final = 12

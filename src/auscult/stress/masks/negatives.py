@@ -17,7 +17,8 @@ from msgspec import Meta
 from auscult.arrays import boxes
 from auscult.errors import InputError
 from auscult.outcome import Undefined
-from auscult.stress.masks.base import JsonParams, Workpiece, undefined, workpiece
+from auscult.stress.masks.base import Workpiece, undefined, workpiece
+from auscult.stress.perturbation import JsonParams
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
 MOST: Final = 3

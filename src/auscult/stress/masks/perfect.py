@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auscult.stress.masks.base import JsonParams
+from auscult.stress.perturbation import JsonParams
 from auscult.types import Defect, Difficulty, Mask, MaskTarget, Metadata
 
 

@@ -29,7 +29,6 @@ from auscult.outcome import Outcome, Scored, Undefined
 from auscult.stress.masks import bands, cutout, negatives, perfect
 from auscult.stress.masks.base import (
     WINDOWS,
-    JsonParams,
     MaskParams,
     MaskStressor,
     Side,
@@ -41,6 +40,7 @@ from auscult.stress.masks.base import (
 )
 from auscult.stress.masks.body import Posed, bodies
 from auscult.stress.masks.making import check_masks, rendered
+from auscult.stress.perturbation import JsonParams
 from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, StressedMask
 
 _NEGATIVE: Final = frozenset({"merge", "full_neg"})

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Final, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from msgspec import Meta
 
 from auscult.errors import InputError
 from auscult.record import codec
-from auscult.stress.params import Strength
-from auscult.stress.perturbation import WordChange
+from auscult.stress.perturbation import JsonParams, Strength, WordChange
 from auscult.stress.strength import Rows
 from auscult.types import Metadata
 
@@ -22,8 +21,7 @@ MOST_CHARACTERS: Final = 200_000
 TextSpan: TypeAlias = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """One place of the sentence and what stands there instead.
 
     Attributes:
@@ -32,53 +30,29 @@ class Edit:
         text: What stands there instead.
     """
 
-    start: int
-    end: int
-    text: str
+    start: codec.Count
+    end: codec.Count
+    text: Annotated[str, Meta(max_length=MOST_CHARACTERS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditsFormat:
-    """Edits as JSON."""
-
-    strength: Strength  # 0..5
-    # start, end and text of each
-    edits: Annotated[
-        tuple[tuple[codec.Count, codec.Count, Annotated[str, Meta(max_length=MOST_CHARACTERS)]], ...],
-        Meta(max_length=100_000),
-    ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edits:
+class Edits(JsonParams):
     """Everything that was chosen for one sentence.
 
     Attributes:
         strength: 0..5; 0 changes nothing.
-        edits: In the order of the sentence; none overlaps another.
+        edits: In the order of the sentence; none overlaps another. In JSON, start, end and text of each.
     """
 
-    strength: float
-    edits: tuple[Edit, ...] = ()
+    strength: Strength
+    edits: Annotated[tuple[Edit, ...], Meta(max_length=100_000)] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        return {"strength": self.strength, "edits": [[one.start, one.end, one.text] for one in self.edits]}
-
-    @classmethod
-    def from_json(cls, value: object) -> Self:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing, unknown, or holds a value of another kind, or edits overlap.
-        """
-        held = codec.from_json(EditsFormat, value, error=InputError, exact=True)
-        edits = tuple(Edit(*row) for row in held.edits)
-        if any(edit.start > edit.end for edit in edits):
+    def __post_init__(self) -> None:
+        """Refuse edits that end before they start, overlap, or are out of order."""
+        if any(edit.start > edit.end for edit in self.edits):
             raise InputError("an edit ends before it starts", expected="[start, end, text]")
-        if any(before.end > after.start for before, after in pairwise(edits)):
+        if any(before.end > after.start for before, after in pairwise(self.edits)):
             raise InputError("edits overlap or are out of order")
-        return cls(strength=held.strength, edits=edits)
 
 
 @runtime_checkable
@@ -136,12 +110,6 @@ def edited(sentence: str, edits: Sequence[Edit]) -> str:
 def changes(sentence: str, edits: Sequence[Edit]) -> tuple[WordChange, ...]:
     """What the edits did, in words."""
     return tuple(WordChange(start=one.start, before=sentence[one.start : one.end], after=one.text) for one in edits)
-
-
-def free(span: TextSpan, kept: Sequence[TextSpan]) -> bool:
-    """Whether a span, or the place of an insertion, touches none that is to be kept."""
-    start, end = span
-    return all(end <= low or start >= high for low, high in kept)
 
 
 def followed(kept: Sequence[TextSpan], edits: Sequence[Edit]) -> tuple[TextSpan, ...]:

@@ -113,7 +113,7 @@ def instruction(name: str, sentence: str, *, strength: float, kept: Sequence[Tex
     if short not in told["tasks"]:
         raise UsageError(f"no model is asked for {name!r}", expected=f"one of {', '.join(told['tasks'])}")
     task: dict[str, Any] = told["tasks"][short]
-    (share,) = between([(value,) for value in task["share"]], strength)
+    share = between(task["share"], strength)
     count = max(1, round(share * len(words(sentence))))
     stay = ", ".join(f"“{phrase}”" for phrase in dict.fromkeys(sentence[low:high] for low, high in kept))
     examples = (told["example"].format(before=before, after=after) for before, after in task["examples"])

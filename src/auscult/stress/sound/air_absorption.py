@@ -20,8 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.perturbation import Params, Perturbs, Range, Share
 from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import convolve
 from auscult.types import Metadata, Samples

@@ -18,8 +18,7 @@ from typing import Final
 import numpy as np
 
 from auscult.errors import InputError
-from auscult.stress.params import SeedParams, Share, seed_from
-from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.perturbation import Perturbs, Range, SeedParams, Share, seed_from
 from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.stress.sound.noise_makers import KINDS, make
 from auscult.types import Metadata, Samples

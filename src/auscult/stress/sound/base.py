@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVa
 import numpy as np
 from msgspec import Meta
 
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Perturbation
+from auscult.stress.perturbation import Params, Perturbation
 from auscult.types import Samples
 
 MOST_HZ: Final = 768_000

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Constant, Perturbs, Range
+from auscult.stress.perturbation import Constant, Params, Perturbs, Range, Share
 from auscult.stress.sound import filters
 from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples

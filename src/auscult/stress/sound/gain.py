@@ -11,8 +11,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.perturbation import Constant, Params, Perturbs
 from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 

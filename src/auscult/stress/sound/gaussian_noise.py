@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.params import SeedParams, Share
-from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.perturbation import Perturbs, Range, SeedParams, Share
 from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 

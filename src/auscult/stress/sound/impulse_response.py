@@ -17,8 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.stress.params import SeedParams, Share
-from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.perturbation import Constant, Perturbs, SeedParams, Share
 from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import convolve, power_of_two
 from auscult.stress.sound.noise_makers import moving

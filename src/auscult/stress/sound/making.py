@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from auscult.errors import UsageError
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect, at_fault, chosen, kind_of, loaded
+from auscult.stress.perturbation import Effect, Params, at_fault, chosen, kind_of, loaded
 from auscult.stress.sound.base import MOST_HZ, AnySoundStressor, AudioInfo, mixes, silences
 from auscult.types import Samples, Stressed
 

@@ -22,8 +22,7 @@ from typing import Final
 import numpy as np
 
 from auscult.media.mp3 import RATES_HZ, nearest_bitrate, through_mp3
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.perturbation import Params, Perturbs, Range, Share
 from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import resampled
 from auscult.types import Metadata, Samples

@@ -13,8 +13,7 @@ from typing import Annotated, Final
 import numpy as np
 from msgspec import Meta
 
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Constant, Perturbs, Range
+from auscult.stress.perturbation import Constant, Params, Perturbs, Range, Share
 from auscult.stress.sound import filters
 from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.types import Metadata, Samples

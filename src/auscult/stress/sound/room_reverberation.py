@@ -22,8 +22,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import SeedParams, Share
-from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.perturbation import Perturbs, Range, SeedParams, Share
 from auscult.stress.sound.base import SoundStressor
 from auscult.stress.sound.convolution import convolve
 from auscult.stress.sound.noise_makers import quarter_turns

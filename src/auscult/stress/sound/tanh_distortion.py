@@ -14,8 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Constant, Perturbs, Range
+from auscult.stress.perturbation import Constant, Params, Perturbs, Range, Share
 from auscult.stress.sound.base import SoundStressor
 from auscult.types import Metadata, Samples
 

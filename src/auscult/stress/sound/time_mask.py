@@ -10,8 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Perturbs, Range
+from auscult.stress.perturbation import Params, Perturbs, Range, Share
 from auscult.stress.sound.base import AudioInfo, SoundStressor
 from auscult.types import Metadata, Samples
 

@@ -14,8 +14,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Perturbation, Perturbs
+from auscult.stress.perturbation import Params, Perturbation, Perturbs
 from auscult.stress.vision.base import MOST_FPS, MOST_FRAMES
 from auscult.types import Samples
 

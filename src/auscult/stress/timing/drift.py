@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Constant
+from auscult.stress.perturbation import Constant, Params
 from auscult.stress.timing.base import Retiming, Times, TimingStressor
 from auscult.types import Metadata
 

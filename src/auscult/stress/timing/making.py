@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from auscult.errors import UsageError
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect, at_fault, chosen, kind_of, loaded
+from auscult.stress.perturbation import Effect, Params, at_fault, chosen, kind_of, loaded
 from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
 from auscult.stress.timing.base import AnyTimingStressor, Numbers, Times, TimingInfo, retimed, unheard

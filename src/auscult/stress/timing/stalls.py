@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.rng import generator
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant
+from auscult.stress.perturbation import Constant, SeedParams
 from auscult.stress.timing.base import Numbers, Retiming, TimingInfo, TimingStressor
 from auscult.types import Metadata
 

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_
 import numpy as np
 from msgspec import Meta
 
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Perturbation
+from auscult.stress.perturbation import Params, Perturbation
 from auscult.types import Frame, Mask
 
 MOST_FRAMES: Final = 1_000_000

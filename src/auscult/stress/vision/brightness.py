@@ -13,8 +13,7 @@ from typing import Final
 import cv2
 import numpy as np
 
-from auscult.stress.params import NoDraws
-from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.perturbation import Constant, Fixed, NoDraws
 from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.digital_planes import Plane, Planes, by_planes, greatest
 from auscult.types import Frame, Metadata

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from auscult.errors import UsageError
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Mask, Metadata
 

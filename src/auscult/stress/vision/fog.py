@@ -18,8 +18,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params, Seed, Share, seed_from
-from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.perturbation import Constant, Params, Perturbs, Seed, Share, seed_from
 from auscult.stress.vision import weather_fractal
 from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import Params, Share
-from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.perturbation import Constant, Params, Perturbs, Share
 from auscult.stress.vision import weather_fractal
 from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.noise import words
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.gaussian_blur import gaussian
 from auscult.types import Frame, Metadata

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 

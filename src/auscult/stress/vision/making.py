@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of, grown, window
 from auscult.errors import UsageError
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Effect, at_fault, chosen, kind_of, loaded
+from auscult.stress.perturbation import Effect, Params, at_fault, chosen, kind_of, loaded
 from auscult.stress.vision.base import AnyVisionStressor, MovingStressor
 from auscult.stress.vision.pictures import OpenedPicture, boxes_from, masks_from, opened
 from auscult.types import Box, Frame, Mask, Stressed

@@ -17,8 +17,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.stress.params import Params
-from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.perturbation import Constant, Params, Perturbs
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 

@@ -16,8 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import NoDraws
-from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.perturbation import Constant, Fixed, NoDraws
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 

@@ -17,8 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.stress.params import NoDraws
-from auscult.stress.perturbation import Constant, Fixed
+from auscult.stress.perturbation import Constant, Fixed, NoDraws
 from auscult.stress.vision.base import VisionStressor
 from auscult.stress.vision.digital_planes import Plane, Planes, by_planes, greatest, least
 from auscult.types import Frame, Metadata

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from auscult.stress import noise
 from auscult.stress.noise import normal_table
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
-from auscult.stress.params import Params, Seed, seed_from
-from auscult.stress.perturbation import Constant, Perturbs
+from auscult.stress.perturbation import Constant, Params, Perturbs, Seed, seed_from
 from auscult.stress.vision.base import ClipInfo, VisionStressor
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata

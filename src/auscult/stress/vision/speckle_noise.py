@@ -9,8 +9,7 @@ import cv2
 import numpy as np
 
 from auscult.stress import noise
-from auscult.stress.params import SeedParams
-from auscult.stress.perturbation import Constant, Seeded
+from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.vision.base import VisionStressor
 from auscult.types import Frame, Metadata
 

@@ -28,7 +28,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.arrays import boxes
-from auscult.stress.masks.base import Coordinate, Doubles, JsonParams, Side, Turn, Wanted, Workpiece, last_taken
+from auscult.stress.masks.base import Coordinate, Doubles, Side, Turn, Wanted, Workpiece, last_taken
+from auscult.stress.perturbation import JsonParams
 from auscult.types import Box, Floats, Mask
 
 MOST_CELLS: Final = 80
