@@ -52,6 +52,8 @@ def inside(root: Path, name: str) -> Path:
     path = Path(root) / name
     if Path(os.path.normpath(name)).parts[:1] == (os.pardir,):
         raise InputError(f"{_shown(name)} leaves the folder through `..`", expected=f"a path inside {root}", hint=_HINT)
+    if _is_plain(str(root), name):
+        return path
     home, real = os.path.realpath(root), os.path.realpath(path)
     if real == home:
         raise InputError(f"{_shown(name)} is the folder itself", expected="the path of a file")
@@ -63,6 +65,18 @@ def inside(root: Path, name: str) -> Path:
             path=path,
         )
     return path
+
+
+def _is_plain(folder: str, name: str) -> bool:
+    """Whether no part of a name is a link or leads up, so that what it names lies where it seems to.
+
+    Asked of every mask of an INPUT: to follow the links of the whole path takes five times as long.
+    """
+    for part in name.split("/"):
+        folder = f"{folder}/{part}"
+        if part in {"", os.curdir, os.pardir} or os.path.islink(folder):  # noqa: PTH114 - a Path takes longer
+            return False
+    return True
 
 
 _HINT = "put the file inside the folder, or name a folder around both"
