@@ -136,3 +136,14 @@ def test_a_damaged_summary_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "summary.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(RecordError, match="summary"):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "row", [{"id": "b", "iou": 1.5}, {"id": "b", "iou": True}, {"iou": 1}, {"id": "b", "defect": 3}]
+)
+def test_a_damaged_truth_is_named(tmp_path: Path, row: dict[str, Any]) -> None:
+    with opened(tmp_path) as run:
+        run.append_many("truth.jsonl", [{"id": "a", "iou": 1, "defect": None, "clip": "c"}, row])
+    with pytest.raises(RecordError, match="damaged") as caught:
+        read_run(tmp_path).truths()
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / "truth.jsonl"), 2)

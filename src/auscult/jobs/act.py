@@ -13,10 +13,10 @@ from auscult.act.export import verdicts_csv
 from auscult.act.filter import redecide, select
 from auscult.act.policy import load_policy
 from auscult.errors import OutputError, RecordError
-from auscult.jobs.finish import coco_of, column, in_order
+from auscult.jobs.finish import coco_of, in_order
 from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
-from auscult.record.reader import Run, read_run
+from auscult.record.reader import Run, column, read_run
 from auscult.report.facts import policy_of
 from auscult.types import ACTIONS
 

@@ -30,14 +30,13 @@ from auscult.arrays import motion
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError, ErrorRecord
 from auscult.jobs.clip_tracks import ClipTracks, ObjectTrack, tracks_of
-from auscult.jobs.finish import column
 from auscult.jobs.runner import ErrorLog, Progress
 from auscult.media.frames import read_reduced
 from auscult.media.rle import decode
 from auscult.outcome import Failed, Scored, Undefined
 from auscult.record.codec import to_json
 from auscult.record.folder import RunFolder
-from auscult.record.reader import Verdicts
+from auscult.record.reader import Verdicts, column
 from auscult.record.schema import DECIMALS, ClipRow, Mark, error_to_json
 from auscult.score.masks.over_time import MaskStep, flicker, is_switch
 from auscult.score.stats.trend import Trend, neighbour_medians, oddness, theil_sen

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
-from auscult.jobs.finish import known
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.reader import failed_rows, read_run, require_record
@@ -466,7 +465,7 @@ def _read_side(folder: Path, home: Path) -> JudgeRecord:
             expected="verdicts of a judge",
             hint=f"{folder / 'errors.jsonl'} says why" if failed else _HINT,
         )
-    truths = {str(row["id"]): row for row in known(run.lines("truth.jsonl"), path=folder / "truth.jsonl")}
+    truths = {str(row["id"]): row for row in run.truths()}
     if not truths:
         raise RecordError(
             "the record holds no truth",

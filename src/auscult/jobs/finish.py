@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -23,8 +22,8 @@ from auscult.media.paths import safe_name
 from auscult.media.rle import decode
 from auscult.outcome import Signature
 from auscult.record.folder import RunFolder
-from auscult.record.reader import Run, Verdicts, read_run
-from auscult.record.schema import Summary
+from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run
+from auscult.record.schema import Summary, counted_by
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
@@ -155,21 +154,6 @@ def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any])
     return coco(ExportedMask(row, decode(segmentations[row["id"]]), row["frame"]) for row in rows)
 
 
-_DAMAGED = "the file was damaged or edited; judge again into another --out"
-
-
-def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
-    """One key of each row, by the row's id; of two rows with one id the later counts."""
-    found = {}
-    for row in rows:
-        if not isinstance(row.get("id"), str) or key not in row:
-            raise RecordError(
-                f"a row lacks 'id' or {key!r}", expected=f"rows of id and {key}", hint=_DAMAGED, path=path
-            )
-        found[row["id"]] = row[key]
-    return found
-
-
 def in_order(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows by the natural order of their ids: the lines of a record stand in the order in which workers were done."""
     return sorted((dict(row) for row in rows), key=lambda row: natural_key(str(row["id"])))
@@ -181,30 +165,7 @@ def pictures(rows: Iterable[Mapping[str, Any]], *, path: Path) -> dict[str, byte
     try:
         return {name: b64decode(text) for name, text in texts.items()}
     except (ValueError, TypeError) as error:
-        raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=_DAMAGED, path=path) from error
-
-
-def known(rows: Iterable[Mapping[str, Any]], *, path: Path) -> list[Mapping[str, Any]]:
-    """The rows of ``truth.jsonl``: each has an id, ``iou`` is a number or null, labels are texts or null.
-
-    Raises:
-        RecordError: One is not so.
-    """
-    found = []
-    for row in rows:
-        labels = (row.get("defect"), row.get("action"), row.get("difficulty"))
-        texts = all(isinstance(text, str | None) for text in labels) and isinstance(row.get("cluster"), str | None)
-        if not isinstance(row.get("id"), str) or not _is_share(row.get("iou")) or not texts:
-            raise RecordError(
-                "a row is no truth", expected="id, iou (0..1 or null), defect, action", hint=_DAMAGED, path=path
-            )
-        found.append(row)
-    return found
-
-
-def _is_share(value: object) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value is None or (number and 0 <= value <= 1)  # type: ignore[operator]
+        raise RecordError("a row holds no picture", expected="base64 of a JPEG", hint=DAMAGED, path=path) from error
 
 
 HANDOVERS: Mapping[str, tuple[str, ...]] = {
@@ -216,7 +177,7 @@ HANDOVERS: Mapping[str, tuple[str, ...]] = {
 def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None) -> Summary:
     """Write everything that follows from the lines: summary, tables, CSV, COCO, report."""
     read = read_run(run.path, verdicts=verdicts)
-    compared, beside = _measured(read, known(read.lines("truth.jsonl"), path=run.path / "truth.jsonl"))
+    compared, beside = _measured(read, read.truths())
     summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
     tables = {name: asdict(table) for name, table in {**beside.tables, **compared.tables}.items()}
     for name, table in tables.items():
@@ -243,7 +204,7 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
         RecordError: The folder holds no record, or one without truth.
     """
     read = read_run(folder)
-    truths = known(read.lines("truth.jsonl"), path=folder / "truth.jsonl")
+    truths = read.truths()
     if not truths:
         raise RecordError(
             "the record holds no truth to score against",
@@ -286,12 +247,6 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     signature = Signature.of(metric="mean estimated IoU", judge=verdicts[0].judge)
     mean = {"value": round(fmean(values), 6), "low": None, "high": None, "n": len(values), "signature": str(signature)}
     return {"estimated_iou": mean}
-
-
-def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
-    """How often each name occurs, in a fixed order, for a summary; names that are not in the order are left out."""
-    counts = Counter(values)
-    return {name: counts[name] for name in order}
 
 
 def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:

@@ -13,7 +13,6 @@ from auscult.act.gate import KnownMask, score_of
 from auscult.cases.fields import BOM, parse
 from auscult.cases.ids import check_id, shown
 from auscult.errors import InputError, RecordError, UsageError
-from auscult.jobs.finish import known
 from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 from auscult.record.manifest import argument
@@ -95,7 +94,7 @@ def version_of(manifest: Mapping[str, Any]) -> str:
 
 def _of_record(folder: Path, *, by: str, bad_below: float) -> GateCalibration:
     run = read_run(folder)
-    truths = {row["id"]: row for row in known(run.lines("truth.jsonl"), path=folder / "truth.jsonl")}
+    truths = {row["id"]: row for row in run.truths()}
     told = {row["id"]: row for _, row in run.verdicts if truths.get(row["id"], {}).get("iou") is not None}
     if not told:
         raise RecordError(

@@ -16,7 +16,6 @@ from typing import Any
 from auscult import registry
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.finish import counted_by
 from auscult.jobs.options import DIFFICULTIES, StressOptions, arguments_of
 from auscult.jobs.runner import (
     ERRORS,
@@ -38,7 +37,7 @@ from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file
 from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
-from auscult.record.schema import Summary
+from auscult.record.schema import Summary, counted_by
 from auscult.report.tables import Table
 from auscult.stress.masks import variants
 from auscult.types import ACTIONS, DEFECTS, Item, Mask, MaskTarget, StressedMask

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from auscult.errors import REMARKS, RecordError
-from auscult.record.codec import read_file
+from auscult.record.codec import Share, from_json, read_file
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.schema import verdict_from_json
 from auscult.types import Verdict
 
 _MAX_SUMMARY_BYTES = 64 << 20
+DAMAGED = "the file was damaged or edited; judge again into another --out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,6 +71,49 @@ class Run:
             RecordError: A line before the last is no JSON object.
         """
         return read_lines(self.path / name)
+
+    def truths(self) -> list[dict[str, Any]]:
+        """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys.
+
+        Raises:
+            RecordError: One is none.
+        """
+        path = self.path / "truth.jsonl"
+        found = list(numbered_lines(path))
+        for line, row in found:
+            from_json(TruthRow, row, path=path, line=line, hint=DAMAGED)
+        return [row for _, row in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruthRow:
+    """What is true of an item.
+
+    Attributes:
+        id: The item.
+        iou: True IoU, 0..1; None where it is not known.
+        defect: The true defect.
+        action: What would be right to do.
+        difficulty: How hard the defect is to see.
+        cluster: The photograph or sequence.
+    """
+
+    id: str
+    iou: Share | None = None
+    defect: str | None = None
+    action: str | None = None
+    difficulty: str | None = None
+    cluster: str | None = None
+
+
+def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:
+    """One key of each row, by the row's id; of two rows with one id the later counts."""
+    found = {}
+    for row in rows:
+        if not isinstance(row.get("id"), str) or key not in row:
+            raise RecordError(f"a row lacks 'id' or {key!r}", expected=f"rows of id and {key}", hint=DAMAGED, path=path)
+        found[row["id"]] = row[key]
+    return found
 
 
 def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tuple[Mapping[str, Any], ...]:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,12 @@ class Summary:
         """The summary as plain JSON values, keys in the order above."""
         row: dict[str, Any] = to_json(self)
         return row
+
+
+def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
+    """How often each name occurs, in a fixed order, for a summary; names that are not in the order are left out."""
+    counts = Counter(values)
+    return {name: counts[name] for name in order}
 
 
 def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from msgspec import Meta
 
 from auscult.act.policy import Policy, policy_of
 from auscult.errors import InputError, RecordError
-from auscult.jobs.finish import counted_by
 from auscult.media.limits import Limits
 from auscult.media.paths import inside, read_bytes
 from auscult.record.codec import Count, from_json, load
@@ -28,7 +27,7 @@ from auscult.record.folder import MANIFEST, RunFolder, read_manifest
 from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_record
-from auscult.record.schema import Summary
+from auscult.record.schema import Summary, counted_by
 from auscult.report.facts import facts_of
 from auscult.report.page import Example, Page, Section
 from auscult.report.tables import Table

@@ -30,7 +30,6 @@ from auscult.cases.listing import Listing, ListOptions, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo, OutputError, RecordError, UsageError
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.finish import counted_by, known
 from auscult.jobs.judging import identity_arguments
 from auscult.jobs.options import AuditOptions
 from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, item_row, refuse_changed
@@ -39,7 +38,7 @@ from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run
-from auscult.record.schema import error_to_json
+from auscult.record.schema import counted_by, error_to_json
 from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import baseline_answers, constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
@@ -393,9 +392,8 @@ def _read(folder: Path, names: Sequence[str], items: Mapping[str, Item], *, poli
             refuse_changed({verdict.id: row.get("input") for verdict, row in before.verdicts}, list(items.values()))
             runs[name], answers[name] = before, _answers(before, items)
     ious: dict[str, float] = {}
-    for name, run in runs.items():
-        truths = known(run.lines("truth.jsonl"), path=folder / name / "truth.jsonl")
-        ious |= {str(row["id"]): float(row["iou"]) for row in truths if row.get("iou") is not None}
+    for run in runs.values():
+        ious |= {row["id"]: float(row["iou"]) for row in run.truths() if row.get("iou") is not None}
     return Judged(answers=answers, runs=runs, ious=ious)
 
 
