@@ -105,15 +105,7 @@ def boundary_of(mask: Mask) -> Mask:
 
 
 def dilate_disk(mask: Mask, radius_px: int) -> Mask:
-    """Every pixel that has one of the mask's within ``radius_px``: x^2 + y^2 <= r^2, exactly.
-
-    Args:
-        mask: bool (H, W).
-        radius_px: 0 or more; 0 gives the mask itself.
-
-    Returns:
-        A new bool (H, W).
-    """
+    """Every pixel, bool (H, W), that has one of the mask's within ``radius_px``: x^2 + y^2 <= r^2, exactly."""
     height, width = mask.shape
     if mask.size == 0:
         return mask.copy()

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from auscult.arrays.averages import group_means
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score import stats
+from auscult.score.stats.intervals import with_interval as of_draws
 from auscult.score.stats.labels import Unparsed
-from auscult.score.stats.resample import CELLS, FromSums, cluster_draws, percentile_interval, sums_by_cluster
+from auscult.score.stats.resample import CELLS, FromSums, drawn_fields, draws_in_parts, sums_by_cluster
 from auscult.types import ACTIONS, DEFECTS, Doubles
 
 
@@ -182,10 +183,8 @@ class ClusterDraws:
 
     def _weights(self) -> Iterator[Doubles]:
         """How often each cluster occurs in each draw, (draws, clusters), as many draws at once as fit."""
-        rng, amount = self.rng(), len(self.places)
-        step = max(1, CELLS // amount)
-        for start in range(0, self.replicates, step):
-            yield cluster_draws(amount, rng=rng, replicates=min(step, self.replicates - start))
+        step = max(1, CELLS // len(self.places))
+        return draws_in_parts(len(self.places), rng=self.rng(), replicates=self.replicates, step=step)
 
 
 def _drawn_again(measured: Measured, weights: Doubles) -> float:
@@ -206,21 +205,10 @@ def with_interval(
         clusters: How many were drawn from; 0 where that differs from column to column.
         drawn: What they are, for the signature.
     """
-    ends = None if clusters == 1 or not draws.size else percentile_interval(draws, level=LEVEL)
-    if not isinstance(outcome, Scored) or ends is None:
+    if clusters == 1 or not draws.size or not isinstance(outcome, Scored):
         return outcome
-    own = [pair for pair in outcome.signature.fields if pair[0] != "version"]
-    how = Signature.of(interval="percentile bootstrap", drawn=drawn, level=f"{LEVEL:g}", replicates=draws.size)
-    defined = int(np.count_nonzero(~np.isnan(draws)))
-    return stats.Interval(
-        value=outcome.value,
-        signature=Signature((*own, *how.fields)),
-        low=ends[0],
-        high=ends[1],
-        clusters=clusters,
-        replicates=defined,
-        undefined=draws.size - defined,
-    )
+    fields = drawn_fields(LEVEL, draws.size) | {"drawn": drawn}
+    return of_draws(outcome, draws, clusters=clusters, fields=fields) or outcome
 
 
 def estimates(

@@ -76,16 +76,7 @@ def boundary_f(prediction: Mask, truth: Mask, *, tolerance: float = TOLERANCE) -
 
 
 def compare(prediction: Mask, truth: Mask, radius_px: int) -> tuple[tuple[int, int], BoundaryMatch]:
-    """Overlap and boundaries of two masks in one look at the part of the frame that holds them.
-
-    Args:
-        prediction: bool (H, W).
-        truth: bool, the same shape.
-        radius_px: How far apart boundary pixels may be to count as one.
-
-    Returns:
-        (intersection, union) in pixels, and the boundary match.
-    """
+    """(intersection, union) in pixels and the boundary match of two masks, in one look at the part that holds them."""
     box = union_box(box_of(prediction), box_of(truth))
     if box is None:
         return (0, 0), BoundaryMatch(0, 0, 0, 0)

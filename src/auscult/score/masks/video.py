@@ -1,7 +1,7 @@
 """J, F and J&F of a video, by the DAVIS protocols.
 
-Conventions: a clip is (T, H, W), one frame (H, W). Masks are bool, or whole numbers where each object has its
-index: 0 none, 255 void. Scores are 0..1, higher is better.
+Conventions: a clip is (T, H, W), one frame (H, W). Masks are bool, one object of index 1, or whole numbers where each
+object has its index: 0 none, 255 void. Scores are 0..1, higher is better.
 
 Metrics: J is the IoU of each frame, F its boundary F (``auscult.score.masks.boundary_f``); each is averaged
 over the frames, then over the objects, then (``aggregate``) over the data set; J&F is the mean of J and F.
@@ -13,8 +13,8 @@ Protocols:
   are left out.
 
 Empty on empty is 1, for J and for F, frame by frame. What the truth calls void (255) is taken out of both
-masks. Objects are those of the truth, in any frame of the clip; an object that only the prediction has is in
-no mean but is listed.
+masks; void in the prediction is no object. Objects are those of the truth, in any frame of the clip; an object
+that only the prediction has is in no mean but is listed.
 
 Variant: under ``davis`` an object is scored in every frame that counts, also before it first comes into the
 picture. ``vos-benchmark`` follows that package: an object counts from the first frame that counts and shows
@@ -23,9 +23,6 @@ from the start, as in DAVIS, both are the same. (That package knows no void: the
 
 References: DAVIS 2016 (Perazzi et al., CVPR 2016, Sec. 4), DAVIS 2017 (Pont-Tuset et al., arXiv:1704.00675,
 Sec. 3) and its published evaluation; vos-benchmark 0.1.0.
-
-Values of arrays: 0 none, 255 void, any other whole number an object; bool is one object of index 1. Pixels that the
-truth calls void are taken out of both masks; void in the prediction is no object.
 """
 
 from __future__ import annotations

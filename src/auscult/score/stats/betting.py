@@ -108,11 +108,8 @@ def _counts(accepted: ArrayLike, bad: ArrayLike) -> tuple[NDArray[np.float64], N
 def _stake(clusters: float, aim: float, enough: float) -> float:
     """The stake that admits most bad clusters, as a share of the largest that cannot lose more than everything.
 
-    Where none may be bad it is the least that wins enough without one: a larger one would win no more, and say less of
-    how bad things are where one is.
-
-    Returns:
-        1 - q / aim, Kelly's stake where the share q of the clusters is bad, for the largest q that still wins enough.
+    Kelly's 1 - q / aim for the largest share q of bad clusters that still wins enough. Where none may be bad it is the
+    least that wins enough: a larger one would win no more, and say less of how bad things are where one is.
     """
     stake = min(1.0, 1.0001 * math.expm1(enough / clusters) * (1 - aim) / aim)
     for faults in range(1, int(clusters * aim) + 1):

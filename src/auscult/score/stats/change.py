@@ -13,12 +13,10 @@ Variants:
 
 Only samples that are scored clean and at every level enter; the others are counted.
 
-References: R2-Bench Sec. 5.1 (APC) and Tables 3 to 6.
-
 Intervals: whole clusters (videos, photographs) are drawn with replacement, for the clean and the
 perturbed scores and for both models of a difference at once, so that what makes a video hard for all cancels.
 
-References: R2-Bench Sec. 5; intervals as in ``intervals``.
+References: R2-Bench Sec. 5.1 (APC) and Tables 3 to 6; intervals as in ``intervals``.
 """
 
 from __future__ import annotations
@@ -168,13 +166,9 @@ def same_levels(many: Sequence[Scores]) -> None:
 
 
 def change_sums(values: Doubles) -> Doubles:
-    """What adds up for a change: each sample's change, its clean score, and 1.
+    """What adds up for a change: each sample's change, its clean score, and 1, (n, 3).
 
-    Args:
-        values: Clean, then the levels, (1 + levels, n).
-
-    Returns:
-        (n, 3).
+    ``values`` are clean, then the levels, (1 + levels, n).
     """
     # the mean of the differences, not the difference of the means: no change is exactly 0
     change = (values[1:] - values[:1]).mean(axis=0)
@@ -198,14 +192,9 @@ def changes_of(sums: Doubles, variant: Variant) -> Doubles:
 
 
 def whole_change(kept: Common, variant: Variant) -> float | Undefined:
-    """The change of all samples; the sums are exact, so that their order does not matter.
+    """The change of all samples that have clean and levels; the sums are exact, so that their order does not matter.
 
-    Args:
-        kept: Clean and levels of the samples that have all.
-        variant: ``difference`` or ``relative``.
-
-    Returns:
-        A number. Undefined when there is no sample, and for ``relative`` where the clean mean is not above 0.
+    Undefined when there is no sample, and for ``relative`` where the clean mean is not above 0.
     """
     if not kept.samples:
         return kept.counts.none(_NONE)

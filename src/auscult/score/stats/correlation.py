@@ -7,16 +7,12 @@ over models and data sets (``joined``). Correlations are -1..1; 1 is two kinds t
 - A vector that is constant on these samples has no correlation: undefined, not 0. Values that differ by no more than
   ``CONSTANT`` are equal, for the change of a sample that nothing happened to may be 1e-17.
 - Order: average linkage on 1 - r, then the order of leaves in which neighbours are most alike. Pairs without
-  correlation enter no average. Kinds that correlate with nothing, not even themselves, go last, in the order given.
+  correlation enter no average. Kinds that correlate with nothing, not even themselves, go last, in the order given;
+  where two choices are equally good the one of lower numbers is taken.
 
 References: R2-Bench Sec. 5.3, Figs. 8 and 9; R. Sokal, C. Michener, "A statistical method for evaluating systematic
 relationships", 1958 (average linkage); Z. Bar-Joseph, D. Gifford, T. Jaakkola, "Fast optimal leaf ordering for
 hierarchical clustering", Bioinformatics 17, 2001.
-
-Conventions: distances are symmetric, 0 or more, NaN where there is none. Everything is deterministic; where two choices
-are equally good the one of lower numbers is taken.
-
-References: as in ``correlation``.
 """
 
 from __future__ import annotations
@@ -80,14 +76,10 @@ def clustered_order(distances: Doubles) -> tuple[int, ...]:
 
 
 def merges(distances: Doubles) -> list[tuple[int, int, float]]:
-    """Join the two nearest clusters until one is left.
+    """Join the two nearest clusters until one is left: n - 1 joins, each two clusters and their distance.
 
-    Args:
-        distances: (n, n), symmetric, NaN where there is none. The distance of two clusters is the mean over the pairs
-            that have one, ``FARTHEST`` where no pair has.
-
-    Returns:
-        n - 1 joins: two clusters and their distance. Things are 0..n-1; the join of number k makes cluster n + k.
+    Distances are (n, n), symmetric, NaN where there is none. That of two clusters is the mean over the pairs that have
+    one, ``FARTHEST`` where no pair has. Things are 0..n-1; the join of number k makes cluster n + k.
     """
     size = len(distances)
     alive = list(range(size))

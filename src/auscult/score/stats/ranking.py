@@ -8,21 +8,15 @@ ranked anew, and
   ties in a draw takes the better place for the lower end and the worse place for the upper end;
 - the probability of being first is the share of draws it wins; those who tie share the draw.
 
-Over several data sets a model's value is the mean of its values on each, which counts alike, and clusters are drawn
-within each by itself (``strata``); a data set with one cluster leaves no interval.
+Over several data sets (strata) a model's value is the mean of its values on each, which counts alike, and clusters are
+drawn within each by itself, so that every data set is in every draw. Where one has a single cluster there is no
+interval at all, since one of the other data sets alone would pass for one of all of them.
 
 These are statements about other videos or photographs of the same kind. They are no p values of a single comparison.
 
-References: R2-Bench Sec. 5.2 ranks by score and by APC without either; intervals as in ``intervals``. Marshall and
-Spiegelhalter, "Reliability of league tables of in vitro fertilisation clinics", BMJ 316, 1998, for intervals of places.
-
-Strata are data sets: the statistic is computed of each and averaged. An interval draws whole clusters within each data
-set by itself, so that every data set is in every draw, and everything that is computed of one data set at once meets
-the same clusters. A data set with a single cluster has nothing to draw from: then there is no interval at all, since
-one of the other data sets alone would pass for one of all of them.
-
-References: intervals as in ``intervals``; Efron and Tibshirani, An Introduction to the Bootstrap, 1993, Sec. 8.3
-(several samples, each drawn from by itself).
+References: R2-Bench Sec. 5.2 ranks by score and by APC without either; intervals as in ``intervals``; Marshall and
+Spiegelhalter, "Reliability of league tables of in vitro fertilisation clinics", BMJ 316, 1998, for intervals of places;
+Efron and Tibshirani, An Introduction to the Bootstrap, 1993, Sec. 8.3 (several samples, each drawn from by itself).
 """
 
 from __future__ import annotations
@@ -92,15 +86,7 @@ class Over:
 
 
 def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicates: int = 1000) -> Over:
-    """Compute a statistic of each data set, and the mean over them.
-
-    Args:
-        strata: By name, one or more, each with a sample or more and the same columns.
-        statistic: From added columns, (draws, k), to (draws, m).
-        replicates: How often to draw.
-
-    Returns:
-        The mean of all samples and of each draw.
+    """A statistic, (draws, k) to (draws, m), of each data set and the mean over them, of all samples and of each draw.
 
     Example:
         >>> from auscult.rng import generator

@@ -7,19 +7,13 @@ Metrics: ``auc``, how often an item that should be above one that should not be 
 ``spearman``, the correlation of the ranks. It asks nothing of the scale, so an estimate that is
 always .1 too high has 1. When one side is constant there is no order to agree on: Undefined.
 
-References: C. Spearman, "The Proof and Measurement of Association between Two Things", 1904.
+Intervals: whole clusters (clips, photographs) are drawn with replacement; ranks are those among all items in each draw.
+A draw is a row of whole weights, one for each cluster, and both statistics follow from sums over weighted items in the
+order of all items. Without two clusters, or where most draws give no number, the plain statistic stands alone.
 
-Conventions: one number per item, higher is better; equal values share the mean of their ranks. Clusters (clips,
-photographs) are drawn with replacement. A draw is a row of whole weights, one for each cluster, and both statistics
-follow from sums over weighted items in the order of all items. Without two clusters, or where most draws give no
-number, the plain statistic stands without interval.
-
-- ``spearman_interval``: as ``ranks.spearman``. Ranks are those among all items in each draw.
-- ``auc_interval``: as ``ranks.auc``.
-- ``mean_ranks``: the ranks themselves.
-
-References: as in ``ranks`` and ``intervals``; J. Hanley, B. McNeil, "The meaning and use of the area under a receiver
-operating characteristic (ROC) curve", Radiology 143, 1982.
+References: C. Spearman, "The Proof and Measurement of Association between Two Things", 1904; J. Hanley, B. McNeil, "The
+meaning and use of the area under a receiver operating characteristic (ROC) curve", Radiology 143, 1982; intervals as in
+``intervals``.
 """
 
 from __future__ import annotations
@@ -33,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.score.stats.inputs import members_of, numbers, same_length
 from auscult.score.stats.intervals import with_interval
-from auscult.score.stats.resample import CELLS, cluster_draws, drawn_fields, resampled
+from auscult.score.stats.resample import CELLS, drawn_fields, draws_in_parts, resampled
 from auscult.types import Doubles
 
 
@@ -178,13 +172,9 @@ def auc_interval(
     marks = np.asarray(positives, dtype=bool)[order]
     members = members_of(clusters)[order]
     amount = int(members.max()) + 1
-    step = max(1, CELLS // told.size)
-    parts = []
-    for start in range(0, max(1, replicates), step):
-        weights = cluster_draws(amount, rng=rng, replicates=min(step, replicates - start))
-        parts.append(_areas(weights[:, members], marks, starts))
-    fields = drawn_fields(level, replicates)
-    return with_interval(plain, np.concatenate(parts), clusters=amount, fields=fields) or plain
+    parts = draws_in_parts(amount, rng=rng, replicates=replicates, step=max(1, CELLS // told.size))
+    draws = np.concatenate([_areas(weights[:, members], marks, starts) for weights in parts])
+    return with_interval(plain, draws, clusters=amount, fields=drawn_fields(level, replicates)) or plain
 
 
 def mean_ranks(values: ArrayLike) -> Doubles:
@@ -215,10 +205,7 @@ def _pearson(sums: Doubles) -> Doubles:
 def _areas(weights: Doubles, positive: NDArray[np.bool_], starts: NDArray[np.int64]) -> Doubles:
     """The AUC of weighted items in rising order, (draws,); NaN where one kind has no weight.
 
-    Args:
-        weights: (draws, n).
-        positive: (n,).
-        starts: Where each run of equal values begins.
+    ``weights`` (draws, n), ``positive`` (n,); ``starts`` is where each run of equal values begins.
     """
     above = np.add.reduceat(weights * positive, starts, axis=1)
     others = np.add.reduceat(weights * ~positive, starts, axis=1)

@@ -4,15 +4,15 @@ Errors squared, hits and counts add up over clusters. A draw of clusters with re
 weights, all draws are one product of matrices, and a statistic is computed from the sums of all draws at once. What
 comes out is the interval that ``bootstrap_interval`` gives on the items themselves, for the same draws.
 
-References: as in ``intervals``.
-
 What is compared (models, kinds of stress, severities) is drawn together: in each draw every model meets the same
 videos, so that what makes a video hard for all cancels. A column of the sums may be any quantity that adds up.
+
+References: as in ``intervals``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -91,6 +91,13 @@ def sums_by_cluster(rows: Doubles, members: NDArray[np.int64], clusters: int) ->
 
 
 CELLS = 2_000_000
+"""Numbers that draws hold at once."""
+
+
+def draws_in_parts(clusters: int, *, rng: np.random.Generator, replicates: int, step: int) -> Iterator[Doubles]:
+    """``cluster_draws`` of ``step`` draws at a time; the draws are the same for any step."""
+    for start in range(0, max(1, replicates), step):
+        yield cluster_draws(clusters, rng=rng, replicates=min(step, replicates - start))
 
 
 def drawn(
@@ -111,13 +118,9 @@ def drawn(
     Raises:
         InputError: There is no cluster, or ``replicates`` is below 1.
     """
-    clusters = len(sums)
-    step = max(1, cells // max(1, clusters))
-    parts = []
-    for start in range(0, max(1, replicates), step):
-        weights = cluster_draws(clusters, rng=rng, replicates=min(step, replicates - start))
-        parts.append(statistic(weights @ sums))
-    return np.concatenate(parts)
+    step = max(1, cells // max(1, len(sums)))
+    parts = draws_in_parts(len(sums), rng=rng, replicates=replicates, step=step)
+    return np.concatenate([statistic(weights @ sums) for weights in parts])
 
 
 def resampled(

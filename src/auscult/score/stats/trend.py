@@ -3,25 +3,24 @@
 Conventions: values in order of time, one number per moment. The change is the slope times the time from the first to
 the last value, so that it has the unit of the values: -0.2 is a series that ends .2 below where it began.
 
-Metric: ``theil_sen``, the median of the slopes of all pairs. Its interval takes the order statistics of these slopes
+Slope: ``theil_sen``, the median of the slopes of all pairs. Its interval takes the order statistics of these slopes
 that Kendall's S allows (Sen 1968). Neighbouring frames of a video are alike, so that the variance of S is widened by
 (1 + r) / (1 - r) with r the first autocorrelation of what the line leaves over, where that is above 0 (the effective
 number of values of Bayley and Hammersley 1946).
 
-References: Theil 1950; P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", 1968.
-
-A value is held against the median of up to ``REACH`` values before it and against that of as many after it. It
-deviates by the smaller of the two distances where both point the same way, and not at all where they do not: so a
-slope is not odd, nor is a series that changes once and stays changed; a value that leaves its neighbours on both sides
-is, alone or up to three in a row. A value with neighbours on one side only, the first or the last, does not deviate: it
-cannot be told from the end of a slope.
+Odd values: ``oddness``. A value is held against the median of up to ``REACH`` values before it and against that of as
+many after it. It deviates by the smaller of the two distances where both point the same way, and not at all where they
+do not: so a slope is not odd, nor is a series that changes once and stays changed; a value that leaves its neighbours
+on both sides is, alone or up to three in a row. A value with neighbours on one side only, the first or the last, does
+not deviate: it cannot be told from the end of a slope.
 
 Deviations are put on the scale of the series: 1.4826 times the median distance of its values from their neighbours
 (the MAD, a standard deviation for normal noise), at least a floor, so that a series that hardly moves does not make a
 fault of a trifle. ``oddness`` is the deviation over ``LIMIT`` scales: beyond -1 and 1 is odd; the sign says on which
 side.
 
-References: Hampel 1974 (the identifier named after him).
+References: Theil 1950; P. K. Sen, "Estimates of the regression coefficient based on Kendall's tau", 1968; Hampel 1974
+(the identifier named after him).
 """
 
 from __future__ import annotations
