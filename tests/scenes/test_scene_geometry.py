@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auscult.errors import InputError
+from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.geometry import MOTIONS, Path, Pose, SceneLayout, choose
 
@@ -27,9 +28,10 @@ def layout(seed: int, aspects: list[float], duration_s: float = 10.0) -> SceneLa
 def test_a_layout_survives_json_and_depends_on_its_draw_alone(seed: int, aspects: list[float]) -> None:
     one = layout(seed, aspects)
     assert one == layout(seed, aspects)
-    back = SceneLayout.from_json(json.loads(json.dumps(one.as_json())))
+    back = codec.from_json(SceneLayout, json.loads(json.dumps(codec.to_json(one))))
     assert back == one
-    assert [back.poses(time) for time in TIMES] == [one.poses(time) for time in TIMES]
+    for read, path in zip(back.paths, one.paths, strict=True):
+        assert [read.pose(time) for time in TIMES] == [path.pose(time) for time in TIMES]
     assert sorted(one.depth) == list(range(len(aspects)))
     assert [one.depth[thing] for thing in one.far_to_near] == sorted(one.depth, reverse=True)
 
@@ -79,7 +81,8 @@ def _most_hidden(one: SceneLayout) -> float:
     most = 0.0
     for time in TIMES:
         boxes = []
-        for pose, aspect in zip(one.poses(time), (1.0, 0.8, 1.4), strict=True):
+        for path, aspect in zip(one.paths, (1.0, 0.8, 1.4), strict=True):
+            pose = path.pose(time)
             wide = pose.height * aspect * 9 / 16
             boxes.append((pose.x - wide / 2, pose.y - pose.height / 2, pose.x + wide / 2, pose.y + pose.height / 2))
         for far in range(3):
@@ -98,7 +101,7 @@ def test_speed_is_the_change_of_place() -> None:
     assert path.pose(11.0) == path.end
 
 
-GOOD = layout(3, [1.0, 2.0]).as_json()
+GOOD = codec.to_json(layout(3, [1.0, 2.0]))
 
 
 def broken(*keys: Any, value: Any) -> dict[str, Any]:
@@ -133,4 +136,4 @@ def broken(*keys: Any, value: Any) -> dict[str, Any]:
 )
 def test_a_layout_from_strangers_is_read_strictly(row: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        SceneLayout.from_json(row)
+        codec.from_json(SceneLayout, row, error=InputError)

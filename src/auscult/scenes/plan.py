@@ -22,7 +22,7 @@ from auscult.scenes.assets import Assets
 from auscult.scenes.geometry import MOST_THINGS, Path, SceneLayout
 from auscult.scenes.geometry import choose as choose_layout
 from auscult.scenes.options import SceneOptions
-from auscult.scenes.sound.mix import gain_by_height, pan_by_x
+from auscult.scenes.sound.mix import gain_by_distance, pan_by_x
 from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
 from auscult.scenes.sound.spans import GAP_S, MARGIN_S, choose_spans
 from auscult.scenes.splits import MIXTURE, Shelf, Split
@@ -321,7 +321,7 @@ def _track(rng: np.random.Generator, source: SoundSource, *, spans: tuple[Span, 
     return SoundTrack(
         source=source,
         spans=spans,
-        gain_db=tuple(round(own_db + gain_by_height(1 / path.distance(time), near=1.0), 2) for time in times),
+        gain_db=tuple(round(own_db + gain_by_distance(path.distance(time)), 2) for time in times),
         pan=tuple(round(pan_by_x(path.pose(time).x), 3) for time in times),
         times_s=times,
     )

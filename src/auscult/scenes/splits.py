@@ -19,7 +19,7 @@ before; files that are merely alike, such as two takes of one recording, are div
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -67,10 +67,10 @@ def divide(assets: Assets, *, wanted: Iterable[Split] = SPLITS) -> dict[Split, S
         UsageError: There are too few categories, instances or backgrounds for a wanted split; the message counts.
     """
     things = assets.looks.instances()
-    seen, unseen = _halves(things)
+    seen, unseen = _divided(things, _UNSEEN_SHARE)
     for_train, for_test = _by_instance(things, unseen=frozenset(unseen))
     train_sounds, test_sounds = _by_instance(assets.sounds.instances(), unseen=frozenset(unseen))
-    train_grounds, test_grounds = _one_list(assets.looks.backgrounds())
+    train_grounds, test_grounds = _divided(assets.looks.backgrounds(), _TEST_SHARE)
     hidden = frozenset(unseen)
     known = _without(for_test, hidden)
     enough = len(known) >= COMPANY
@@ -105,26 +105,19 @@ def _rank(names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: hashlib.blake2b(name.encode("utf-8", "surrogatepass")).digest())
 
 
-def _halves(categories: Iterable[str]) -> tuple[Names, Names]:
-    """Seen and unseen categories, each in the order given."""
-    names = tuple(categories)
-    count = max(1, round(_UNSEEN_SHARE * len(names))) if len(names) > 1 else 0
-    unseen = frozenset(_rank(names)[:count])
-    return tuple(name for name in names if name not in unseen), tuple(name for name in names if name in unseen)
-
-
-def _one_list(names: Sequence[str]) -> tuple[Names, Names]:
-    """Names for training and for tests, each in the order given."""
-    count = min(len(names) - 1, max(1, round(_TEST_SHARE * len(names)))) if len(names) > 1 else 0
-    test = frozenset(_rank(names)[:count])
-    return tuple(name for name in names if name not in test), tuple(name for name in names if name in test)
+def _divided(names: Iterable[str], share: float) -> tuple[Names, Names]:
+    """Names for training and a share of them for tests, each in the order given; one at least of either, if it can."""
+    every = tuple(names)
+    count = min(len(every) - 1, max(1, round(share * len(every)))) if len(every) > 1 else 0
+    test = frozenset(_rank(every)[:count])
+    return tuple(name for name in every if name not in test), tuple(name for name in every if name in test)
 
 
 def _by_instance(groups: Mapping[str, Names], *, unseen: frozenset[str]) -> tuple[dict[str, Names], dict[str, Names]]:
     train: dict[str, Names] = {}
     test: dict[str, Names] = {}
     for name, instances in groups.items():
-        first, second = ((), instances) if name in unseen else _one_list(instances)
+        first, second = ((), instances) if name in unseen else _divided(instances, _TEST_SHARE)
         if first:
             train[name] = first
         if second:

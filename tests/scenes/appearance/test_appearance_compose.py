@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import cv2
@@ -13,15 +14,22 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
+from auscult.record import codec
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS, draw_tone, words_of
-from auscult.scenes.appearance.compose import compose, compose_on, derived, lay
+from auscult.scenes.appearance.compose import ComposedPicture, derived, lay, put_together
 from auscult.scenes.appearance.generated import GENERATED
 from auscult.scenes.appearance.light import Light, choose_light
 from auscult.scenes.appearance.sprite import Placed, Sprite
 from auscult.scenes.appearance.stage import Stage
+from auscult.types import Frame
 
 FLAT = Light(from_deg=0.0, shade=0.0, shadow=0.0, warmth=0.0, gain=1.0, grain=0.0, grain_seed=1)
+
+
+def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:
+    stage = Stage.of(background, light=light)
+    return put_together(stage, [lay(thing, stage) for thing in placed])
 
 
 def _background(size: tuple[int, int] = (120, 200)) -> NDArray[np.uint8]:
@@ -169,7 +177,7 @@ def test_tiny_background() -> None:
 
 def test_light_survives_json() -> None:
     light = choose_light(generator(9))
-    assert Light.from_json(json.loads(json.dumps(light.as_json()))) == light
+    assert codec.from_json(Light, json.loads(json.dumps(codec.to_json(light)))) == light
 
 
 @pytest.mark.parametrize(
@@ -178,16 +186,19 @@ def test_light_survives_json() -> None:
 )
 def test_hostile_light_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(InputError):
-        Light.from_json({**FLAT.as_json(), **change})
+        codec.from_json(Light, {**codec.to_json(FLAT), **change}, error=InputError, exact=True)
     with pytest.raises(InputError):
-        Light.from_json([])  # type: ignore[arg-type]
+        codec.from_json(Light, [], error=InputError, exact=True)
 
 
 def test_a_stage_gives_the_same_pictures() -> None:
     background, light = _background(), choose_light(generator(4))
     stage = Stage.of(background, light=light)
     for count in (1, 3):
-        one, other = compose(background, _things(count), light=light), compose_on(stage, _things(count))
+        one, other = (
+            compose(background, _things(count), light=light),
+            put_together(stage, [lay(thing, stage) for thing in _things(count)]),
+        )
         assert one.frame.tobytes() == other.frame.tobytes()
 
 

@@ -20,13 +20,12 @@ from auscult.scenes.sound.mix import (
     REFERENCE_DB,
     SOFTEST_DB,
     arrival_db,
-    gain_by_height,
+    gain_by_distance,
     loudness_db,
-    mix,
     mix_down,
     pan_by_x,
 )
-from auscult.scenes.sound.source import SoundSource, SoundTrack, Span
+from auscult.scenes.sound.source import SoundSet, SoundSource, SoundTrack, Span
 from auscult.types import Metadata, Samples
 
 RATE = 16_000
@@ -60,6 +59,10 @@ def track(
     pans = tuple(pan) if isinstance(pan, Sequence) else (pan, pan)
     source = SoundSource(label="one", instance="one", noun="hum", verb="hums", params={"size": size})
     return SoundTrack(source=source, spans=spans, gain_db=gains, pan=pans, times_s=(0.0, 10.0))
+
+
+def mix(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Samples:
+    return mix_down(tracks, sounds, seconds=seconds, rate_hz=rate_hz).samples
 
 
 @given(st.lists(st.integers(0, 199), min_size=2, max_size=8, unique=True), st.sampled_from([8_000, 16_000, 44_100]))
@@ -179,9 +182,9 @@ def test_tracks_that_make_no_sense(change: dict[str, tuple[float, ...]]) -> None
 
 
 def test_distance_and_place() -> None:
-    assert gain_by_height(0.5) == gain_by_height(0.9) == 0.0
-    assert gain_by_height(0.25) == pytest.approx(-6.02, abs=0.01)
-    assert gain_by_height(0.001) == gain_by_height(0.0) == SOFTEST_DB
+    assert gain_by_distance(1.0) == gain_by_distance(0.5) == 0.0
+    assert gain_by_distance(2.0) == pytest.approx(-6.02, abs=0.01)
+    assert gain_by_distance(500.0) == gain_by_distance(1e9) == SOFTEST_DB
     assert [pan_by_x(x) for x in (-3.0, 0.0, 0.5, 1.0, 2.0)] == [-1.0, -1.0, 0.0, 1.0, 1.0]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.scenes.appearance.light import Light, relief, shadow, shadow_reach_px
-from auscult.scenes.appearance.sprite import Placed, Sprite
+from auscult.scenes.appearance.sprite import Placed, Sprite, with_a_pixel
 from auscult.scenes.appearance.stage import (
     RGB,
     YCC,
@@ -272,27 +272,11 @@ class ComposedPicture:
     whole: tuple[Mask, ...]
 
 
-def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:
-    """Put things into a background.
-
-    Args:
-        background: uint8 RGB (H, W, 3).
-        placed: The things, far to near.
-        light: Light and camera.
-
-    Returns:
-        The picture; a pixel belongs to the front-most thing that covers at least half of it.
-    """
-    return compose_on(Stage.of(background, light=light), placed)
-
-
-def compose_on(stage: Stage, placed: Sequence[Placed]) -> ComposedPicture:
-    """The same for many pictures of one background and light: what they share is measured once."""
-    return put_together(stage, [lay(thing, stage) for thing in placed])
-
-
 def put_together(stage: Stage, layers: Sequence[Layer | None]) -> ComposedPicture:
-    """The picture of these layers, far to near; None is a thing outside the picture."""
+    """The picture of these layers, far to near; None is a thing outside the picture.
+
+    A pixel belongs to the front-most thing that covers at least half of it.
+    """
     frame = stage.canvas.copy()
     whole = tuple(_over(frame, layer) for layer in layers)
     return ComposedPicture(frame, visible_of(whole), whole)
@@ -336,9 +320,7 @@ def derived(master: Sprite, *, scale: float, turn_deg: float) -> Sprite:
     if turn_deg:
         both = _turned(both, turn_deg)
     alpha = np.ascontiguousarray(both[..., 3])
-    if int(alpha.max()) < 128:  # a thing of less than a pixel still has one
-        alpha[np.unravel_index(int(alpha.argmax()), alpha.shape)] = 255
-    return Sprite(np.ascontiguousarray(both[..., :3]), alpha)
+    return Sprite(np.ascontiguousarray(both[..., :3]), with_a_pixel(alpha))
 
 
 def _turned(both: NDArray[Any], turn_deg: float) -> NDArray[Any]:

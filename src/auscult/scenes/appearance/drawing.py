@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from auscult.scenes.appearance.colours import Tone
 from auscult.scenes.appearance.scenery import Weave, pattern
-from auscult.scenes.appearance.sprite import Sprite
+from auscult.scenes.appearance.sprite import Sprite, with_a_pixel
 from auscult.types import Floats
 
 
@@ -90,20 +90,19 @@ def bar(start: tuple[float, float], stop: tuple[float, float], width: float, *, 
     return np.concatenate([one, two])
 
 
-def star(x: float, y: float, radius: float, *, points: int = 5, depth: float = 0.45, turn: float = 0.0) -> Points:
+def star(x: float, y: float, radius: float, *, points: int = 5, depth: float = 0.45) -> Points:
     """A star with one point up; ``depth`` is the inner radius over the outer."""
     angles = np.linspace(0, 2 * np.pi, 2 * points, endpoint=False) - np.pi / 2
     radii = np.where(np.arange(2 * points) % 2 == 0, radius, radius * depth)
-    return np.add(turned(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=1), turn), (x, y))
+    return np.asarray(np.add(np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=1), (x, y)))
 
 
-def lathe(profile: Sequence[tuple[float, float]], *, soft: bool = True, x: float = 0.0) -> Points:
+def lathe(profile: Sequence[tuple[float, float]], *, soft: bool = True) -> Points:
     """A thing turned on a lathe: (half width, y) from top to bottom, mirrored."""
     right = np.array(profile, dtype=np.float64)
     if soft:
         right = smooth(right, closed=False)
-    left = right[::-1] * (-1.0, 1.0)
-    return np.asarray(np.add(np.concatenate([right, left]), (x, 0.0)))
+    return np.concatenate([right, mirrored(right[::-1])])
 
 
 def smooth(points: ArrayLike, *, closed: bool = True, rounds: int = 3) -> Points:
@@ -117,16 +116,16 @@ def smooth(points: ArrayLike, *, closed: bool = True, rounds: int = 3) -> Points
     return line
 
 
-def turned(points: Points, degrees: float, *, about: tuple[float, float] = (0.0, 0.0)) -> Points:
-    """Turn points clockwise."""
+def turned(points: Points, degrees: float) -> Points:
+    """Turn points clockwise about (0, 0)."""
     angle = np.radians(degrees)
     matrix = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-    return np.asarray((points - about) @ matrix + about)
+    return np.asarray(points @ matrix)
 
 
-def mirrored(points: Points, *, x: float = 0.0) -> Points:
-    """The same on the other side of an upright axis."""
-    return np.asarray(points * (-1.0, 1.0) + (2 * x, 0.0))
+def mirrored(points: Points) -> Points:
+    """The same on the other side of the upright axis through 0."""
+    return np.asarray(points * (-1.0, 1.0))
 
 
 _MARGIN_PX: Final = 3  # around the thing, so that its edge can be softened
@@ -198,11 +197,9 @@ def draw(parts: Sequence[PaintedOutline], aspect: float, *, skin: Skin, height_p
     for part in parts:
         sheet.paint(part, skin, colour=colour, weight=weight, cover=cover)
     alpha: NDArray[Any] = cv2.resize(cover, sheet.size[::-1], interpolation=cv2.INTER_AREA)
-    if int(alpha.max()) < 128:  # a thing of less than a pixel still has one
-        alpha[np.unravel_index(int(alpha.argmax()), alpha.shape)] = 255
     straight = spread(colour, weight, reach_px=_BLEED_PX)
     straight *= _mottling(sheet, skin)[..., None]
-    return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), alpha)
+    return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), with_a_pixel(alpha))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,17 @@ from auscult.cases.named_files import NAMES, Contents, NamedFile, listed_rows, n
 from auscult.cases.walk import Tree, walk
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.frames import FRAME_SUFFIXES, read_cutout, read_frame
-from auscult.scenes.appearance import checked
 from auscult.scenes.appearance.colours import word_of
 from auscult.scenes.appearance.drawing import spread
-from auscult.scenes.appearance.sprite import AssetSet, Look, Sprite
+from auscult.scenes.appearance.sprite import (
+    AssetSet,
+    Look,
+    Sprite,
+    checked_height,
+    checked_size,
+    checked_turn,
+    with_a_pixel,
+)
 from auscult.types import Frame, Metadata
 
 _MARGIN_PX: Final = 3
@@ -58,9 +65,7 @@ def resampled(rgba: NDArray[np.uint8], *, height_px: int, turn_deg: float) -> Sp
     placed = _placed(weighted, scale=scale, middle=middle, turn_deg=turn_deg)
     alpha = np.clip(placed[..., 3], 0, 255)
     straight = spread(np.maximum(placed[..., :3], 0), alpha / np.float32(255), reach_px=_BLEED_PX)
-    whole = np.rint(alpha).astype(np.uint8)
-    if int(whole.max()) < 128:
-        whole[np.unravel_index(int(whole.argmax()), whole.shape)] = 255
+    whole = with_a_pixel(np.rint(alpha).astype(np.uint8))
     return Sprite(np.clip(np.rint(straight), 0, 255).astype(np.uint8), whole)
 
 
@@ -91,15 +96,6 @@ def _placed(
 
 PICTURES: Final = frozenset({".png", ".webp", ".tif", ".tiff", ".jpg", ".jpeg", ".gif", ".bmp"})
 """Endings that ``cutouts/`` is searched for; those of formats without alpha too, so that they are told of."""
-
-
-def categories(tree: Tree) -> tuple[list[NamedFile], list[ErrorRecord]]:
-    """Name every picture of a folder by its sub-folder, else by its row in ``names.csv``.
-
-    Returns:
-        The named files in natural order, and an error for each picture without a usable name and each row without use.
-    """
-    return named_files(tree, PICTURES, what="cut-out")
 
 
 def names_by_file(tree: Tree) -> tuple[Mapping[str, frozenset[str]], list[ErrorRecord]]:
@@ -180,9 +176,9 @@ class Folder:
     def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
         """Read a cut-out and bring it to a size."""
         cutout = self._cutout(look.category, look.instance)
-        checked.height(height_px, tallest_px=_tallest_px(cutout))
+        checked_height(height_px, tallest_px=_tallest_px(cutout))
         rgba, _ = _read(cutout.path)
-        return resampled(rgba, height_px=height_px, turn_deg=checked.degrees(turn_deg))
+        return resampled(rgba, height_px=height_px, turn_deg=checked_turn(turn_deg))
 
     def background(self, name: str, *, size: tuple[int, int]) -> Frame:
         """Read a photograph; it is scaled until it covers the size, and its middle is taken.
@@ -193,7 +189,7 @@ class Folder:
         """
         if name not in self.photographs:
             raise InputError(f"there is no background {name[:80]!r}", expected="one of the folder's photographs")
-        return covering(read_frame(self.photographs[name]), size=checked.size(size))
+        return covering(read_frame(self.photographs[name]), size=checked_size(size))
 
     def _cutout(self, category: str, instance: str) -> _Cutout:
         cutout = self.cutouts.get(category, {}).get(instance)
@@ -251,7 +247,7 @@ def open_assets(root: Path) -> tuple[AssetSet, tuple[ErrorRecord, ...]]:
 
 
 def _open_cutouts(tree: Tree) -> tuple[dict[str, Mapping[str, _Cutout]], list[ErrorRecord]]:
-    named, errors = categories(tree)
+    named, errors = named_files(tree, PICTURES, what="cut-out")
     errors = [*tree.errors, *errors]
     found: dict[str, dict[str, _Cutout]] = {}
     contents = Contents()

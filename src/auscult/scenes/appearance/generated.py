@@ -14,12 +14,12 @@ from auscult import rng as randomness
 from auscult.errors import InputError
 from auscult.record import codec
 from auscult.record.codec import Share
-from auscult.scenes.appearance import checked, scenery
+from auscult.scenes.appearance import scenery
 from auscult.scenes.appearance.colours import COLOURS, Tone, draw_tone, mark_for, scaled
 from auscult.scenes.appearance.drawing import PaintedOutline, Skin, draw, upright
 from auscult.scenes.appearance.figures import FIGURES
 from auscult.scenes.appearance.scenery import TEXTURES, Weave, draw_weave
-from auscult.scenes.appearance.sprite import Look, Sprite
+from auscult.scenes.appearance.sprite import Look, Sprite, checked_height, checked_size, checked_turn
 from auscult.types import Frame, Metadata
 
 INSTANCES: Final = 48
@@ -100,9 +100,9 @@ class Generated:
     def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
         """Draw a look at a size."""
         parts, aspect = _shape(look.category, look.instance)
-        checked.height(height_px, tallest_px=_TALLEST_PX)
+        checked_height(height_px, tallest_px=_TALLEST_PX)
         skin = _skin(look)
-        return draw(parts, aspect, skin=skin, height_px=height_px, turn_deg=checked.degrees(turn_deg))
+        return draw(parts, aspect, skin=skin, height_px=height_px, turn_deg=checked_turn(turn_deg))
 
     def background(self, name: str, *, size: tuple[int, int]) -> Frame:
         """Paint a background.
@@ -114,7 +114,7 @@ class Generated:
         if name not in self.backgrounds():
             raise InputError(f"there is no generated background {name[:60]!r}", expected="such as 'meadow-000'")
         return scenery.paint(
-            randomness.generator(_SEED, "background", name), name.partition("-")[0], size=checked.size(size)
+            randomness.generator(_SEED, "background", name), name.partition("-")[0], size=checked_size(size)
         )
 
 

@@ -11,8 +11,6 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from auscult.errors import InputError
-from auscult.record import codec
 from auscult.record.codec import Share
 from auscult.types import Floats
 
@@ -44,20 +42,6 @@ class Light:
         """Unit vector (x, y) in the picture that points to the light; y is down."""
         angle = math.radians(self.from_deg)
         return math.sin(angle), -math.cos(angle)
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as JSON values."""
-        found: dict[str, Any] = codec.to_json(self)
-        return found
-
-    @classmethod
-    def from_json(cls, value: object) -> Light:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: A key is missing or unknown, or a value is out of range.
-        """
-        return codec.from_json(cls, value, error=InputError, exact=True)
 
 
 def choose_light(rng: np.random.Generator) -> Light:

@@ -209,13 +209,8 @@ def tile(seed: int, *, blur_px: float) -> Floats:
     return np.asarray(noise / max(float(fine_detail(luma_of(noise)).mean()), 1e-6), dtype=np.float32)
 
 
-def widened(noise: Floats, *, width: int) -> Floats:
-    """A tile repeated to the right, wide enough for any window of a picture of this width."""
-    return np.tile(noise, (1, math.ceil(width / SIDE_PX), 1))
-
-
 def window(noise: Floats, *, x: int, y: int, size: tuple[int, ...]) -> Floats:
-    """The part of a widened tile, endlessly repeated downwards, that lies at a place, float32 (h, w, 3)."""
+    """The part of tiles side by side, endlessly repeated downwards, that lies at a place, float32 (h, w, 3)."""
     return np.asarray(noise[:, x : x + size[1]][np.arange(y, y + size[0]) % SIDE_PX], dtype=np.float32)
 
 
@@ -258,13 +253,14 @@ class Stage:
         noise = tile(light.grain_seed, blur_px=_GRAIN_PX)
         camera = camera_of(background)
         level = light.grain * 255
+        tiles = math.ceil(background.shape[1] / SIDE_PX)
         return cls(
             background=background,
             canvas=_grained(background, noise, level=level),
             camera=camera,
             light=light,
             light_behind=np.float32(camera.mean @ YCC[0]),
-            noise=widened(np.asarray(cv2.transform(noise, YCC), np.float32), width=background.shape[1]),
+            noise=np.tile(np.asarray(cv2.transform(noise, YCC), np.float32), (1, tiles, 1)),
             grain=level,
             sharpness=Sharpness.of(background),
         )

@@ -13,14 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias, get_args
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.record import codec
 
 Motion: TypeAlias = Literal["still", "left", "right", "up", "down", "nearer", "away", "to_and_fro"]
 MOTIONS: tuple[Motion, ...] = get_args(Motion)
@@ -116,28 +115,10 @@ class SceneLayout:
                 hint="correct the line",
             )
 
-    def poses(self, time_s: float) -> tuple[Pose, ...]:
-        """Where each thing is at a time, in the order of ``paths``."""
-        return tuple(path.pose(time_s) for path in self.paths)
-
     @property
     def far_to_near(self) -> tuple[int, ...]:
         """Indices of the things in the order in which they are painted."""
         return tuple(sorted(range(len(self.depth)), key=lambda thing: -self.depth[thing]))
-
-    def as_json(self) -> dict[str, Any]:
-        """The layout as JSON values."""
-        found: dict[str, Any] = codec.to_json(self)
-        return found
-
-    @classmethod
-    def from_json(cls, row: object) -> SceneLayout:
-        """Read what ``as_json`` gives.
-
-        Raises:
-            InputError: A value is absent, of another type or out of bounds, or the ranks are not 0, 1, 2, ...
-        """
-        return codec.from_json(cls, row, error=InputError, hint="correct the line")
 
 
 Boxes = NDArray[np.float64]

@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.cases.named_files import Contents, NamedFile, NameRow, first_rows, named_files, noun, plain, table
+from auscult.cases.named_files import Contents, NameRow, first_rows, named_files, noun, plain, table
 from auscult.cases.walk import Tree, walk
 from auscult.errors import ErrorRecord, InputError
 from auscult.media.limits import Limits
@@ -33,11 +33,6 @@ from auscult.scenes.sound.source import SoundSet, SoundSource
 from auscult.types import Metadata, Samples
 
 VERBS: Final = "verbs.csv"
-
-
-def labels(tree: Tree) -> tuple[list[NamedFile], list[ErrorRecord]]:
-    """Label every sound by the sub-folder it lies in, else by its row in ``names.csv`` (columns ``file,name``)."""
-    return named_files(tree, SOUND_SUFFIXES, what="sound")
 
 
 def read_words(tree: Tree) -> tuple[Mapping[str, tuple[str, str]], list[ErrorRecord]]:
@@ -369,7 +364,7 @@ def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple
         name, too large, or the same as an earlier one) and for each row of a list that is of no use.
     """
     tree = walk(Path(root) / "sounds", root=Path(root))
-    named, name_errors = labels(tree)
+    named, name_errors = named_files(tree, SOUND_SUFFIXES, what="sound")
     words, word_errors = read_words(tree)
     errors = [*tree.errors, *name_errors, *word_errors]
     files: dict[str, dict[str, Path]] = {}

@@ -41,11 +41,6 @@ class Mix:
     gain_db: float
 
 
-def mix(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Samples:
-    """The samples of ``mix_down``, (2, round(seconds * rate_hz)) float32."""
-    return mix_down(tracks, sounds, seconds=seconds, rate_hz=rate_hz).samples
-
-
 def mix_down(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Mix:
     """Render every track in its spans, at its level and place, and sum. Pure.
 
@@ -241,21 +236,11 @@ def edged(samples: Samples, *, rate_hz: int) -> Samples:
 
 
 SOFTEST_DB = -18.0
-NEAR_HEIGHT = 0.5
 
 
-def gain_by_height(height: float, *, near: float = NEAR_HEIGHT) -> float:
-    """Level of a thing by its height in the picture.
-
-    A thing twice as far is half as high, and its sound pressure half as large (1 / distance): the level falls by 6 dB.
-
-    Args:
-        height: Its height as a share of the picture's, above 0.
-        near: Height at which it is heard at reference loudness; higher things are no louder.
-    """
-    if height <= 0.0:
-        return SOFTEST_DB
-    return float(np.clip(20.0 * np.log10(height / near), SOFTEST_DB, 0.0))
+def gain_by_distance(distance: float) -> float:
+    """Level of a thing in dB, 0 at distance 1 and nearer: twice as far, its sound pressure is half, 6 dB less."""
+    return float(np.clip(20.0 * np.log10(1 / distance), SOFTEST_DB, 0.0))
 
 
 def pan_by_x(x: float) -> float:
