@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from auscult.cases.ids import shown
 from auscult.cases.problems import required_file
@@ -17,6 +18,8 @@ from auscult.media.limits import Limits
 from auscult.media.paths import read_bytes
 
 BOM = b"\xef\xbb\xbf"
+
+_CHUNK = 1 << 20
 
 
 def parse(data: bytes, *, path: Path, line: int | None = None) -> Any:
@@ -46,6 +49,23 @@ def load(path: Path, *, max_bytes: int) -> Any:
     """Read a whole JSON file, without which the INPUT holds no case; a byte order mark is accepted."""
     with required_file(path):
         return parse(read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM), path=path)
+
+
+def lines_of(file: BinaryIO, *, max_bytes: int) -> Iterator[tuple[int, bytes | None]]:
+    """Number and content of each line of JSON lines that is not blank, without space around it and byte order mark.
+
+    None stands for a line of more than ``max_bytes``, which is passed over.
+    """
+    for number in itertools.count(1):
+        content = file.readline(max_bytes + 1)
+        if len(content) > max_bytes and not content.endswith(b"\n"):
+            yield number, None
+            while (rest := file.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                pass
+        elif not content:
+            return
+        elif stripped := content.strip(b" \t\r\n").removeprefix(BOM if number == 1 else b"").strip():
+            yield number, stripped
 
 
 def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True) -> Iterator[tuple[int, list[str]]]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from auscult.cases import fields
-from auscult.cases.fields import BOM, parse
+from auscult.cases.fields import lines_of, parse
 from auscult.cases.ids import check_id, safe_id
 from auscult.cases.listing import INPUTS, Listing, ListOptions, refuse_options
 from auscult.cases.problems import Problems
@@ -136,8 +136,6 @@ SUFFIXES = frozenset({".jsonl", ".json-lines", ".jsonlines", ".ndjson"})
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_FILE_BYTES = 4 * 1024 * 1024 * 1024
 
-_CHUNK = 1 << 20
-
 
 class ItemsDataset:
     """A file of JSON lines that names everything."""
@@ -183,24 +181,9 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
                 raise NothingToDo(
                     f"the file has {size:,} bytes", expected=f"at most {MAX_FILE_BYTES:,}", hint="split it", path=file
                 )
-            for number, content in enumerate(_cut(opened), start=1):
-                stripped = content if content is None else content.strip(b" \t\r\n")
-                if number == 1 and stripped is not None:
-                    stripped = stripped.removeprefix(BOM).strip()
-                if stripped is None or stripped:
-                    yield number, stripped
+            yield from lines_of(opened, max_bytes=MAX_LINE_BYTES)
     except OSError as error:
         raise NothingToDo(f"cannot be opened: {error.strerror}", path=file, expected=INPUTS) from error
-
-
-def _cut(opened: BinaryIO) -> Iterator[bytes | None]:
-    while content := opened.readline(MAX_LINE_BYTES + 1):
-        if len(content) <= MAX_LINE_BYTES or content.endswith(b"\n"):
-            yield content
-            continue
-        while (rest := opened.readline(_CHUNK)) and not rest.endswith(b"\n"):
-            pass
-        yield None
 
 
 def _parsed(content: bytes | None, *, file: Path, line: int) -> Any:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from auscult.cases.datasets.base import Folders, Layout, remarks
-from auscult.cases.fields import BOM, MAX_TEXT_CHARS, parse, table_rows
+from auscult.cases.fields import BOM, MAX_TEXT_CHARS, lines_of, parse, table_rows
 from auscult.cases.ids import check_id, counted, shown
 from auscult.cases.instances import InstanceListing
 from auscult.cases.layouts.refavs import COLUMNS, CROSS, FRAMES, MASKS, MEDIA, TABLE, TODO, MetadataRow
@@ -370,15 +370,10 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
 
 
 def _lines(file: Path) -> Iterator[bytes | None]:
-    """The lines that are not blank; None, and no further, for one that is too long or cannot be read."""
+    """The lines that are not blank; None for one that is too long, and, at the end, for what cannot be read."""
     try:
         with file.open("rb") as opened:
-            while content := opened.readline(MAX_LINE_BYTES + 1):
-                if len(content) > MAX_LINE_BYTES:
-                    yield None
-                    return
-                if content.strip():
-                    yield content.strip()
+            yield from (content for _, content in lines_of(opened, max_bytes=MAX_LINE_BYTES))
     except OSError:
         yield None
 
