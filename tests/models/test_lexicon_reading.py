@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from auscult.language.facts import MOTIONS
 from auscult.language.forms import PLACES, Form, both, most, no
 from auscult.language.grammar import phrase
-from auscult.models.classical.lexicon_reading import LONGEST, MOST_THINGS, Cue, ReadWish, parse_query, phrases
+from auscult.models.classical.lexicon_reading import LONGEST, MOST_THINGS, Cue, ParsedQuery, parse_query, phrases
 from auscult.models.classical.lexicon_things import COLOURS, colour_fits
 
 
@@ -33,7 +33,7 @@ from auscult.models.classical.lexicon_things import COLOURS, colour_fits
     ],
 )
 def test_what_is_said(text: str, cues: tuple[Cue, ...]) -> None:
-    assert parse_query(text) == ReadWish(cues)
+    assert parse_query(text) == ParsedQuery(cues)
 
 
 @pytest.mark.parametrize(
@@ -57,25 +57,25 @@ def test_what_is_not_known_says_nothing(text: str | None) -> None:
 
 
 def test_what_follows_a_relation_is_said_of_the_other_thing() -> None:
-    wish = parse_query("the red thing to the left of the large one that is below the blue one")
-    assert wish.cues == (Cue("colour", "red"),)
-    assert (wish.how, wish.denied) == ("left_of", False)
-    assert wish.other is not None
-    assert (wish.other.cues, wish.other.how) == ((Cue("size", "large"),), "below")
-    assert wish.other.other == ReadWish((Cue("colour", "blue"),))
+    parsed = parse_query("the red thing to the left of the large one that is below the blue one")
+    assert parsed.cues == (Cue("colour", "red"),)
+    assert (parsed.how, parsed.denied) == ("left_of", False)
+    assert parsed.other is not None
+    assert (parsed.other.cues, parsed.other.how) == ((Cue("size", "large"),), "below")
+    assert parsed.other.other == ParsedQuery((Cue("colour", "blue"),))
     assert parse_query("the one that is not larger than the drum").denied
 
 
 def test_what_sounds_beside_it_is_another_thing() -> None:
-    wish = parse_query("the thing that sounds after the red one has stopped sounding")
-    assert wish.cues == ()
-    assert (wish.how, wish.other) == ("unseen", ReadWish((Cue("colour", "red"),)))
+    parsed = parse_query("the thing that sounds after the red one has stopped sounding")
+    assert parsed.cues == ()
+    assert (parsed.how, parsed.other) == ("unseen", ParsedQuery((Cue("colour", "red"),)))
 
 
 def test_things_that_lead_to_one_another_are_bounded() -> None:
-    wish, depth = parse_query("left of the red thing " * 1000), 0
-    while wish.other is not None:
-        wish, depth = wish.other, depth + 1
+    parsed, depth = parse_query("left of the red thing " * 1000), 0
+    while parsed.other is not None:
+        parsed, depth = parsed.other, depth + 1
     assert depth == MOST_THINGS
 
 
@@ -95,7 +95,7 @@ def test_every_wording_of_the_grammar_is_understood(form: Form, cue: Cue) -> Non
     rng = np.random.default_rng(6)
     for _ in range(25):
         text = phrase(rng, form).text
-        assert parse_query(text) == ReadWish((cue,)), text
+        assert parse_query(text) == ParsedQuery((cue,)), text
 
 
 def test_parts_said_together_are_all_read() -> None:
@@ -113,8 +113,8 @@ def test_no_phrase_is_longer_than_what_is_matched() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
-    wish = parse_query(text)
-    assert wish.empty == (not wish.cues and wish.other is None)
+    parsed = parse_query(text)
+    assert parsed.empty == (not parsed.cues and parsed.other is None)
     assert parse_query(text.swapcase() + "?!").cues == parse_query(text.swapcase()).cues
 
 

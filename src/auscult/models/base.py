@@ -35,12 +35,8 @@ TASKS: Final[tuple[ModelTask, ...]] = ("ris", "vos", "rvos", "avs")
 GUIDANCE: Final[dict[ModelTask, Guidance]] = {"ris": "text", "vos": "mask", "rvos": "text", "avs": "sound"}
 
 
-@runtime_checkable
-class ReferringModel(Protocol):
-    """Segments what is referred to.
-
-    A model holds nothing over from one call to the next that could change an answer.
-    """
+class ModelInfo(Protocol):
+    """What is known of a model before it is asked."""
 
     @property
     def name(self) -> str:
@@ -56,6 +52,14 @@ class ReferringModel(Protocol):
     def tasks(self) -> tuple[ModelTask, ...]:
         """What it can be asked."""
         ...
+
+
+@runtime_checkable
+class ReferringModel(ModelInfo, Protocol):
+    """Segments what is referred to.
+
+    A model holds nothing over from one call to the next that could change an answer.
+    """
 
     def predict(
         self,
@@ -82,23 +86,8 @@ class ReferringModel(Protocol):
 
 
 @runtime_checkable
-class WeightedModel(Protocol):
+class WeightedModel(ModelInfo, Protocol):
     """A model whose weights the user brings: what is registered until they are there."""
-
-    @property
-    def name(self) -> str:
-        """The registry's full name."""
-        ...
-
-    @property
-    def meta(self) -> Metadata:
-        """What it says about itself."""
-        ...
-
-    @property
-    def tasks(self) -> tuple[ModelTask, ...]:
-        """What it can be asked."""
-        ...
 
     def using(self, weights: Path) -> ReferringModel:
         """The model with the weights of a folder.

@@ -23,63 +23,43 @@ from auscult.nets.hf_sam import load_sam2, load_sam2_video, load_sam3
 from auscult.nets.hf_text import load_clipseg, load_grounding
 from auscult.types import Frames, Mask, Metadata, Query
 
-ByText: TypeAlias = Callable[[Frames, str], NDArray[Any]]
-ByMask: TypeAlias = Callable[[Frames, Mask], NDArray[Any]]
+Segmenter: TypeAlias = Callable[[Frames, Any], NDArray[Any]]
+"""From frames and a sentence, or a first mask, to bool (T, H, W), or float32 probabilities in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ready:
-    """A model with its weights: what answers a sentence, or what answers a first mask."""
+    """A model with its weights; ``answer`` takes a first mask where its task is vos, else a sentence."""
 
     name: str
     meta: Metadata
     tasks: tuple[ModelTask, ...]
-    by_text: ByText | None = None
-    by_mask: ByMask | None = None
+    answer: Segmenter
 
-    def predict(
-        self,
-        frames: Frames,
-        query: Query,
-        *,
-        first_mask: Mask | None = None,
-        **_: object,
-    ) -> NDArray[Any]:
+    def predict(self, frames: Frames, query: Query, *, first_mask: Mask | None = None, **_: object) -> NDArray[Any]:
         """Segment the object of a sentence or a first mask: bool (T, H, W), or float32 probabilities in [0, 1]."""
         check_clip(frames)
-        if self.by_text is not None:
+        if "vos" not in self.tasks:
             if query.text is None:
                 raise InputError(f"{self.name} was asked without a sentence", expected="a referring expression")
-            return self.by_text(frames, query.text)
-        if (
-            self.by_mask is None
-            or first_mask is None
-            or first_mask.shape != frames.shape[1:3]
-            or first_mask.dtype != np.bool_
-        ):
+            return self.answer(frames, query.text)
+        if first_mask is None or first_mask.shape != frames.shape[1:3] or first_mask.dtype != np.bool_:
             raise InputError("no first mask of the frames' size", expected=f"bool {frames.shape[1:3]}")
-        return self.by_mask(frames, first_mask)
+        return self.answer(frames, first_mask)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighted:
-    """A model until its weights are there: what loads from a folder what answers a sentence, or a first mask."""
+    """A model until its weights are there; ``load`` makes of their folder what answers."""
 
     name: str
     meta: Metadata
     tasks: tuple[ModelTask, ...]
-    by_text: Callable[[Path], ByText] | None = None
-    by_mask: Callable[[Path], ByMask] | None = None
+    load: Callable[[Path], Segmenter]
 
     def using(self, weights: Path) -> Ready:
         """Load the weights of a folder; an error says which file cannot be used, or that the extra `hf` is missing."""
-        return Ready(
-            name=self.name,
-            meta=self.meta,
-            tasks=self.tasks,
-            by_text=None if self.by_text is None else self.by_text(weights),
-            by_mask=None if self.by_mask is None else self.by_mask(weights),
-        )
+        return Ready(name=self.name, meta=self.meta, tasks=self.tasks, answer=self.load(weights))
 
 
 CLIPSEG: Final = Weighted(
@@ -91,7 +71,7 @@ CLIPSEG: Final = Weighted(
         source="Lueddecke and Ecker, CVPR 2022; weights: the folder of CIDAS/clipseg-rd64-refined",
     ),
     tasks=("ris", "rvos"),
-    by_text=lambda weights: load_clipseg(weights).heat,
+    load=lambda weights: load_clipseg(weights).heat,
 )
 
 
@@ -99,7 +79,7 @@ BOXES: Final = "grounding_dino"
 MASKS: Final = "sam2"
 
 
-def _load_grounded_sam2(weights: Path) -> ByText:
+def _load_grounded_sam2(weights: Path) -> Segmenter:
     for name in (BOXES, MASKS):
         if not (weights / name).is_dir():
             raise UsageError(
@@ -125,7 +105,7 @@ GROUNDED_SAM2: Final = Weighted(
         f"`{BOXES}` and facebook/sam2.1-hiera-large in `{MASKS}` of one folder",
     ),
     tasks=("ris", "rvos"),
-    by_text=_load_grounded_sam2,
+    load=_load_grounded_sam2,
 )
 
 
@@ -138,7 +118,7 @@ SAM2_VIDEO: Final = Weighted(
         source="Ravi et al. 2024; weights: the folder of facebook/sam2.1-hiera-tiny, small, base-plus or large",
     ),
     tasks=("vos",),
-    by_mask=lambda weights: load_sam2_video(weights).follow,
+    load=lambda weights: load_sam2_video(weights).follow,
 )
 
 
@@ -151,5 +131,5 @@ SAM3: Final = Weighted(
         source="Carion et al. 2025; weights: the folder of facebook/sam3",
     ),
     tasks=("ris", "rvos"),
-    by_text=lambda weights: load_sam3(weights).masks,
+    load=lambda weights: load_sam3(weights).masks,
 )

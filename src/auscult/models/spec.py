@@ -37,17 +37,17 @@ _MOST_LISTED: Final = 20_000
 _ENVIRONMENTS: Final = ("pyvenv.cfg", "conda-meta")
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
-Told: TypeAlias = list[list[str | int]]
+CodeHashes: TypeAlias = list[list[str | int]]
 
 
-def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> Told:
+def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
     """What the code below a folder is, for a hash: each file's name below it and its hash.
 
     Folders are read level by level in the order of their names. Hidden ones, ``__pycache__``, environments and those
     whose name cannot stand in an import are left out, and so is what comes after two thousand folders. Once 400 files
     or 16 MiB are hashed, or where a file cannot be read, its size and time of change stand for its hash.
     """
-    told: Told = []
+    told: CodeHashes = []
     room = _MOST_BYTES
     for file in _files(folder, suffixes):
         name = file.relative_to(folder).as_posix()
@@ -71,7 +71,7 @@ def is_installed(folder: Path) -> bool:
     return folder.name in _INSTALLED
 
 
-def folder_files(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[Told]:
+def folder_files(folders: Iterable[Path], suffixes: frozenset[str] = PYTHON) -> list[CodeHashes]:
     """``code_files`` of each folder, once."""
     return [code_files(folder, suffixes) for folder in dict.fromkeys(one.resolve() for one in folders)]
 

@@ -80,15 +80,15 @@ class Conversation:
                 f"the program {words[0][:80]!r} cannot be started: {getattr(error, 'strerror', None) or error}",
                 hint="is it meant for this machine, and does it begin with `#!` and its interpreter?",
             ) from error
-        self._input, self._output, self._errors = map(
+        self._stdin, self._stdout, self._stderr = map(
             _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
         )
         self._selector = selectors.DefaultSelector()
-        for stream in (self._output, self._errors):
+        for stream in (self._stdout, self._stderr):
             self._selector.register(stream, selectors.EVENT_READ)
         self._unsent = memoryview(b"")
         self._unread = bytearray()
-        self._talk = b""
+        self._stderr_end = b""
         self._answered: object = None
 
     @property
@@ -99,7 +99,7 @@ class Conversation:
     def exchange(self, question: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
         """Send a question, and wait for its answer of at most so many bytes; ``ProgramEnded`` if it ended instead."""
         if not self._unsent:
-            self._selector.register(self._input, selectors.EVENT_WRITE)
+            self._selector.register(self._stdin, selectors.EVENT_WRITE)
         self._unsent = memoryview(json.dumps(question).encode("ascii") + b"\n")
         reply = _object(self._line(most_bytes))
         while self.has_answered and reply.get("id") == self._answered:  # it wrote that one twice
@@ -130,21 +130,21 @@ class Conversation:
         return line
 
     def _next_block(self) -> bytes:
-        """Some bytes of its output; meanwhile the question is sent, and what it says on standard error is heard."""
+        """Some bytes of its output; meanwhile the question is sent, and its standard error is read."""
         begun, has_looked = time.monotonic(), False
         while True:
             has_ended = self._process.poll() is not None  # asked first: what it wrote last is still read below
             events = self._selector.select(_TICK_S)
             for key, _ in events:
-                if key.fileobj is self._output:
-                    block = os.read(self._output.fileno(), _BLOCK)
+                if key.fileobj is self._stdout:
+                    block = os.read(self._stdout.fileno(), _BLOCK)
                     if not block:
                         raise self._ended()
                     return block
-                if key.fileobj is self._input:
+                if key.fileobj is self._stdin:
                     self._send()
-                elif not self._hear():
-                    self._selector.unregister(self._errors)
+                elif not self._read_stderr():
+                    self._selector.unregister(self._stderr)
             if has_ended and not events:  # a process of its own may hold the pipe open after it
                 raise self._ended()
             if not has_looked and time.monotonic() - begun > _QUIET_S:
@@ -153,19 +153,19 @@ class Conversation:
 
     def _send(self) -> None:
         try:
-            self._unsent = self._unsent[os.write(self._input.fileno(), self._unsent) :]
+            self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
         except OSError:  # it reads no more; what it still writes is worth reading
             self._unsent = memoryview(b"")
         if not self._unsent:
-            self._selector.unregister(self._input)
+            self._selector.unregister(self._stdin)
 
-    def _hear(self) -> bool:
+    def _read_stderr(self) -> bool:
         """Keep the end of what it writes to the standard error output; False where nothing is there."""
         try:
-            block = os.read(self._errors.fileno(), _BLOCK)
+            block = os.read(self._stderr.fileno(), _BLOCK)
         except BlockingIOError:
             return False
-        self._talk = (self._talk + block)[-_KEPT_BYTES:]
+        self._stderr_end = (self._stderr_end + block)[-_KEPT_BYTES:]
         return bool(block)
 
     def _check_unended(self) -> None:
@@ -196,17 +196,17 @@ class Conversation:
         Gives the end of its standard error output, on one line of printable ASCII; may be empty.
         """
         self._selector.close()
-        self._input.close()
+        self._stdin.close()
         try:
             self._process.wait(0.0 if at_once else _GRACE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        while self._hear():
+        while self._read_stderr():
             pass
-        self._output.close()
-        self._errors.close()
-        lines = self._talk.decode("utf-8", "replace").splitlines()
+        self._stdout.close()
+        self._stderr.close()
+        lines = self._stderr_end.decode("utf-8", "replace").splitlines()
         return ascii(" | ".join(line.strip() for line in lines if line.strip()))[1:-1][-_MOST_WORDS:]
 
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import motion
 from auscult.models.base import Masks, ModelTask, check_clip
-from auscult.models.classical.lexicon_reading import Cue, ReadWish, parse_query
+from auscult.models.classical.lexicon_reading import Cue, ParsedQuery, parse_query
 from auscult.models.classical.lexicon_things import COLOURS, Things, small, things_in
 from auscult.models.classical.regions import resized
 from auscult.types import Frame, Frames, Mask, Metadata, Query
@@ -59,21 +59,21 @@ class Motions:
     speed: Values
 
 
-def chances(things: Things, wish: ReadWish, *, motions: Motions | None = None) -> Values:
+def chances(things: Things, parsed: ParsedQuery, *, motions: Motions | None = None) -> Values:
     """How probable it is that each region is meant, (n,), above 0; without ``motions`` no word of motion counts."""
     found = likely(things, motions)
-    for cue in wish.cues:
+    for cue in parsed.cues:
         if cue.kind != "most":
             found = found * _of_fit(_fit(things, cue, motions), denied=cue.denied)
     members = found
-    for cue in wish.cues:
+    for cue in parsed.cues:
         if cue.kind == "most":
             amounts = _amounts(things, cue.word, motions)
             if amounts is not None:
                 found = found * _of_fit(_ranked(things, members, amounts, place=cue.place), denied=cue.denied)
-    if wish.other is not None:
-        others = chances(things, wish.other, motions=motions)
-        found = found * _of_fit(_related(things, wish.how, others, motions=motions), denied=wish.denied)
+    if parsed.other is not None:
+        others = chances(things, parsed.other, motions=motions)
+        found = found * _of_fit(_related(things, parsed.how, others, motions=motions), denied=parsed.denied)
     return found
 
 
@@ -286,13 +286,13 @@ class _Key:
     chances: Values
 
 
-def followed(frames: Frames, wish: ReadWish) -> list[Mask]:
+def followed(frames: Frames, parsed: ParsedQuery) -> list[Mask]:
     """The thing through a clip of 2 frames or more, one mask each, at the size of the regions or of ``small_frame``."""
     size = small(frames[0]).shape[:2]
     tiny = [motion.small_frame(frame) for frame in frames]
     flows = [_flow(*pair) for pair in pairwise(tiny)]
     numbers = sorted({round(place) for place in np.linspace(0, len(frames) - 1, min(len(frames), MOST_KEYS)).tolist()})
-    found = (_key(frames, number, flows=flows, wish=wish) for number in numbers)
+    found = (_key(frames, number, flows=flows, parsed=parsed) for number in numbers)
     keys = [key for key in found if key is not None]
     if not keys:
         return [np.zeros(size, bool)] * len(frames)
@@ -307,14 +307,14 @@ def _flow(earlier: Frame, later: Frame) -> motion.Flow:
     return motion.step_between(earlier, later).flow
 
 
-def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow], wish: ReadWish) -> _Key | None:
+def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow], parsed: ParsedQuery) -> _Key | None:
     things = things_in(small(frames[number]))
     if things is None:
         return None
     masks = np.stack([motion.small_mask(_as_large(mask, frames.shape[1:3])) for mask in things.masks])
     beside = [flows[at] * sign for at, sign in ((number - 1, -1), (number, -1)) if 0 <= at < len(flows)]
     motions = _motions(masks, np.mean(beside, axis=0).astype(np.float32))
-    return _Key(at=number, things=things, masks=masks, chances=chances(things, wish, motions=motions))
+    return _Key(at=number, things=things, masks=masks, chances=chances(things, parsed, motions=motions))
 
 
 def _as_large(mask: Mask, size: tuple[int, ...]) -> Mask:
@@ -401,14 +401,14 @@ class Lexicon:
     def predict(self, frames: Frames, query: Query, **_: object) -> Masks:
         """Segment what the sentence speaks of, or what stands out: bool (T, H, W), one region a frame."""
         check_clip(frames)
-        wish = parse_query(query.text)
+        parsed = parse_query(query.text)
         size = (frames.shape[1], frames.shape[2])
         if len(frames) > 1:
-            return np.stack([_enlarged(mask, size) for mask in followed(frames, wish)])
+            return np.stack([_enlarged(mask, size) for mask in followed(frames, parsed)])
         things = things_in(small(frames[0]))
         if things is None:
             return np.zeros(frames.shape[:3], bool)
-        return _enlarged(things.masks[int(chances(things, wish).argmax())], size)[None]
+        return _enlarged(things.masks[int(chances(things, parsed).argmax())], size)[None]
 
 
 def _enlarged(mask: Mask, size: tuple[int, int]) -> Mask:

@@ -267,7 +267,7 @@ class Cue:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadWish:
+class ParsedQuery:
     """What a sentence says of one thing.
 
     Attributes:
@@ -280,7 +280,7 @@ class ReadWish:
     cues: tuple[Cue, ...] = ()
     how: str = ""
     denied: bool = False
-    other: ReadWish | None = None
+    other: ParsedQuery | None = None
 
     @property
     def empty(self) -> bool:
@@ -294,8 +294,8 @@ class ReadWish:
         return own or self.how == "same_motion" or (self.other is not None and self.other.moving)
 
 
-def parse_query(text: str | None) -> ReadWish:
-    """Read a sentence of any text or None; an empty wish where no word is known."""
+def parse_query(text: str | None) -> ParsedQuery:
+    """Read a sentence of any text or None; an empty query where no word is known."""
     return _nested(_parts(list(_meanings(tokens_of(text or "")))))
 
 
@@ -351,9 +351,9 @@ def _cue(meaning: Meaning, *, denied: bool, number: int) -> Cue | None:
     return Cue(meaning.kind, meaning.word, denied) if meaning.kind in _TOLD else None
 
 
-def _nested(parts: Sequence[_ReadThing]) -> ReadWish:
-    wish: ReadWish | None = None
+def _nested(parts: Sequence[_ReadThing]) -> ParsedQuery:
+    parsed: ParsedQuery | None = None
     for part in reversed(parts):
-        how = part.how if wish is not None else ""
-        wish = ReadWish(tuple(part.cues), how, part.denied and bool(how), wish)
-    return wish or ReadWish()
+        how = part.how if parsed is not None else ""
+        parsed = ParsedQuery(tuple(part.cues), how, part.denied and bool(how), parsed)
+    return parsed or ParsedQuery()
