@@ -14,7 +14,7 @@ import pytest
 from auscult.errors import UsageError
 from auscult.outcome import Failed
 from auscult.work import Task, run_tasks
-from auscult.work.process import Kin, resident_mb
+from auscult.work.process import ProcessTree, resident_mb
 
 
 def run(payloads: list[Any], make: Any = mf.make, **options: Any) -> list[Any]:
@@ -95,8 +95,8 @@ def test_a_change_of_the_working_folder_ends_with_its_task(tmp_path: Path) -> No
 
 
 def test_memory_of_this_process_is_told() -> None:
-    assert resident_mb(Kin(os.getpgid(0)), 1e9) > 10
-    assert resident_mb(Kin(2**22 + 1), 1e9) == 0
+    assert resident_mb(ProcessTree(os.getpgid(0)), 1e9) > 10
+    assert resident_mb(ProcessTree(2**22 + 1), 1e9) == 0
 
 
 def test_a_child_that_left_the_group_is_counted_and_stopped() -> None:

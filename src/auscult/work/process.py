@@ -46,7 +46,7 @@ def has_procfs() -> bool:
     return _PROC.joinpath("self", "statm").exists()
 
 
-class Kin:
+class ProcessTree:
     """A worker's processes: its group, named by its process id, and what inherited the name of its ``folder``."""
 
     def __init__(self, group: int, *, folder: str = "") -> None:
@@ -114,13 +114,13 @@ def _has_mark(process: int, mark: bytes) -> bool | None:
 _MB = 1 << 20
 
 
-def resident_mb(kin: Kin, limit_mb: float) -> float:
+def resident_mb(tree: ProcessTree, limit_mb: float) -> float:
     """What they take now, in mebibytes; 0 where they have ended or the system does not tell.
 
     Pages that several of them share, as after a fork, are counted once for each; only where that passes the limit are
     shared pages divided among those who share them, which takes the kernel longer to tell.
     """
-    members = kin.members()
+    members = tree.members()
     resident = sum(_resident(member) for member in members)
     if resident > limit_mb * _MB and len(members) > 1:
         resident = sum(_shared_out(member) for member in members)
@@ -222,7 +222,7 @@ _BLOCK = 1 << 16
 _MOST_BLOCKS = 64  # of a pipe that somebody fills faster than it is read
 
 
-class Talk:
+class StderrRelay:
     """Passes on what comes through a pipe, given by the descriptor of its end to read from; it never waits for it."""
 
     def __init__(self, pipe: int) -> None:
@@ -249,7 +249,7 @@ class Talk:
         return True
 
     def end_task(self) -> None:
-        """Pass on the rest of a task's talk, and say how much of it was left out."""
+        """Pass on the rest of a task's output, and say how much of it was left out."""
         self.pass_on()
         if self._left_out:
             _say(b"\nauscult: %.1f MB more that was printed at one case are left out\n" % (self._left_out / 1e6))
@@ -356,12 +356,12 @@ class Process:
             # What it leaves behind when it is stopped in the middle of a task is removed here.
             with own_folder() as folder:
                 process = _start(folder)
-                kin = Kin(process.pid, folder=folder)
+                tree = ProcessTree(process.pid, folder=folder)
                 try:
-                    self._follow(process, first, kin)
+                    self._follow(process, first, tree)
                 finally:
                     code = self._reaped(process)
-                    kin.end_strays()
+                    tree.end_strays()
         except OSError as error:
             if process is None:
                 self._events.put(Event(self, "unstarted", error=error))
@@ -369,17 +369,17 @@ class Process:
             if process is not None:  # whatever went wrong here, nobody waits for it in vain
                 self._events.put(Event(self, "died", code=code, over_memory=self._over_memory))
 
-    def _follow(self, process: subprocess.Popen[bytes], first: bytes, kin: Kin) -> None:
+    def _follow(self, process: subprocess.Popen[bytes], first: bytes, tree: ProcessTree) -> None:
         """Listen to it until it has ended."""
         with self._guard:
             self._process = process
             if self._unwanted:
                 _kill_group(process)
         self.send(first)
-        with _Listener(process, lambda: self._goes_on(process, kin)) as listener:
+        with _Listener(process, lambda: self._goes_on(process, tree)) as listener:
             while (body := frames.read(listener)) is not None:
                 listener.end_task()
-                taken = 0.0 if self._memory_mb is None else resident_mb(kin, self._memory_mb)
+                taken = 0.0 if self._memory_mb is None else resident_mb(tree, self._memory_mb)
                 self._events.put(Event(self, "said", body=body, memory_mb=taken))
             listener.end_task()
         limit = time.monotonic() + _GRACE_S
@@ -392,9 +392,9 @@ class Process:
         with process:  # waits, and closes the pipes
             return process.wait()
 
-    def _goes_on(self, process: subprocess.Popen[bytes], kin: Kin) -> bool:
+    def _goes_on(self, process: subprocess.Popen[bytes], tree: ProcessTree) -> bool:
         """Look after it while it says nothing; False when it has ended."""
-        if self._memory_mb is not None and resident_mb(kin, self._memory_mb) > self._memory_mb:
+        if self._memory_mb is not None and resident_mb(tree, self._memory_mb) > self._memory_mb:
             self._over_memory = True
             self.kill()
         if self._retired_at is not None and time.monotonic() - self._retired_at > _GRACE_S:
@@ -419,12 +419,12 @@ class _Listener:
         self._goes_on = goes_on
         self._looked_at = time.monotonic()
         self._selector = selectors.DefaultSelector() if os.name == "posix" else None
-        self._talk: Talk | None = None
+        self._relay: StderrRelay | None = None
         if self._selector is not None:
             self._selector.register(self._pipe, selectors.EVENT_READ)
             if process.stderr is not None:
-                self._talk = Talk(process.stderr.fileno())
-                self._selector.register(process.stderr, selectors.EVENT_READ, self._talk)
+                self._relay = StderrRelay(process.stderr.fileno())
+                self._selector.register(process.stderr, selectors.EVENT_READ, self._relay)
 
     def __enter__(self) -> Self:
         return self
@@ -444,14 +444,14 @@ class _Listener:
 
     def end_task(self) -> None:
         """Pass on what it printed at the task that it has answered."""
-        if self._talk is not None:
-            self._talk.end_task()
+        if self._relay is not None:
+            self._relay.end_task()
 
     def _has_said(self, selector: selectors.BaseSelector) -> bool:
         """Wait a little for a message, and pass on what it prints meanwhile."""
         said = False
         for key, _ in selector.select(_TICK_S):
-            if not isinstance(key.data, Talk):
+            if not isinstance(key.data, StderrRelay):
                 said = True
             elif not key.data.pass_on():
                 selector.unregister(key.fileobj)
