@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import OutputError, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.runner import Progress, Silent
 from auscult.judge.cards import Result, load_card, page
 from auscult.judge.masks.cues import JUDGE
@@ -43,6 +43,8 @@ from auscult.judge.masks.cues.model import (
     standardised,
     to_json,
 )
+from auscult.media.paths import write_bytes
+from auscult.record.codec import dump
 from auscult.score.judges import JudgeColumns, joined_columns
 from auscult.train import material
 from auscult.train.split import SplitName, committed
@@ -212,11 +214,14 @@ def fit(data: Path, *, out: Path, seed: int = _SHIPPED_SEED, progress: Progress 
     results += _leave_one_out(data, joined([train, calibration]), seed=seed, progress=listener)
     # the words of a card have one home, the card that is shipped
     card = replace(load_card(JUDGE.name), seed=seed, constants=constants, results=tuple(results))
-    return (
-        _write(out / "coefficients.json", _dumped(to_json(coefficients))),
-        _write(out / f"{JUDGE.name}.json", _dumped(card.as_json())),
-        _write(out / f"{JUDGE.name}.md", page(card)),
-    )
+    files = {
+        "coefficients.json": dump(to_json(coefficients), indent=1) + b"\n",
+        f"{JUDGE.name}.json": dump(card.as_json(), indent=1) + b"\n",
+        f"{JUDGE.name}.md": page(card).encode(),
+    }
+    for name, content in files.items():
+        write_bytes(out / name, content)
+    return tuple(out / name for name in files)
 
 
 def measure(
@@ -316,16 +321,3 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
         progress.step()
     whole = {row: joined_columns(said) for row, said in rows.items()}
     return list(results_of("davis_real_leave_one_out", joined(parts), whole, seed=seed))
-
-
-def _dumped(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
-def _write(path: Path, text: str) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
-    return path

@@ -32,7 +32,8 @@ from auscult.rng import generator
 from auscult.stress.masks import variants
 from auscult.types import DEFECTS, Difficulty, Frame, Mask, MaskRef, MaskTarget
 
-_LEAST_VISIBLE_PX = 32 * 32
+LEAST_PX: Final = 32 * 32
+"""The fewest pixels of an object or mask that is used."""
 
 
 def drawn(number: int, *, seed: int) -> tuple[Frame, tuple[Mask, ...]]:
@@ -56,7 +57,7 @@ def drawn(number: int, *, seed: int) -> tuple[Frame, tuple[Mask, ...]]:
     blurred = cv2.GaussianBlur(canvas.astype(np.float32), (0, 0), float(rng.uniform(0.4, 1.8)))
     noisy = blurred + rng.normal(0, float(rng.uniform(0, 8)), blurred.shape)
     frame = np.clip(noisy, 0, 255).astype(np.uint8)
-    return frame, tuple(mask for mask in masks if np.count_nonzero(mask) >= _LEAST_VISIBLE_PX)
+    return frame, tuple(mask for mask in masks if np.count_nonzero(mask) >= LEAST_PX)
 
 
 def _textured(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float64]:
@@ -85,7 +86,6 @@ def _drawn_shape(rng: np.random.Generator, size: tuple[int, int]) -> Mask:
     return np.asarray(along**2 + across**2 <= radius**2)
 
 
-_LEAST_PX = 32 * 32
 _TRIES = 20
 _MOST_LIKE_ANOTHER = 0.2
 _SHAPES = ("box", "ellipse", "blob")
@@ -106,14 +106,14 @@ def arbitrary(truth: Mask, others: tuple[Mask, ...], *, rng: np.random.Generator
         yield from _placed(partial(_shape, kind, truth.shape, rng), truth, others)
     yield from _placed(partial(_moved, truth, rng), truth, others)
     complement = np.asarray(~truth)
-    if np.count_nonzero(complement) >= _LEAST_PX:
+    if np.count_nonzero(complement) >= LEAST_PX:
         yield complement
 
 
 def _placed(draw: Callable[[], Mask], truth: Mask, others: tuple[Mask, ...]) -> Iterator[Mask]:
     for _ in range(_TRIES):
         mask = draw()
-        if np.count_nonzero(mask) < _LEAST_PX or (mask & truth).any():
+        if np.count_nonzero(mask) < LEAST_PX or (mask & truth).any():
             continue
         if all(iou(mask, other) <= _MOST_LIKE_ANOTHER for other in others):
             yield mask
@@ -154,7 +154,6 @@ def _moved(truth: Mask, rng: np.random.Generator) -> Mask:
     return mask
 
 
-LEAST_PX: Final = 32 * 32
 MODELS: Final[tuple[str, ...]] = ("osvos", "rvos")
 
 
@@ -180,9 +179,9 @@ class CandidateSample:
     cluster: str
     frame: Frame
     mask: Mask
-    others: tuple[Mask, ...]
+    others: tuple[Mask, ...] = ()
     defect: str
-    difficulty: Difficulty | None
+    difficulty: Difficulty | None = None
     iou: float
     truth: Mask | None = None
     name: str = ""
@@ -204,35 +203,34 @@ def coco(
     Raises:
         InputError: A file is missing or broken.
     """
-    objects = instances(data / "images/coco/instances.json")
-    for name in names:
-        frame = read_frame(data / "images/coco/images" / name)
-        masks = [decode(rle) for rle in objects.get(name, ())]
-        for index, mask in enumerate(masks):
-            if np.count_nonzero(mask) < LEAST_PX:
-                continue
-            others = tuple(other for at, other in enumerate(masks) if at != index)
-            target = MaskTarget(mask=mask, others=others)
-            shown = () if alone else others
+    for name, frame, masks in _photographs(data, names):
+        for index, target in _targets(masks):
+            shown = () if alone else target.others
             named = ("coco", name, f"{name}/{index}{key}")
             yield from made(target, frame, shown, name=named, seed=seed, kinds=kinds)
 
 
-def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[CandidateSample]:
-    """Defects of every object of drawn pictures.
+def _photographs(data: Path, names: Sequence[str]) -> Iterator[tuple[str, Frame, list[Mask]]]:
+    objects = instances(data / "images/coco/instances.json")
+    for name in names:
+        frame = read_frame(data / "images/coco/images" / name)
+        yield name, frame, [decode(rle) for rle in objects.get(name, ())]
 
-    Args:
-        numbers: Which pictures.
-        seed: Seed of the pictures and of the defects.
-        alone: Show the judge no other object of the frame; else all.
-    """
+
+def _targets(masks: Sequence[Mask]) -> Iterator[tuple[int, MaskTarget]]:
+    """The objects of a picture that are large enough, each with the others."""
+    for index, mask in enumerate(masks):
+        if np.count_nonzero(mask) >= LEAST_PX:
+            yield index, MaskTarget(mask=mask, others=tuple(other for at, other in enumerate(masks) if at != index))
+
+
+def pictures(numbers: Iterable[int], *, seed: int, alone: bool) -> Iterator[CandidateSample]:
+    """Defects of every object of drawn pictures; ``alone`` as in ``coco``."""
     for number in numbers:
         frame, masks = drawn(number, seed=seed)
-        for index, mask in enumerate(masks):
-            others = tuple(other for at, other in enumerate(masks) if at != index)
-            target = MaskTarget(mask=mask, others=others)
+        for index, target in _targets(masks):
             name = ("drawn", f"drawn-{number}", f"drawn/{number}/{index}")
-            yield from made(target, frame, () if alone else others, name=name, seed=seed)
+            yield from made(target, frame, () if alone else target.others, name=name, seed=seed)
 
 
 def davis(
@@ -247,32 +245,22 @@ def davis(
 
 def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[CandidateSample]:
     """Masks on no object, up to five for each object of at least 32 x 32 pixels; the judge sees the candidate alone."""
-    objects = instances(data / "images/coco/instances.json")
-    for name in names:
-        frame = read_frame(data / "images/coco/images" / name)
-        masks = [decode(rle) for rle in objects.get(name, ())]
-        for index, mask in enumerate(masks):
-            if np.count_nonzero(mask) >= LEAST_PX:
-                others = tuple(other for at, other in enumerate(masks) if at != index)
-                target = MaskTarget(mask=mask, others=others)
-                yield from _nonsense(target, frame, name=("coco", name, f"{name}/{index}{key}"), seed=seed)
+    for name, frame, masks in _photographs(data, names):
+        for index, target in _targets(masks):
+            yield from _nonsense(target, frame, name=("coco", name, f"{name}/{index}{key}"), seed=seed)
 
 
 def coco_small(data: Path, names: Sequence[str]) -> Iterator[CandidateSample]:
     """The true masks of objects under 32 x 32 pixels, crowds left out."""
-    objects = instances(data / "images/coco/instances.json")
-    for name in names:
-        frame = read_frame(data / "images/coco/images" / name)
-        for mask in (decode(rle) for rle in objects.get(name, ())):
+    for name, frame, masks in _photographs(data, names):
+        for mask in masks:
             if 0 < np.count_nonzero(mask) < LEAST_PX:
                 yield CandidateSample(
                     source="coco",
                     cluster=name,
                     frame=frame,
                     mask=mask,
-                    others=(),
                     defect="perfect",
-                    difficulty=None,
                     iou=1.0,
                     truth=mask,
                     name=name,
@@ -291,16 +279,14 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Candid
     folder = data / "video/davis2016"
     for name, stem, frame, truth in _davis_frames(data, names, every):
         for model in MODELS:
-            mask = _predicted(folder / name / f"pred_{model}" / f"{stem}.png", truth, best=model == "rvos")
+            mask = predicted(folder / name / f"pred_{model}" / f"{stem}.png", truth, best=model == "rvos")
             if mask.any() and truth.any():
                 yield CandidateSample(
                     source="real",
                     cluster=name,
                     frame=frame,
                     mask=mask,
-                    others=(),
                     defect=model,
-                    difficulty=None,
                     iou=iou(mask, truth),
                     truth=truth,
                     name=f"{name}/{stem}",
@@ -315,9 +301,7 @@ def _nonsense(target: MaskTarget, frame: Frame, *, name: tuple[Any, str, str], s
             cluster=cluster,
             frame=frame,
             mask=mask,
-            others=(),
             defect="arbitrary",
-            difficulty=None,
             iou=0.0,
             truth=target.mask,
             name=key,
@@ -391,7 +375,8 @@ def _davis_frames(data: Path, names: Sequence[str], every: int) -> Iterator[tupl
             yield name, path.stem, read_frame(path), truth
 
 
-def _predicted(path: Path, truth: Mask, *, best: bool) -> Mask:
+def predicted(path: Path, truth: Mask, *, best: bool) -> Mask:
+    """A model's mask of one frame: the union of its objects, or of its proposals the one nearest the truth."""
     indices = object_indices(path) or ()
     objects = [read_mask(MaskRef(path=path, index=index)).mask for index in indices]
     if not objects:

@@ -18,13 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-import numpy as np
-
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError, InputError
 from auscult.media.frames import read_frame
-from auscult.media.masks import object_indices, read_mask
+from auscult.media.masks import read_mask
 from auscult.media.rle import decode, encode
+from auscult.train.material import predicted
 from auscult.train.split import committed
 from auscult.types import Frame, Mask, MaskRef
 
@@ -271,15 +270,12 @@ def _sequences(folder: Path, families: frozenset[str]) -> Iterator[Picture]:
 
 
 def _drawn(path: Path, truth: Mask, *, model: str) -> Sequence[Mask]:
-    """A model's mask of one frame: the union of its objects, or of its proposals the one nearest the truth."""
+    """A model's mask of one frame; none where it cannot be read or is far from the truth."""
     try:
-        objects = [read_mask(MaskRef(path=path, index=index)).mask for index in object_indices(path) or ()]
+        mask = predicted(path, truth, best=model == "rvos")
     except AuscultError:
         return ()
-    if not objects or not truth.any():
-        return ()
-    mask = max(objects, key=lambda one: iou(one, truth)) if model == "rvos" else np.logical_or.reduce(objects)
-    return [mask] if iou(mask, truth) > 0.05 else []
+    return [mask] if truth.any() and iou(mask, truth) > 0.05 else []
 
 
 def _dogs(folder: Path) -> Iterator[Picture]:
