@@ -44,9 +44,10 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
     require_record(folder)
     command = read_manifest(folder)["command"]
     if command == "run r2":
-        from auscult.suites.r2.results import score_r2
+        from auscult.suites.core import records
+        from auscult.suites.r2 import SUITE
 
-        made = score_r2(folder)
+        made = records.score_record(folder, SUITE)
         for remark in made.remarks:
             show.say(remark)
         return made.summary, made.shown
@@ -123,10 +124,14 @@ def _are_r2(folders: Sequence[Path]) -> bool:
 
 
 def _compare_r2(options: CompareOptions, *, json: bool) -> None:
-    from auscult.suites.r2.compare import compare_r2, write_comparison
+    from auscult.suites.core.compare import compare_records, write_comparison
+    from auscult.suites.r2 import SUITE
 
     folders, out = options.folders, options.out
-    found = compare_r2(folders) if out is None else write_comparison(folders, out, overwrite=options.overwrite)
+    if out is None:
+        found = compare_records(folders, SUITE)
+    else:
+        found = write_comparison(folders, SUITE, out, overwrite=options.overwrite)
     for note in found.notes:
         show.say(note)
     if json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,18 +24,15 @@ from auscult.models.spec import model_spec
 from auscult.outcome import Failed, Scored, Signature
 from auscult.record.folder import open_run
 from auscult.record.manifest import IGNORED
-from auscult.record.schema import Summary, score_to_json
-from auscult.report.charts.lines import StrengthLine, robustness_lines
-from auscult.report.charts.marks import Words
-from auscult.report.facts import facts_of
-from auscult.report.page import Figure, Page, Section
+from auscult.record.schema import score_to_json
 from auscult.report.suite import read_page
 from auscult.report.tables import Table
 from auscult.rng import generator
+from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.conditions import NOTHING, Condition
-from auscult.suites.core.finish import write_run
-from auscult.suites.core.grid import questions
-from auscult.suites.core.numbers import GridColumns, Number, estimate, level_numbers, number_text
+from auscult.suites.core.grid import Task
+from auscult.suites.core.page import RunOutcome, answers_of, write_results
+from auscult.suites.core.records import score_record
 from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.runner import SuiteRunner, ToScore, earlier_log, write_cases
 from auscult.suites.options import SuiteOptions
@@ -73,16 +70,7 @@ class ToyOptions(SuiteOptions):
     models: Annotated[tuple[str, ...], Flag(name="model")] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToyTask:
-    """What is asked."""
-
-    suite: str = "toy"
-    name: str = "squares"
-    title: str = "finding squares"
-    metrics: tuple[str, ...] = ("IoU",)
-    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    derived: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+TASK = Task(suite="toy", name="squares", title="finding squares", metrics=("IoU",))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,12 +144,13 @@ class ToySuite:
         manifest = options.manifest("run toy")
         with open_run(options.out, manifest, overwrite=options.overwrite, ignore=IGNORED | {"model"}) as run:
             cases = [ToyCase(frames=(path,)) for path in sorted(Path(options.data).glob("*.png"))]
-            write_cases(run, ({"id": one.id, "clip": one.clip, "digest": one.digest} for one in cases))
+            rows = ("id", "clip", "split", "digest", "truth")
+            write_cases(run, ({name: getattr(one, name) for name in rows} for one in cases))
             log = earlier_log(run)
             models = assign_unique_names(log, [model_spec(one) for one in options.models])
             runner = SuiteRunner(
                 run=run,
-                task=ToyTask(),
+                task=TASK,
                 cases=cases,
                 seed=options.seed,
                 how=PredictOptions(workers=options.n_workers),
@@ -169,40 +158,15 @@ class ToySuite:
                 scorer=make_scorer,
                 progress=progress or Silent(),
             )
-            asked = runner.ask_all(log, models, CONDITIONS, floor=())
-            view = GridColumns(grid=runner.finish(asked).grid, seed=options.seed)
-            numbers = [one for model in view.grid.models for one in level_numbers(view, model, "IoU")]
-            table, figure = table_of(view, numbers), figure_of(view, numbers)
-            n, failed, undefined = questions(view.grid)
-            page = Page(
-                title="Squares",
-                command="run toy",
-                facts=facts_of(run.manifest),
-                notes=(),
-                links=(),
-                sections=(Section(name="noise", title="Noise", figures=(figure,), tables=(table,)),),
-                shown=(table,),
+            done = runner.finish(runner.ask_all(log, models, CONDITIONS, floor=()))
+            answers = answers_of(
+                run.lines("predictions.jsonl"), valid=done.places, models=done.grid.models, failed=done.failed
             )
-            counts = Summary(command="run toy", n=n, ok=n - failed - undefined, failed=failed, undefined=undefined)
-            return write_run(run, page, tables={"noise": table}, numbers=numbers, summary=counts)
+            outcome = RunOutcome(command="run toy", grid=done.grid, answers=answers, seed=options.seed)
+            return write_results(run, outcome)
 
-
-def table_of(view: GridColumns, numbers: list[Number]) -> Table:
-    rows = [
-        (model, *(number_text(one, interval=True) for one in numbers if one.model == model))
-        for model in view.grid.models
-    ]
-    header = ("model", *(one.level for one in view.grid.conditions))
-    return Table(title="IoU under noise", header=header, rows=tuple(rows))
-
-
-def figure_of(view: GridColumns, numbers: list[Number]) -> Figure:
-    strengths = [one.strength or 0.0 for one in view.grid.conditions]
-    lines = []
-    for model in view.grid.models:
-        mine = [estimate(one) for one in numbers if one.model == model]
-        lines.append(StrengthLine(name=model, at=tuple(zip(strengths, mine, strict=True))))
-    return Figure(name="noise", caption="IoU over strength.", drawing=robustness_lines(lines, Words(axis="IoU, %")))
+    def task(self, manifest: Mapping[str, Any]) -> Task:  # noqa: ARG002 - there is one
+        return TASK
 
 
 SUITE = ToySuite()
@@ -235,6 +199,11 @@ def run(home: Path, *models: str, **more: Any) -> SuiteRun:
     return SUITE.run(options_of(SUITE, words))
 
 
+def numbers(made: SuiteRun) -> dict[str, Table]:
+    """The tables without that of the time that each answer took."""
+    return {name: table for name, table in made.tables.items() if name != "answers"}
+
+
 def rows(home: Path, name: str) -> list[dict[str, Any]]:
     path = home / "out" / name
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
@@ -248,17 +217,20 @@ def test_record_table_chart_and_page(toy: Path) -> None:
     assert isinstance(SUITE, Suite)
     made = run(toy, "bright", "careful")
     names = {path.relative_to(made.out).as_posix() for path in made.out.rglob("*") if path.is_file()}
-    assert {"cells.csv", "tables/noise.tex", "figures/noise.svg", "report.html", "scores.jsonl"} <= names
+    assert {"cells.csv", "tables/general_noise.tex", "figures/curve_noise.svg", "report.html", "scores.jsonl"} <= names
     assert (made.summary.n, made.summary.failed) == (30, 3)
-    assert made.tables["noise"].header == ("model", "clean", "low", "high")
-    assert made.tables["noise"].rows[0][1] == "100.0 [100.0, 100.0]"
-    (page,) = read_page(made.out).sections
-    assert (len(page.tables), len(page.figures)) == (1, 1)
+    assert made.tables["general_noise"].header == ("model", "metric", "clean", "low", "high", "APC", "cases")
+    assert made.tables["general_noise"].rows[0][:3] == ("mine.bright", "IoU", "100.0")
+    sections = {one.name: one for one in read_page(made.out).sections}
+    assert sections.keys() == {"general", "models", "answers"}
+    assert (len(sections["general"].tables), len(sections["general"].figures)) == (1, 1)
     cells = json.loads((made.out / "cells.json").read_text())
-    assert {(one["model"], one["level"], one["n"], one["failed"]) for one in cells if one["level"] == "clean"} == {
+    clean = [one for one in cells if (one["measure"], one["level"]) == ("level", "clean")]
+    assert {(one["model"], one["level"], one["n"], one["failed"]) for one in clean} == {
         ("mine.bright", "clean", 5, 0), ("mine.careful", "clean", 4, 1)
     }  # fmt: skip
-    assert all("score_task:squares" in one["signature"] and one["low"] <= one["value"] for one in cells)
+    levels = [one for one in cells if one["measure"] == "level"]
+    assert all("score_task:squares" in one["signature"] and one["low"] <= one["value"] for one in levels)
 
 
 def test_a_failure_is_a_result_row_and_one_line_of_errors(toy: Path) -> None:
@@ -277,11 +249,32 @@ def test_it_goes_on_where_it_stopped(toy: Path) -> None:
     lines = (toy / "out/predictions.jsonl").read_text().splitlines(keepends=True)
     (toy / "out/predictions.jsonl").write_text("".join(lines[:10]) + lines[10][:40])
     (toy / "out/scores.jsonl").unlink()
-    assert run(toy, "bright").tables == first.tables
+    assert numbers(run(toy, "bright")) == numbers(first)
     assert calls(toy) == ["bright"] * 20
     both = run(toy, "careful")
-    assert [row[0] for row in both.tables["noise"].rows] == ["mine.careful", "mine.bright"]
+    assert [row[0] for row in both.tables["general_noise"].rows] == ["mine.careful", "mine.bright"]
     assert calls(toy)[20:] == ["careful"] * 15
+
+
+def test_its_record_is_scored_again_without_a_model(toy: Path) -> None:
+    made = run(toy, "bright", "careful")
+    (toy / "mine.py").unlink()
+    again = score_record(made.out, SUITE)
+    assert again.tables == made.tables
+    assert again.summary.metrics == made.summary.metrics
+    assert (again.summary.n, again.summary.failed, again.remarks) == (made.summary.n, made.summary.failed, ())
+
+
+def test_two_records_are_compared_as_one_run_of_both_models(toy: Path) -> None:
+    both = run(toy, "bright", "careful")
+    parts = [run(toy, name, out=toy / name).out for name in ("bright", "careful")]
+    found = write_comparison(parts, SUITE, toy / "compared")
+    assert found.tables["differences"] == both.tables["differences"]
+    assert [row[0] for row in found.tables["differences"].rows] == ["mine.bright - mine.careful"]
+    cells, compared = (json.loads((out / "cells.json").read_text()) for out in (both.out, toy / "compared"))
+    assert [row for row in compared if row in cells] == cells
+    page = (toy / "compared/report.html").read_text()
+    assert "Finding squares: 2 models compared" in page
 
 
 def test_what_it_does_not_know_is_refused(toy: Path) -> None:

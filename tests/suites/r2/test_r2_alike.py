@@ -14,18 +14,17 @@ import pytest
 from auscult.models.spec import ModelSpec
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
-from auscult.suites.core.conditions import Condition
+from auscult.suites.core.conditions import Condition, words_of
 from auscult.suites.core.finish import remove_stale
 from auscult.suites.core.grid import Grid, grid_of, joined_signature
+from auscult.suites.core.measures import unranked
 from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.page import Answers, RunOutcome, SuiteResults, results_of, summary_of
 from auscult.suites.core.requests import FILE, command_rows, load_log, log_of
-from auscult.suites.r2 import figures
-from auscult.suites.r2.answering import Answers
+from auscult.suites.core.tables import waiting_notes
+from auscult.suites.r2 import strips
 from auscult.suites.r2.cases import R2Case, task_rules
-from auscult.suites.r2.conditions import conditions_of, words_of
-from auscult.suites.r2.relations import unranked
-from auscult.suites.r2.results import R2Results, RunOutcome, results_of, summary_of
-from auscult.suites.r2.tables import waiting_notes
+from auscult.suites.r2.conditions import conditions_of
 from auscult.suites.scene_source import unshown
 from auscult.types import Query
 
@@ -60,7 +59,7 @@ def grid(told: Told, asked: Sequence[Condition], *, soft: Sequence[str] = (), wa
     )  # fmt: skip
 
 
-def shown(told: Told, asked: Sequence[Condition], **more: Any) -> R2Results:
+def shown(told: Told, asked: Sequence[Condition], **more: Any) -> SuiteResults:
     return results_of(GridColumns(grid=grid(told, asked, **more), seed=1))
 
 
@@ -144,8 +143,7 @@ def test_a_question_without_a_defined_score_is_not_ok() -> None:
     )  # fmt: skip
     made = summary_of(
         RunOutcome(
-            command="run r2", grid=found, answers={"m": told}, cases=(), unlisted=0, absent=0, valid={}, seed=0,
-            workers=0,
+            command="run r2", grid=found, answers={"m": told}, seed=0
         ),
         (),
     )  # fmt: skip
@@ -236,7 +234,7 @@ def test_a_strip_shows_no_answer_to_other_data(tmp_path: Path) -> None:
     case = R2Case(
         id="a", clip="a", split="", query=Query(), frames=(), targets=(), size=(1, 1), rate_fps=1.0, scored="all"
     )
-    (order,) = figures._orders(SimpleNamespace(path=tmp_path), view, {"a": case}, valid={"now": ("m", "clean", "a")})
+    (order,) = strips._orders(SimpleNamespace(path=tmp_path), view, {"a": case}, valid={"now": ("m", "clean", "a")})
     assert order.rows[0][1] == lines[0]
 
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from auscult.report.drawing import Line, Polygon, Text
+from auscult.suites.core.charts import charts_of
 from auscult.suites.core.finish import cells_csv, cells_json
 from auscult.suites.core.grid import grid_of
+from auscult.suites.core.measures import numbers_of
 from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.tables import Index, breaking_table, kinds_table, summary_metrics
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.figures import charts_of
-from auscult.suites.r2.measures import numbers_of
-from auscult.suites.r2.tables import Index, breaking_table, kinds_table, summary_metrics
 
 RULES = task_rules("rvos")
 CASES = tuple(f"c{number}" for number in range(10))
@@ -48,7 +48,7 @@ def numbers(levels: Sequence[str], model: str = "open") -> tuple[Number, ...]:
 @pytest.mark.parametrize(("levels", "last"), [(("low", "medium"), 3.0), (("low", "high"), 5.0), (("2", "3.5"), 3.5)])
 def test_a_curve_that_stays_up_is_above_the_strongest_that_was_asked(levels: Sequence[str], last: float) -> None:
     found = numbers(levels, "never")
-    index = Index(found)
+    index = Index(found, RULES)
     kinds = kinds_table(index)
     assert kinds is not None
     assert kinds.rows[0][-2] == breaking_table(index).rows[0][-1] == f"above {last:g}"
@@ -67,7 +67,7 @@ KEY = ("breaking", "J&F", "mix")
 @pytest.mark.parametrize(("model", "broken"), [("open", True), ("hardly", False)])
 def test_an_open_end_is_open_in_tables_charts_and_cells(model: str, broken: bool) -> None:
     found = numbers(("low", "medium"), model)
-    index = Index(found)
+    index = Index(found, RULES)
     text = breaking_table(index).rows[0][1]
     (cell,) = [row for row in cells_json(found) if (row["measure"], row["metric"], row["group"]) == KEY]
     assert (cell["value"] is not None) == broken

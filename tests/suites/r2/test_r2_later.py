@@ -9,7 +9,8 @@ import pytest
 from r2_material import asked, calls, clips, model_file, models_of, rows
 
 from auscult.errors import RecordError, UsageError
-from auscult.suites.r2.compare_sets import read_record
+from auscult.suites.core.records import read_record
+from auscult.suites.r2 import SUITE
 from small_inputs import auscult
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
@@ -73,7 +74,7 @@ class TestFailures:
         data, file, out = first
         asked(data, out, "vos", f"{file}:unsizely")
         (out / "errors.jsonl").unlink()
-        grid = read_record(out, "out").grid
+        grid = read_record(out, SUITE).grid
         assert grid.asked("mine.unsizely", "mix_low")
         assert not grid.asked("baseline.empty.v1", "mix_low")
 

@@ -13,8 +13,8 @@ from r2_material import MODEL, asked, block, calls, clip, clips, model_file, pic
 from auscult.jobs.runner import Silent
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_labels
-from auscult.suites.r2.compare_sets import read_record
-from auscult.suites.r2.results import score_r2
+from auscult.suites.core.records import read_record, score_record
+from auscult.suites.r2 import SUITE
 from auscult.suites.registered import run
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
@@ -58,8 +58,8 @@ def test_a_stopped_command_and_a_narrower_one(tmp_path: Path) -> None:
     assert note in json.loads((out / "page.json").read_text())["notes"]
     (row,) = [row for row in made.tables["general_mix"].rows if row[:2] == ("mine.picky", "J")]
     assert row[-1] == "2 (1 failed)", "what was not asked at high does not choose the cases of low"
-    assert score_r2(out).tables == made.tables
-    assert read_record(out, "out").grid.waiting.keys() == {("mine.picky", "mix_high")}
+    assert score_record(out, SUITE).tables == made.tables
+    assert read_record(out, SUITE).grid.waiting.keys() == {("mine.picky", "mix_high")}
     whole = asked(data, out, "vos", f"{file}:picky", levels=("low", "high"))
     assert (whole.summary.failed, whole.remarks) == (3, ())
 

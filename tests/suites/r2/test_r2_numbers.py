@@ -17,12 +17,12 @@ from auscult.record.folder import open_run
 from auscult.record.manifest import build as build_manifest
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.grid import Grid, grid_of
+from auscult.suites.core.measures import numbers_of
 from auscult.suites.core.numbers import GridColumns, Number
+from auscult.suites.core.page import answers_of
 from auscult.suites.core.requests import FILE, assign_unique_names, command_rows, load_log
-from auscult.suites.r2.answering import answers_of
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.measures import numbers_of
 
 CASES = ("a", "b", "c", "d", "e")
 CLIPS = {"a": "one", "b": "one", "c": "two", "d": "three", "e": "four"}

@@ -15,13 +15,13 @@ from auscult.report.strip import StripRow
 from auscult.rng import generator
 from auscult.score.stats.correlation import correlation
 from auscult.score.stats.ranking import rank_by_score
+from auscult.suites.core.charts import charts_of
 from auscult.suites.core.grid import Cell, Grid
-from auscult.suites.r2 import figures
+from auscult.suites.core.measures import Ranks
+from auscult.suites.core.page import undefined_reasons
+from auscult.suites.core.tables import Index
+from auscult.suites.r2 import strips
 from auscult.suites.r2.cases import task_rules
-from auscult.suites.r2.figures import charts_of
-from auscult.suites.r2.relations import Ranks
-from auscult.suites.r2.results import undefined_reasons
-from auscult.suites.r2.tables import Index
 from auscult.types import Frame
 
 pytestmark = pytest.mark.slow  # runs of the whole suite, beside those of test_r2_runs
@@ -35,13 +35,13 @@ def words(drawing: Drawing) -> str:
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[StripRow]]:
     """The rows of every strip that is drawn in this process."""
     kept: list[Sequence[StripRow]] = []
-    real = figures.strip
+    real = strips.strip
 
     def keep(made: Sequence[StripRow], *, width_px: int) -> Frame:
         kept.append(made)
         return real(made, width_px=width_px)
 
-    monkeypatch.setattr(figures, "strip", keep)
+    monkeypatch.setattr(strips, "strip", keep)
     return kept
 
 
@@ -124,7 +124,7 @@ def test_matrices_and_ranks_say_over_how_many_cases() -> None:
     assert not isinstance(ranking, Undefined)
     few = {**kinds, "z": {key: value for key, value in kinds["z"].items() if key < 5}}
     made = charts_of(
-        Index([]),
+        Index([], task_rules("rvos")),
         correlations={"vision": correlation(kinds), "sound": correlation(few)},
         ranks=[Ranks(name="clean", title="clean J", ranking=ranking)],
         splits=(),

@@ -12,7 +12,8 @@ from r2_material import asked, calls, clips, model_file, photographs, rows
 from auscult.errors import RecordError
 from auscult.jobs.report import report_suite
 from auscult.record.folder import read_manifest
-from auscult.suites.r2.results import score_r2
+from auscult.suites.core.records import score_record
+from auscult.suites.r2 import SUITE
 from auscult.suites.registered import SuiteRun
 from small_inputs import auscult, tree, write_lines
 
@@ -61,7 +62,7 @@ def test_a_lost_strip_is_told(copy: Path) -> None:
 def test_scores_are_those_of_the_run(done: tuple[SuiteRun, Path], copy: Path) -> None:
     made, file = done
     before, asked_before = tree(copy), calls(file)
-    again = score_r2(copy)
+    again = score_record(copy, SUITE)
     assert again.tables == made.tables
     assert again.shown == made.shown
     assert again.remarks == ()
@@ -81,7 +82,7 @@ def test_an_unfinished_run_is_scored_as_far_as_it_is(copy: Path) -> None:
     told = rows(copy, "scores.jsonl")
     colour = next(str(row["model"]) for row in told if "colour" in str(row["model"]))
     write_lines(copy / "scores.jsonl", *(row for row in told if row["model"] == colour))
-    again = score_r2(copy)
+    again = score_record(copy, SUITE)
     assert len(again.remarks) == 1
     general = next(table for name, table in again.tables.items() if name.startswith("general_mix"))
     assert {row[0] for row in general.rows if "n/a" not in row} == {colour}
@@ -95,7 +96,7 @@ def test_a_line_that_is_no_answer_is_named(change: dict[str, object], copy: Path
     lines = rows(copy, "predictions.jsonl")
     write_lines(copy / "predictions.jsonl", *lines[:2], {**lines[2], **change}, *lines[3:])
     with pytest.raises(RecordError) as refused:
-        score_r2(copy)
+        score_record(copy, SUITE)
     assert (str(refused.value.path), refused.value.line) == (str(copy / "predictions.jsonl"), 3)
 
 
@@ -104,6 +105,6 @@ def test_what_could_not_be_asked_about_counts_as_in_the_run(tmp_path: Path) -> N
     next(iter((data / "masks").glob("p1*"))).write_bytes(b"no picture")
     made = asked(data, tmp_path / "out", "ris", f"{model_file(tmp_path)}:colour")
     assert made.summary.failed > 0
-    again = score_r2(made.out)
+    again = score_record(made.out, SUITE)
     assert again.summary.as_json() == {**made.summary.as_json(), "command": "score"}
     assert again.tables == made.tables

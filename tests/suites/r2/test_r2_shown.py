@@ -9,12 +9,11 @@ import pytest
 
 from auscult.outcome import Undefined
 from auscult.suites.core.grid import grid_of
+from auscult.suites.core.measures import numbers_of, rankings_of
 from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.tables import Index, difference_table, dynamic_table, general_table, kinds_table, ranking_table
 from auscult.suites.r2.cases import task_rules
 from auscult.suites.r2.conditions import conditions_of
-from auscult.suites.r2.measures import numbers_of
-from auscult.suites.r2.relations import ranking_table, rankings_of
-from auscult.suites.r2.tables import Index, difference_table, dynamic_table, general_table, kinds_table
 
 CASES = ("a", "b", "c", "d")
 CLEAN = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.4}
@@ -58,7 +57,7 @@ def view(
 
 def general(shown: GridColumns) -> list[dict[str, str]]:
     """The rows of J, by column."""
-    table = general_table(Index(numbers_of(shown)), "mix", "all")
+    table = general_table(Index(numbers_of(shown), RULES), "mix", "all")
     return [dict(zip(table.header, row, strict=True)) for row in table.rows if row[1] == "J"]
 
 
@@ -67,7 +66,7 @@ FULL = ("low", "medium", "high")
 
 def test_changes_over_other_levels_say_so() -> None:
     shown = view({"m": FULL, "n": ["high"], "o": ["low", "high"]})
-    index = Index(numbers_of(shown))
+    index = Index(numbers_of(shown), RULES)
     endings = {row["model"]: row["APC"].rpartition("]")[2] for row in general(shown)}
     assert endings == {"m": "", "n": " (high only)", "o": " (low, high only)"}
     table = kinds_table(index)
@@ -78,7 +77,7 @@ def test_changes_over_other_levels_say_so() -> None:
 
 def test_differences_and_ranks_name_the_levels_that_models_share() -> None:
     shown = view({"m": FULL, "n": ["high"], "o": FULL})
-    table = difference_table(Index(numbers_of(shown)))
+    table = difference_table(Index(numbers_of(shown), RULES))
     assert table is not None
     told = {row[0]: "(high only)" in row[2] for row in table.rows}
     assert told == {"m - n": True, "m - o": False, "n - o": True}
@@ -98,10 +97,10 @@ def test_dynamic_is_not_held_against_other_strengths() -> None:
     gaps = {one.model: one.outcome for one in numbers if one.measure == "dynamic_gap"}
     assert gaps["m"] == Undefined("low, medium and high are needed")
     assert not isinstance(gaps["n"], Undefined)
-    table = dynamic_table(Index(numbers))
+    table = dynamic_table(Index(numbers, RULES))
     assert table is not None
     assert {row[0] for row in table.rows} == {"n"}
-    alone = Index(numbers_of(view({"m": ["high", "dynamic"]}, levels)))
+    alone = Index(numbers_of(view({"m": ["high", "dynamic"]}, levels)), RULES)
     assert dynamic_table(alone) is None
     assert alone.of("dynamic_gap") == ()
 
@@ -120,7 +119,7 @@ def test_a_row_without_a_common_case_keeps_its_levels() -> None:
     shown = view({"m": FULL}, without=[("m", "high", "a"), ("m", "high", "b"), ("m", "low", "c"), ("m", "low", "d")])
     (row,) = general(shown)
     assert (row["clean"], row["low"], row["high"], row["APC"]) == ("70.0", "80.0", "35.0", "n/a")
-    assert "each level is of its own cases" in general_table(Index(numbers_of(shown)), "mix", "all").note
+    assert "each level is of its own cases" in general_table(Index(numbers_of(shown), RULES), "mix", "all").note
 
 
 def test_levels_stand_in_the_order_of_strength() -> None:
@@ -128,7 +127,7 @@ def test_levels_stand_in_the_order_of_strength() -> None:
     (row,) = general(shown)
     assert list(row)[2:6] == ["clean", "low", "2", "high"]
     assert (row["clean"], row["2"], row["cases"]) == ("70.0", "72.5", "4")  # 2 enters no average
-    assert "other strengths" in general_table(Index(numbers_of(shown)), "mix", "all").note
+    assert "other strengths" in general_table(Index(numbers_of(shown), RULES), "mix", "all").note
 
 
 def test_models_that_met_no_perturbation_are_in_no_general_table() -> None:

@@ -9,7 +9,7 @@ from r2_material import clips
 from auscult.cases.instances import list_instances
 from auscult.jobs.predict import Reader
 from auscult.stress.recipe_parts import base_of
-from auscult.suites.r2 import figures
+from auscult.suites.r2 import strips
 from auscult.suites.r2.cases import R2Case, cases_of, frame_rule, target, task_rules
 from auscult.suites.r2.conditions import FIRST_MASKS, conditions_of
 from auscult.suites.r2.perturbing import Prepared
@@ -35,7 +35,7 @@ def test_the_kind_that_is_named_makes_the_mask_that_was_shown(video: R2Case, lev
     named = set()
     for seed in range(8):
         prepared = under(video, level, seed=seed)
-        said = figures._drawn(prepared)
+        said = strips._drawn(prepared)
         kind, _, rest = said.partition(" ")
         assert rest == "of the first mask"
         named.add(kind)
@@ -50,6 +50,6 @@ def test_the_kind_that_is_named_makes_the_mask_that_was_shown(video: R2Case, lev
 
 
 def test_one_kind_alone_and_a_clean_case_say_nothing_more(video: R2Case) -> None:
-    assert figures._drawn(under(video, "high", seed=1, kind="erode")) == ""
+    assert strips._drawn(under(video, "high", seed=1, kind="erode")) == ""
     clean = conditions_of(RULES, mixes=["guidance"], kinds=(), levels=["high"])[0]
-    assert figures._drawn(Prepared(case=video, condition=clean, seed=1, guidance="masks")) == ""
+    assert strips._drawn(Prepared(case=video, condition=clean, seed=1, guidance="masks")) == ""

@@ -10,9 +10,11 @@ from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.digest import digest_json
 from auscult.record.folder import open_run
 from auscult.record.schema import SCHEMA, score_to_json
+from auscult.suites.core.compare import SuiteComparison, compare_records
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.requests import key_of
 from auscult.suites.core.results import failed_row
+from auscult.suites.r2 import SUITE
 from auscult.suites.r2.cases import R2Case, task_rules
 from auscult.suites.r2.conditions import conditions_of
 from auscult.types import Query
@@ -23,6 +25,11 @@ Told = Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 NO_ANSWER = ErrorRecord(stage="predict", error="no answer")
 KINDS = ("fog", "snow", "gaussian_noise")
+
+
+def compare_r2(folders: Sequence[Path]) -> SuiteComparison:
+    """Records of the suite compared."""
+    return compare_records(folders, SUITE)
 
 
 def conditions(*levels: str, task: str = "rvos", mixes: Sequence[str] = ("mix",)) -> tuple[Condition, ...]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from r2_records import KINDS, case, conditions, record
+from r2_records import KINDS, case, compare_r2, conditions, record
 
 from auscult.errors import RecordError, UsageError
+from auscult.suites.core.compare import SuiteComparison
 from auscult.suites.core.numbers import Number
-from auscult.suites.r2.compare import R2Comparison, compare_r2
 
 CASES = tuple(case(f"v{clip}/{number}") for clip in range(4) for number in range(2))
 NAMES = tuple(one.id for one in CASES)
@@ -28,13 +28,13 @@ def scores(seed: int, names: tuple[str, ...] = NAMES) -> dict[str, dict[str, flo
     }
 
 
-def number(found: R2Comparison, measure: str, model: str, group: str, level: str = "", metric: str = "J") -> Number:
+def number(found: SuiteComparison, measure: str, model: str, group: str, level: str = "", metric: str = "J") -> Number:
     place = (measure, model, group, level, metric)
     (one,) = [one for one in found.numbers if (one.measure, one.model, one.group, one.level, one.metric) == place]
     return one
 
 
-def plain(found: R2Comparison) -> dict[tuple[str, ...], object]:
+def plain(found: SuiteComparison) -> dict[tuple[str, ...], object]:
     """Numbers that a single run has too, with their intervals and counts."""
     keys = ("measure", "model", "metric", "group", "level", "part", "split")
     return {tuple(getattr(one, key) for key in keys): (one.value, one.ends, one.counts) for one in found.numbers}

@@ -13,7 +13,8 @@ from r2_records import case, conditions, record
 
 from auscult.record.folder import open_run
 from auscult.record.manifest import build
-from auscult.suites.r2.compare import write_comparison
+from auscult.suites.core.compare import write_comparison
+from auscult.suites.r2 import SUITE
 from auscult.suites.registered import run
 from small_inputs import auscult
 
@@ -181,11 +182,11 @@ def test_what_an_earlier_comparison_wrote_and_this_one_does_not_goes(
     records: tuple[Path, Path], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    write_comparison(records, out)
+    write_comparison(records, SUITE, out)
     written = set(out.rglob("*"))
     stale = out / "tables/sets.csv"
     stale.write_text("of an earlier command")
     with (out / ".written").open("a") as notes:
         notes.write(json.dumps({"name": "tables/sets.csv"}) + "\n")
-    write_comparison(records, out)
+    write_comparison(records, SUITE, out)
     assert set(out.rglob("*")) == written

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,11 +12,17 @@ from hypothesis import strategies as st
 
 from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Undefined
+from auscult.rng import generator
 from auscult.score.stats.change import ChangeInterval
-from auscult.suites.r2.compare_sets import mean_over
+from auscult.suites.core.joined import mean_over
 
 VALUES = st.lists(st.floats(-1, 1), min_size=1, max_size=6)
 SETS = st.lists(st.lists(VALUES, min_size=1, max_size=3), min_size=1, max_size=3)
+
+
+def draws(seed: int) -> Callable[[str], np.random.Generator]:
+    """The generator of each data set's draws."""
+    return partial(generator, seed, "r2", "bootstrap", "joined")
 
 
 @given(told=SETS)
@@ -21,10 +30,10 @@ SETS = st.lists(st.lists(VALUES, min_size=1, max_size=3), min_size=1, max_size=3
 def test_every_model_on_every_data_set_counts_alike(told: list[list[list[float]]]) -> None:
     parts = {str(name): [dict(enumerate(values)) for values in many] for name, many in enumerate(told)}
     clusters = {name: {case: case // 2 for case in range(6)} for name in parts}
-    found = mean_over(parts, clusters, seed=1, replicates=20)
+    found = mean_over(parts, clusters, rng=draws(1), replicates=20)
     expected = np.mean([np.mean(values) for many in told for values in many])
     assert found.value == pytest.approx(expected, abs=1e-12)
-    again = mean_over(dict(reversed(parts.items())), clusters, seed=1, replicates=20)
+    again = mean_over(dict(reversed(parts.items())), clusters, rng=draws(1), replicates=20)
     assert again.value == pytest.approx(found.value, abs=1e-12)
     ends = [(getattr(one, "low", None), getattr(one, "high", None)) for one in (found, again)]
     assert ends[0] == pytest.approx(ends[1], abs=1e-12) or ends == [(None, None)] * 2
@@ -34,17 +43,17 @@ def test_a_cluster_is_a_clip_within_its_data_set() -> None:
     """Two clips of equal values: no draw differs, though the data sets and the cases do."""
     parts = {"a": [{0: 0.5, 1: -0.5, 2: 0.5, 3: -0.5}], "b": [{0: 0.25, 1: 0.25}]}
     clusters = {"a": {0: "x", 1: "x", 2: "y", 3: "y"}, "b": {0: "x", 1: "y"}}
-    found = mean_over(parts, clusters, seed=3)
+    found = mean_over(parts, clusters, rng=draws(3))
     assert isinstance(found, ChangeInterval)
     assert (found.value, found.low, found.high, found.clusters) == (0.125, 0.125, 0.125, 4)
-    by_case = mean_over(parts, {"a": {case: case for case in range(4)}, "b": {0: 0, 1: 1}}, seed=3)
+    by_case = mean_over(parts, {"a": {case: case for case in range(4)}, "b": {0: 0, 1: 1}}, rng=draws(3))
     assert isinstance(by_case, ChangeInterval)
     assert by_case.low < 0.0
     assert by_case.high > 0.25
 
 
 def test_one_clip_gives_no_interval() -> None:
-    found = mean_over({"a": [{0: 0.5}], "b": [{0: 0.0, 1: 1.0}]}, {"a": {0: 0}, "b": {0: 0, 1: 1}}, seed=0)
+    found = mean_over({"a": [{0: 0.5}], "b": [{0: 0.0, 1: 1.0}]}, {"a": {0: 0}, "b": {0: 0, 1: 1}}, rng=draws(0))
     assert found.value == 0.5
     assert not hasattr(found, "low")
 
@@ -52,9 +61,9 @@ def test_one_clip_gives_no_interval() -> None:
 def test_what_failed_is_counted_and_a_model_without_scores_is_in_no_mean() -> None:
     lost = Failed(ErrorRecord(stage="predict", error="no answer"))
     parts = {"a": [{0: 0.5, 1: lost, 2: Undefined("nothing")}, {0: lost, 1: lost, 2: lost}]}
-    found = mean_over(parts, {"a": {0: 0, 1: 1, 2: 2}}, seed=0)
+    found = mean_over(parts, {"a": {0: 0, 1: 1, 2: 2}}, rng=draws(0))
     assert found.value == 0.5
     assert (found.counts.n, found.counts.failed, found.counts.undefined) == (1, 4, 1)
-    none = mean_over({"a": [{0: lost}]}, {"a": {0: 0}}, seed=0)
+    none = mean_over({"a": [{0: lost}]}, {"a": {0: 0}}, rng=draws(0))
     assert isinstance(none, Undefined)
     assert none.detail["failed"] == 1

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from r2_records import Told, case, conditions, record
+from r2_records import Told, case, compare_r2, conditions, record
 
 from auscult.outcome import Undefined
 from auscult.rng import generator
+from auscult.suites.core.compare import SuiteComparison
 from auscult.suites.core.numbers import Number
-from auscult.suites.r2.compare import R2Comparison, compare_r2
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ FLOOR = {"clips": {"clean": scores(6, HERE)["clean"]}, "photos": {"clean": score
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> R2Comparison:
+def found(tmp_path_factory: pytest.TempPathFactory) -> SuiteComparison:
     """Two models and a baseline on both data sets, a third model on one."""
     folder = tmp_path_factory.mktemp("over")
     models = {"flow": FLOW, "lexicon": LEXICON, "other": OTHER, "baseline.empty.v1": FLOOR}
@@ -55,7 +55,7 @@ def _on(data: str, models: Mapping[str, Mapping[str, Mapping[str, Mapping[str, f
     return {name: told[data] for name, told in models.items() if data in told}
 
 
-def number(found: R2Comparison, measure: str, model: str, group: str, level: str = "") -> Number:
+def number(found: SuiteComparison, measure: str, model: str, group: str, level: str = "") -> Number:
     place = (measure, f"all data sets: {model}", group, level)
     (one,) = [one for one in found.numbers if (one.measure, one.model, one.group, one.level) == place]
     return one
@@ -84,7 +84,7 @@ NAMES = {"clips": HERE, "photos": THERE}
 
 
 @pytest.mark.parametrize("what", ["clean", "mix"])
-def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(found: R2Comparison, what: str) -> None:
+def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(found: SuiteComparison, what: str) -> None:
     level, measures = ("clean", ("level", "difference")) if what == "clean" else ("", ("apc", "apc_difference"))
     flow, lexicon = ({data: values(told[data], NAMES[data], what) for data in NAMES} for told in (FLOW, LEXICON))
     gap = {data: flow[data] - lexicon[data] for data in NAMES}
@@ -98,7 +98,7 @@ def test_a_number_over_data_sets_is_their_mean_with_clips_drawn_within_each(foun
         assert "drawn:clusters within each data set" in one.signed()
 
 
-def test_places_are_those_of_the_means_in_each_draw(found: R2Comparison) -> None:
+def test_places_are_those_of_the_means_in_each_draw(found: SuiteComparison) -> None:
     changes = {
         name: {data: values(told[data], NAMES[data], "mix") for data in NAMES}
         for name, told in (("flow", FLOW), ("lexicon", LEXICON))
@@ -123,7 +123,7 @@ def test_places_are_those_of_the_means_in_each_draw(found: R2Comparison) -> None
     assert difference["value"] == pytest.approx(means["flow"] - means["lexicon"], abs=1e-6)
 
 
-def test_baselines_are_ranked_clean_and_who_was_not_asked_everywhere_is_named(found: R2Comparison) -> None:
+def test_baselines_are_ranked_clean_and_who_was_not_asked_everywhere_is_named(found: SuiteComparison) -> None:
     clean = {row[2] for row in found.tables["joined_ranking"].rows if row[0] == "clean J&F"}
     assert clean == {"flow", "lexicon", "baseline.empty.v1"}
     assert "Not asked on every data set, so in no number over all of them: other." in found.notes

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from r2_records import NO_ANSWER, case, conditions, record
+from r2_records import NO_ANSWER, case, compare_r2, conditions, record
 
 from auscult.errors import RecordError
 from auscult.suites.core.conditions import Condition
+from auscult.suites.core.records import read_record
 from auscult.suites.core.requests import key_of
 from auscult.suites.core.results import failed_row
-from auscult.suites.r2.compare import compare_r2
-from auscult.suites.r2.compare_sets import read_record
+from auscult.suites.r2 import SUITE
 
 CASES = tuple(case(f"v{clip}/0") for clip in range(4))
 NAMES = tuple(one.id for one in CASES)
@@ -77,7 +77,7 @@ def test_a_record_of_this_version_tells_what_was_never_asked(tmp_path: Path) -> 
     row = failed_row(vain, ("m", "mix_high", CASES[0].id), NO_ANSWER, stage="predict")
     with (home / "scores.jsonl").open("a") as file:
         file.write(json.dumps(row) + "\n")
-    grid = read_record(home, "one").grid
+    grid = read_record(home, SUITE).grid
     assert grid.waiting == {("m", "mix_high"): frozenset(NAMES[1:])}
     assert not grid.asked("m", "mix_high")
     two = record(tmp_path / "two", {"n": told(2)}, cases=CASES)
@@ -92,4 +92,4 @@ def test_no_number_of_a_stranger_breaks_it(tmp_path: Path, value: str) -> None:
     row = json.loads(first) | {"value": "HERE"}
     file.write_text("\n".join([json.dumps(row).replace('"HERE"', value), *others]) + "\n")
     with pytest.raises(RecordError):
-        read_record(home, "one")
+        read_record(home, SUITE)

@@ -58,6 +58,31 @@ class Condition:
 NOTHING: Final = Condition(name=CLEAN, group=CLEAN, level=CLEAN)
 
 
+def is_kind(group: str) -> bool:
+    """Whether a group of conditions is one kind alone, which has the full name of a stressor."""
+    return "." in group
+
+
+def is_mix(group: str) -> bool:
+    """Whether a group of conditions is what a suite draws for each case, under a name of its own."""
+    return group != CLEAN and not is_kind(group)
+
+
+def words_of(conditions: Iterable[Condition]) -> str:
+    """The options of the command line that ask for conditions, and perhaps for more."""
+    each = [one for one in conditions if one.group != CLEAN]
+    mixes = dict.fromkeys(one.group for one in each if is_mix(one.group))
+    kinds = dict.fromkeys(one.group for one in each if is_kind(one.group))
+    parts = dict.fromkeys(one.part for one in each)
+    told: dict[str, list[str]] = {
+        "perturb": list(mixes) or ["none"],
+        "kind": list(kinds),
+        "severity": list(dict.fromkeys(one.level for one in each)),
+        "part": list(parts) if set(parts) - {"all"} else [],
+    }
+    return " ".join(f"--{name} {','.join(words)}" for name, words in told.items() if words)
+
+
 def level_word(level: str) -> str:
     """A strength as it is printed: two that are printed alike are one."""
     printed = f"{abs(strength_of(level)):g}"  # of -0, 0

@@ -5,46 +5,61 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from auscult.stress.recipe_parts import base_of
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.results import is_valid
 
 _AND: Final = " and "
 
 
-class Task(Protocol):
-    """What is asked, and how answers are scored."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is asked, how answers are scored, and the words for it.
+
+    Attributes:
+        suite: The suite's short name: that of its command, and a part of every draw's seed.
+        name: Its short name.
+        title: What people call it.
+        metrics: What is scored for each case, the first is the main one; 0..1, higher is better.
+        means: Further metrics, and those that each is the mean of; the first goes before the first of ``metrics``.
+        derived: Metrics that follow from others: whose signature they have, and what they are.
+        pooled: A metric over the pixels of all cases together, as ``oIoU``; empty for none.
+        baselines: Models that look at next to nothing: what is no better has nothing to lose.
+        metric_words: A metric as tables call it, where that is not its name.
+        group_words: A group of conditions as a person says it.
+    """
+
+    suite: str
+    name: str
+    title: str
+    metrics: tuple[str, ...]
+    means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derived: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    pooled: str = ""
+    baselines: tuple[str, ...] = ()
+    metric_words: Mapping[str, str] = field(default_factory=dict)
+    group_words: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def suite(self) -> str:
-        """The suite's short name, which is part of every draw's seed."""
-        ...
+    def main(self) -> str:
+        """What one number a model is told in."""
+        return next(iter(self.means), self.metrics[0])
 
-    @property
-    def name(self) -> str:
-        """Its short name."""
-        ...
+    def metric_name(self, metric: str) -> str:
+        """A metric as tables call it."""
+        return self.metric_words.get(metric, metric)
 
-    @property
-    def title(self) -> str:
-        """What people call it."""
-        ...
+    def group_name(self, group: str, part: str = "all") -> str:
+        """A group of conditions as a person says it."""
+        name = self.group_words.get(group) or (base_of(group) if "." in group else group)
+        name = f"{name} of the first mask" if group.startswith("masks.") else name
+        return name if part == "all" else f"{name}, {'first frame' if part == 'first' else 'later frames'}"
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """What is scored for each case, the first is the main one; 0..1, higher is better."""
-        ...
-
-    @property
-    def means(self) -> Mapping[str, tuple[str, ...]]:
-        """Further metrics, and those that each is the mean of."""
-        ...
-
-    @property
-    def derived(self) -> Mapping[str, tuple[str, str]]:
-        """Metrics that follow from others: whose signature they have, and what they are."""
-        ...
+    def is_baseline(self, model: str) -> bool:
+        """Whether a model looks at next to nothing."""
+        return model in self.baselines
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -16,6 +16,7 @@ from auscult.score.stats.breaking import beyond_of
 from auscult.score.stats.change import Scores
 from auscult.score.stats.ratios import mean_ratio
 from auscult.score.stats.samples import Counts, Value
+from auscult.stress.strength import strength_of
 from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
 from auscult.suites.core.grid import Grid
 
@@ -280,6 +281,17 @@ def number_text(number: Number | None, *, points: bool = False, interval: bool =
         low, high = (percent(end, points=points) for end in number.ends)
         return f"{text} [{low}, {high}]"
     return text
+
+
+def averaged(levels: Iterable[str]) -> tuple[str, ...]:
+    """The levels that an average is over: those of the paper, or what there is; mildest first."""
+    found = sorted(set(levels), key=strength_of)
+    return tuple(one for one in found if one in PAPER_LEVELS) or tuple(found)
+
+
+def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:
+    """Of which levels a change is, where these are not the usual ones: `` (high only)``."""
+    return "" if set(levels) == set(usual) or not levels else f" ({', '.join(levels)} only)"
 
 
 def percent(value: float, *, points: bool = False) -> str:

@@ -1,8 +1,8 @@
 """The benchmark of robustness, R2-Bench: models that segment by reference, under perturbations of picture and guidance.
 
-What it shares with every suite of models (asking, result rows, grid, numbers, the end of a run) is ``suites.core``.
+What it shares with every suite of models (asking, result rows, grid, numbers, tables, charts, page, scoring again and
+comparing) is ``suites.core``.
 
-==============  ==================================================================
 cases           the four tasks with their metrics and frames; from instances to cases
 conditions      what is done to a case: mixes, kinds alone, levels, dynamics
 perturbing      a case under a condition, and what becomes of its truth
@@ -18,20 +18,33 @@ compare_sets    records read and put together
 compare_models  models over several data sets
 run             the whole: cases, predictions, scores, tables, report
 ==============  ==================================================================
+=======
+==========  ==================================================================
+cases       the four tasks with their metrics and frames; from instances to cases
+conditions  what is done to a case: mixes, kinds alone, levels, dynamics
+perturbing  a case under a condition, and what becomes of its truth
+scoring     stored predictions to scores
+inputs      what models are shown, as files
+strips      what was done and what came of it, in pictures
+run         the whole: cases, predictions, scores, tables, report
+==========  ==================================================================
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from auscult.jobs.options import Flag, names
 from auscult.suites.options import SuiteOptions
 from auscult.types import Metadata
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from auscult.jobs.runner import Progress
+    from auscult.suites.core.grid import Task
     from auscult.suites.registered import SuiteRun
 
 
@@ -93,6 +106,13 @@ class R2Suite:
         from auscult.suites.r2.run import run_r2
 
         return run_r2(options, progress)
+
+    def task(self, manifest: Mapping[str, Any]) -> Task:
+        """The task of a record."""
+        from auscult.record.manifest import argument
+        from auscult.suites.r2.cases import task_rules
+
+        return task_rules(str(argument(manifest, "task")))
 
 
 SUITE = R2Suite()

@@ -30,6 +30,7 @@ from auscult.models.base import ModelTask
 from auscult.record.digest import digest_file, digest_json
 from auscult.scenes.dataset import sounding_instances
 from auscult.scenes.splits import SPLITS
+from auscult.suites.core.grid import Task
 from auscult.suites.options import SCENES
 from auscult.suites.r2 import R2Options
 from auscult.suites.scene_source import scenes_of, unshown
@@ -41,42 +42,45 @@ Room = Literal["sentences", "sound", "masks"]
 BOTH: Final = "J&F"
 OVERALL: Final = "oIoU"
 
+BASELINES: Final = (
+    "baseline.full_frame.v1",
+    "baseline.centre_box.v1",
+    "baseline.random_region.v1",
+    "baseline.empty.v1",
+)
+"""Rows that look at next to nothing, asked without being named: a model that is no better has nothing to lose."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRules:
-    """A task.
+class TaskRules(Task):
+    """A task of the benchmark: ``ris``, ``vos``, ``rvos`` or ``avs``.
 
     Attributes:
-        name: ``ris``, ``vos``, ``rvos`` or ``avs``.
-        title: What people call it.
         guidance: The room whose perturbations change the reference.
-        metrics: What is scored for each case, the first is the main one.
-        still: Whether a case is one photograph: then nothing can change from frame to frame.
         scored: Which frames are scored, unless the layout says otherwise.
+        still: Whether a case is one photograph: then nothing can change from frame to frame.
     """
 
     name: ModelTask
-    title: str
     guidance: Room
-    metrics: tuple[str, ...]
     scored: FrameRule
     still: bool = False
 
-    @property
-    def suite(self) -> str:
-        """The suite's name, from which draws are seeded."""
-        return "r2"
 
-    @property
-    def means(self) -> Mapping[str, tuple[str, ...]]:
-        """The mean of J and F where there are both."""
-        return {BOTH: self.metrics} if self.metrics == ("J", "F") else {}
-
-    @property
-    def derived(self) -> Mapping[str, tuple[str, str]]:
-        """What follows from other metrics."""
-        return {BOTH: ("F", "mean of J and F"), OVERALL: ("IoU", "pixels in both of pixels in either")}
-
+_SHARED: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "suite": "r2",
+        "derived": {BOTH: ("F", "mean of J and F"), OVERALL: ("IoU", "pixels in both of pixels in either")},
+        "baselines": BASELINES,
+        "metric_words": {"IoU": "mIoU", "F_contour": "F (contour)", "F_region": "F (region)"},
+        "group_words": {
+            "mix": "a kind drawn for each case",
+            "picture": "picture alone",
+            "guidance": "guidance alone",
+        },
+    }
+)
+_J_AND_F: Final[Mapping[str, tuple[str, ...]]] = {BOTH: ("J", "F")}
 
 TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
     {
@@ -87,22 +91,28 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
                 title="referring image segmentation",
                 guidance="sentences",
                 metrics=("IoU",),
+                pooled=OVERALL,
                 scored="all",
                 still=True,
+                **_SHARED,
             ),
             TaskRules(
                 name="vos",
                 title="video object segmentation",
                 guidance="masks",
                 metrics=("J", "F"),
+                means=_J_AND_F,
                 scored="davis2017",
+                **_SHARED,
             ),
             TaskRules(
                 name="rvos",
                 title="referring video object segmentation",
                 guidance="sentences",
                 metrics=("J", "F"),
+                means=_J_AND_F,
                 scored="all",
+                **_SHARED,
             ),
             TaskRules(
                 name="avs",
@@ -110,18 +120,11 @@ TASK_RULES: Final[Mapping[str, TaskRules]] = MappingProxyType(
                 guidance="sound",
                 metrics=("J", "F_contour", "F_region"),
                 scored="all",
+                **_SHARED,
             ),
         )
     }
 )
-
-BASELINES: Final = (
-    "baseline.full_frame.v1",
-    "baseline.centre_box.v1",
-    "baseline.random_region.v1",
-    "baseline.empty.v1",
-)
-"""Rows that look at next to nothing, asked without being named: a model that is no better has nothing to lose."""
 
 _BY_LAYOUT: Final[Mapping[tuple[str, str], FrameRule]] = MappingProxyType(
     {("vos", "datasets.ytvos.v1"): "after the first", ("rvos", "datasets.refdavis.v1"): "davis2017"}

@@ -74,21 +74,6 @@ def conditions_of(
     return tuple(found.values())
 
 
-def words_of(conditions: Iterable[Condition]) -> str:
-    """The options of the command line that ask for conditions, and perhaps for more."""
-    each = [one for one in conditions if one.group != CLEAN]
-    mixes = dict.fromkeys(one.group for one in each if one.group in MIXES)
-    kinds = dict.fromkeys(one.group for one in each if one.group not in MIXES)
-    parts = dict.fromkeys(one.part for one in each)
-    told: dict[str, list[str]] = {
-        "perturb": list(mixes) or ["none"],
-        "kind": list(kinds),
-        "severity": list(dict.fromkeys(one.level for one in each)),
-        "part": list(parts) if set(parts) - {"all"} else [],
-    }
-    return " ".join(f"--{name} {','.join(words)}" for name, words in told.items() if words)
-
-
 def _group_text(group: str) -> str:
     return base_of(group) if "." in group else group
 

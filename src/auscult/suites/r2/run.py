@@ -35,17 +35,19 @@ from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
+from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.page import RunOutcome, answers_of, write_results
 from auscult.suites.core.requests import assign_unique_names, conditions_for
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
 from auscult.suites.options import SCENES
 from auscult.suites.r2 import R2Options
-from auscult.suites.r2.answering import R2Runner, answers_of, unasked_remarks, write_inputs
 from auscult.suites.r2.cases import BASELINES, CaseList, R2Case, TaskRules, cases_of, frame_rule, listing_of, task_rules
 from auscult.suites.r2.conditions import conditions_of
+from auscult.suites.r2.inputs import R2Runner, unasked_remarks, write_inputs
 from auscult.suites.r2.perturbing import prepared_of
-from auscult.suites.r2.results import RunOutcome, write_results
 from auscult.suites.r2.scoring import Scorer
+from auscult.suites.r2.strips import draw_strips, strip_sections
 from auscult.suites.registered import SuiteRun, refuse_idle
 
 COMMAND = "run r2"
@@ -125,15 +127,14 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
             command=COMMAND,
             grid=done.grid,
             answers=answers_of(stored, valid=done.places, models=done.grid.models, failed=done.failed),
-            cases=tuple(found.cases),
+            seed=options.seed,
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
             absent=found.absent,
-            valid=done.places,
-            seed=options.seed,
-            workers=options.n_workers,
             notes=listing.notes,
         )
-        written = write_results(run, outcome)
+        view = GridColumns(grid=done.grid, seed=options.seed)
+        strips = draw_strips(run, view, found.cases, valid=done.places, workers=options.n_workers)
+        written = write_results(run, outcome, pictures=strip_sections(strips))
         unloaded = tuple(f"{name}: {error}" for name, error in runner.unloaded.items())
         return replace(written, remarks=(*unloaded, *written.remarks))
 

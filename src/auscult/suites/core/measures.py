@@ -1,7 +1,7 @@
 """From the grid to numbers: levels, changes, ranks, breaking points, differences; each with interval and counts.
 
 =============  ===================================================================================================
-level          the mean of a metric under one condition; for sentences also oIoU
+level          the mean of a metric under one condition; of a pooled metric, as oIoU, a ratio of pixels
 apc            mean over low, medium and high of perturbed minus clean (R2-Bench, Tables 3 to 6)
 apc_relative   the share of the clean score that is lost
 apc_dynamic    dynamic minus clean (Fig. 10)
@@ -16,8 +16,8 @@ Intervals hold 95 %, by drawing whole clips or photographs; everything of one ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -25,10 +25,13 @@ import numpy as np
 
 from auscult.outcome import Failed, Outcome, Undefined
 from auscult.score.stats.breaking import breaking_point
-from auscult.score.stats.change import Scores, change_difference, change_interval
+from auscult.score.stats.change import Scores, change_difference, change_interval, sample_changes
+from auscult.score.stats.correlation import Correlation, correlation, joined
+from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ratios import mean_ratio, ratio_change
-from auscult.score.stats.samples import common
-from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition
+from auscult.score.stats.samples import SampleValues, common
+from auscult.stress.recipe_parts import room_of
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix
 from auscult.suites.core.numbers import (
     PAPER_LEVELS,
     GridCell,
@@ -36,10 +39,10 @@ from auscult.suites.core.numbers import (
     Number,
     ValueMap,
     level_numbers,
+    levels_only,
     mean_value,
     minus,
 )
-from auscult.suites.r2.cases import BASELINES, OVERALL
 
 NOT_ALL_LEVELS: Final = "low, medium and high are needed"
 """Why there is no ``dynamic_gap``: dynamic draws from all three."""
@@ -54,25 +57,26 @@ def numbers_of(view: GridColumns) -> tuple[Number, ...]:
             found += level_numbers(view, model, metric)
             for place in view.grid.groups():
                 found += _changes(view, model, metric, place=place)
-        if view.grid.task.name == "ris":
-            found += _overall(view, model)
+        if view.grid.task.pooled:
+            found += _pooled(view, model)
     found += _differences(view)
     return tuple(found)
 
 
-def _overall(view: GridColumns, model: str) -> Iterator[Number]:
+def _pooled(view: GridColumns, model: str) -> Iterator[Number]:
+    metric = view.grid.task.pooled
     for one in view.grid.conditions:
         if view.grid.asked(model, one.name):
             both, either = view.pixels(model, one.name)
             outcome = mean_ratio(both, either, clusters=view.grid.cases, rng=view.rng("levels"))
-            yield view.number("level", one, outcome=outcome, model=model, metric=OVERALL)
+            yield view.number("level", one, outcome=outcome, model=model, metric=metric)
     for place in view.grid.groups():
         static = static_of(view, model, place)
         if static and view.grid.asked(model, CLEAN):
             parts = [view.pixels(model, name) for name in (CLEAN, *(one.name for one in static))]
             change = ratio_change(parts, clusters=view.grid.cases, rng=view.rng("levels"))
-            made = view.number("apc", place, outcome=change, model=model, metric=OVERALL)
-            yield replace(made, columns=_columns(view, model, OVERALL, place=place))
+            made = view.number("apc", place, outcome=change, model=model, metric=metric)
+            yield replace(made, columns=_columns(view, model, metric, place=place))
 
 
 def static_of(view: GridColumns, model: str, place: GridCell) -> tuple[Condition, ...]:
@@ -110,8 +114,8 @@ def _ratios(parts: Mapping[str, _Parts]) -> dict[str, float]:
 
 
 def _parts(view: GridColumns, model: str, condition: str, *, metric: str) -> _Parts:
-    """What a level is a ratio of, case by case: pixels for oIoU, else values over 1 each."""
-    if metric == OVERALL:
+    """What a level is a ratio of, case by case: pixels of a pooled metric, else values over 1 each."""
+    if metric == view.grid.task.pooled:
         both, either = view.pixels(model, condition)
         return both, dict(either)
     return view.values(model, condition, metric), dict.fromkeys(view.cases, 1.0)
@@ -170,7 +174,7 @@ def _gap(
 def _differences(view: GridColumns) -> Iterator[Number]:
     """Of every two models, on the cases that both have: under each condition, and of their changes."""
     models = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
-    models.sort(key=lambda name: name in BASELINES)  # a baseline is never the first of a pair with a model
+    models.sort(key=view.grid.task.is_baseline)  # a baseline is never the first of a pair with a model
     for place, first in enumerate(models):
         for second in models[place + 1 :]:
             for metric in view.metrics:
@@ -204,3 +208,116 @@ def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str,
     first, second = (dict(view.grid.signature(model, metric)) for model in pair)
     unlike = {key: f"{first[key]} - {second[key]}" for key in first if first[key] != second.get(key, first[key])}
     return {**second, **first, **unlike}
+
+
+# --- what stands between numbers: which kinds harm alike (Figs. 8 and 9), and which model comes first ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """A ranking and what it ranks by.
+
+    Attributes:
+        name: Fit for a file's name.
+        title: What it ranks by.
+        ranking: The ranking; Undefined where models have no case in common.
+        without: Models that are left out, since they have no score of what is ranked.
+    """
+
+    name: str
+    title: str
+    ranking: Ranking | Undefined
+    without: tuple[str, ...] = ()
+
+
+def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
+    """Room of the kinds to the correlation of their changes, case by case, over all models and data sets joined.
+
+    Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
+    """
+    places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if not is_mix(place[0]))
+    rooms: dict[str, dict[str, SampleValues]] = {}
+    for place in places:
+        parts = {
+            (model, name): changes
+            for name, view in views.items()
+            for model, changes in changes_by_model(view, place, metric).items()
+        }
+        if parts:
+            words = next(iter(views.values())).grid.task.group_name(*place)
+            rooms.setdefault(room_of(place[0]), {})[words] = joined(parts)
+    return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}
+
+
+def changes_by_model(view: GridColumns, place: GridCell, metric: str) -> dict[str, SampleValues]:
+    """Each model's change of every sample; baselines and models that were not asked are left out."""
+    found: dict[str, SampleValues] = {}
+    for model in view.grid.models:
+        static = static_of(view, model, place)
+        if static and view.grid.asked(model, CLEAN) and not view.grid.task.is_baseline(model):
+            found[model] = sample_changes(view.scores(model, static, metric))
+    return found
+
+
+def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
+    """Rankings by the clean score, and for each mix by what is lost; none of fewer than two models with a score."""
+    asked = [model for model in view.grid.models if view.grid.asked(model, CLEAN)]
+    told = view.grid.task.metric_name(metric)
+    clean = view.grid.conditions[:1]
+    models = _scored(view, metric, dict.fromkeys(asked, clean))
+    found = []
+    if len(models) > 1:
+        values = {model: view.values(model, CLEAN, metric) for model in models}
+        ranking = rank_by_score(values, clusters=view.grid.cases, rng=view.rng("levels"))
+        found.append(Ranks(name="clean", title=f"clean {told}", ranking=ranking, without=_others(asked, models)))
+    for group, part in view.grid.groups():
+        if not is_mix(group):
+            continue
+        met = {model: static_of(view, model, (group, part)) for model in asked}
+        met = {model: static for model, static in met.items() if static}
+        # first those without any: they may have been asked at fewer levels than the others share
+        stressed = _scored(view, metric, {model: (*clean, *static) for model, static in met.items()})
+        shared = _shared(view, stressed, (group, part))
+        if len(stressed) < 2 or not shared:
+            continue
+        scores = {model: view.scores(model, shared, metric) for model in stressed}
+        levels = [one.level for one in shared]
+        found.append(
+            Ranks(
+                name=f"loss_{group}" + ("" if part == "all" else f"_{part}"),
+                title=f"least {told} lost, {view.grid.task.group_name(group, part)}{levels_only(levels, PAPER_LEVELS)}",
+                ranking=rank_by_change(scores, clusters=view.grid.cases, rng=view.rng("levels")),
+                without=_others(met, stressed),
+            )
+        )
+    return found
+
+
+def _scored(view: GridColumns, metric: str, conditions: Mapping[str, Sequence[Condition]]) -> list[str]:
+    """The models with a case that is scored under all of their conditions; one without would leave none to others."""
+    return [
+        model
+        for model, mine in conditions.items()
+        if common([view.values(model, one.name, metric) for one in mine]).samples
+    ]
+
+
+def _shared(view: GridColumns, models: Sequence[str], place: GridCell) -> tuple[Condition, ...]:
+    """The conditions of constant strength under which all of the models were asked."""
+    found = static_of(view, models[0], place) if models else ()
+    return tuple(one for one in found if all(view.grid.asked(model, one.name) for model in models))
+
+
+def _others(asked: Iterable[str], ranked: Collection[str]) -> tuple[str, ...]:
+    return tuple(model for model in asked if model not in ranked)
+
+
+def unranked(ranks: Iterable[Ranks]) -> list[str]:
+    """Who is in no ranking and why, and which ranking there is not, in sentences."""
+    found = []
+    for one in ranks:
+        if one.without:
+            found.append(f"Left out of the ranking by {one.title}, without a score to rank: {', '.join(one.without)}.")
+        if isinstance(one.ranking, Undefined):
+            found.append(f"No ranking by {one.title}: {one.ranking.reason}.")
+    return found

@@ -7,43 +7,41 @@ from functools import partial
 from typing import Any, Final
 
 from auscult.cases.ids import counted
+from auscult.outcome import Undefined
 from auscult.report.tables import Table
-from auscult.stress.recipe_parts import base_of
+from auscult.score.stats.correlation import Correlation
+from auscult.stress.recipe_parts import room_of
 from auscult.stress.strength import strength_of
-from auscult.suites.core.conditions import DYNAMIC
-from auscult.suites.core.grid import Grid
-from auscult.suites.core.numbers import PAPER_LEVELS, Number, metric_json, number_text, percent
+from auscult.suites.core.conditions import DYNAMIC, is_kind, is_mix, words_of
+from auscult.suites.core.grid import Grid, Task
+from auscult.suites.core.measures import NOT_ALL_LEVELS, Ranks, static_of, unranked
+from auscult.suites.core.numbers import (
+    PAPER_LEVELS,
+    GridColumns,
+    Number,
+    averaged,
+    levels_only,
+    metric_json,
+    number_text,
+    percent,
+)
 from auscult.suites.core.results import few
-from auscult.suites.r2.cases import BASELINES, BOTH
-from auscult.suites.r2.conditions import MIXES, words_of
-from auscult.suites.r2.measures import NOT_ALL_LEVELS
 
+ROOM_WORDS: Final[Mapping[str, str]] = {"vision": "pictures"}
+"""What the kinds of a room perturb, where that is not the room's name."""
 PERCENT: Final = (
     "Scores are percent; changes are percentage points, below 0 is a loss. In brackets: 95 % interval over clips."
 )
 CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
 _MOVING: Final = ("dynamic", "dynamic - clean")
-_LABELS: Final = {"mix": "a kind drawn for each case", "picture": "picture alone", "guidance": "guidance alone"}
-_NAMES: Final = {"IoU": "mIoU", "F_contour": "F (contour)", "F_region": "F (region)"}
-
-
-def group_name(group: str, part: str = "all") -> str:
-    """A group of conditions as a person says it."""
-    name = _LABELS.get(group) or (base_of(group) if "." in group else group)
-    name = f"{name} of the first mask" if group.startswith("masks.") else name
-    return name if part == "all" else f"{name}, {'first frame' if part == 'first' else 'later frames'}"
-
-
-def metric_name(metric: str) -> str:
-    """A metric as tables call it: the mean IoU over cases is mIoU."""
-    return _NAMES.get(metric, metric)
 
 
 class Index:
-    """Numbers by what they are of."""
+    """Numbers of a task by what they are of."""
 
-    def __init__(self, numbers: Iterable[Number]) -> None:
-        self.numbers = tuple(numbers)
+    def __init__(self, numbers: Iterable[Number], task: Task) -> None:
+        self.numbers, self.task = tuple(numbers), task
+        self.metric = task.metric_name(task.main)  # as tables call what one number a model is told in
         self._known = {
             (one.measure, one.model, one.metric, one.group, one.level, one.part, one.split): one for one in self.numbers
         }
@@ -89,17 +87,6 @@ class Index:
         return tuple(sorted(self._levels.get(("level", model, group, part), ()), key=strength_of))
 
 
-def averaged(levels: Iterable[str]) -> tuple[str, ...]:
-    """The levels that an average is over: those of the paper, or what there is; mildest first."""
-    found = sorted(set(levels), key=strength_of)
-    return tuple(one for one in found if one in PAPER_LEVELS) or tuple(found)
-
-
-def levels_only(levels: Sequence[str], usual: Sequence[str]) -> str:
-    """Of which levels a change is, where these are not the usual ones: `` (high only)``."""
-    return "" if set(levels) == set(usual) or not levels else f" ({', '.join(levels)} only)"
-
-
 def general_table(index: Index, group: str, part: str, *, split: str = "") -> Table:
     """Tables 3 to 6: clean, the levels, the average change, and dynamic where it was asked; models that met it."""
     mine = [one for one in index.of("level") if (one.group, one.part, one.split) == (group, part, split)]
@@ -123,7 +110,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
             rows.append(
                 (
                     model,
-                    metric_name(metric),
+                    index.task.metric_name(metric),
                     _column(clean, alike, "clean"),
                     *(_column(one, alike, level) for one, level in zip(still, levels, strict=True)),
                     number_text(change, points=True, interval=True) + (only if change is not None else ""),
@@ -132,7 +119,7 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
                 )
             )
     return Table(
-        title=f"Perturbed: {group_name(group, part)}" + (f"; {split} cases" if split else ""),
+        title=f"Perturbed: {index.task.group_name(group, part)}" + (f"; {split} cases" if split else ""),
         header=("model", "metric", "clean", *levels, "APC", *(_MOVING if moves else ()), "cases"),
         rows=tuple(rows),
         note=_general_note(levels, over, moves=moves, apart=apart),
@@ -172,21 +159,15 @@ def cases_text(numbers: Sequence[Number | None]) -> str:
     return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
 
 
-def main_metric(index: Index) -> str:
-    """What one number a model is told in: J&F where there are both, else the task's first."""
-    metrics = index.metrics()
-    return BOTH if BOTH in metrics else next(iter(metrics), "score")
-
-
 def difference_table(index: Index) -> Table | None:
     """Every two models: clean, and how much more one loses than the other."""
-    metric = main_metric(index)
+    metric = index.task.main
     stressed = index.stressed()
     every = dict.fromkeys(one.model for one in index.of("difference"))
     pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
     if not pairs:
         return None
-    groups = [(group, part) for group, part in index.groups() if group in MIXES]
+    groups = [(group, part) for group, part in index.groups() if is_mix(group)]
     rows = []
     for pair in pairs:
         cells = [index.get("difference", pair, metric, group="clean", level="clean")]
@@ -199,8 +180,13 @@ def difference_table(index: Index) -> Table | None:
         found = [signed(one) + (only if one is not None else "") for one, only in told]
         rows.append((pair, *found, cases_text(cells)))
     return Table(
-        title=f"Differences of models, {metric_name(metric)}, on the same cases",
-        header=("first - second", "clean", *(f"APC, {group_name(group, part)}" for group, part in groups), "cases"),
+        title=f"Differences of models, {index.metric}, on the same cases",
+        header=(
+            "first - second",
+            "clean",
+            *(f"APC, {index.task.group_name(group, part)}" for group, part in groups),
+            "cases",
+        ),
         rows=tuple(rows),
         note="Above 0: the first is better, or loses less. A star: the interval holds no 0; the intervals are not "
         f"corrected for how many there are. {CASES} {PERCENT}",
@@ -216,9 +202,8 @@ def signed(number: Number | None) -> str:
 
 def floor_table(index: Index) -> Table | None:
     """Every model against what looks at next to nothing, on clean input."""
-    metric = main_metric(index)
-    models = [model for model in index.models() if not is_baseline(model)]
-    floors = [model for model in index.models() if is_baseline(model)]
+    models = [model for model in index.models() if not index.task.is_baseline(model)]
+    floors = [model for model in index.models() if index.task.is_baseline(model)]
     if not models or not floors:
         return None
     rows = []
@@ -226,7 +211,7 @@ def floor_table(index: Index) -> Table | None:
         cells = [over(index, model, floor) for floor in floors]
         rows.append((model, *map(signed, cells), cases_text(cells)))
     return Table(
-        title=f"Clean {metric_name(metric)} above the baselines",
+        title=f"Clean {index.metric} above the baselines",
         header=("model", *floors, "cases"),
         rows=tuple(rows),
         note="Model minus baseline on the same cases. A star: the interval holds no 0. A model without a star in every "
@@ -235,23 +220,18 @@ def floor_table(index: Index) -> Table | None:
     )
 
 
-def is_baseline(model: str) -> bool:
-    """Whether a model looks at next to nothing."""
-    return model in BASELINES
-
-
 def over(index: Index, model: str, floor: str) -> Number | None:
     """A model's clean score minus a baseline's."""
-    metric = main_metric(index)
+    metric = index.task.main
     return index.get("difference", f"{model} - {floor}", metric, group="clean", level="clean")
 
 
 def uninformative(index: Index) -> tuple[str, ...]:
     """Models that do not beat every baseline by an interval: what they lose says nothing."""
-    floors = [model for model in index.models() if is_baseline(model)]
+    floors = [model for model in index.models() if index.task.is_baseline(model)]
     without, found = unscored(index), []
     for model in index.models():
-        if is_baseline(model) or not floors or model in without:
+        if index.task.is_baseline(model) or not floors or model in without:
             continue
         ends = [None if (one := over(index, model, floor)) is None else one.ends for floor in floors]
         if any(one is None or one[0] <= 0 for one in ends):
@@ -261,15 +241,15 @@ def uninformative(index: Index) -> tuple[str, ...]:
 
 def unscored(index: Index) -> tuple[str, ...]:
     """Models without one clean score: nothing is known of them."""
-    metric = main_metric(index)
+    metric = index.task.main
     clean = {model: index.get("level", model, metric, group="clean", level="clean") for model in index.models()}
     return tuple(model for model, one in clean.items() if one is not None and one.value is None)
 
 
 def kinds_table(index: Index) -> Table | None:
     """Fig. 7 as a table: the change by each kind alone."""
-    metric = main_metric(index)
-    kinds = [(group, part) for group, part in index.groups() if group not in MIXES]
+    metric = index.task.main
+    kinds = [(group, part) for group, part in index.groups() if is_kind(group)]
     if not kinds:
         return None
     models = index.stressed()
@@ -281,7 +261,7 @@ def kinds_table(index: Index) -> Table | None:
         breaks = [index.get("breaking", model, metric, group=group, part=part) for model in models]
         rows.append(
             (
-                group_name(group, part),
+                index.task.group_name(group, part),
                 *(
                     number_text(one, points=True, interval=True)
                     + (levels_only(levels[model, (group, part)], over) if one is not None else "")
@@ -292,7 +272,7 @@ def kinds_table(index: Index) -> Table | None:
             )
         )
     return Table(
-        title=f"Average change by kind, {metric_name(metric)}",
+        title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
         rows=tuple(rows),
         note=f"Mean over {', '.join(over) or 'no level'}. Half lost: the strength (1 low, 3 medium, 5 high) at which "
@@ -316,8 +296,8 @@ def _strength(number: Number | None) -> str:
 
 def breaking_table(index: Index) -> Table | None:
     """The breaking point of every model, by what is perturbed; None where no mix was asked about."""
-    metric = main_metric(index)
-    groups = [(group, part) for group, part in index.groups() if group in MIXES]
+    metric = index.task.main
+    groups = [(group, part) for group, part in index.groups() if is_mix(group)]
     if not groups:
         return None
     rows = [
@@ -325,8 +305,8 @@ def breaking_table(index: Index) -> Table | None:
         for model in index.stressed()
     ]
     return Table(
-        title=f"Breaking point: the strength at which half of the clean {metric_name(metric)} is lost",
-        header=("model", *(group_name(group, part) for group, part in groups)),
+        title=f"Breaking point: the strength at which half of the clean {index.metric} is lost",
+        header=("model", *(index.task.group_name(group, part) for group, part in groups)),
         rows=tuple(rows),
         note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
         f"that was asked. {_curves_text(index, groups)}In brackets: 95 % interval over clips.",
@@ -340,7 +320,7 @@ def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
         for model in index.stressed():
             levels = index.curve(model, *place)
             if levels:
-                told.setdefault(", ".join(levels), []).append(f"{model}, {group_name(*place)}")
+                told.setdefault(", ".join(levels), []).append(f"{model}, {index.task.group_name(*place)}")
     if len(told) < 2:
         return "".join(f"Asked at {levels}. " for levels in told)
     return "".join(f"Asked at {levels}: {'; '.join(whom)}. " for levels, whom in told.items())
@@ -348,7 +328,7 @@ def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
 
 def dynamic_table(index: Index) -> Table | None:
     """Fig. 10 as a table: static against dynamic."""
-    metric = main_metric(index)
+    metric = index.task.main
     gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
     if not gaps:
         return None
@@ -361,7 +341,7 @@ def dynamic_table(index: Index) -> Table | None:
         rows.append(
             (
                 one.model,
-                group_name(one.group, one.part),
+                index.task.group_name(one.group, one.part),
                 number_text(static, points=True, interval=True),
                 number_text(moving, points=True, interval=True),
                 signed(one),
@@ -369,7 +349,7 @@ def dynamic_table(index: Index) -> Table | None:
             )
         )
     return Table(
-        title=f"Static against dynamic, {metric_name(metric)}",
+        title=f"Static against dynamic, {index.metric}",
         header=("model", "perturbed", "static APC", "dynamic - clean", "dynamic - static", "cases"),
         rows=tuple(rows),
         note="A row is of the cases that have clean, low, medium, high and dynamic. Dynamic - static below 0: what "
@@ -381,7 +361,7 @@ def summary_metrics(numbers: Iterable[Number]) -> dict[str, dict[str, Any]]:
     """The numbers of the mixes as metrics of ``summary.json``: ``model/group/level/metric`` to value and interval."""
     found: dict[str, dict[str, Any]] = {}
     for one in numbers:
-        if one.split or (one.group not in {"clean", *MIXES}) or one.measure not in {"level", "apc", "breaking"}:
+        if one.split or is_kind(one.group) or one.measure not in {"level", "apc", "breaking"}:
             continue
         name = "/".join(part for part in (one.model, one.group, one.level or one.measure, one.metric) if part)
         name = name if one.part == "all" else f"{name}/{one.part}"
@@ -407,3 +387,69 @@ def waiting_notes(grid: Grid) -> list[str]:
             f"they are no failures and in no number; repeat it: {words_of(mine)}.{kept_out}"
         )
     return found
+
+
+_RANKED: Final = (
+    "In brackets: 90 % interval of the place, over drawn clips. First in: the share of draws that it wins. On the "
+    "cases that all of these models have."
+)
+
+
+def ranking_table(ranks: list[Ranks]) -> Table | None:
+    """Every ranking, best first."""
+    rows = []
+    for one in ranks:
+        if isinstance(one.ranking, Undefined):
+            continue
+        for row in one.ranking.rows:
+            ends = "" if row.place_low is None else f" [{row.place_low}, {row.place_high}]"
+            first = "–" if row.first is None else f"{100 * row.first:.0f} %"
+            rows.append(
+                (one.title, f"{row.place}{ends}", row.model, percent(row.value, points=one.name != "clean"), first)
+            )
+    if not rows:
+        return None
+    return Table(
+        title="Ranking of the models",
+        header=("ranked by", "place", "model", "value, percent", "first in"),
+        rows=tuple(rows),
+        note=" ".join((_RANKED, *unranked(ranks))),
+    )
+
+
+def strengths_text(views: Iterable[GridColumns], room: str) -> str:
+    """Of which strengths the changes of the kinds of a room are the means, in a sentence."""
+    told: dict[str, dict[str, None]] = {}
+    for view in views:
+        for place in view.grid.groups():
+            models = (
+                [one for one in view.grid.models if not view.grid.task.is_baseline(one)]
+                if room_of(place[0]) == room
+                else []
+            )
+            for model in models:
+                levels = ", ".join(one.level for one in static_of(view, model, place))
+                told.setdefault(levels, {})[view.grid.task.group_name(*place)] = None
+    each = [(levels, ", ".join(kinds)) for levels, kinds in told.items() if levels]
+    if len(each) < 2:
+        return "".join(f"A change is the mean over {levels}." for levels, _ in each)
+    return f"A change is the mean over {'; '.join(f'{levels} ({kinds})' for levels, kinds in each)}."
+
+
+def correlation_table(room: str, found: Correlation, over: str) -> Table:
+    """One matrix, likes beside one another; ``over`` says which strengths a change is of."""
+    places = [found.kinds.index(name) for name in found.order]
+    rows = tuple(
+        (found.kinds[row], *(_coefficient(float(found.values[row, column])) for column in places)) for row in places
+    )
+    return Table(
+        title=f"Correlation of the changes, kinds of {ROOM_WORDS.get(room, room)}",
+        header=("kind", *found.order),
+        rows=rows,
+        note="Pearson's r over cases of all models; n/a where a kind changes nothing or too few cases have both. "
+        f"Ordered by average-linkage clustering. {over}",
+    )
+
+
+def _coefficient(value: float) -> str:
+    return "n/a" if value != value else f"{round(value, 2) + 0.0:+.2f}"  # noqa: PLR0124 - NaN

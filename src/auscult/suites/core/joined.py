@@ -7,198 +7,38 @@
 - Of every group of conditions (a mix, a kind alone) only those count under which every model was asked that was asked
   about the group at all, so that one average stands for the same strengths everywhere.
 
-Correlations are over the changes of all samples of all models and data sets, one vector for each kind. A mean counts
-every model on every data set alike, however many cases each has; its interval draws whole clips or photographs, within
-each data set by itself, so that all models of a data set meet the same clips and every data set is in every draw.
+A mean over models counts every model on every data set alike, however many cases each has. Models are held against each
+other where they were asked on every data set: every number is then the mean of what it is on each, and each counts
+alike. On a data set two models are held against each other case by case; nothing compares a case of one data set with
+one of another. Intervals draw whole clips or photographs, within each data set by itself, so that all models of a data
+set meet the same clips and every data set is in every draw.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePath
+from functools import partial
+from itertools import combinations
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from auscult.errors import InputError, RecordError
-from auscult.media.paths import safe_name
+from auscult.errors import InputError
 from auscult.outcome import Outcome, Signature
-from auscult.record.folder import read_manifest
-from auscult.record.lines import numbered_lines
-from auscult.record.manifest import argument
-from auscult.record.reader import require_record
-from auscult.rng import generator
-from auscult.score.stats.change import Change, ChangeInterval, sample_changes
-from auscult.score.stats.correlation import Correlation, correlation, joined
-from auscult.score.stats.resample import drawn, drawn_fields, percentile_interval, sums_by_cluster
-from auscult.score.stats.samples import Clusters, Common, Counts, SampleValues, common, memberships
-from auscult.stress.recipe_parts import room_of
-from auscult.suites.core.conditions import CLEAN, Condition
-from auscult.suites.core.grid import Cell, Grid, grid_of, joined_signature
-from auscult.suites.core.numbers import GridColumns, Number
-from auscult.suites.core.requests import base_name, require_log
-from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.core.results import ResultKey, standing
-from auscult.suites.r2.cases import R2Case, TaskRules, task_rules
-from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.measures import static_of
-from auscult.suites.r2.tables import group_name, is_baseline
-from auscult.types import Doubles, Query
-
-COMMAND: Final = "run r2"
-CASES: Final = "cases.jsonl"
-_AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class R2Record:
-    """What a record says.
-
-    Attributes:
-        path: The folder.
-        label: What it is called here: the folder's name, with its parent's where two are alike.
-        task: The task.
-        seed: The run's seed, from which every perturbation was drawn.
-        data: The name of what it was run on: the end of the path, or ``scenes``.
-        digests: Case id to the hash of everything that a model sees of it, and that of its true masks.
-        revisions: Model to the hash of its code or weights.
-        places: Key of every request to model, condition and case.
-        failed: The requests that failed.
-        grid: All its scores.
-        finished: Whether the run came to its end.
-        version: The version of auscult that made it.
-    """
-
-    path: Path
-    label: str
-    task: TaskRules
-    seed: int
-    data: str
-    digests: Mapping[str, str]
-    revisions: Mapping[str, str]
-    places: Mapping[str, ResultKey]
-    failed: frozenset[ResultKey]
-    grid: Grid
-    finished: bool
-    version: str
-
-
-def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
-    """A short name for every folder, all different."""
-    homes = [folder.resolve() for folder in folders]
-    short = [safe_name(home.name) for home in homes]
-    longer = [
-        name if short.count(name) == 1 else f"{safe_name(home.parent.name)}/{name}"
-        for name, home in zip(short, homes, strict=True)
-    ]
-    return tuple(name if longer.count(name) == 1 else f"{name} {place}" for place, name in enumerate(longer, start=1))
-
-
-def read_record(folder: Path, label: str) -> R2Record:
-    """Read one record."""
-    require_record(folder)
-    manifest = read_manifest(folder)
-    if manifest["command"] != COMMAND:
-        raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {COMMAND}")
-    task = task_rules(str(argument(manifest, "task")))
-    seed = manifest.get("seeds", {}).get("seed") if isinstance(manifest.get("seeds"), Mapping) else None
-    if type(seed) is not int:
-        raise RecordError("the manifest names no seed", path=folder, expected="a whole number", hint=_AGAIN)
-    cases = tuple(_cases(folder / CASES, task))
-    if not cases:
-        raise RecordError(
-            "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
-        )
-    asked = require_log(folder)
-    places = asked.places(cases, seed=seed)
-    truths = {case.id: case.truth for case in cases if case.truth}
-    now = standing(_scores(folder / SCORES), places, metrics=task.metrics, truths=truths)
-    failed = frozenset(filter(asked.asked, now.failed))
-    grid = grid_of(
-        _scores(folder / SCORES),
-        task=task,
-        valid=places,
-        cases={case.id: (case.clip, case.split) for case in cases},
-        models=tuple(asked.models),
-        conditions=asked.conditions,
-        truths=truths,
-        failed=failed,
-        waiting=set(asked.waiting(places, now.scored)) - failed,
-    )
-    if not grid.cells:
-        raise RecordError(
-            "the record holds no score of its cases",
-            path=folder,
-            expected=f"scores in {SCORES}",
-            hint="let the run go on first; errors.jsonl says what failed",
-        )
-    versions = manifest.get("versions")
-    return R2Record(
-        path=folder,
-        label=label,
-        task=task,
-        seed=seed,
-        data=PurePath(str(argument(manifest, "data") or "")).name or label,
-        digests={case.id: f"{case.digest} {case.truth}" for case in cases},
-        revisions=asked.models,
-        places=places,
-        failed=failed,
-        grid=grid,
-        finished="finished" in manifest,
-        version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
-    )
-
-
-def _cases(path: Path, task: TaskRules) -> Iterator[R2Case]:
-    """The cases without their files: what a comparison needs is who they are, not what they show."""
-    seen: set[str] = set()
-    for number, row in numbered_lines(path):
-        told = [*(row.get(key) for key in ("id", "clip", "split", "digest")), row.get("truth", "")]
-        if not all(isinstance(one, str) for one in told) or row["id"] in seen:
-            raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
-        seen.add(row["id"])
-        yield R2Case(
-            id=row["id"],
-            clip=row["clip"],
-            split=row["split"],
-            query=Query(),
-            frames=(),
-            targets=(),
-            size=(0, 0),
-            rate_fps=1.0,
-            scored=task.scored,
-            digest=row["digest"],
-            truth=row.get("truth", ""),
-        )
-
-
-def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
-    for number, row in numbered_lines(path):
-        if not _is_score(row):
-            raise RecordError(
-                "the line is no score", path=path, line=number, expected="key, metric, outcome and value", hint=_AGAIN
-            )
-        yield row
-
-
-def _is_score(row: Mapping[str, Any]) -> bool:
-    if not isinstance(row.get("key"), str):
-        return False
-    if row.get("outcome") == "failed":
-        return isinstance(row.get("error"), Mapping)
-    if not isinstance(row.get("metric"), str):
-        return False
-    pixels = [row[name] for name in ("both_px", "either_px") if name in row]
-    if len(pixels) == 1 or any(type(one) is not int or one < 0 for one in pixels):
-        return False
-    if row.get("outcome") != "scored":
-        return row.get("outcome") == "undefined"
-    value = row.get("value")
-    sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
-    return sound and isinstance(row.get("signature"), Mapping)
-
+from auscult.score.stats.change import Change, ChangeInterval, Scores, change_fields, change_sums, changes_of
+from auscult.score.stats.ranking import DataSet as Ranked
+from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over
+from auscult.score.stats.resample import drawn_fields, percentile_interval, resampled
+from auscult.score.stats.samples import Clusters, Common, SampleValues, common, memberships
+from auscult.suites.core.conditions import CLEAN, Condition, is_mix
+from auscult.suites.core.grid import Cell, Grid, joined_signature
+from auscult.suites.core.measures import Ranks, changes_by_model, static_of
+from auscult.suites.core.numbers import PAPER_LEVELS, GridCell, GridColumns, Number, levels_only
+from auscult.suites.core.records import SuiteRecord
+from auscult.suites.core.requests import base_name
+from auscult.types import Doubles
 
 ModelNames: TypeAlias = Mapping[tuple[str, str], str]
 """A record's label and a model of it, to what the model is called in the comparison."""
@@ -218,7 +58,7 @@ class DataSet:
     """
 
     name: str
-    records: tuple[R2Record, ...]
+    records: tuple[SuiteRecord, ...]
     view: GridColumns
     differing: int
 
@@ -230,12 +70,12 @@ class DataSet:
 
 @dataclass(slots=True)
 class _Group:
-    records: list[R2Record]
+    records: list[SuiteRecord]
     common: dict[str, str]
     signed: dict[str, Any] = field(default_factory=dict)
 
 
-def data_sets(records: Sequence[R2Record]) -> tuple[tuple[DataSet, ...], tuple[Condition, ...]]:
+def data_sets(records: Sequence[SuiteRecord]) -> tuple[tuple[DataSet, ...], tuple[Condition, ...]]:
     """Put records of one task together."""
     groups = _groups(records)
     named = _named(groups)
@@ -254,7 +94,7 @@ def data_sets(records: Sequence[R2Record]) -> tuple[tuple[DataSet, ...], tuple[C
     return found, dropped
 
 
-def _groups(records: Sequence[R2Record]) -> list[_Group]:
+def _groups(records: Sequence[SuiteRecord]) -> list[_Group]:
     """Each record goes to the first data set whose common cases it shares."""
     found: list[_Group] = []
     for record in records:
@@ -298,7 +138,7 @@ def _named(groups: Iterable[_Group]) -> ModelNames:
     return {place: names[identity] for place, identity in identities.items()}
 
 
-def _bases(record: R2Record) -> dict[str, tuple[str, str]]:
+def _bases(record: SuiteRecord) -> dict[str, tuple[str, str]]:
     """Model to its name without the number that told it from another in its folder, and its revision."""
     found = {model: (base_name(model), revision) for model, revision in record.revisions.items()}
     told = list(found.values())
@@ -354,7 +194,7 @@ def _merged(group: _Group, named: ModelNames) -> tuple[Grid, int]:
         task=first.task,
         cases={case: clip for case, clip in first.cases.items() if case in group.common},
         splits={case: split for case, split in first.splits.items() if case in group.common},
-        models=tuple(sorted(models, key=is_baseline)),
+        models=tuple(sorted(models, key=first.task.is_baseline)),
         conditions=tuple(conditions.values()),
         cells=cells,
         pixels=pixels,
@@ -442,35 +282,7 @@ MeanParts: TypeAlias = Mapping[str, Sequence[SampleValues]]
 """Data set to the values of each of its models, by sample."""
 
 
-def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
-    """Room of the kinds to the correlation of their changes, over all models and data sets joined.
-
-    Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
-    """
-    places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if place[0] not in MIXES)
-    rooms: dict[str, dict[str, SampleValues]] = {}
-    for place in places:
-        parts = {
-            (model, name): changes
-            for name, view in views.items()
-            for model, changes in _changes(view, place, metric).items()
-        }
-        if parts:
-            rooms.setdefault(room_of(place[0]), {})[group_name(*place)] = joined(parts)
-    return {room: correlation(kinds) for room, kinds in rooms.items() if len(kinds) > 1}
-
-
-def _changes(view: GridColumns, place: tuple[str, str], metric: str) -> dict[str, SampleValues]:
-    """Each model's change of every sample; baselines and models that were not asked are left out."""
-    found: dict[str, SampleValues] = {}
-    for model in view.grid.models:
-        static = static_of(view, model, place)
-        if static and view.grid.asked(model, CLEAN) and not is_baseline(model):
-            found[model] = sample_changes(view.scores(model, static, metric))
-    return found
-
-
-def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Number, ...]:
+def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
     """The level and the change of every group of conditions as means over models, for each data set and over all.
 
     Baselines are in no mean: what does not look has nothing to lose. Nothing is returned of one model on one data set.
@@ -478,9 +290,10 @@ def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Numb
     series: dict[str, Sequence[DataSet]] = {one.name: [one] for one in sets}
     if len(sets) > 1:
         series[ALL] = sets
-    elif len([model for model in sets[0].grid.models if not is_baseline(model)]) < 2:
+    elif len([model for model in sets[0].grid.models if not sets[0].grid.task.is_baseline(model)]) < 2:
         return ()
     clusters = {one.name: one.grid.cases for one in sets}
+    rng = partial(sets[0].view.rng, "joined")
     return tuple(
         Number(
             measure=measure,
@@ -489,7 +302,7 @@ def kind_means(sets: Sequence[DataSet], metric: str, *, seed: int) -> tuple[Numb
             group=group,
             level=level,
             part=part,
-            outcome=mean_over(parts, clusters, seed=seed, of=measure, levels=level or _strengths(mine, (group, part))),
+            outcome=mean_over(parts, clusters, rng=rng, of=measure, levels=level or _strengths(mine, (group, part))),
             signature=mine[0].grid.signature("", metric),
         )
         for name, mine in series.items()
@@ -506,7 +319,7 @@ def _columns(
         if any(levels.values()):
             yield ("level", *one), {name: found for name, found in levels.items() if found}
     for place in dict.fromkeys(place for part in sets for place in part.grid.groups()):
-        changes = {part.name: list(_changes(part.view, place, metric).values()) for part in sets}
+        changes = {part.name: list(changes_by_model(part.view, place, metric).values()) for part in sets}
         if any(changes.values()):
             yield ("apc", place[0], "", place[1]), {name: found for name, found in changes.items() if found}
 
@@ -523,58 +336,52 @@ def _levels(view: GridColumns, place: tuple[str, str, str], metric: str) -> list
         view.values(model, one.name, metric)
         for one in found
         for model in view.grid.models
-        if view.grid.asked(model, one.name) and not is_baseline(model)
+        if view.grid.asked(model, one.name) and not view.grid.task.is_baseline(model)
     ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _DataSetMean:
-    """One data set's share of a mean: its models' own means, what was drawn of them, and its clips."""
-
-    means: tuple[float, ...]
-    draws: Doubles | None
-    clusters: int
 
 
 def mean_over(
     parts: MeanParts,
     clusters: Mapping[str, Clusters],
     *,
-    seed: int,
+    rng: Callable[[str], np.random.Generator],
     of: str = "apc",
     levels: str = "",
     replicates: int = REPLICATES,
 ) -> Outcome[float]:
-    """The mean of the means of every model on every data set.
+    """The mean of the means of every model on every data set; whole clusters are drawn within each data set.
 
     Example:
+        >>> from auscult.rng import generator
         >>> told = mean_over({"a": [{"x": -0.5, "y": -0.25}], "b": [{"z": -0.125}]},
-        ...     {"a": {"x": 1, "y": 2}, "b": {"z": 1}}, seed=0)
+        ...     {"a": {"x": 1, "y": 2}, "b": {"z": 1}}, rng=lambda name: generator(0, name))
         >>> told.value
         -0.25
     """
     columns = {name: [common([values]) for values in many] for name, many in parts.items()}
-    counts = _added([one.counts for many in columns.values() for one in many])
-    found = [
-        _part([one for one in many if one.samples], clusters[name], seed=seed, key=name, replicates=replicates)
-        for name, many in columns.items()
-        if any(one.samples for one in many)
-    ]
-    means = [mean for one in found for mean in one.means]
+    counts = added([one.counts for many in columns.values() for one in many])
+    scored = {name: [one for one in many if one.samples] for name, many in columns.items()}
+    means = [math.fsum(one.values[0]) / len(one.samples) for many in scored.values() for one in many]
     if not means:
         return counts.none("no sample is scored")
+    total, draws = 0, []
+    for name, many in scored.items():
+        if many:
+            found, again = _means_drawn(many, clusters[name], rng=rng(name), replicates=replicates)
+            total += found
+            draws.append(again)
     value = math.fsum(means) / len(means)
     fields: dict[str, Any] = {
         "metric": f"mean {of}",
         **({"levels": levels} if levels else {}),
         "over": f"{len(means)} pairs of model and data set, each alike",
-        "data_sets": len(found),
+        "data_sets": len(draws),
     }
-    draws = [one.draws for one in found if one.draws is not None]
-    if len(draws) < len(found):
+    known = [one for one in draws if one is not None]
+    if len(known) < len(draws):
         return Change(value=value, signature=Signature.of(**fields), counts=counts)
     # a model none of whose clips is drawn has no value in that draw, as one without any has none at all
-    ends = percentile_interval(np.nanmean(np.hstack(draws), axis=1), level=LEVEL)
+    ends = percentile_interval(np.nanmean(np.hstack(known), axis=1), level=LEVEL)
     if ends is None:
         raise InputError(f"{replicates} draws give no interval", expected="1 draw or more")
     made = drawn_fields(LEVEL, replicates) | {"drawn": "clusters within each data set"}
@@ -583,30 +390,25 @@ def mean_over(
         signature=Signature.of(**fields, **made),
         low=ends[0],
         high=ends[1],
-        clusters=sum(one.clusters for one in found),
+        clusters=total,
         replicates=replicates,
         undefined=0,
         counts=counts,
     )
 
 
-def _part(many: Sequence[Common], clusters: Clusters, *, seed: int, key: str, replicates: int) -> _DataSetMean:
+def _means_drawn(
+    many: Sequence[Common], clusters: Clusters, *, rng: np.random.Generator, replicates: int
+) -> tuple[int, Doubles | None]:
+    """How many clusters there are, and each model's mean in every draw of them; None of a single one."""
     samples = tuple(dict.fromkeys(sample for one in many for sample in one.samples))
-    members = memberships(samples, clusters)
-    total = int(members.max()) + 1
-    rows = np.zeros((len(samples), 2 * len(many)))
+    rows = np.zeros((len(samples), 2 * len(many)))  # of each model a sum and how many are in it
     place = {sample: row for row, sample in enumerate(samples)}
     for column, one in enumerate(many):
         mine = [place[sample] for sample in one.samples]
         rows[mine, 2 * column] = one.values[0]
         rows[mine, 2 * column + 1] = 1.0
-    draws = None
-    if total >= 2:
-        sums = sums_by_cluster(rows, members, total)
-        rng = generator(seed, "r2", "bootstrap", "joined", key)
-        draws = drawn(sums, _means, rng=rng, replicates=replicates)
-    means = tuple(math.fsum(one.values[0]) / len(one.samples) for one in many)
-    return _DataSetMean(means=means, draws=draws, clusters=total)
+    return resampled(rows, memberships(samples, clusters), _means, rng=rng, replicates=replicates)
 
 
 def _means(sums: Doubles) -> Doubles:
@@ -615,10 +417,214 @@ def _means(sums: Doubles) -> Doubles:
     return means
 
 
-def _added(many: Sequence[Counts]) -> Counts:
-    return Counts(
-        n=sum(one.n for one in many),
-        failed=sum(one.failed for one in many),
-        undefined=sum(one.undefined for one in many),
-        missing=sum(one.missing for one in many),
+# --- models over several data sets at once ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overall:
+    """What is said of models over all data sets.
+
+    Attributes:
+        numbers: ``level``, ``apc``, ``difference`` and ``apc_difference``, of the main metric.
+        ranks: The rankings; none of fewer than two models.
+        apart: Models that were not asked on every data set, and are in none of these; without baselines.
+        without: Models that a ranking leaves out, since they have no score on one of the data sets.
+        lone: Data sets with a single clip, wherefore there is no interval.
+    """
+
+    numbers: tuple[Number, ...] = ()
+    ranks: tuple[Ranks, ...] = ()
+    apart: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    lone: tuple[str, ...] = ()
+
+
+def models_over(sets: Sequence[DataSet], metric: str) -> Overall:
+    """Put the models that were asked on every data set side by side."""
+    if len(sets) < 2:
+        return Overall()
+    joined = _ModelsOver({one.name: one.view for one in sets}, metric)
+    every = dict.fromkeys(model for one in sets for model in one.grid.models)
+    return Overall(
+        numbers=tuple(joined.numbers()),
+        ranks=tuple(joined.ranks()),
+        apart=tuple(model for model in every if model not in joined.models and not joined.task.is_baseline(model)),
+        without=tuple(dict.fromkeys(joined.without())),
+        lone=tuple(one.name for one in sets if len(set(one.grid.cases.values())) < 2),
     )
+
+
+class _ModelsOver:
+    """All data sets; what was asked on every one of them."""
+
+    def __init__(self, views: Mapping[str, GridColumns], metric: str) -> None:
+        self.views, self.metric = views, metric
+        first, *others = views.values()
+        self.task = first.grid.task
+        shared = [model for model in first.grid.models if all(model in view.grid.models for view in others)]
+        self.models = tuple(sorted((model for model in shared if self._clean(model)), key=self.task.is_baseline))
+        places = [{_place(one): one.name for one in view.grid.conditions} for view in views.values()]
+        self.conditions = tuple(one for one in first.grid.conditions if all(_place(one) in known for known in places))
+        self._names = dict(zip(views, places, strict=True))
+        self.groups = tuple(place for place in first.grid.groups() if all(place in v.grid.groups() for v in others))
+
+    def _clean(self, model: str) -> bool:
+        return all(view.grid.asked(model, CLEAN) for view in self.views.values())
+
+    def numbers(self) -> Iterator[Number]:
+        """Of every model, then of every two."""
+        for model in self.models:
+            yield from self._of(model)
+        for pair in combinations(self.models, 2):
+            yield from self._between(pair)
+
+    def ranks(self) -> Iterator[Ranks]:
+        """By the clean score, and for each mix by what is lost, as within one data set."""
+        told = self.task.metric_name(self.metric)
+        clean = self.conditions[0]
+        models = [model for model in self.models if self._scored(model, [clean])]
+        if len(models) > 1:
+            sets = {
+                name: self._set(name, {model: self._values(name, model, clean) for model in models})
+                for name in self.views
+            }
+            yield Ranks(name="clean", title=f"clean {told}", ranking=rank_by_score_over(sets))
+        for place in (one for one in self.groups if is_mix(one[0])):
+            stressed = [model for model in models if self._static(model, place)]
+            shared = self._common(stressed, place)
+            stressed = [model for model in stressed if self._scored(model, shared)]
+            if len(stressed) < 2 or not shared:
+                continue
+            changes = {
+                name: self._set(name, {model: self._scores(name, model, shared) for model in stressed})
+                for name in self.views
+            }
+            only = levels_only([one.level for one in shared], PAPER_LEVELS)
+            yield Ranks(
+                name="_".join(("loss", place[0], *((place[1],) if place[1] != "all" else ()))),
+                title=f"least {told} lost, {self.task.group_name(*place)}{only}",
+                ranking=rank_by_change_over(changes),
+            )
+
+    def without(self) -> Iterator[str]:
+        """Models that were asked what a ranking is of, and on some data set have not one score of all that."""
+        for place in (None, *(one for one in self.groups if is_mix(one[0]))):
+            asked = [model for model in self.models if place is None or self._static(model, place)]
+            shared = () if place is None else self._common(asked, place)
+            yield from (model for model in asked if not self._scored(model, shared))
+
+    def _of(self, model: str) -> Iterator[Number]:
+        for one in self.conditions:
+            if self._asked(model, one):
+                columns = {name: [self._values(name, model, one)] for name in self.views}
+                made = self._number("level", (model,), outcome=self._mean(columns, of="level"))
+                yield replace(made, group=one.group, level=one.level, part=one.part)
+        for place in self.groups:
+            if shared := self._static(model, place):
+                scores = {name: [self._scores(name, model, shared)] for name in self.views}
+                made = self._number("apc", (model,), outcome=self._change(scores))
+                yield replace(made, group=place[0], part=place[1])
+
+    def _between(self, pair: tuple[str, str]) -> Iterator[Number]:
+        for one in self.conditions:
+            if all(self._asked(model, one) for model in pair):
+                columns = {name: [self._values(name, model, one) for model in pair] for name in self.views}
+                made = self._number("difference", pair, outcome=self._mean(columns, of="difference"))
+                yield replace(made, group=one.group, level=one.level, part=one.part)
+        for place in self.groups:
+            shared = self._common(pair, place)
+            if shared and all(self._static(model, place) for model in pair):
+                scores = {name: [self._scores(name, model, shared) for model in pair] for name in self.views}
+                made = self._number("apc_difference", pair, outcome=self._change(scores))
+                yield replace(made, group=place[0], part=place[1])
+
+    def _mean(self, columns: Mapping[str, Sequence[SampleValues]], *, of: str) -> Outcome[float]:
+        """The mean of one column, or of the first minus the second."""
+        strata = {}
+        for name, many in columns.items():
+            kept = common(many)
+            value = kept.values[0] if len(many) == 1 else kept.values[0] - kept.values[1]
+            strata[name] = self._stratum(name, kept, np.stack([value, np.ones_like(value)], axis=1))
+        return _change_outcome(strata, {"metric": f"mean {of}"}, pair=False)
+
+    def _change(self, scores: Mapping[str, Sequence[Scores]]) -> Outcome[float]:
+        """The change of one model, or that of the first minus that of the second."""
+        strata = {}
+        for name, many in scores.items():
+            kept = common([column for one in many for column in one.columns])
+            columns = np.hstack([change_sums(part) for part in np.split(kept.values, len(many))])
+            strata[name] = self._stratum(name, kept, columns)
+        many = next(iter(scores.values()))
+        fields = change_fields(many[0], "difference")
+        pair = len(many) > 1
+        return _change_outcome(strata, fields | ({"metric": "apc difference"} if pair else {}), pair=pair, change=True)
+
+    def _stratum(self, name: str, kept: Common, columns: Doubles) -> Stratum:
+        cases = self.views[name].grid.cases
+        return Stratum(
+            samples=kept.samples,
+            columns=columns,
+            clusters=cases,
+            rng=self.views[name].rng("joined", name),
+            counts=kept.counts,
+        )
+
+    def _set(self, name: str, models: Mapping[str, Any]) -> Ranked[Any]:
+        return Ranked(models=models, clusters=self.views[name].grid.cases, rng=self.views[name].rng("joined", name))
+
+    def _values(self, name: str, model: str, one: Condition) -> SampleValues:
+        return self.views[name].values(model, self._names[name][_place(one)], self.metric)
+
+    def _scores(self, name: str, model: str, shared: Sequence[Condition]) -> Scores:
+        here = [replace(one, name=self._names[name][_place(one)]) for one in shared]
+        return self.views[name].scores(model, here, self.metric)
+
+    def _asked(self, model: str, one: Condition) -> bool:
+        return all(view.grid.asked(model, self._names[name][_place(one)]) for name, view in self.views.items())
+
+    def _scored(self, model: str, shared: Sequence[Condition]) -> bool:
+        """Whether a model has a score on every data set; one that has none would leave nothing of the others."""
+        return all(
+            common([self._values(name, model, one) for one in (self.conditions[0], *shared)]).samples
+            for name in self.views
+        )
+
+    def _static(self, model: str, place: GridCell) -> tuple[Condition, ...]:
+        """The levels of constant strength that count, those that are on every data set."""
+        found = [{one.level: one for one in static_of(view, model, place)} for view in self.views.values()]
+        return tuple(one for level, one in found[0].items() if all(level in other for other in found))
+
+    def _common(self, models: Sequence[str], place: GridCell) -> tuple[Condition, ...]:
+        """The levels that several models share."""
+        found = [self._static(model, place) for model in models]
+        shared = set.intersection(*({one.level for one in many} for many in found)) if found else set()
+        return tuple(one for one in found[0] if one.level in shared) if found else ()
+
+    def _number(self, measure: str, models: tuple[str, ...], *, outcome: Outcome[float]) -> Number:
+        signed = [view.grid.signature(model, self.metric) for view in self.views.values() for model in models]
+        return Number(
+            measure=measure,
+            model=" - ".join(models),
+            metric=self.metric,
+            group="",
+            outcome=outcome,
+            signature=joined_signature(signed),
+        )
+
+
+def _place(one: Condition) -> tuple[str, str, str]:
+    return one.group, one.level, one.part
+
+
+def _change_outcome(
+    strata: Mapping[str, Stratum], fields: Mapping[str, object], *, pair: bool, change: bool = False
+) -> Outcome[float]:
+    empty = [name for name, one in strata.items() if not one.samples]
+    if empty:
+        return added([one.counts for one in strata.values()]).none(f"no sample is scored on {empty[0]}")
+
+    def of(sums: Doubles) -> Doubles:
+        found = changes_of(sums, "difference") if change else sums[:, :1] / sums[:, 1:]
+        return found[:, :1] - found[:, 1:] if pair else found
+
+    return interval_over(strata, of, fields=fields)

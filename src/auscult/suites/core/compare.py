@@ -1,4 +1,4 @@
-"""``auscult compare`` of records of ``auscult run r2``: models side by side, and over several data sets, from records.
+"""``auscult compare`` of records of a suite of models: side by side, and over several data sets, from records alone.
 
 Nothing is opened but the records' own files, and no model is asked. With an output folder::
 
@@ -26,42 +26,32 @@ from auscult.report.facts import facts_of
 from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
-from auscult.suites.core.conditions import Condition
+from auscult.suites.core.charts import charts_of
+from auscult.suites.core.conditions import Condition, is_kind, is_mix
 from auscult.suites.core.finish import write_run
-from auscult.suites.core.grid import questions
-from auscult.suites.core.numbers import Number, metric_json, number_text
+from auscult.suites.core.grid import Task, questions
+from auscult.suites.core.joined import ALL, DataSet, Overall, data_sets, kind_means, models_over
+from auscult.suites.core.measures import Ranks, correlations_over, unranked
+from auscult.suites.core.numbers import Number, averaged, levels_only, metric_json, number_text
+from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of
+from auscult.suites.core.records import ModelSuite, SuiteRecord, command_of, labels_of, read_record
 from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.r2.compare_models import Overall, models_over, overall_tables
-from auscult.suites.r2.compare_sets import (
-    ALL,
-    DataSet,
-    R2Record,
-    correlations_over,
-    data_sets,
-    kind_means,
-    labels_of,
-    read_record,
-)
-from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.figures import charts_of
-from auscult.suites.r2.relations import Ranks, correlation_table, strengths_text, unranked
-from auscult.suites.r2.results import FAILED, R2Results, results_of, sections_of
-from auscult.suites.r2.tables import (
+from auscult.suites.core.tables import (
     PERCENT,
     Index,
-    averaged,
-    group_name,
-    is_baseline,
-    levels_only,
-    metric_name,
+    correlation_table,
+    difference_table,
+    ranking_table,
+    strengths_text,
     summary_metrics,
     waiting_notes,
 )
+from auscult.suites.options import option_names
 
 
 def notes_of(
     sets: Sequence[DataSet],
-    found: Mapping[str, R2Results],
+    found: Mapping[str, SuiteResults],
     overall: Overall,
     *,
     dropped: Sequence[Condition],
@@ -125,7 +115,7 @@ def _changed(sets: Sequence[DataSet]) -> Iterator[str]:
                 yield f"{first.name} and {second.name} have {len(named)} cases of one name but of other content."
 
 
-def _of_scores(sets: Sequence[DataSet], found: Mapping[str, R2Results]) -> Iterator[str]:
+def _of_scores(sets: Sequence[DataSet], found: Mapping[str, SuiteResults]) -> Iterator[str]:
     for one in sets:
         if one.differing:
             yield (
@@ -174,7 +164,7 @@ def _of_conditions(dropped: Sequence[Condition]) -> Iterator[str]:
         yield f"Not every model was asked under these, so they are left out: {told}."
 
 
-def _each(sets: Sequence[DataSet]) -> Iterator[R2Record]:
+def _each(sets: Sequence[DataSet]) -> Iterator[SuiteRecord]:
     return (record for one in sets for record in one.records)
 
 
@@ -211,12 +201,12 @@ def records_table(sets: Sequence[DataSet]) -> Table:
     )
 
 
-def sets_table(found: Mapping[str, R2Results], overall: Overall) -> Table:
+def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
     """The change of every model on every data set and over all; where no mix was asked about, the clean scores."""
-    places = dict.fromkeys(place for one in found.values() for place in one.view.grid.groups() if place[0] in MIXES)
-    rows = []
+    places = dict.fromkeys(place for one in found.values() for place in one.view.grid.groups() if is_mix(place[0]))
+    rows, task = [], next(iter(found.values())).view.grid.task
     for name, numbers in (*((name, one.numbers) for name, one in found.items()), (ALL, overall.numbers)):
-        index = Index(numbers)
+        index = Index(numbers, task)
         for model in index.models():
             for metric in index.metrics():
                 clean = index.get("level", model, metric, group="clean", level="clean")
@@ -227,7 +217,7 @@ def sets_table(found: Mapping[str, R2Results], overall: Overall) -> Table:
                     (
                         name,
                         model,
-                        metric_name(metric),
+                        task.metric_name(metric),
                         number_text(clean, interval=True),
                         *(number_text(one, points=True, interval=True) for one in changes),
                         _of_each([clean, *changes]),
@@ -235,7 +225,7 @@ def sets_table(found: Mapping[str, R2Results], overall: Overall) -> Table:
                 )
     return Table(
         title="Average change by data set and model",
-        header=("data", "model", "metric", "clean", *(f"APC, {group_name(*place)}" for place in places), "cases"),
+        header=("data", "model", "metric", "clean", *(f"APC, {task.group_name(*place)}" for place in places), "cases"),
         rows=tuple(rows),
         note="Models that met no perturbation are left out. Clean: of the cases with a clean score. APC: mean over the "
         "strengths of perturbed minus clean, of the cases that have all. Cases: of every column in turn, of all; once "
@@ -255,10 +245,30 @@ def _of_each(numbers: Sequence[Number | None]) -> str:
     return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
 
 
-def means_table(numbers: Sequence[Number]) -> Table | None:
+_EACH: Final = "Every number is a mean over the data sets, each of which counts alike; clips are drawn within each."
+
+
+def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
+    """The ranking and the differences over all data sets, by file name; those that there are."""
+    told: dict[str, Table] = {}
+    alone = f" No interval: {', '.join(found.lone)} has a single clip or photograph." if found.lone else ""
+    ranking, differences = ranking_table(list(found.ranks)), difference_table(Index(found.numbers, task))
+    if ranking is not None:
+        note = (
+            f"{_EACH} In brackets: 90 % interval of the place. First in: the share of draws that it wins. Of the "
+            f"models that were asked on every data set, on the cases that all of them have.{alone}"
+        )
+        told["joined_ranking"] = replace(ranking, title=f"{ranking.title} over all data sets", note=note)
+    if differences is not None:
+        title = f"{differences.title} of all data sets"
+        told["joined_differences"] = replace(differences, title=title, note=f"{differences.note} {_EACH}{alone}")
+    return told
+
+
+def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
     """Fig. 7 as a table: the change by each kind alone, as a mean over models and data sets."""
-    index = Index(numbers)
-    kinds = [(group, part) for group, part in index.groups() if group not in MIXES]
+    index = Index(numbers, task)
+    kinds = [(group, part) for group, part in index.groups() if is_kind(group)]
     if not kinds:
         return None
     series, (metric,) = index.models(), index.metrics()
@@ -269,7 +279,7 @@ def means_table(numbers: Sequence[Number]) -> Table | None:
         cells = [index.get("apc", name, metric, group=group, part=part) for name in series]
         rows.append(
             (
-                group_name(group, part),
+                task.group_name(group, part),
                 *(
                     number_text(one, points=True, interval=True)
                     + (levels_only(levels[name, (group, part)], over) if one is not None else "")
@@ -279,7 +289,7 @@ def means_table(numbers: Sequence[Number]) -> Table | None:
             )
         )
     return Table(
-        title=f"Average change by kind, {metric_name(metric)}, mean over models",
+        title=f"Average change by kind, {task.metric_name(metric)}, mean over models",
         header=("kind", *series, "answers"),
         rows=tuple(rows),
         note=f"Mean over {', '.join(over) or 'no level'}. Every model on every data set counts alike, baselines do "
@@ -295,7 +305,7 @@ def joined_table(room: str, found: Correlation, over: str) -> Table:
 
 
 def metrics_of(
-    found: Mapping[str, R2Results], means: Sequence[Number], overall: Overall
+    found: Mapping[str, SuiteResults], means: Sequence[Number], overall: Overall
 ) -> dict[str, Mapping[str, Any]]:
     """The numbers of ``--json``: of every data set and over all, with their name before theirs; and means."""
     told: dict[str, Mapping[str, Any]] = {}
@@ -331,7 +341,7 @@ def pearson_metrics(correlations: Mapping[str, Correlation]) -> dict[str, Mappin
 def _differences(numbers: Sequence[Number]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Of every two models: clean, the levels and the change by each mix."""
     for one in numbers:
-        if one.measure in {"difference", "apc_difference"} and one.group in {"clean", *MIXES} and not one.split:
+        if one.measure in {"difference", "apc_difference"} and not is_kind(one.group) and not one.split:
             part = "" if one.part == "all" else one.part
             level = one.level or "apc"
             yield _joined("difference", one.model, one.group, level, one.metric, part), _metric(one)
@@ -364,12 +374,13 @@ def _joined(*parts: str) -> str:
     return "/".join(part for part in parts if part)
 
 
-COMMAND: Final = "compare r2"
-_HINT: Final = "`auscult compare DIR DIR ...` with output folders of `auscult run r2 --task T` of one task"
+def _hint(suite: ModelSuite) -> str:
+    task = " --task T" if "task" in option_names(suite.options()) else ""
+    return f"`auscult compare DIR DIR ...` with output folders of `auscult {command_of(suite)}{task}` of one task"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class R2Comparison:
+class SuiteComparison:
     """What a comparison came to.
 
     Attributes:
@@ -393,13 +404,14 @@ class R2Comparison:
     sections: tuple[Section, ...]
 
 
-def compare_r2(folders: Sequence[Path]) -> R2Comparison:
-    """Compare the models of several records of one task.
+def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparison:
+    """Compare the models of several records of a suite and of one task.
 
     A damaged record is left out and named; the others are compared.
 
     Args:
-        folders: Output folders of ``auscult run r2``, two or more. The first one's seed draws the intervals.
+        folders: Output folders of the suite's run, two or more. The first one's seed draws the intervals.
+        suite: The suite.
 
     Returns:
         Numbers, tables and charts; nothing is written.
@@ -408,12 +420,11 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
         RecordError: A folder is no record, or fewer than two can be read.
         UsageError: There are fewer than two, one twice, or records of different tasks.
     """
-    records, broken = _records(folders)
+    records, broken = _records(folders, suite)
     sets, dropped = data_sets(records)
     found = {one.name: results_of(one.view) for one in sets}
-    metric = next(iter(found.values())).metric
-    means = kind_means(sets, metric, seed=records[0].seed)
-    overall = models_over(sets, metric, seed=records[0].seed)
+    task = sets[0].grid.task
+    means, overall = kind_means(sets, task.main), models_over(sets, task.main)
     joint = _joint(sets, found, means=means, overall=overall)
     mine = [_renamed(name, one, alone=len(found) == 1) for name, one in found.items()]
     own = {key: table for tables, _ in mine for key, table in tables.items()}
@@ -421,7 +432,7 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
     tables = (joint.tables | own if len(found) > 1 else own | joint.tables) | {"records": last}
     counts = [questions(one.grid) for one in sets]
     asked, failed, undefined = (sum(column) for column in zip(*counts, strict=True))
-    return R2Comparison(
+    return SuiteComparison(
         sets=sets,
         summary=Summary(
             command="compare",
@@ -440,28 +451,30 @@ def compare_r2(folders: Sequence[Path]) -> R2Comparison:
     )
 
 
-def _records(folders: Sequence[Path]) -> tuple[list[R2Record], list[tuple[Path, RecordError]]]:
+def _records(folders: Sequence[Path], suite: ModelSuite) -> tuple[list[SuiteRecord], list[tuple[Path, RecordError]]]:
     homes = [folder.resolve() for folder in folders]
     for folder, home in zip(folders, homes, strict=True):
         if homes.count(home) > 1:
-            raise UsageError("the record is given twice", path=folder, expected="different records", hint=_HINT)
-    found: list[R2Record] = []
+            raise UsageError("the record is given twice", path=folder, expected="different records", hint=_hint(suite))
+    found: list[SuiteRecord] = []
     broken: list[tuple[Path, RecordError]] = []
     for folder, label in zip(folders, labels_of(folders), strict=True):
         try:
-            found.append(read_record(folder, label))
+            found.append(read_record(folder, suite, label=label))
         except RecordError as error:
             broken.append((folder, error))
     if len(found) < 2:
         if broken:
             raise broken[0][1]
-        raise UsageError(f"{len(found)} record is nothing to compare", expected="two records or more", hint=_HINT)
+        raise UsageError(
+            f"{len(found)} record is nothing to compare", expected="two records or more", hint=_hint(suite)
+        )
     tasks = {record.task.name: record.label for record in found}
     if len(tasks) > 1:
         raise UsageError(
             "the records are of different tasks: " + ", ".join(f"{label} of {task}" for task, label in tasks.items()),
             expected="records of one task: their scores are of different things",
-            hint=_HINT,
+            hint=_hint(suite),
         )
     return found, broken
 
@@ -476,39 +489,41 @@ class _Joint:
 
 
 def _joint(
-    sets: Sequence[DataSet], found: Mapping[str, R2Results], *, means: Sequence[Number], overall: Overall
+    sets: Sequence[DataSet], found: Mapping[str, SuiteResults], *, means: Sequence[Number], overall: Overall
 ) -> _Joint:
     """Of one data set only the means over its models are new; its correlations are among its own tables."""
-    metric = next(iter(found.values())).metric
-    correlations = correlations_over({one.name: one.view for one in sets}, metric)
+    task = sets[0].grid.task
+    correlations = correlations_over({one.name: one.view for one in sets}, task.main)
     tables: dict[str, Table] = {}
     charts: list[Figure] = []
     if len(sets) > 1:
         tables["sets"] = sets_table(found, overall)
-        tables |= overall_tables(overall)
-        ranks = charts_of(Index(()), correlations={}, ranks=overall.ranks, splits=())
+        tables |= overall_tables(overall, task)
+        ranks = charts_of(Index((), task), correlations={}, ranks=overall.ranks, splits=())
         over = ", over all data sets, each of which counts alike."
         charts += [replace(one, name=f"joined_{one.name}", caption=one.caption[:-1] + over) for one in ranks]
         tables |= {
             f"correlation_{room}": joined_table(room, one, strengths_text([each.view for each in sets], room))
             for room, one in correlations.items()
         }
-        drawn = [chart for chart in _charts(means, correlations) if chart.name.startswith("correlation")]
+        drawn = [
+            chart for chart in _charts(means, task, correlations=correlations) if chart.name.startswith("correlation")
+        ]
         charts += [replace(one, caption=one.caption.replace("all models", OVER_ALL, 1)) for one in drawn]
-    by_kind = means_table(means)
+    by_kind = means_table(means, task)
     if by_kind is not None:
         tables["means_kinds"] = by_kind
-        caption = f"Average change of {metric_name(metric)} by kind, mean over models and the strengths."
-        drawn = [chart for chart in _charts(means, {}) if chart.name == "kinds"]
+        caption = f"Average change of {task.metric_name(task.main)} by kind, mean over models and the strengths."
+        drawn = [chart for chart in _charts(means, task, correlations={}) if chart.name == "kinds"]
         charts += [replace(chart, name="means_kinds", caption=caption) for chart in drawn]
     return _Joint(tables=tables, charts=tuple(charts), correlations=correlations)
 
 
-def _charts(means: Sequence[Number], correlations: Mapping[str, Correlation]) -> list[Figure]:
-    return charts_of(Index(means), correlations=correlations, ranks=(), splits=()) if means else []
+def _charts(means: Sequence[Number], task: Task, *, correlations: Mapping[str, Correlation]) -> list[Figure]:
+    return charts_of(Index(means, task), correlations=correlations, ranks=(), splits=()) if means else []
 
 
-def _renamed(name: str, found: R2Results, *, alone: bool) -> tuple[dict[str, Table], list[Figure]]:
+def _renamed(name: str, found: SuiteResults, *, alone: bool) -> tuple[dict[str, Table], list[Figure]]:
     """Tables and charts of a data set; among others their files and titles bear its name."""
     if alone:
         return dict(found.tables), list(found.charts)
@@ -520,7 +535,7 @@ def _renamed(name: str, found: R2Results, *, alone: bool) -> tuple[dict[str, Tab
     return tables, charts
 
 
-def _all_numbers(found: Mapping[str, R2Results]) -> Iterator[Number]:
+def _all_numbers(found: Mapping[str, SuiteResults]) -> Iterator[Number]:
     for name, results in found.items():
         for one in results.numbers:
             yield one if len(found) == 1 else _of_set(name, one)
@@ -538,7 +553,7 @@ def _shown(tables: Mapping[str, Table], joint: Mapping[str, Table]) -> Iterator[
             yield table
 
 
-def _sections(found: Mapping[str, R2Results], joint: _Joint) -> Iterator[Section]:
+def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Section]:
     if len(found) == 1:
         (one,) = found.values()
         yield from sections_of(one.tables, one.charts)
@@ -567,11 +582,14 @@ def _sections(found: Mapping[str, R2Results], joint: _Joint) -> Iterator[Section
             )
 
 
-def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = False) -> R2Comparison:
+def write_comparison(
+    folders: Sequence[Path], suite: ModelSuite, out: Path, *, overwrite: bool = False
+) -> SuiteComparison:
     """Compare records and write what comes out into a folder of its own.
 
     Args:
-        folders: As in ``compare_r2``.
+        folders: As in ``compare_records``.
+        suite: The suite.
         out: The output folder; the same command again replaces what it wrote.
         overwrite: Begin anew over another comparison.
 
@@ -579,8 +597,8 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
         The comparison.
 
     Raises:
-        UsageError: As in ``compare_r2``, or ``out`` is one of the records, or lies in one or around one.
-        RecordError: As in ``compare_r2``, or ``out`` is in use or was made with other arguments or records.
+        UsageError: As in ``compare_records``, or ``out`` is one of the records, or lies in one or around one.
+        RecordError: As in ``compare_records``, or ``out`` is in use or was made with other arguments or records.
         OutputError: It cannot be written.
     """
     home = out.resolve()
@@ -593,17 +611,17 @@ def write_comparison(folders: Sequence[Path], out: Path, *, overwrite: bool = Fa
                 expected="a folder of its own",
                 hint="choose another --out",
             )
-    found = compare_r2(folders)
+    found = compare_records(folders, suite)
     with open_run(out, _manifest(folders, found), overwrite=overwrite) as run:
         page = replace(_page(run, found), shown=tuple(found.shown))
         write_run(run, page, tables=found.tables, numbers=found.numbers, summary=found.summary)
     return found
 
 
-def _manifest(folders: Sequence[Path], found: R2Comparison) -> dict[str, object]:
+def _manifest(folders: Sequence[Path], found: SuiteComparison) -> dict[str, object]:
     records = [record for one in found.sets for record in one.records]
     return build_manifest(
-        COMMAND,
+        f"compare {found.sets[0].grid.task.suite}",
         given={"records": [str(folder.resolve()) for folder in folders]},
         defaulted={},
         seeds={"seed": found.sets[0].view.seed},
@@ -611,15 +629,15 @@ def _manifest(folders: Sequence[Path], found: R2Comparison) -> dict[str, object]
     )
 
 
-def _page(run: RunFolder, found: R2Comparison) -> Page:
+def _page(run: RunFolder, found: SuiteComparison) -> Page:
     first = found.sets[0]
     models = dict.fromkeys(model for one in found.sets for model in one.grid.models)
-    counted = [model for model in models if not is_baseline(model)] or list(models)
+    counted = [model for model in models if not first.grid.task.is_baseline(model)] or list(models)
     clips = sum(len(set(one.grid.cases.values())) for one in found.sets)
     cases = sum(len(one.grid.cases) for one in found.sets)
     return Page(
         title=f"{first.grid.task.title.capitalize()}: {len(counted)} model{'' if len(counted) == 1 else 's'} compared",
-        command="run r2",
+        command=f"run {first.grid.task.suite}",
         facts=(
             ("Models", ", ".join(models)),
             ("Data", ", ".join(one.name for one in found.sets)),

@@ -1,47 +1,32 @@
-"""From one view of scores to numbers, tables and charts, and how these are written and laid out on a page."""
+"""From the scores of a run to its numbers, tables and charts, and how these are laid out on a page and written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import PurePath
+from statistics import median
+from types import MappingProxyType
 from typing import Any, Final
 
 from auscult.cases.ids import counted
-from auscult.errors import REMARKS, RecordError
-from auscult.jobs.predict import FILE as PREDICTIONS
-from auscult.jobs.predict import STAGE
-from auscult.jobs.runner import ERRORS
 from auscult.record.folder import RunFolder
-from auscult.record.lines import numbered_lines, read_lines
+from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
 from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
-from auscult.report.page import Example, Figure, Page, Section
+from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
+from auscult.suites.core import tables as shown
+from auscult.suites.core.charts import charts_of
+from auscult.suites.core.conditions import is_mix
 from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Grid, questions
+from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
 from auscult.suites.core.numbers import GridColumns, Number
 from auscult.suites.core.results import FILE as SCORES
-from auscult.suites.core.results import ResultKey
-from auscult.suites.r2 import tables as shown
-from auscult.suites.r2.answering import Answers, answers_of, answers_table
-from auscult.suites.r2.cases import R2Case
-from auscult.suites.r2.compare_sets import R2Record, labels_of, read_record
-from auscult.suites.r2.conditions import MIXES
-from auscult.suites.r2.figures import charts_of, draw_strips
-from auscult.suites.r2.measures import numbers_of
-from auscult.suites.r2.relations import (
-    Ranks,
-    correlation_table,
-    correlations_of,
-    ranking_table,
-    rankings_of,
-    strengths_text,
-    unranked,
-)
-from auscult.suites.r2.tables import is_baseline, summary_metrics, waiting_notes
+from auscult.suites.core.tables import Index
 from auscult.suites.registered import SuiteRun
 
 SPLITS: Final = ("seen", "unseen")
@@ -50,12 +35,11 @@ _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class R2Results:
+class SuiteResults:
     """What follows from the scores of one view.
 
     Attributes:
         view: The scores.
-        metric: What one number a model is told in.
         numbers: Every number.
         tables: By file name.
         charts: In order.
@@ -66,7 +50,6 @@ class R2Results:
     """
 
     view: GridColumns
-    metric: str
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
     charts: tuple[Figure, ...]
@@ -76,7 +59,7 @@ class R2Results:
     unscored: tuple[str, ...] = ()
 
 
-def results_of(view: GridColumns) -> R2Results:
+def results_of(view: GridColumns) -> SuiteResults:
     """Everything that follows from the scores."""
     # A source's own words, such as train and test, say nothing of what a model knows.
     splits = tuple(one for one in SPLITS if one in view.grid.splits.values())
@@ -85,20 +68,16 @@ def results_of(view: GridColumns) -> R2Results:
     for split in parts:
         mine = numbers_of(GridColumns(grid=view.grid, seed=view.seed, split=split))
         numbers += tuple(one for one in mine if one.measure in _BY_SPLIT)
-    if not numbers:
-        return _nothing(view)
-    index = shown.Index(numbers)
-    metric = shown.main_metric(index)
-    correlations, ranks = correlations_of(view, metric), rankings_of(view, metric)
+    index, metric = Index(numbers, view.grid.task), view.grid.task.main
+    correlations, ranks = correlations_over({"": view}, metric), rankings_of(view, metric)
     tables = tables_of(index, splits=parts)
     tables |= {
-        f"correlation_{room}": correlation_table(room, found, strengths_text([view], room))
+        f"correlation_{room}": shown.correlation_table(room, found, shown.strengths_text([view], room))
         for room, found in correlations.items()
     }
-    ranking = ranking_table(ranks)
-    return R2Results(
+    ranking = shown.ranking_table(ranks)
+    return SuiteResults(
         view=view,
-        metric=metric,
         numbers=numbers,
         tables=tables if ranking is None else tables | {"ranking": ranking},
         charts=tuple(charts_of(index, correlations=correlations, ranks=ranks, splits=splits)),
@@ -109,24 +88,11 @@ def results_of(view: GridColumns) -> R2Results:
     )
 
 
-def _nothing(view: GridColumns) -> R2Results:
-    return R2Results(
-        view=view,
-        metric=view.metrics[-1],
-        numbers=(),
-        tables={},
-        charts=(),
-        correlations={},
-        ranks=(),
-        uninformative=(),
-    )
-
-
-def tables_of(index: shown.Index, *, splits: Sequence[str]) -> dict[str, Table]:
+def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     """The tables of numbers, by file name; empty ones are left out."""
     found: dict[str, Table | None] = {}
     for group, part in index.groups():
-        if group in MIXES:
+        if is_mix(group):
             name = f"general_{group}" + ("" if part == "all" else f"_{part}")
             found[name] = shown.general_table(index, group, part)
             for split in splits:
@@ -163,8 +129,132 @@ _PARTS: Final = (
 """Sections: anchor, title, lead, and how the names of their tables and charts begin."""
 
 
-_MOST_REASONS: Final = 4
-_MOST_NAMED: Final = 3
+# --- what became of the requests ---
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """One model's answers.
+
+    Attributes:
+        asked: Cases times conditions.
+        answered: Of these.
+        failed: Of these; the rest was not asked.
+        frames: Frames of the answers.
+        model_ms: Median over answers of the model's own time per frame.
+        preparing_ms: Of reading and perturbing, per frame.
+        overhead_ms: Of everything else beside the model's own time, per frame.
+        peak_mb: The most memory of a worker with the model; None where the system does not tell.
+        threshold: What probabilities were cut at; None for masks.
+    """
+
+    asked: int
+    answered: int
+    failed: int
+    frames: int
+    model_ms: float | None
+    preparing_ms: float | None
+    overhead_ms: float | None
+    peak_mb: int | None
+    threshold: float | None
+
+
+def answers_of(
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    valid: Mapping[str, tuple[str, str, str]],
+    models: Sequence[str],
+    failed: Sequence[tuple[str, str, str]],
+) -> dict[str, Answers]:
+    """Count and time the stored predictions.
+
+    Args:
+        rows: The rows of ``predictions.jsonl``.
+        valid: Key of a prediction to (model, condition, case).
+        models: Names.
+        failed: (model, condition, case) of what has no answer, or one that cannot be scored.
+    """
+    times: dict[str, list[tuple[float, float, float]]] = {model: [] for model in models}
+    frames = dict.fromkeys(models, 0)
+    cuts: dict[str, float | None] = dict.fromkeys(models)
+    peaks: dict[str, int | None] = dict.fromkeys(models)
+    seen: set[str] = set()
+    for row in rows:
+        key = str(row["key"])
+        if key not in valid or key in seen:
+            continue
+        seen.add(key)
+        model, count = valid[key][0], max(1, len(row["counts"]))
+        times[model].append(tuple(1000 * float(row[name]) / count for name in ("seconds", "preparing_s", "overhead_s")))  # type: ignore[arg-type]
+        frames[model] += count
+        if row.get("peak_mb") is not None:
+            peaks[model] = max(peaks[model] or 0, int(row["peak_mb"]))
+        cuts[model] = cuts[model] if row["threshold"] is None else float(row["threshold"])
+    stored = {valid[key] for key in seen}
+    lost = {model: {place for place in failed if place[0] == model} for model in models}
+    return {
+        model: Answers(
+            asked=len(times[model]) + len(lost[model] - stored),
+            answered=len(times[model]),
+            failed=len(lost[model]),
+            frames=frames[model],
+            model_ms=_median(times[model], 0),
+            preparing_ms=_median(times[model], 1),
+            overhead_ms=_median(times[model], 2),
+            peak_mb=peaks[model],
+            threshold=cuts[model],
+        )
+        for model in models
+    }
+
+
+def _median(times: Sequence[tuple[float, float, float]], place: int) -> float | None:
+    return median(one[place] for one in times) if times else None
+
+
+def answers_table(
+    answers: Mapping[str, Answers], waiting: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({})
+) -> Table:
+    """What became of the questions.
+
+    Args:
+        answers: Model to its answers.
+        waiting: (model, condition) to the cases that are yet to be asked.
+    """
+    left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
+    more = any(left.values())
+    rows = [
+        (
+            model,
+            f"{one.asked:,}",
+            f"{one.answered:,}",
+            f"{one.failed:,}",
+            *((f"{left[model]:,}",) if more else ()),
+            f"{one.frames:,}",
+            _ms(one.model_ms),
+            _ms(one.preparing_ms),
+            _ms(one.overhead_ms),
+            "–" if one.peak_mb is None else f"{one.peak_mb:,}",
+        )
+        for model, one in answers.items()
+    ]
+    return Table(
+        title="What became of the questions",
+        header=("model", "asked", "answered", "failed", *(("not yet asked",) if more else ()), *_OF_TIME),
+        rows=tuple(rows),
+        note="A question is a case under a condition; a failed one is in no mean. Times are medians per frame on this "
+        "machine: the model alone, reading and perturbing its input, and what adapter and storing add.",
+    )
+
+
+_OF_TIME: Final = ("frames", "model ms", "input ms", "ours ms", "peak MB")
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+# --- the end of a run ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,35 +264,34 @@ class RunOutcome:
     Attributes:
         command: The verb.
         grid: All scores.
-        answers: Model to what became of its questions.
-        cases: What was asked about.
+        answers: Model to what became of its requests.
+        seed: The run's seed.
         unlisted: What could not be made a case.
         absent: Expressions that refer to nothing, left out.
-        valid: Key of an answer to (model, condition, case), for the pictures.
-        seed: The run's seed.
-        workers: Worker processes, for the pictures.
         notes: What is to be said of the data.
     """
 
     command: str
     grid: Grid
     answers: Mapping[str, Answers]
-    cases: tuple[R2Case, ...]
-    unlisted: int
-    absent: int
-    valid: Mapping[str, ResultKey]
     seed: int
-    workers: int
+    unlisted: int = 0
+    absent: int = 0
     notes: tuple[str, ...] = ()
 
 
-def write_results(run: RunFolder, outcome: RunOutcome) -> SuiteRun:
-    """Write everything that follows from the scores."""
+def write_results(run: RunFolder, outcome: RunOutcome, *, pictures: Sequence[Section] = ()) -> SuiteRun:
+    """Write everything that follows from the scores.
+
+    Args:
+        run: The record.
+        outcome: What the run came to.
+        pictures: Sections of the page that a suite adds, after the tables and charts.
+    """
     results = results_of(GridColumns(grid=outcome.grid, seed=outcome.seed))
     tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
-    strips = draw_strips(run, results.view, outcome.cases, valid=outcome.valid, workers=outcome.workers)
     reasons = undefined_reasons(read_lines(run.path / SCORES), outcome.grid)
-    sections = (*sections_of(tables, results.charts), *_pictures(strips))
+    sections = (*sections_of(tables, results.charts), *pictures)
     page = _page(run, outcome, results, sections=sections, reasons=reasons)
     return write_run(
         run,
@@ -210,7 +299,7 @@ def write_results(run: RunFolder, outcome: RunOutcome) -> SuiteRun:
         tables=tables,
         numbers=results.numbers,
         summary=summary_of(outcome, results.numbers),
-        remarks=tuple(waiting_notes(outcome.grid)),
+        remarks=tuple(shown.waiting_notes(outcome.grid)),
     )
 
 
@@ -232,8 +321,12 @@ def summary_of(outcome: RunOutcome, numbers: tuple[Number, ...]) -> Summary:
         ok=asked - failed - undefined,
         failed=failed + lost,
         undefined=undefined,
-        metrics=summary_metrics(numbers),
+        metrics=shown.summary_metrics(numbers),
     )
+
+
+_MOST_REASONS: Final = 4
+_MOST_NAMED: Final = 3
 
 
 def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
@@ -264,16 +357,16 @@ def _reason(reason: str, answers: set[tuple[str, str, str]]) -> str:
 
 
 def _page(
-    run: RunFolder, outcome: RunOutcome, results: R2Results, *, sections: Sequence[Section], reasons: Sequence[str]
+    run: RunFolder, outcome: RunOutcome, results: SuiteResults, *, sections: Sequence[Section], reasons: Sequence[str]
 ) -> Page:
     grid = outcome.grid
-    models = [name for name in grid.models if not is_baseline(name)]
-    floor = [name for name in grid.models if is_baseline(name)]
+    floor = [name for name in grid.models if grid.task.is_baseline(name)]
+    models = [name for name in grid.models if name not in floor]
     told = f"{counted(len(models), 'model')} beside {counted(len(floor), 'baseline')}"
     clips = len(set(grid.cases.values()))
     return Page(
         title=f"{grid.task.title.capitalize()}: {told}",
-        command="run r2",
+        command=f"run {grid.task.suite}",
         facts=(
             ("Models", ", ".join((*models, *floor))),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
@@ -290,7 +383,7 @@ def _page(
             *unranked(results.ranks),
             *reasons,
             FAILED,
-            *waiting_notes(grid),
+            *shown.waiting_notes(grid),
             *outcome.notes,
             *([f"Could not be asked about: {outcome.unlisted:,}; see errors.jsonl."] if outcome.unlisted else []),
             *([f"Expressions that refer to nothing, left out: {outcome.absent:,}."] if outcome.absent else []),
@@ -298,88 +391,3 @@ def _page(
         links=(),
         sections=tuple(sections),
     )
-
-
-def _pictures(strips: Sequence[Example]) -> list[Section]:
-    lead = (
-        "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
-        "mask, the white line is the true outline. In brackets: the change from clean."
-    )
-    section = Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips))
-    return [section] if strips else []
-
-
-COMMAND: Final = "score"
-_AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
-
-
-def score_r2(folder: Path) -> SuiteRun:
-    """Compute the numbers of a record from its scores; nothing is written.
-
-    Args:
-        folder: The output folder of ``auscult run r2``; the run may still be at work.
-
-    Returns:
-        Summary and tables, as the run itself tells them of the same lines; a remark where it did not come to its end.
-
-    Raises:
-        RecordError: It is no such record, or a damaged one; the message names file and line.
-    """
-    record = read_record(folder, labels_of([folder])[0])
-    results = results_of(GridColumns(grid=record.grid, seed=record.seed))
-    answers = answers_of(
-        _predictions(folder / PREDICTIONS),
-        valid=record.places,
-        models=record.grid.models,
-        failed=tuple(record.failed),
-    )
-    tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
-    summary = summary_of(_outcome(record, answers), results.numbers)
-    remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
-    return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
-
-
-def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
-    """What the table of answers needs of each prediction; masks are not decoded."""
-    numbers = ("seconds", "preparing_s", "overhead_s")
-    for number, row in numbered_lines(path):
-        times = [row.get(name) for name in numbers]
-        optional = [row.get(name) for name in ("peak_mb", "threshold")]
-        sound = (
-            isinstance(row.get("key"), str)
-            and isinstance(row.get("counts"), list)
-            and all(_is_number(one) for one in times)
-            and all(one is None or _is_number(one) for one in optional)
-        )
-        if not sound:
-            raise RecordError(
-                "the line is no answer", path=path, line=number, expected="key, counts and times", hint=_AGAIN
-            )
-        yield {"threshold": None, **row}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
-
-
-def _outcome(record: R2Record, answers: Mapping[str, Answers]) -> RunOutcome:
-    unlisted = sum(_unlisted(row) for _, row in numbered_lines(record.path / ERRORS))
-    return RunOutcome(
-        command=COMMAND,
-        grid=record.grid,
-        answers=answers,
-        cases=(),
-        unlisted=unlisted,
-        absent=0,
-        valid={},
-        seed=record.seed,
-        workers=0,
-    )
-
-
-def _unlisted(row: Mapping[str, Any]) -> int:
-    """How many cases an error kept from being made; 0 for one that is about questions or a model, or costs nothing."""
-    if row.get("stage") in (*REMARKS, STAGE, "score") or "questions" in row:
-        return 0
-    cases = row.get("cases")
-    return len(cases) if isinstance(cases, list) else 1

@@ -1,0 +1,220 @@
+"""Numbers as charts: score over strength, changes by kind, static against dynamic, likeness, places, splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from auscult.errors import UsageError
+from auscult.outcome import Undefined
+from auscult.report.charts.bars import BarGroup, PairedBar, Rank, TypeBars, apc_bars, paired, seen_unseen
+from auscult.report.charts.bars import ranks as ranks_chart
+from auscult.report.charts.lines import Matrix, StrengthLine, matrix, robustness_lines
+from auscult.report.charts.marks import MAX_MODELS, MAX_TYPES, ChartEstimate, Words
+from auscult.report.page import Figure
+from auscult.score.stats.correlation import Correlation
+from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
+from auscult.stress.strength import strength_of
+from auscult.suites.core.conditions import DYNAMIC, is_kind, is_mix
+from auscult.suites.core.measures import Ranks
+from auscult.suites.core.numbers import Number, estimate
+from auscult.suites.core.tables import ROOM_WORDS, Index
+
+_HALF: Final = (
+    " A cross: half of the clean score is lost. The lying line: the interval of that strength, an arrow where it may "
+    "lie above the strongest that was asked."
+)
+
+
+def charts_of(
+    index: Index, *, correlations: Mapping[str, Correlation], ranks: Sequence[Ranks], splits: Sequence[str]
+) -> list[Figure]:
+    """Every chart that the numbers allow."""
+    if len(index.models()) > MAX_MODELS:
+        return []
+    found = [*_curves(index), *_kinds(index), *_dynamics(index), *_correlations(correlations), *_ranks(ranks)]
+    if {"seen", "unseen"} <= set(splits):
+        found += _splits(index)
+    return found
+
+
+def _curves(index: Index) -> Iterator[Figure]:
+    """Score over strength, for the mixes; the kinds alone have their bars."""
+    metric = index.task.main
+    for group, part in index.groups():
+        if is_mix(group):
+            name = index.task.group_name(group, part)
+            lines = [_line(index, model, metric, place=(group, part)) for model in index.models()]
+            lines = [line for line in lines if len(line.at) > 1]
+            if lines:
+                words = Words(axis=f"{index.metric}, %, higher is better", digits=1)
+                yield Figure(
+                    name=f"curve_{group}" + ("" if part == "all" else f"_{part}"),
+                    caption=f"{index.metric} over strength, perturbed: {name}. With 95 % intervals over clips."
+                    + _HALF * any(_is_marked(line.breaks_at) for line in lines),
+                    drawing=robustness_lines(lines, words),
+                )
+
+
+def _is_marked(found: ChartEstimate | None) -> bool:
+    return found is not None and (found.value is not None or found.low is not None)
+
+
+def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> StrengthLine:
+    group, part = place
+    clean = index.get("level", model, metric, group="clean", level="clean")
+    levels = [
+        one
+        for one in index.of("level")
+        if (one.model, one.metric, one.group, one.part, one.split) == (model, metric, group, part, "")
+    ]
+    still = sorted((strength_of(one.level), estimate(one)) for one in levels if one.level != DYNAMIC) if levels else []
+    moving = next((estimate(one) for one in levels if one.level == DYNAMIC), None)
+    found = index.get("breaking", model, metric, group=group, part=part)
+    breaks = None if found is None else _break(found)
+    at = ([(0.0, estimate(clean))] if clean is not None else []) + still
+    return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=breaks)
+
+
+def _break(number: Number) -> ChartEstimate | None:
+    """Where half is lost, or above which strength; None where there was nothing to lose."""
+    if number.value is None and number.beyond is None:
+        return None
+    if number.beyond is not None:
+        return ChartEstimate(value=number.value, low=number.low, beyond=number.beyond)
+    if number.ends is None:
+        return ChartEstimate(value=number.value)
+    return ChartEstimate(value=number.value, low=number.ends[0], high=number.ends[1])
+
+
+def _kinds(index: Index) -> Iterator[Figure]:
+    """Fig. 7: the change by each kind alone, by origin."""
+    metric, models = index.task.main, index.stressed()
+    kinds = [(group, part) for group, part in index.groups() if is_kind(group)][:MAX_TYPES]
+    if not kinds:
+        return
+    origins = {group: _origin(group) for group, _ in kinds}
+    groups = [
+        BarGroup(
+            name=origin,
+            types=tuple(
+                TypeBars(
+                    name=index.task.group_name(group, part),
+                    values=tuple(estimate(index.get("apc", model, metric, group=group, part=part)) for model in models),
+                )
+                for group, part in kinds
+                if origins[group] == origin
+            ),
+        )
+        for origin in dict.fromkeys([*ORIGINS, *origins.values()])
+    ]
+    yield Figure(
+        name="kinds",
+        caption=f"Average change of {index.metric} by kind (mean over the strengths), with 95 % intervals.",
+        drawing=apc_bars(
+            [group for group in groups if group.types],
+            models,
+            Words(axis=f"change of {index.metric}, percentage points, below 0 is a loss", digits=1),
+        ),
+    )
+
+
+def _origin(group: str) -> str:
+    if room_of(group) in {"masks", "timing"}:
+        return {"masks": "first mask", "timing": "timing"}[room_of(group)]
+    try:
+        return str(load_stressors([group])[group].meta.origin)
+    except UsageError:  # a plug-in's kind, in a record from a machine that has it
+        return "other"
+
+
+def _dynamics(index: Index) -> Iterator[Figure]:
+    """Fig. 10."""
+    metric = index.task.main
+    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
+    alone = len({one.model for one in gaps}) == 1  # its name stands once, in the caption
+    pairs = []
+    for gap in gaps:
+        static, moving = (
+            index.get(measure, gap.model, metric, group=gap.group, part=gap.part)
+            for measure in ("gap_static", "gap_dynamic")
+        )
+        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(gap.group, gap.part)
+        pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
+    if pairs:
+        words = Words(axis=f"change of {index.metric}, percentage points", digits=1)
+        yield Figure(
+            name="dynamic",
+            caption=(f"{gaps[0].model}: what" if alone else "What")
+            + " does not change within a clip (mean over the strengths) against what changes from frame to frame.",
+            drawing=paired(pairs[:MAX_TYPES], ("static", "dynamic"), words),
+        )
+
+
+def _correlations(correlations: Mapping[str, Correlation]) -> Iterator[Figure]:
+    for room, found in correlations.items():
+        if len(found.kinds) > MAX_TYPES:
+            continue
+        places = [found.kinds.index(name) for name in found.order]
+        values = tuple(
+            tuple(None if (value := float(found.values[row, column])) != value else value for column in places)
+            for row in places
+        )
+        count = _pairs_of(found)
+        yield Figure(
+            name=f"correlation_{room}",
+            caption=f"Which kinds of {ROOM_WORDS.get(room, room)} harm the same cases: correlation of the changes, "
+            "case by case, over all models; likes beside one another"
+            + (f". From {count[0]:,} to {count[-1]:,} cases a pair." if len(count) > 1 else "."),
+            drawing=matrix(
+                Matrix(names=found.order, values=values, n=count[0] if len(count) == 1 else None),
+                Words(axis="Pearson's r"),
+            ),
+        )
+
+
+def _pairs_of(found: Correlation) -> list[int]:
+    """How many cases pairs of kinds have in common, each number once."""
+    size = len(found.kinds)
+    return sorted({int(found.pairs[row, column]) for row in range(size) for column in range(row)})
+
+
+def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:
+    for one in ranks:
+        if isinstance(one.ranking, Undefined):
+            continue
+        rows = [
+            Rank(
+                name=row.model,
+                rank=ChartEstimate(value=row.place, n=one.ranking.counts.n)
+                if row.place_low is None or row.place_high is None
+                else ChartEstimate(value=row.place, low=row.place_low, high=row.place_high, n=one.ranking.counts.n),
+                first=row.first,
+            )
+            for row in one.ranking.rows
+        ]
+        yield Figure(
+            name=f"ranks_{one.name}",
+            caption=f"Places of the models by {one.title}, with 90 % intervals and the probability of being first.",
+            drawing=ranks_chart(rows, Words(axis=one.title)),
+        )
+
+
+def _splits(index: Index) -> Iterator[Figure]:
+    metric = index.task.main
+    for group, part in index.groups():
+        if not is_mix(group):
+            continue
+        pairs = [
+            PairedBar(
+                name=model,
+                first=estimate(index.get("apc", model, metric, group=group, part=part, split="seen")),
+                second=estimate(index.get("apc", model, metric, group=group, part=part, split="unseen")),
+            )
+            for model in index.stressed()
+        ]
+        yield Figure(
+            name=f"seen_unseen_{group}" + ("" if part == "all" else f"_{part}"),
+            caption=f"Change on seen and on unseen categories, perturbed: {index.task.group_name(group, part)}.",
+            drawing=seen_unseen(pairs, Words(axis=f"change of {index.metric}, percentage points", digits=1)),
+        )

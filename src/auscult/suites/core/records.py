@@ -1,0 +1,252 @@
+"""A record of a suite of models read again, and its numbers computed from its lines alone: no model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final, Protocol
+
+from auscult.errors import REMARKS, RecordError
+from auscult.jobs.predict import FILE as PREDICTIONS
+from auscult.jobs.predict import STAGE
+from auscult.media.paths import safe_name
+from auscult.record.folder import read_manifest
+from auscult.record.lines import numbered_lines
+from auscult.record.manifest import argument
+from auscult.record.reader import require_record
+from auscult.suites.core.grid import Grid, Task, grid_of
+from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.page import RunOutcome, answers_of, answers_table, results_of, shown_of, summary_of
+from auscult.suites.core.requests import require_log
+from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.results import ResultKey, standing
+from auscult.suites.core.runner import CASES, ERRORS
+from auscult.suites.registered import Suite, SuiteRun
+
+_AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
+
+
+class ModelSuite(Suite, Protocol):
+    """A suite of models: what must be known of it to read its records."""
+
+    def task(self, manifest: Mapping[str, Any]) -> Task:
+        """The task of a record."""
+        ...
+
+
+def command_of(suite: ModelSuite) -> str:
+    """The command that makes records of a suite."""
+    return f"run {suite.name.partition('.')[0]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRecord:
+    """What a record says.
+
+    Attributes:
+        path: The folder.
+        label: What it is called here: the folder's name, with its parent's where two are alike.
+        task: The task.
+        seed: The run's seed, from which every perturbation was drawn.
+        data: The name of what it was run on: the end of the path, or ``scenes``.
+        digests: Case id to the hash of everything that a model sees of it, and that of its true masks.
+        revisions: Model to the hash of its code or weights.
+        places: Key of every request to model, condition and case.
+        failed: The requests that failed.
+        grid: All its scores.
+        finished: Whether the run came to its end.
+        version: The version of auscult that made it.
+    """
+
+    path: Path
+    label: str
+    task: Task
+    seed: int
+    data: str
+    digests: Mapping[str, str]
+    revisions: Mapping[str, str]
+    places: Mapping[str, ResultKey]
+    failed: frozenset[ResultKey]
+    grid: Grid
+    finished: bool
+    version: str
+
+
+def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
+    """A short name for every folder, all different."""
+    homes = [folder.resolve() for folder in folders]
+    short = [safe_name(home.name) for home in homes]
+    longer = [
+        name if short.count(name) == 1 else f"{safe_name(home.parent.name)}/{name}"
+        for name, home in zip(short, homes, strict=True)
+    ]
+    return tuple(name if longer.count(name) == 1 else f"{name} {place}" for place, name in enumerate(longer, start=1))
+
+
+def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRecord:
+    """Read one record of a suite; without a label it is called as its folder is.
+
+    Raises:
+        RecordError: It is no such record, or a damaged one; the message names file and line.
+    """
+    require_record(folder)
+    manifest, command = read_manifest(folder), command_of(suite)
+    if manifest["command"] != command:
+        raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {command}")
+    task = suite.task(manifest)
+    seed = manifest.get("seeds", {}).get("seed") if isinstance(manifest.get("seeds"), Mapping) else None
+    if type(seed) is not int:
+        raise RecordError("the manifest names no seed", path=folder, expected="a whole number", hint=_AGAIN)
+    cases = tuple(_cases(folder / CASES))
+    if not cases:
+        raise RecordError(
+            "the record holds no case", path=folder, expected=f"cases in {CASES}", hint="let the run go on first"
+        )
+    asked = require_log(folder)
+    places = asked.places(cases, seed=seed)
+    truths = {case.id: case.truth for case in cases if case.truth}
+    now = standing(_scores(folder / SCORES), places, metrics=task.metrics, truths=truths)
+    failed = frozenset(filter(asked.asked, now.failed))
+    grid = grid_of(
+        _scores(folder / SCORES),
+        task=task,
+        valid=places,
+        cases={case.id: (case.clip, case.split) for case in cases},
+        models=tuple(asked.models),
+        conditions=asked.conditions,
+        truths=truths,
+        failed=failed,
+        waiting=set(asked.waiting(places, now.scored)) - failed,
+    )
+    if not grid.cells:
+        raise RecordError(
+            "the record holds no score of its cases",
+            path=folder,
+            expected=f"scores in {SCORES}",
+            hint="let the run go on first; errors.jsonl says what failed",
+        )
+    versions = manifest.get("versions")
+    return SuiteRecord(
+        path=folder,
+        label=label or labels_of([folder])[0],
+        task=task,
+        seed=seed,
+        data=PurePath(str(argument(manifest, "data") or "")).name or label,
+        digests={case.id: f"{case.digest} {case.truth}" for case in cases},
+        revisions=asked.models,
+        places=places,
+        failed=failed,
+        grid=grid,
+        finished="finished" in manifest,
+        version=str(versions.get("auscult") or "") if isinstance(versions, Mapping) else "",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredCase:
+    """A case without its files: what a comparison needs is who it is, not what it shows."""
+
+    id: str
+    clip: str
+    split: str
+    digest: str
+    truth: str = ""
+    frames: tuple[Path, ...] = ()
+
+
+def _cases(path: Path) -> Iterator[StoredCase]:
+    seen: set[str] = set()
+    for number, row in numbered_lines(path):
+        told: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "split", "digest")}
+        told["truth"] = row.get("truth", "")
+        if not all(isinstance(one, str) for one in told.values()) or row["id"] in seen:
+            raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
+        seen.add(row["id"])
+        yield StoredCase(**told)
+
+
+def _scores(path: Path) -> Iterator[Mapping[str, Any]]:
+    for number, row in numbered_lines(path):
+        if not _is_score(row):
+            raise RecordError(
+                "the line is no score", path=path, line=number, expected="key, metric, outcome and value", hint=_AGAIN
+            )
+        yield row
+
+
+def _is_score(row: Mapping[str, Any]) -> bool:
+    if not isinstance(row.get("key"), str):
+        return False
+    if row.get("outcome") == "failed":
+        return isinstance(row.get("error"), Mapping)
+    if not isinstance(row.get("metric"), str):
+        return False
+    pixels = [row[name] for name in ("both_px", "either_px") if name in row]
+    if len(pixels) == 1 or any(type(one) is not int or one < 0 for one in pixels):
+        return False
+    if row.get("outcome") != "scored":
+        return row.get("outcome") == "undefined"
+    value = row.get("value")
+    sound = type(value) in {int, float} and 0.0 <= value <= 1.0  # type: ignore[operator] # no NaN is
+    return sound and isinstance(row.get("signature"), Mapping)
+
+
+def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
+    """Compute the numbers of a record from its scores; nothing is written.
+
+    Args:
+        folder: The output folder of the suite's run, which may still be at work.
+        suite: The suite.
+
+    Returns:
+        Summary and tables, as the run itself tells them of the same lines; a remark where it did not come to its end.
+
+    Raises:
+        RecordError: It is no such record, or a damaged one; the message names file and line.
+    """
+    record = read_record(folder, suite)
+    answers = answers_of(
+        _predictions(folder / PREDICTIONS),
+        valid=record.places,
+        models=record.grid.models,
+        failed=tuple(record.failed),
+    )
+    results = results_of(GridColumns(grid=record.grid, seed=record.seed))
+    tables = {**results.tables, "answers": answers_table(answers, record.grid.waiting)}
+    unlisted = sum(_unlisted(row) for _, row in numbered_lines(folder / ERRORS))
+    outcome = RunOutcome(command="score", grid=record.grid, answers=answers, seed=record.seed, unlisted=unlisted)
+    summary = summary_of(outcome, results.numbers)
+    remarks = () if record.finished else ("the run has not come to its end: what has no score is only yet to come",)
+    return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables), remarks=remarks)
+
+
+def _predictions(path: Path) -> Iterator[Mapping[str, Any]]:
+    """What the table of answers needs of each prediction; masks are not decoded."""
+    numbers = ("seconds", "preparing_s", "overhead_s")
+    for number, row in numbered_lines(path):
+        times = [row.get(name) for name in numbers]
+        optional = [row.get(name) for name in ("peak_mb", "threshold")]
+        sound = (
+            isinstance(row.get("key"), str)
+            and isinstance(row.get("counts"), list)
+            and all(_is_number(one) for one in times)
+            and all(one is None or _is_number(one) for one in optional)
+        )
+        if not sound:
+            raise RecordError(
+                "the line is no answer", path=path, line=number, expected="key, counts and times", hint=_AGAIN
+            )
+        yield {"threshold": None, **row}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1 << 53
+
+
+def _unlisted(row: Mapping[str, Any]) -> int:
+    """How many cases an error kept from being made; 0 for one that is about questions or a model, or costs nothing."""
+    if row.get("stage") in (*REMARKS, STAGE, "score") or "questions" in row:
+        return 0
+    cases = row.get("cases")
+    return len(cases) if isinstance(cases, list) else 1

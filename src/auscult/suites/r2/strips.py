@@ -1,0 +1,236 @@
+"""Strips of pictures: what was done to a case and what came of it, strength by strength."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from auscult.arrays.overlap import iou
+from auscult.errors import InputError
+from auscult.jobs.predict import FILE, Reader
+from auscult.media.frames import encode_jpeg
+from auscult.media.rle import decode
+from auscult.outcome import Failed
+from auscult.record.folder import RunFolder
+from auscult.record.lines import read_lines
+from auscult.report.page import Example, Section
+from auscult.report.strip import StripCell, StripRow, evenly, strip
+from auscult.stress.recipe_parts import base_of
+from auscult.suites.core.conditions import CLEAN, Condition, is_mix
+from auscult.suites.core.measures import static_of
+from auscult.suites.core.numbers import GridColumns
+from auscult.suites.core.results import ResultKey
+from auscult.suites.r2.cases import R2Case, task_rules, truths_of
+from auscult.suites.r2.perturbing import Prepared
+from auscult.work.pool import Task, run_tasks
+
+WIDTH_PX = 1200
+_QUALITY = 85
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripOrder:
+    """What one strip shows.
+
+    Attributes:
+        name: Of its file.
+        title: What was perturbed.
+        case: The case.
+        rows: (condition, its stored prediction or None, its score or None), mildest first.
+        seed: The run's seed.
+        guidance: The room of the reference.
+    """
+
+    name: str
+    title: str
+    case: R2Case
+    rows: tuple[tuple[Condition, Mapping[str, Any] | None, float | None], ...]
+    seed: int
+    guidance: str
+
+
+def draw_strips(
+    run: RunFolder, view: GridColumns, cases: Sequence[R2Case], *, valid: Mapping[str, ResultKey], workers: int
+) -> list[Example]:
+    """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least.
+
+    Args:
+        run: The record; pictures go to ``figures/strips``.
+        view: The scores.
+        cases: What was asked about.
+        valid: Key of an answer to (model, condition, case): answers to other data are passed over.
+        workers: Worker processes.
+    """
+    orders = _orders(run, view, {case.id: case for case in cases}, valid=valid)
+    made: dict[str, bytes] = {}
+    tasks = [Task(order.name, order) for order in orders]
+    for result in run_tasks(_Drawer, tasks, workers=workers, stage="figure"):
+        if not isinstance(result.outcome, Failed):  # a figure is no result: its lack costs no case
+            made[result.key] = result.outcome
+            run.write_bytes(_file(result.key), result.outcome, durable=False)
+    return [
+        Example(
+            title=order.title,
+            jpeg=made[order.name],
+            text=order.case.query.text or "",
+            id=order.case.id,
+            facts=_facts(order),
+            broad=True,
+            file=_file(order.name),
+        )
+        for order in orders
+        if order.name in made
+    ]
+
+
+def strip_sections(strips: Sequence[Example]) -> list[Section]:
+    """The part of the page that shows them; none where there is none."""
+    lead = (
+        "Of each the case that the first model loses most on, or gains least, at the highest strength. Tinted is its "
+        "mask, the white line is the true outline. In brackets: the change from clean."
+    )
+    section = Section(name="strips", title="In pictures", lead=lead, examples=tuple(strips))
+    return [section] if strips else []
+
+
+def _file(name: str) -> str:
+    return f"figures/strips/{name}.jpg"
+
+
+def _facts(order: StripOrder) -> tuple[tuple[str, str], ...]:
+    """Each level's score, and its change from clean."""
+    clean = next((score for one, _, score in order.rows if one.name == CLEAN), None)
+    told = []
+    for one, row, score in order.rows:
+        text = "failed" if row is None else "n/a" if score is None else f"{100 * score:.1f}"
+        if score is not None and clean is not None and one.name != CLEAN:
+            text += f" ({100 * (score - clean):+.1f})"
+        told.append((one.level, text))
+    return tuple(told)
+
+
+def _orders(
+    run: RunFolder, view: GridColumns, cases: Mapping[str, R2Case], *, valid: Mapping[str, ResultKey]
+) -> list[StripOrder]:
+    grid = view.grid
+    model = next((name for name in grid.models if not grid.task.is_baseline(name) and grid.asked(name, CLEAN)), "")
+    if not model:
+        return []
+    metric = grid.task.metrics[0]
+    chosen = {place: _worst(view, model, metric, place=place) for place in grid.groups()}
+    wanted = {
+        (one.name, case)
+        for place, case in chosen.items()
+        if case
+        for one in (grid.conditions[0], *grid.of_group(*place))
+    }
+    stored: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in read_lines(run.path / FILE):
+        of, condition, shown = valid.get(str(row["key"]), ("", "", ""))
+        if of == model and (condition, shown) in wanted:
+            stored.setdefault((condition, shown), row)
+    orders = []
+    for (group, part), case in chosen.items():
+        if case in cases:
+            conditions = [
+                one for one in (grid.conditions[0], *grid.of_group(group, part)) if grid.asked(model, one.name)
+            ]
+            rows = tuple(
+                (one, stored.get((one.name, case)), grid.cell(model, one.name, metric).values.get(case))
+                for one in conditions
+            )
+            name = conditions[-1].name.rpartition("_")[0] or group
+            orders.append(
+                StripOrder(
+                    name=name,
+                    title=f"{grid.task.group_name(group, part)}: {model}",
+                    case=cases[case],
+                    rows=rows,
+                    seed=view.seed,
+                    guidance=task_rules(grid.task.name).guidance,
+                )
+            )
+    return orders
+
+
+def _worst(view: GridColumns, model: str, metric: str, *, place: tuple[str, str]) -> str:
+    """The case that loses most, or gains least, at the strongest static condition; empty where none is scored."""
+    static = static_of(view, model, place)
+    if not static:
+        return ""
+    clean = view.grid.cell(model, CLEAN, metric).values
+    strong = view.grid.cell(model, static[-1].name, metric).values
+    shared = sorted(clean.keys() & strong.keys())
+    return min(shared, key=lambda case: (strong[case] - clean[case], case), default="")
+
+
+class _Drawer:
+    """Draws strips in one process."""
+
+    def __init__(self) -> None:
+        self._reader = Reader()
+
+    def __call__(self, order: StripOrder) -> bytes:
+        """One strip as JPEG."""
+        places = evenly(len(order.case.frames))
+        rows = [
+            StripRow(
+                name=condition.level,
+                cells=tuple(self._cells(order, condition, row, places=places)),
+                said="" if score is None else f"{100 * score:.1f} %",
+                note=self._note(order, condition),
+            )
+            for condition, row, score in order.rows
+        ]
+        return encode_jpeg(strip(rows, width_px=WIDTH_PX), quality=_QUALITY)
+
+    def _note(self, order: StripOrder, condition: Condition) -> str:
+        """What the pictures do not show: the kinds that were drawn for the case, and a sentence that was changed."""
+        prepared = _prepared(order, condition)
+        clean = order.case.query.text
+        text = clean if clean is None else prepared.ask(self._reader).query.text
+        sentence = f"“{text}”" if text != clean else ""
+        return ": ".join(part for part in (_drawn(prepared), sentence) if part)
+
+    def _cells(
+        self, order: StripOrder, condition: Condition, row: Mapping[str, Any] | None, *, places: Sequence[int]
+    ) -> list[StripCell]:
+        prepared = _prepared(order, condition)
+        truths = prepared.truths(truths_of(order.case).masks)
+        frames = prepared.frames(self._reader)
+        found = []
+        for place in places:
+            truth = truths[place]
+            mask = None if row is None else decode({"size": row["size"], "counts": row["counts"][place]})
+            found.append(
+                StripCell(
+                    frame=frames[place],
+                    prediction=mask,
+                    truth=truth,
+                    score=None if mask is None or truth is None else iou(mask, truth),
+                    why="failed" if row is None else "",
+                )
+            )
+        return found
+
+
+def _prepared(order: StripOrder, condition: Condition) -> Prepared:
+    return Prepared(case=order.case, condition=condition, seed=order.seed, guidance=order.guidance)
+
+
+def _drawn(prepared: Prepared) -> str:
+    """The kinds that a mix has drawn for the case; empty for one kind alone, which the title names."""
+    if not is_mix(prepared.condition.group):
+        return ""
+    recipe = prepared.recipe
+    if recipe is None:  # a stressed first mask, whose kind depends on what its object allows
+        try:
+            kind = prepared.first_kind()
+        except InputError:  # too small to be spoiled at this level: it was not asked, and its row says failed
+            return ""
+        return f"{base_of(kind)} of the first mask" if kind else ""
+    rooms: dict[str, list[str]] = {}
+    for step in recipe.steps:
+        rooms.setdefault(step.room, []).append(base_of(step.name))
+    return "; ".join(names[0] if len(names) == 1 else "a kind drawn for each frame" for names in rooms.values())
