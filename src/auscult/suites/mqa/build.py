@@ -36,12 +36,12 @@ from auscult.cases import fields
 from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, NothingToDo, UsageError
-from auscult.jobs.runner import HINT, SAME_RESULT, ErrorLog, Progress, Silent
+from auscult.jobs.options import arguments_of
+from auscult.jobs.runner import HINT, SAME_RESULT, ErrorLog, Progress, Silent, run_manifest
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder, open_run
-from auscult.record.manifest import build as build_manifest
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import (
@@ -427,31 +427,18 @@ def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
 
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
-    everything = {
-        "source": str(options.source.resolve()),
-        "out": str(options.out),
+    told = arguments_of(options)
+    told["keyframe"] = _name_of(told.pop("key_frame"))  # a manifest masks what is called a key
+    told |= {
         "suite": "mqa",
-        "protocol": list(options.protocols),
-        "split": list(options.splits),
-        "count": options.count,
         "negatives": _name_of(options.negatives),
-        "keyframe": _name_of(options.key_frame),  # a manifest masks what is called a key
-        "generator": options.generator,
-        "take": options.take,
-        "objects": options.objects,
-        "least_px": options.least_px,
         "splits_file": splits_digest(options.splits_file),
-        "seed": options.seed,
-        "workers": options.n_workers,
-        "timeout": options.timeout_s,
-        **{key: _plain(value) for key, value in asdict(options.listing).items()},
     }
-    spelled = {name.replace("key_frame", "keyframe") for name in options.given} | {"source", "out", "suite"}
-    return build_manifest(
+    given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
+    return run_manifest(
         "stress masks",
-        given={key: value for key, value in everything.items() if key in spelled},
-        defaulted={key: value for key, value in everything.items() if key not in spelled},
-        seeds={"seed": options.seed},
+        replace(options, given=frozenset(given)),
+        arguments=told,
         inputs={
             "layout": listing.layout,
             "items": len(instances),
@@ -471,7 +458,3 @@ def _name_of(value: object) -> str:
         return value
     named = getattr(value, "name", None) or getattr(value, "__qualname__", None) or type(value).__qualname__
     return f"{getattr(value, '__module__', '')}:{named}"
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float) else str(value)
