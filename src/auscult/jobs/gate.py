@@ -22,7 +22,7 @@ from auscult.jobs.options import GateOptions
 from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run
-from auscult.report.curves import Axes, Line, lines_drawing
+from auscult.report.charts.basic import Axes, Line, lines_drawing
 from auscult.report.drawing import to_svg
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.version import VERSION

@@ -35,13 +35,7 @@ DEFAULT_LIMITS = Limits()
 
 
 def check_pixels(size: tuple[int, int], *, limits: Limits, path: object = None) -> None:
-    """Refuse a picture that is over the limit.
-
-    Args:
-        size: (height, width) in pixels.
-        limits: The bounds.
-        path: The file it is about, for the message.
-    """
+    """Refuse a picture of (height, width) pixels that is over the limit; ``path`` is for the message."""
     height, width = size
     if height * width > limits.max_pixels:
         raise TooLarge(
@@ -64,14 +58,7 @@ def check_seconds(seconds: float, *, limits: Limits, path: object = None) -> Non
 
 
 def check_sound(shape: tuple[int, int], rate_hz: int, *, limits: Limits, path: object = None) -> None:
-    """Refuse a sound that is over the limits.
-
-    Args:
-        shape: (channels, samples of each).
-        rate_hz: Sample rate.
-        limits: The bounds.
-        path: The file it is about, for the message.
-    """
+    """Refuse a sound of (channels, samples of each) that is over the limits; ``path`` is for the message."""
     channels, count = shape
     where = None if path is None else str(path)
     if channels > limits.max_channels or rate_hz > limits.max_rate_hz:

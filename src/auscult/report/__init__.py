@@ -5,8 +5,7 @@ and tables.
 
 ========  ================================================================================
 drawing   charts as values of lines and words; SVG, markup and PNG of them
-charts    charts of robustness, as drawings
-curves    bars, scatters and lines, as drawings
+charts    charts, as drawings
 overlay   a mask drawn on its frame: thumbnail, crop
 strip     frames, masks and scores of one perturbation
 facts     order, words and number formats; what a record says of itself

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from auscult.record.reader import Run
+from auscult.report.charts.basic import Point, Stack, bars, histogram, scatter
 from auscult.report.clips import clip_views
-from auscult.report.curves import Point, Stack, bars, histogram, scatter
 from auscult.report.facts import (
     ACTION_WORDS,
     RANK,

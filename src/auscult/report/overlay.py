@@ -52,15 +52,10 @@ class Shares:
 
 
 def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
-    """The pixels of a picture that are likely missing from a mask, and those that are likely too much.
+    """The pixels that are likely missing from a mask, and those that are likely too much: two bool (h, w).
 
-    Args:
-        found: The map, in pixels of the frame.
-        mask: The mask as the picture shows it, bool (h, w).
-        view: The part of the frame that the picture shows, at whatever size.
-
-    Returns:
-        Two bool (h, w): missing, all outside the mask; extra, all inside it.
+    The map is in pixels of the frame; the mask, bool (h, w), is as the picture shows it, at whatever size; ``view`` is
+    the part of the frame that it shows. All missing pixels are outside the mask, all extra ones inside.
     """
     missing, extra = np.zeros(mask.shape, dtype=np.bool_), np.zeros(mask.shape, dtype=np.bool_)
     height, width = mask.shape
@@ -85,15 +80,10 @@ def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
 def _likely(
     values: NDArray[np.float32], start: tuple[float, float], *, step: tuple[float, float], size: tuple[int, int]
 ) -> Mask:
-    """Where the values of a grid reach ``LIKELY``.
+    """Where the values of a grid, (n, n), reach ``LIKELY``, on a picture of (width, height) ``size``.
 
-    A cell that is smaller than a pixel of the picture counts for the whole pixel, so that a thin place is not lost.
-
-    Args:
-        values: (n, n).
-        start: Where the grid begins, x and y in pixels of the picture; may be negative.
-        step: Pixels per cell, x and y.
-        size: (width, height) of the picture.
+    The grid begins at ``start``, x and y, which may be negative, and has ``step`` pixels per cell. A cell that is
+    smaller than a pixel of the picture counts for the whole pixel, so that a thin place is not lost.
     """
     cells = min(2 * len(values) - 1, math.ceil(1 / min(step)))  # more than from one end to the other there is not
     if cells > 1:
@@ -122,13 +112,9 @@ def shares(found: ErrorMap, mask: Mask) -> Shares:
 
 
 def draw(picture: Frame, missing: Mask, extra: Mask, *, period_px: int) -> None:
-    """Mark both kinds of pixels on a picture, which is changed.
+    """Mark both kinds of pixels, bool (h, w), on a picture, uint8 RGB (h, w, 3), which is changed.
 
-    Args:
-        picture: uint8 RGB (h, w, 3).
-        missing: bool (h, w): blue with light stripes that rise to the right.
-        extra: bool (h, w): yellow with dark dots.
-        period_px: Distance of the stripes and dots.
+    What is missing is blue with light stripes that rise to the right, what is extra yellow with dark dots.
     """
     y, x = np.ogrid[: picture.shape[0], : picture.shape[1]]
     line = max(1, round(period_px / 4))

@@ -168,10 +168,7 @@ def lower_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
 
 
 def at_most(events: int, trials: int, *, rate: float) -> float:
-    """Probability of at most ``events`` of ``trials`` at a rate.
-
-    Raises:
-        InputError: A count or the rate is out of range.
+    """Probability of at most ``events`` of ``trials`` at a rate, 0..1.
 
     Example:
         >>> at_most(1, 2, rate=0.5)

@@ -17,7 +17,7 @@ from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.outcome import Scored
 from auscult.record.folder import RunFolder
-from auscult.report.curves import Axes, Line, bars_drawing, lines_drawing
+from auscult.report.charts.basic import Axes, Line, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import overlay
 from auscult.report.page import Example, Figure

@@ -16,7 +16,7 @@ from auscult.cases.layouts import mqravs, refavs
 from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
-from auscult.report.curves import HISTOGRAM_PX, Stack, histogram_parts
+from auscult.report.charts.basic import HISTOGRAM_PX, Stack, histogram_parts
 from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, to_svg
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import Order

@@ -1,4 +1,4 @@
-"""Bars, scatters and lines as drawings: the charts of an audit's page, of the mask benchmark and of a gate.
+"""Histograms, bars, scatters and lines: the charts of an audit's page, of the mask benchmark and of a gate.
 
 Every mark has a title with its numbers, and every chart words that say the same: none relies on colour alone. The
 names of colours are the palette's; an action's is ``a-<action>``.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from auscult.report.charts.marks import mark, name_label, style_of
+from auscult.report.charts.marks import Scale, mark, name_label, style_of
 from auscult.report.drawing import Circle, Drawing, DrawnShape, Polyline, Rect, Text, TextAnchor
 from auscult.report.drawing import Line as Stroke
 
@@ -116,6 +116,8 @@ def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Dr
     """
     size, left, top, side = 460.0, 48.0, 10.0, 396.0
     bottom = top + side
+    across = Scale(low=0, high=1, first_px=left, last_px=left + side)
+    up = Scale(low=0, high=1, first_px=bottom, last_px=top)
     parts: list[DrawnShape] = [
         Stroke(start=(left, bottom), end=(left + side, top), colour="quiet", dash=(5.0, 4.0)),
     ]
@@ -132,10 +134,9 @@ def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Dr
         Text(at=(13, top + side / 2), words=axes[1], size=12.5, anchor="middle", bold=True, rotation=-90),
     ]
     for point in points:
-        x, y = (min(1.0, max(0.0, value)) * side for value in (point.x, point.y))
         parts.append(
             Circle(
-                centre=(left + x, bottom - y),
+                centre=(across.at(point.x), up.at(point.y)),
                 radius=4,
                 fill=point.style,
                 stroke="ground",
@@ -187,9 +188,9 @@ class Axes:
 
     def place(self, x: float, y: float) -> Place:
         """Where a point is; what is outside is at the edge."""
-        across = (min(max(x, self.x[0]), self.x[1]) - self.x[0]) / (self.x[1] - self.x[0])
-        up = (min(max(y, self.y[0]), self.y[1]) - self.y[0]) / (self.y[1] - self.y[0])
-        return _LEFT + across * (_WIDTH - _LEFT - _RIGHT), _TOP + _LINES_PX * (1 - up)
+        across = Scale(low=self.x[0], high=self.x[1], first_px=_LEFT, last_px=_WIDTH - _RIGHT)
+        up = Scale(low=self.y[0], high=self.y[1], first_px=_TOP + _LINES_PX, last_px=_TOP)
+        return across.at(x), up.at(y)
 
 
 def lines_drawing(lines: Sequence[Line], axes: Axes, *, title: str) -> Drawing:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from auscult.report.curves import Point, Stack, bars, histogram, scatter
+from auscult.report.charts.basic import Point, Stack, bars, histogram, scatter
 from auscult.report.drawing import Drawing, to_markup
 
 
