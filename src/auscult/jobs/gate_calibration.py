@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from auscult.act.gate import KnownMask, score_of
-from auscult.cases.fields import BOM, parse
+from auscult.cases.fields import BOM, parse, table_rows
 from auscult.cases.ids import check_id, shown
 from auscult.errors import InputError, RecordError, UsageError
 from auscult.media.limits import Limits
@@ -28,6 +26,7 @@ _EXPECTED: Final = (
     "columns id, iou, true_iou, and if known cluster, iou_low, defect, target_exists, novelty, judge; as CSV with a "
     "first row of names, or JSON lines, in UTF-8; IoUs from 0 to 1"
 )
+_DROP: Final = "correct or drop the row"
 _SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
 
 
@@ -61,14 +60,13 @@ def read_calibration(path: Path, *, by: str, bad_below: float) -> GateCalibratio
     if path.is_dir():
         return _of_record(path, by=by, bad_below=bad_below)
     try:
-        content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
-        rows = _json_rows(content, path) if path.suffix.lower() in {".jsonl", ".ndjson"} else _csv_rows(content, path)
+        rows = _json_rows(path) if path.suffix.lower() in {".jsonl", ".ndjson"} else _csv_rows(path)
         return _of_rows(rows, path, by=by, bad_below=bad_below)
     except InputError as error:
         raise UsageError(
             f"--calibration: {error.message}",
             expected=error.expected if error.line is not None else _EXPECTED,
-            hint=error.hint,
+            hint=error.hint or (_DROP if error.line is not None else ""),
             path=error.path or path,
             line=error.line,
         ) from error
@@ -154,25 +152,14 @@ def _of_rows(rows: Iterator[tuple[int, dict[str, Any]]], path: Path, *, by: str,
     )
 
 
-def _csv_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start + 1} is not UTF-8", path=path) from error
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    names: list[str] = []
-    line = 1
-    try:
-        for cells in reader:
-            if cells and not names:
-                names = _header(cells, path, line)
-            elif cells:
-                if len(cells) != len(names):
-                    raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line)
-                yield line, _row(dict(zip(names, cells, strict=True)), path, line)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise _wrong(f"broken CSV: {error}", path, line) from error
+def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = table_rows(path, max_bytes=MAX_BYTES, expected=_EXPECTED)
+    for first, header in rows:
+        names = _header(header, path, first)
+        for line, cells in rows:
+            if len(cells) != len(names):
+                raise _wrong(f"the row has {len(cells)} cells, the first row {len(names)}", path, line)
+            yield line, _row(dict(zip(names, cells, strict=True)), path, line)
 
 
 def _header(cells: list[str], path: Path, line: int) -> list[str]:
@@ -189,7 +176,8 @@ def _header(cells: list[str], path: Path, line: int) -> list[str]:
     return names
 
 
-def _json_rows(content: bytes, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    content = read_bytes(path, limits=Limits(max_bytes=MAX_BYTES)).removeprefix(BOM)
     for line, text in enumerate(content.split(b"\n"), start=1):
         if text.strip():
             row = parse(text, path=path, line=line)
@@ -218,7 +206,7 @@ def _row(values: Mapping[str, Any], path: Path, line: int) -> dict[str, Any]:
         _one_of(row, "target_exists", ("yes", "no", "unchecked", ""))
     except InputError as error:
         raise InputError(
-            error.message, expected=error.expected or _EXPECTED, hint="correct or drop the row", path=path, line=line
+            error.message, expected=error.expected or _EXPECTED, hint=_DROP, path=path, line=line
         ) from error
     return row
 
@@ -250,4 +238,4 @@ def _one_of(row: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> None
 
 
 def _wrong(message: str, path: Path, line: int, *, expected: str = _EXPECTED) -> InputError:
-    return InputError(message, expected=expected, hint="correct or drop the row", path=path, line=line)
+    return InputError(message, expected=expected, hint=_DROP, path=path, line=line)

@@ -19,8 +19,8 @@ from msgspec import Meta
 from auscult.cases import fields
 from auscult.cases.layouts import refavs
 from auscult.cases.walk import is_file, walk
-from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError, UsageError
-from auscult.jobs.options import MakeOptions
+from auscult.errors import ErrorRecord, InputError, Mismatch, RecordError
+from auscult.jobs.options import MakeOptions, refuse_out_of_range
 from auscult.jobs.runner import (
     ERRORS,
     Indivisible,
@@ -36,7 +36,7 @@ from auscult.language.facts import Facts
 from auscult.media.frames import FRAME_SUFFIXES
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.record import codec
-from auscult.record.codec import Word, dump
+from auscult.record.codec import Word
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder
 from auscult.record.lines import numbered_lines
@@ -319,10 +319,6 @@ def _check_items(path: Path) -> None:
             ) from error
 
 
-def _as_lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    return b"".join(dump(dict(row)) + b"\n" for row in rows)
-
-
 MOST_SCENES = 1_000_000
 MOST_SEED = 2**63
 MOST_OBJECTS = 12
@@ -422,9 +418,9 @@ def _in_order(run: RunFolder) -> list[dict[str, Any]]:
     # A killed run may have left lines of a scene that could not be made since: they go last.
     arranged = sorted(items, key=lambda row: order.get(row["clip"], math.inf))
     if arranged != items:
-        run.write_bytes(ITEMS, _as_lines(arranged))
+        run.write_lines(ITEMS, arranged)
     if ordered != scenes:
-        run.write_bytes(SCENES, _as_lines(ordered))
+        run.write_lines(SCENES, ordered)
     return ordered
 
 
@@ -458,9 +454,7 @@ def _check(options: MakeOptions) -> None:
         f"--workers {options.workers}": (options.workers is None or options.workers >= 0, "1 or more; 0 from Python"),
         f"--video {options.fps}": (options.fps is None or 0 < options.fps <= MOST_FPS, f"above 0, to {MOST_FPS:g}"),
     }
-    for given, (good, expected) in fine.items():
-        if not good:
-            raise UsageError(f"{given} is out of range", expected=expected)
+    refuse_out_of_range(fine)
     if options.fps is not None:
         from auscult.media.containers import load_av
 

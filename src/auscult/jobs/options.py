@@ -163,6 +163,13 @@ def word_of(spec: OptionSpec, value: Any) -> Any:
     return _SIGNS.get(spec.flag.read, ",").join(map(str, value)) if isinstance(value, tuple) else value
 
 
+def refuse_out_of_range(given: Mapping[str, tuple[bool, str]]) -> None:
+    """Insist that values are in range; ``given`` are options as they were written, whether they are, and the range."""
+    for words, (good, expected) in given.items():
+        if not good:
+            raise UsageError(f"{words} is out of range", expected=expected)
+
+
 # --- what every verb is asked for ---
 
 

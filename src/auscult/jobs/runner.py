@@ -23,7 +23,6 @@ from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
 from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, listing_arguments, specs_of
 from auscult.media.paths import read_bytes
 from auscult.outcome import Failed
-from auscult.record.codec import dump
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build
@@ -129,7 +128,7 @@ class ErrorLog:
         """Let the record say these rows and no others."""
         kept = {_key(row): row for row in rows}
         if kept:
-            self._run.write_bytes(ERRORS, b"".join(dump(dict(row)) + b"\n" for row in kept.values()))
+            self._run.write_lines(ERRORS, kept.values())
         else:
             self._run.remove(ERRORS)
         self._known = set(kept)
@@ -535,25 +534,52 @@ def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
     """
     by_id = {item.id: item for item in items}
     frames: dict[Path, str] = {}
+
+    def same(item: Item, before: object) -> bool:
+        if item.frame not in frames:
+            frames[item.frame] = digest_file(item.frame)
+        ways = (False, True) if item.audio is not None else (False,)
+        return any(input_digest(item, frames[item.frame], sound=sound) == before for sound in ways)
+
     for name, before in done.items():
         item = by_id.get(name)
         if item is None:
             raise Mismatch(f"{name} has a result in the folder and is no longer in the input", hint=HINT)
-        try:
-            if item.frame not in frames:
-                frames[item.frame] = digest_file(item.frame)
-            ways = (False, True) if item.audio is not None else (False,)
-            same = any(input_digest(item, frames[item.frame], sound=sound) == before for sound in ways)
-        except AuscultError as error:
-            raise Mismatch(
-                f"{name} has a result in the folder, and its files can no longer be read: {error.message}",
-                path=error.path,
-                hint=f"restore the file, or {HINT}",
-            ) from error
-        if not same:
-            raise Mismatch(
-                f"{name} has a result in the folder, and its frame, mask, text or sound has changed since",
-                path=item.mask.path or item.frame,
-                expected="the same input as when the folder was begun",
-                hint=HINT,
-            )
+        require_unchanged(name, partial(same, item, before), path=item.mask.path or item.frame)
+
+
+def require_unchanged(
+    name: str,
+    same: Callable[[], bool],
+    *,
+    path: Path | None,
+    made: str = "has a result",
+    parts: str = "frame, mask, text or sound has",
+) -> None:
+    """Insist that what was made before still comes from the same files.
+
+    Args:
+        name: What it was made of.
+        same: Whether that is as it was; raises AuscultError where a file cannot be read.
+        path: The file that a person is told of.
+        made: What it has, for the error.
+        parts: What may have changed, for the error.
+
+    Raises:
+        Mismatch: It is not as it was, or can no longer be read.
+    """
+    try:
+        unchanged = same()
+    except AuscultError as error:
+        raise Mismatch(
+            f"{name} {made} in the folder, and its files can no longer be read: {error.message}",
+            path=error.path,
+            hint=f"restore the file, or {HINT}",
+        ) from error
+    if not unchanged:
+        raise Mismatch(
+            f"{name} {made} in the folder, and its {parts} changed since",
+            path=path,
+            expected="the same input as when the folder was begun",
+            hint=HINT,
+        )

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from auscult import registry
-from auscult.errors import REMARKS, AuscultError, ErrorRecord, Mismatch, UsageError
+from auscult.errors import REMARKS, ErrorRecord, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
-from auscult.jobs.options import PerturbOptions, arguments_of
+from auscult.jobs.options import PerturbOptions, arguments_of, refuse_out_of_range
 from auscult.jobs.perturb.choice import Choice, choices_of, recipes_of, rooms_of, tasks_of, untouched, usual_severities
 from auscult.jobs.perturb.inputs import (
     PartKind,
@@ -55,12 +55,12 @@ from auscult.jobs.runner import (
     Verb,
     finish_tables,
     item_row,
+    require_unchanged,
     run_manifest,
     run_verb,
 )
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
 from auscult.media.wav import DEPTHS
-from auscult.record.codec import dump
 from auscult.record.folder import RunFolder
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
@@ -87,9 +87,7 @@ def check_ranges(options: PerturbOptions) -> None:
         ),
         f"--depth {options.depth}": (options.depth in DEPTHS, " or ".join(DEPTHS)),
     }
-    for given, (good, expected) in fine.items():
-        if not good:
-            raise UsageError(f"{given} is out of range", expected=expected)
+    refuse_out_of_range(fine)
 
 
 def check_kept(options: PerturbOptions, rooms: frozenset[str]) -> None:
@@ -227,22 +225,18 @@ def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, S
     """
     known = {done_id(recipe, part.id): part for recipe, parts in wanted.items() for part in parts}
     digests: dict[tuple[str, ...], str] = {}
+
+    def same(part: PerturbedPart, row: Mapping[str, Any]) -> bool:
+        made_of = (part.id, *row.get("items", ()))
+        if made_of not in digests:
+            digests[made_of] = part_digest(part, made_of[1:])
+        return digests[made_of] == row.get("input")
+
     for name, row in rows.items():
         part = known.get(name)
         if part is None:
             raise Mismatch(f"{name} was made in the folder and is no longer in the input", hint=HINT)
-        try:
-            made_of = (part.id, *row.get("items", ()))
-            if made_of not in digests:
-                digests[made_of] = part_digest(part, made_of[1:])
-        except AuscultError as error:
-            raise Mismatch(
-                f"{name} was made in the folder, and its input can no longer be read: {error.message}",
-                path=error.path,
-                hint=f"restore the file, or {HINT}",
-            ) from error
-        if digests[made_of] != row.get("input"):
-            raise Mismatch(f"{name} was made in the folder, and its input has changed since", path=part.path, hint=HINT)
+        require_unchanged(name, partial(same, part, row), path=part.path, made="was made", parts="input has")
 
 
 def content_digest(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -437,7 +431,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
             made[choice.name] = len(mine)
             if parts.listing is not None:
                 lines = item_lines(parts, choice, rows=mine, options=options)
-                run.write_bytes(f"{choice.name}/items.jsonl", b"".join(dump(line) + b"\n" for line in lines))
+                run.write_lines(f"{choice.name}/items.jsonl", lines)
                 made[choice.name] = len(lines)
             elif parts.sentences is not None:
                 _write_sentences(run, choice.name, parts.sentences, rows=mine)

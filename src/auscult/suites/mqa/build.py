@@ -35,9 +35,9 @@ from typing import Any, Final, TypeVar
 from auscult.cases import fields
 from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
-from auscult.errors import AuscultError, ErrorRecord, InputError, Mismatch, NothingToDo, UsageError
+from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import arguments_of
-from auscult.jobs.runner import HINT, SAME_RESULT, ErrorLog, Progress, Silent, run_manifest
+from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, require_unchanged, run_manifest
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.digest import digest_json
@@ -408,22 +408,12 @@ def _signed(built: Built, making: Mapping[str, str]) -> Built:
 def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
     """Insist that what was made before still comes from the same files."""
     for order in orders:
-        name = order.instance.id
-        try:
-            now = digest_of(order.instance, order.moments)
-        except AuscultError as error:
-            raise Mismatch(
-                f"{name} has masks in the folder, and its files can no longer be read: {error.message}",
-                path=error.path,
-                hint=f"restore the file, or {HINT}",
-            ) from error
-        if now != done[order.key]:
-            raise Mismatch(
-                f"{name} has masks in the folder, and its frames, masks or expression have changed since",
-                path=order.instance.source,
-                expected="the same source as when the folder was begun",
-                hint=HINT,
-            )
+
+        def same(order: Order = order) -> bool:
+            return digest_of(order.instance, order.moments) == done[order.key]
+
+        parts = "frames, masks or expression have"
+        require_unchanged(order.instance.id, same, path=order.instance.source, made="has masks", parts=parts)
 
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
