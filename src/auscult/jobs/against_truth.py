@@ -21,7 +21,7 @@ from auscult.media.readings import LoadedMask
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.folder import RunFolder
 from auscult.record.reader import Verdicts
-from auscult.record.schema import score_to_json
+from auscult.record.schema import metric_row, score_to_json
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import (
@@ -227,17 +227,7 @@ def percent(outcome: Scored[float] | Undefined | Failed) -> str:
 def keep(metrics: Metrics, name: str, outcome: Scored[float] | Undefined, *, n: int) -> None:
     """Note a number for ``summary.json``; an undefined one is left out."""
     if isinstance(outcome, Scored):
-        metrics[name] = {
-            "value": round(outcome.value, 6),
-            "low": _rounded(getattr(outcome, "low", None)),
-            "high": _rounded(getattr(outcome, "high", None)),
-            "n": n,
-            "signature": str(outcome.signature),
-        }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+        metrics[name] = metric_row(outcome, n=n)
 
 
 def defect_table(pairs: Sequence[JudgedPair], metrics: Metrics) -> Table:

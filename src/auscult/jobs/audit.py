@@ -2,8 +2,6 @@
 
 The same command again continues where a stopped run left off. Truth in the INPUT is opened only after the last verdict
 is written.
-
-A module of its own, which an audit imports after judging: a person waits for the first verdict.
 """
 
 from __future__ import annotations
@@ -17,9 +15,6 @@ from typing import Any
 
 from auscult.act.policy import load_policy
 from auscult.errors import Mismatch
-from auscult.jobs.against_truth import collect_truth
-from auscult.jobs.clips import write_clips
-from auscult.jobs.finish import draw_worst, finish_run
 from auscult.jobs.judging import VERDICTS, Auditor, find_judge, identity_arguments, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
 from auscult.jobs.runner import HINT, FrameVerb, Progress, ResultWriter, run_verb
@@ -93,6 +88,11 @@ class Audit(FrameVerb[Summary]):
 
     def finish(self, writer: ResultWriter) -> Summary:
         """Write what follows from the verdicts, which are read once."""
+        # imported now, since a person waits for the first verdict
+        from auscult.jobs.against_truth import collect_truth
+        from auscult.jobs.clips import write_clips
+        from auscult.jobs.finish import draw_worst, finish_run
+
         run, errors, progress, workers = writer.run, writer.errors, writer.progress, self.options.n_workers
         listing, verdicts = self.listing, read_verdicts(run.path)
         draw_worst(run, listing.items, verdicts=verdicts, workers=workers, progress=progress)

@@ -18,7 +18,7 @@ from auscult.errors import RecordError, UsageError
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.record.folder import MANIFEST, read_manifest
 from auscult.record.reader import failed_rows, read_run, require_record
-from auscult.record.schema import Summary
+from auscult.record.schema import Summary, metric_row
 from auscult.report.tables import Table
 from auscult.rng import generator
 from auscult.score.judges import JudgeColumns, TruthColumns, measures, reals, texts
@@ -546,16 +546,13 @@ def _metrics(pair: Paired, adjusted: Mapping[str, float | None]) -> dict[str, Ma
     names = "/".join(filter(None, (pair.protocol, pair.match.first.name, pair.match.second.name)))
     metrics: dict[str, Mapping[str, Any]] = {}
     if isinstance(pair.difference, Scored):
-        metrics[f"rmse_difference/{names}"] = {
-            "value": round(pair.difference.value, 6),
-            "low": _rounded(getattr(pair.difference, "low", None)),
-            "high": _rounded(getattr(pair.difference, "high", None)),
-            "n": pair.n_iou,
-            "undefined": pair.undefined,
-            "unparsed_first": pair.silent[0],
-            "unparsed_second": pair.silent[1],
-            "signature": str(pair.difference.signature),
-        }
+        metrics[f"rmse_difference/{names}"] = metric_row(
+            pair.difference,
+            n=pair.n_iou,
+            undefined=pair.undefined,
+            unparsed_first=pair.silent[0],
+            unparsed_second=pair.silent[1],
+        )
     for label, test in pair.tests.items():
         metrics[f"mcnemar_{label}/{names}"] = {
             "value": test.value,
@@ -568,7 +565,3 @@ def _metrics(pair: Paired, adjusted: Mapping[str, float | None]) -> dict[str, Ma
             "holm": adjusted[label],
         }
     return metrics
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)

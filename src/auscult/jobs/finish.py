@@ -20,10 +20,10 @@ from auscult.media.frames import encode_jpeg, read_frame
 from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.media.rle import decode
-from auscult.outcome import Signature
+from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
 from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run
-from auscult.record.schema import Summary, counted_by
+from auscult.record.schema import Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
 from auscult.report.overlay import crop
@@ -138,8 +138,7 @@ def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[s
     unlike = sum(verdict.novelty >= UNLIKE for verdict in measured)
     judges = ",".join(sorted({verdict.judge for verdict in measured}))
     signature = Signature.of(metric="share of items unlike the judge's data", novelty=f">={UNLIKE:g}", judge=judges)
-    value = round(unlike / len(measured), 6)
-    return {UNLIKE_SHARE: {"value": value, "low": None, "high": None, "n": len(measured), "signature": str(signature)}}
+    return {UNLIKE_SHARE: metric_row(Scored(unlike / len(measured), signature), n=len(measured))}
 
 
 def coco_of(rows: Sequence[Mapping[str, Any]], segmentations: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,8 +244,7 @@ def _estimated(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     if not values:
         return {}
     signature = Signature.of(metric="mean estimated IoU", judge=verdicts[0].judge)
-    mean = {"value": round(fmean(values), 6), "low": None, "high": None, "n": len(values), "signature": str(signature)}
-    return {"estimated_iou": mean}
+    return {"estimated_iou": metric_row(Scored(fmean(values), signature), n=len(values))}
 
 
 def _page(read: Run, tables: Mapping[str, Any], apart: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from auscult.media.masks import read_labels
 from auscult.outcome import Failed, Scored, Signature, Undefined
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build
-from auscult.record.schema import Summary, error_to_json, score_to_json
+from auscult.record.schema import Summary, error_to_json, metric_row, score_to_json
 from auscult.report.tables import Table
 from auscult.score.masks import aggregate, j_and_f
 from auscult.score.masks.video import DavisProtocol, JAndF
@@ -171,13 +171,7 @@ def _summary_and_tables(results: ScoresByName, protocol: DavisProtocol) -> tuple
     metrics = {}
     if isinstance(whole, Scored):
         for name, value in (("J", whole.j), ("F", whole.f), ("J&F", whole.j_and_f)):
-            metrics[name] = {
-                "value": round(value, 6),
-                "low": None,
-                "high": None,
-                "n": counts[0],
-                "signature": str(whole.signature),
-            }
+            metrics[name] = metric_row(Scored(value, whole.signature), n=counts[0])
     summary = Summary(
         command="score", n=len(results), ok=counts[0], undefined=counts[1], failed=counts[2], metrics=metrics
     )

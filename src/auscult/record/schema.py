@@ -62,6 +62,19 @@ class Summary:
         return row
 
 
+def metric_row(outcome: Scored[float], *, n: int, **more: Any) -> dict[str, Any]:
+    """A number of ``Summary.metrics``, with its interval where it has one; ``more`` stands before the signature."""
+    low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
+    return {
+        "value": round(outcome.value, DECIMALS),
+        "low": None if low is None else round(low, DECIMALS),
+        "high": None if high is None else round(high, DECIMALS),
+        "n": n,
+        **more,
+        "signature": str(outcome.signature),
+    }
+
+
 def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
     """How often each name occurs, in a fixed order, for a summary; names that are not in the order are left out."""
     counts = Counter(values)
