@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 import pytest
 
+from auscult import report
 from auscult.arrays.error_map import error_map_of
 from auscult.errors import InputError
 from auscult.report.audit import LISTED, page_of_audit
@@ -392,3 +393,12 @@ def test_names_of_commands_are_code_and_a_strangers_words_are_not_markup(verdict
     noted = Page(render(ReportPage(title="t", command="c", sections=(hostile,))))
     assert noted.all("script") == []
     assert " ".join(HOSTILE.split()) in noted.words
+
+
+def test_markup_is_made_in_one_place() -> None:
+    room = Path(report.__file__).parent
+    sources = {path.relative_to(room.parent).as_posix(): path.read_text() for path in room.parent.rglob("*.py")}
+    assert [name for name, text in sources.items() if "import Environment" in text] == ["report/page.py"]
+    assert [name for name, text in sources.items() if "<svg" in text] == ["report/drawing.py"]
+    assert not [name for name, text in sources.items() if re.search("<(html|body|table|div)", text)]
+    assert ["<!doctype html>" in path.read_text() for path in (room / "templates").glob("*.html")].count(True) == 1

@@ -77,32 +77,32 @@ def from_json(value: object) -> ErrorMap:
         InputError: A part is missing, of another type or size, or unpacks to more than the grid.
     """
     if not isinstance(value, Mapping):
-        raise _wrong("no keys but", value)
+        raise _wrong("is no object but", value)
     box, side, packed = value.get("box"), value.get("side"), value.get("levels")
     if type(side) is not int or not 0 < side <= _MOST_SIDE:
-        raise _wrong("side", side)
+        raise _wrong("has side", side)
     if not isinstance(box, list) or len(box) != 4 or not all(type(e) is int and abs(e) < _FARTHEST for e in box):
-        raise _wrong("box", box)
+        raise _wrong("has box", box)
     if box[0] >= box[2] or box[1] >= box[3]:
-        raise _wrong("box", box)
+        raise _wrong("has box", box)
     return ErrorMap(box=(box[0], box[1], box[2], box[3]), side=side, levels=_unpacked(packed, side * side))
 
 
 def _unpacked(packed: object, count: int) -> bytes:
     if not isinstance(packed, str) or len(packed) > 2 * count + 64:
-        raise _wrong("levels", str(packed)[:40])
+        raise _wrong("has levels", str(packed)[:40])
     reader = zlib.decompressobj()
     try:
         levels = reader.decompress(base64.b64decode(packed, validate=True), count + 1)
     except (zlib.error, binascii.Error, ValueError) as error:
-        raise _wrong("levels", packed[:40]) from error
+        raise _wrong("has levels", packed[:40]) from error
     if len(levels) != count or np.abs(np.frombuffer(levels, dtype=np.int8).astype(np.int16)).max() > LEVELS:
-        raise _wrong("levels", packed[:40])
+        raise _wrong("has levels", packed[:40])
     return levels
 
 
-def _wrong(key: str, value: object) -> InputError:
+def _wrong(what: str, value: object) -> InputError:
     return InputError(
-        f"an error map has {key} {str(value)[:80]!r}",
+        f"an error map {what} {str(value)[:80]!r}",
         expected='{"box": [x0, y0, x1, y1], "side": cells, "levels": packed signed bytes}',
     )

@@ -39,7 +39,6 @@ from auscult.language.forms import (
     counts,
     covers,
     heard,
-    most,
     motions,
     no,
     places,
@@ -261,12 +260,12 @@ _ORDER: Final = ("early", "late", "short_lived", "lasting")
 def _position(proof: Proof) -> Iterator[Form]:
     yield from _with_category(proof.facts, places())
     for quality, group in product(("left", "right", "high", "low"), _groups(proof.facts)):
-        yield most(quality, group)
+        yield most_of(quality, group)
 
 
 def _size(proof: Proof) -> Iterator[Form]:
     for quality, group in product(("large", "small"), _groups(proof.facts)):
-        yield most(quality, group)
+        yield most_of(quality, group)
     for how, form in product(("larger", "smaller"), _single(proof, categories(proof.facts))):
         yield from _with_category(proof.facts, [relation(how, form)])
 
@@ -285,7 +284,7 @@ def _relation(proof: Proof) -> Iterator[Form]:
 
 def _order_of_sounds(proof: Proof) -> Iterator[Form]:
     for quality in _ORDER:
-        yield most(quality, SOUNDS)
+        yield most_of(quality, SOUNDS)
     yield from (form for form in to_voices(proof.facts) if form.get("how") in {"after", "before"})
 
 
@@ -298,7 +297,7 @@ def _overlap_of_sounds(proof: Proof) -> Iterator[Form]:
 
 def _loudness(proof: Proof) -> Iterator[Form]:
     for quality in ("loud", "quiet"):
-        yield most(quality, SOUNDS)
+        yield most_of(quality, SOUNDS)
     for how, form in product(("louder", "quieter"), _single(proof, voices(proof.facts))):
         yield relation(how, form)
 
@@ -318,9 +317,9 @@ def _extreme_and_sound(proof: Proof) -> Iterator[Form]:
     facts = proof.facts
     pairs = [both(category, sound) for category, sound in product(categories(facts), (SOUNDS, no(SOUNDS)))]
     for quality, group in product(SIGHT_QUALITIES, [*_some(proof, heard(facts)), *pairs]):
-        yield most(quality, group)
+        yield most_of(quality, group)
     for quality, group in product(SOUND_QUALITIES, _some(proof, seen(facts))):
-        yield most(quality, group)
+        yield most_of(quality, group)
 
 
 def _relation_to_sounding(proof: Proof) -> Iterator[Form]:
@@ -355,7 +354,7 @@ def _looks(facts: Facts) -> list[Form]:
 
 
 def _heard_alone(facts: Facts) -> list[Form]:
-    extremes = [most(quality, SOUNDS) for quality in ("early", "loud", "quiet")]
+    extremes = [most_of(quality, SOUNDS) for quality in ("early", "loud", "quiet")]
     return [*voices(facts), SOUNDS, *counts(), {"op": "throughout"}, *extremes]
 
 
@@ -399,8 +398,8 @@ FAMILIES: Final[Mapping[str, tuple[frozenset[Sense], Lister]]] = MappingProxyTyp
         "silence": (frozenset({"sound"}), lambda _: iter((no(SOUNDS),))),
         "order_of_sounds": (frozenset({"sound"}), _order_of_sounds),
         "overlap_of_sounds": (frozenset({"sound"}), _overlap_of_sounds),
-        "counting": (frozenset({"sound"}), lambda _: iter((*counts(), most("frequent", SOUNDS)))),
-        "duration": (frozenset({"sound"}), lambda _: iter(({"op": "throughout"}, most("long", SOUNDS)))),
+        "counting": (frozenset({"sound"}), lambda _: iter((*counts(), most_of("frequent", SOUNDS)))),
+        "duration": (frozenset({"sound"}), lambda _: iter(({"op": "throughout"}, most_of("long", SOUNDS)))),
         "loudness": (frozenset({"sound"}), _loudness),
         "attribute_and_sound": (frozenset({"sight", "sound"}), _attribute_and_sound),
         "extreme_and_sound": (frozenset({"sight", "sound"}), _extreme_and_sound),
