@@ -25,6 +25,8 @@ from auscult.judge.masks.compact.view import (
     scaled,
 )
 from auscult.judge.masks.cues.model import CUES
+from auscult.judge.masks.cues.view import resized
+from auscult.rng import generator
 
 
 def disc(size: tuple[int, int], centre: tuple[int, int], radius: int) -> np.ndarray:
@@ -145,3 +147,17 @@ def test_the_box_of_a_speck_is_not_a_speck() -> None:
 def test_an_empty_mask_has_no_view() -> None:
     with pytest.raises(InputError, match="empty"):
         look(np.zeros((40, 40, 3), np.uint8), np.zeros((40, 40), bool))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(1, 120), st.integers(1, 120), st.integers(1, 125), st.integers(1, 125), st.integers(0, 10_000),
+    st.sampled_from([3, None]),
+)  # fmt: skip
+def test_shrinking_gives_the_bytes_of_area_averages(
+    height: int, width: int, rows: int, columns: int, seed: int, channels: int | None
+) -> None:
+    shape = (height, width) if channels is None else (height, width, channels)
+    picture = generator(seed, "picture").integers(0, 256, shape, dtype=np.uint8)
+    expected = cv2.resize(picture, (columns, rows), interpolation=cv2.INTER_AREA)
+    assert np.array_equal(resized(picture, (columns, rows), shrinks=True), expected)

@@ -163,7 +163,7 @@ def _known(one: Judgeable) -> dict[str, Any]:
 def _rows(batch: Sequence[Judgeable], members: Sequence[Member]) -> Iterator[dict[str, Any]]:
     lenses = tuple(member.lens for member in members)
     outlines = [outline_look(one.frame, one.mask) for one in batch]
-    views = [looks(one.frame, one.mask, lenses, strip=seen.strip) for one, seen in zip(batch, outlines, strict=True)]
+    views = [looks(one.frame, one.mask, lenses, outline=seen) for one, seen in zip(batch, outlines, strict=True)]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
     outline = outline_types(outlines)
     for at, one in enumerate(batch):

@@ -19,7 +19,7 @@ missing piece from a weak edge on any object, seen before or not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,6 +31,7 @@ from auscult.errors import InputError
 from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
 from auscult.judge.masks.cues.measure import measure
 from auscult.judge.masks.cues.model import CUES
+from auscult.judge.masks.cues.view import resized
 from auscult.types import Box, Floats, Frame, Mask
 
 LOG_RATIO: Final = 42
@@ -51,10 +52,12 @@ class Likeness:
     Attributes:
         tables: Which bin a colour falls into, see ``colours``.
         ratio: The log ratio of each bin as a byte, (640,): 128 is even, 42 more a log ratio of 1.
+        own: The likeness of the crop that it was made of, (h, w).
     """
 
     tables: tuple[NDArray[np.int16], ...]
     ratio: Bytes
+    own: Bytes
 
     def __call__(self, colours: Bytes) -> Bytes:
         """The likeness of pixels.
@@ -65,7 +68,7 @@ class Likeness:
         Returns:
             (h, w) bytes: above 128 like the inside, below like the surroundings.
         """
-        return self.ratio[bins_of(_lab(colours), self.tables)]
+        return self.ratio.take(bins_of(_lab(colours), self.tables))
 
 
 def likeness_of(crop: Bytes) -> Likeness:
@@ -84,7 +87,8 @@ def likeness_of(crop: Bytes) -> Likeness:
     tables = tables_of(colours)
     bins = bins_of(colours, tables)
     ratio = np.log(_shares(bins[core]) / _shares(bins[around]))
-    return Likeness(tables=tables, ratio=np.clip(_GREY + ratio * LOG_RATIO, 0, 255).astype(np.uint8))
+    levels = np.clip(_GREY + ratio * LOG_RATIO, 0, 255).astype(np.uint8)
+    return Likeness(tables=tables, ratio=levels, own=levels.take(bins))
 
 
 def _shares(bins: NDArray[np.int16]) -> NDArray[np.float64]:
@@ -92,7 +96,7 @@ def _shares(bins: NDArray[np.int16]) -> NDArray[np.float64]:
 
 
 def _lab(colours: Bytes) -> Bytes:
-    return np.asarray(cv2.cvtColor(np.ascontiguousarray(colours.transpose(1, 2, 0)), cv2.COLOR_RGB2LAB), dtype=np.uint8)
+    return np.asarray(cv2.cvtColor(cv2.merge(list(colours)), cv2.COLOR_RGB2LAB), dtype=np.uint8)
 
 
 MEASURES: Final = 102
@@ -235,11 +239,12 @@ def strip_of(frame: Frame, mask: Mask, box: Box) -> Strip:
     size = float(np.sqrt(np.count_nonzero(inner)))
     scale = min(_SIZE_PX / size, _MOST_PX / max(inner.shape), _MOST_ZOOM)
     columns, rows = max(round((x1 - x0) * scale), 4), max(round((y1 - y0) * scale), 4)
-    way = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-    picture = cv2.resize(frame[y0:y1, x0:x1], (columns, rows), interpolation=way)
-    inside = cv2.resize(np.multiply(inner, np.uint8(255), dtype=np.uint8), (columns, rows), interpolation=way)
-    patch = np.dstack([picture, inside])
-    points, normals, outer = _outline(np.asarray(inside))
+    picture, inside = (
+        resized(one, (columns, rows), shrinks=scale < 1)
+        for one in (frame[y0:y1, x0:x1], np.multiply(inner, np.uint8(255), dtype=np.uint8))
+    )
+    patch = cv2.merge([picture, inside])
+    points, normals, outer = _outline(inside)
     across = np.arange(DEPTH, dtype=np.float32)[:, None] - np.float32((DEPTH - 1) / 2)
     x = points[None, :, 0] + across * normals[None, :, 0]
     y = points[None, :, 1] + across * normals[None, :, 1]
@@ -348,7 +353,8 @@ def look(frame: Frame, mask: Mask) -> View:
     x0, y0, x1, y1 = box
     wide = square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
     context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
-    crop, context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (crop, context, strip.bytes))
+    context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (context, strip.bytes))
+    crop = np.concatenate([crop, likeness.own[None]])
     cues = np.concatenate([found.vector().astype(np.float32), along(line)])
     return View(crop=crop, context=context, strip=line, cues=cues, box=box, points=strip)
 
@@ -359,7 +365,7 @@ def strip_along(frame: Frame, mask: Mask) -> Bytes:
     return np.concatenate([strip.bytes, likeness(strip.bytes[:3])[None]])
 
 
-def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Strip, Callable[[Bytes], Bytes]]:
+def _outlined(frame: Frame, mask: Mask) -> tuple[Box, Bytes, Strip, Likeness]:
     """The crop's box, the crop without its likeness, the strip, and what gives the likeness of either."""
     box = box_round(mask)
     crop = channels(cut(frame, box, CROP_PX), coverage(mask, box, CROP_PX))
@@ -420,8 +426,7 @@ def cut(picture: Bytes, box: Box, side: int, *, outside: int = GREY) -> Bytes:
         inner = np.asarray(
             cv2.copyMakeBorder(inner, *gaps, cv2.BORDER_CONSTANT, value=(outside, outside, outside)), dtype=np.uint8
         )
-    way = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return np.asarray(cv2.resize(inner, (side, side), interpolation=way), dtype=np.uint8)
+    return resized(inner, (side, side), shrinks=shrinks)
 
 
 def _shrunk_with_border(inner: Bytes, box: Box, *, gaps: tuple[int, int, int, int], side: int, outside: int) -> Bytes:
@@ -431,15 +436,18 @@ def _shrunk_with_border(inner: Bytes, box: Box, *, gaps: tuple[int, int, int, in
     top, left = min(top, side - rows), min(left, side - columns)
     found = np.full((side, side, *inner.shape[2:]), outside, dtype=np.uint8)
     if inner.size:
-        found[top : top + rows, left : left + columns] = cv2.resize(
-            inner, (columns, rows), interpolation=cv2.INTER_AREA
-        )
+        found[top : top + rows, left : left + columns] = resized(inner, (columns, rows), shrinks=True)
     return found
 
 
 def channels(picture: Bytes, inside: Bytes) -> Bytes:
     """A picture (h, w, 3) and a mask (h, w) as four channels, (4, h, w)."""
-    return np.concatenate([picture.transpose(2, 0, 1), inside[None]])
+    return np.concatenate([planes(picture), inside[None]])
+
+
+def planes(picture: Bytes) -> Bytes:
+    """A picture's channels, (h, w, 3) -> (3, h, w), contiguous; OpenCV takes them apart much faster than numpy."""
+    return np.asarray(cv2.split(picture), dtype=np.uint8)
 
 
 def signed_distance(inside: Bytes) -> Bytes:

@@ -22,6 +22,7 @@ _CONTEXT = 0.3
 _LAB_SCALE = np.array([100 / 255, 1, 1], dtype=np.float32)
 _LAB_ZERO = np.array([0, 128, 128], dtype=np.float32)
 _LAB = (np.arange(256, dtype=np.uint8)[None, :, None] * _LAB_SCALE - _LAB_ZERO).astype(np.float32)
+_MOST_FLOATS = 1 << 24  # larger pictures would take too much memory
 _HALF = np.array([-0.5, 0.5] + [0.0] * 254, dtype=np.float32)
 
 
@@ -112,14 +113,28 @@ def view_of(frame: Frame, mask: Mask) -> CueView | None:
 
 
 def _lab8(crop: Frame, size: tuple[int, int]) -> NDArray[np.uint8]:
-    how = cv2.INTER_AREA if size[0] < crop.shape[1] else cv2.INTER_LINEAR
-    small = cv2.resize(crop, size, interpolation=how)
+    small = resized(crop, size, shrinks=size[0] < crop.shape[1])
     return np.asarray(cv2.cvtColor(small, cv2.COLOR_RGB2LAB), dtype=np.uint8)
 
 
+def resized(picture: NDArray[np.uint8], size: tuple[int, int], *, shrinks: bool) -> NDArray[np.uint8]:
+    """A picture, (h, w) or (h, w, 3), at another size (width, height): averaged where it shrinks, else interpolated.
+
+    OpenCV averages three channels a quarter faster as float32, and in the same order, so that rounding gives the same
+    bytes as ``INTER_AREA`` of bytes; not so where both sides shrink by whole numbers or one grows.
+    """
+    height, width = picture.shape[:2]
+    whole = width % size[0] == 0 and height % size[1] == 0
+    alike = picture.ndim == 3 and not whole and size[0] <= width and size[1] <= height
+    if not shrinks or not alike or picture.size > _MOST_FLOATS:
+        how = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+        return np.asarray(cv2.resize(picture, size, interpolation=how), dtype=np.uint8)
+    means = np.asarray(cv2.resize(picture.astype(np.float32), size, interpolation=cv2.INTER_AREA))
+    return np.rint(means).astype(np.uint8)
+
+
 def _resized_mask(mask: Mask, size: tuple[int, int]) -> Mask:
-    how = cv2.INTER_AREA if size[0] < mask.shape[1] else cv2.INTER_LINEAR
-    soft = cv2.resize(mask.view(np.uint8) * np.uint8(255), size, interpolation=how)
+    soft = resized(mask.view(np.uint8) * np.uint8(255), size, shrinks=size[0] < mask.shape[1])
     hard = np.asarray(soft >= 128)
     if not hard.any():  # thinner than a view pixel: keep what is left of it
         hard = np.asarray(soft >= max(1, int(soft.max())))

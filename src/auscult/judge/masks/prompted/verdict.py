@@ -139,7 +139,7 @@ def _batch(
     lenses = tuple(member.lens for member in members)
     outlines = [look(case.frame, mask) for case, mask in zip(cases, masks, strict=True)]
     views = [
-        looks(case.frame, mask, lenses, strip=outline.strip)
+        looks(case.frame, mask, lenses, outline=outline)
         for case, mask, outline in zip(cases, masks, outlines, strict=True)
     ]
     by_member = [[one[at] for one in views] for at in range(len(members))]
@@ -222,8 +222,8 @@ def _named_mixed(sentence: str, defect: Defect, probs: Mapping[str, float]) -> s
 def four_channels(view: View) -> NDArray[np.uint8]:
     """A view's crop at the candidate's grid, with the candidate as fourth channel, (4, grid, grid)."""
     grid = len(view.candidate)
-    small = cv2.resize(view.crop.transpose(1, 2, 0), (grid, grid), interpolation=cv2.INTER_AREA)
-    return np.concatenate([np.asarray(small, dtype=np.uint8).transpose(2, 0, 1), view.candidate[None]])
+    small = [cv2.resize(channel, (grid, grid), interpolation=cv2.INTER_AREA) for channel in view.crop]
+    return np.stack([*small, view.candidate]).astype(np.uint8, copy=False)
 
 
 def differences(answer: Floats, view: View, size: tuple[int, int]) -> tuple[Floats, Floats]:

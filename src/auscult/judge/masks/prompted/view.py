@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.view import box_round, coverage, cut, scaled, strip_along
+from auscult.judge.masks.compact.view import CROP_PX, box_round, coverage, cut, planes, scaled, strip_along
+from auscult.judge.masks.compact.view import View as OutlineView
 from auscult.types import Box, Floats, Frame, Mask
 
 SHAPE: Final = 10
@@ -75,28 +76,31 @@ def look(frame: Frame, mask: Mask, lens: Lens) -> View:
     return looks(frame, mask, (lens,))[0]
 
 
-def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, strip: Bytes | None = None) -> tuple[View, ...]:
+def looks(
+    frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, outline: OutlineView | None = None
+) -> tuple[View, ...]:
     """See a candidate through several lenses; strip and shape are the same in all.
 
     Args:
         frame: uint8 RGB (H, W, 3).
         mask: bool (H, W), not empty.
         lenses: How.
-        strip: The strip along the outline, where it is known already.
+        outline: What `masks.compact.v1` sees of the same mask, where that is known already.
 
     Raises:
         InputError: The mask is empty.
     """
     if not mask.any():
         raise InputError("the mask is empty", expected="a mask with at least one pixel")
-    line, shape = strip_along(frame, mask) if strip is None else strip, shape_of(mask)
+    line, shape = strip_along(frame, mask) if outline is None else outline.strip, shape_of(mask)
     found = []
     for lens in lenses:
         box = box_round(mask, lens.margin)
+        known = outline.crop[3] if outline is not None and (outline.box, CROP_PX) == (box, lens.grid) else None
         found.append(
             View(
-                crop=np.ascontiguousarray(cut(frame, box, lens.side).transpose(2, 0, 1)),
-                candidate=coverage(mask, box, lens.grid),
+                crop=planes(cut(frame, box, lens.side)),
+                candidate=known if known is not None else coverage(mask, box, lens.grid),
                 strip=line,
                 shape=shape,
                 box=box,
