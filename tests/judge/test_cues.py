@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.judge.masks.cues.measure import measure
+from auscult.judge.masks.cues.features import measure
 from auscult.judge.masks.cues.model import CUES
 from auscult.rng import generator
 from auscult.types import Frame, Mask

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from auscult.act.policy import DEFAULT, action_of
 from auscult.jobs.runner import Progress
 from auscult.judge.cards import Result, result_of
-from auscult.judge.masks.cues.measure import Findings, measure
+from auscult.judge.masks.cues.features import Findings, measure
 from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate
 from auscult.outcome import Undefined
 from auscult.rng import generator

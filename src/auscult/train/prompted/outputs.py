@@ -16,8 +16,7 @@ from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import look as outline_look
-from auscult.judge.masks.prompted.network import Member, run
-from auscult.judge.masks.prompted.outline import outline_types
+from auscult.judge.masks.prompted.network import Member, outline_types, run
 from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.media.rle import decode
 from auscult.rng import generator

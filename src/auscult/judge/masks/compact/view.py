@@ -28,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
-from auscult.judge.masks.cues.measure import measure
+from auscult.judge.masks.cues.features import measure
 from auscult.judge.masks.cues.model import CUES
-from auscult.judge.masks.cues.view import resized
+from auscult.judge.masks.cues.view import LAB_BINS, bins_of, resized, shares_of, tables_of
 from auscult.types import Box, Floats, Frame, Mask
 
 LOG_RATIO: Final = 42
@@ -50,7 +49,7 @@ class Likeness:
     """The log ratio of every colour, for one mask.
 
     Attributes:
-        tables: Which bin a colour falls into, see ``colours``.
+        tables: Which bin a colour falls into, see ``cues.view.tables_of``.
         ratio: The log ratio of each bin as a byte, (640,): 128 is even, 42 more a log ratio of 1.
         own: The likeness of the crop that it was made of, (h, w).
     """
@@ -92,7 +91,7 @@ def likeness_of(crop: Bytes) -> Likeness:
 
 
 def _shares(bins: NDArray[np.int16]) -> NDArray[np.float64]:
-    return shares_of(np.bincount(bins, minlength=SIZE).astype(np.float64))
+    return shares_of(np.bincount(bins, minlength=LAB_BINS).astype(np.float64))
 
 
 def _lab(colours: Bytes) -> Bytes:

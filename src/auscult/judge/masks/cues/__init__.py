@@ -37,7 +37,7 @@ class CuesJudge:
             InputError: Frame and mask are not arrays of one size and of the right type.
             UsageError: The coefficient file is broken.
         """
-        from auscult.judge.masks.cues.measure import measure
+        from auscult.judge.masks.cues.features import measure
         from auscult.judge.masks.cues.model import estimate, load_coefficients
         from auscult.judge.masks.cues.words import say
 

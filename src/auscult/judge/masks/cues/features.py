@@ -1,4 +1,4 @@
-"""Cues of a mask: its shape alone, the picture across its outline, and colours inside and around it.
+"""Cues of a mask: its shape, the picture across its outline, colours inside and around it, other masks of the frame.
 
 The neighbourhood of the outline is unrolled into a ribbon: one row per outline point, one column per offset along the
 outward normal. An edge of the picture that runs outside the outline (positive offset) speaks for a mask that is too
@@ -7,6 +7,9 @@ small, one inside (negative offset) for a mask that is too large. Offsets are in
 
 Two Lab histograms, of the mask's core and of the ring around it, give each pixel a log ratio: positive looks like the
 inside. Positive outside the outline hints at a missing piece, negative inside at a piece too many.
+
+Other masks of a frame may be other candidates for the same object. One that shares half of its union with the
+candidate, or that fills most of it, is taken for that and left out. They are compared in frame pixels.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.judge.masks.colours import SIZE, bins_of, shares_of, tables_of
-from auscult.judge.masks.cues.view import CueView, parts_of
-from auscult.types import Box, Floats, Mask
+from auscult.arrays.boxes import box_of, grown, window
+from auscult.judge.masks.cues.model import CUES
+from auscult.judge.masks.cues.view import LAB_BINS, CueView, bins_of, parts_of, shares_of, tables_of, view_of
+from auscult.types import Box, Floats, Frame, Mask
 
 Contour: TypeAlias = NDArray[Any]
 
@@ -31,10 +35,10 @@ _RADII = (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeFindings:
-    """The findings of this module that a sentence or a picture needs; boxes in view pixels.
+    """What the mask's shape shows, as far as a sentence or a picture needs it; boxes in view pixels.
 
     Attributes:
-        cues: All cues of this module, by name (see ``catalogue``).
+        cues: The cues by name (see ``model.CUES``).
         hole_box: Box of the largest hole.
         bite_box: Box of the largest notch of the outline.
         part_box: Box of the second largest part.
@@ -292,7 +296,7 @@ def ribbon_of(view: CueView) -> Ribbon:
 
 
 def ribbon_cues(ribbon: Ribbon) -> dict[str, float]:
-    """All cues of this module, by name (see ``catalogue``)."""
+    """The cues of a ribbon by name (see ``model.CUES``)."""
     if len(ribbon.points) == 0:
         return dict.fromkeys(_NAMES, 0.0) | {"frame_contact": ribbon.on_frame_share}
     return (
@@ -481,10 +485,10 @@ _NEAR = (-0.6, 0.7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Colour:
-    """The findings of this module; boxes in view pixels.
+    """What the colours show; boxes in view pixels.
 
     Attributes:
-        cues: All cues of this module, by name (see ``catalogue``).
+        cues: The cues by name (see ``model.CUES``).
         missing_box: Box of the largest region outside that looks like the inside.
         foreign_box: Box of the largest region inside that looks like the outside.
     """
@@ -544,9 +548,9 @@ def _log_ratio(view: CueView, core: Mask, ring: Mask) -> tuple[NDArray[np.float3
     """Each pixel's log likelihood ratio, clipped, and how alike the two histograms are (0..1)."""
     index = bins_of(view.lab8, tables_of(view.lab8))
     # core and ring share no pixel, so that one count serves both
-    where = index + (core * np.int16(SIZE) + ring * np.int16(2 * SIZE))
-    counts = np.bincount(where.ravel(), minlength=3 * SIZE).astype(np.float64)
-    inside, outside = shares_of(counts[SIZE : 2 * SIZE]), shares_of(counts[2 * SIZE :])
+    where = index + (core * np.int16(LAB_BINS) + ring * np.int16(2 * LAB_BINS))
+    counts = np.bincount(where.ravel(), minlength=3 * LAB_BINS).astype(np.float64)
+    inside, outside = shares_of(counts[LAB_BINS : 2 * LAB_BINS]), shares_of(counts[2 * LAB_BINS :])
     ratio = np.clip(np.log(inside / outside), -_MOST, _MOST).astype(np.float32)
     return ratio.take(index), float(np.sqrt(inside * outside).sum())
 
@@ -568,3 +572,102 @@ def _largest(region: Mask, area: int) -> tuple[float, Box | None]:
     row = parts[int(parts[:, 4].argmax())]
     x, y, width, height = (int(value) for value in row[:4])
     return float(np.sqrt(row[4] / area)), (x, y, x + width, y + height)
+
+
+_SAME_IOU = 0.5
+_SWALLOWED = 0.8
+_FILLS = 0.7
+_RIM_PX = 2
+_SPECK_PX = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What the frame's other masks show.
+
+    Attributes:
+        cues: The cues by name (see ``model.CUES``).
+        swallowed_box: Box of the largest other object that the candidate covers, in frame pixels.
+    """
+
+    cues: dict[str, float]
+    swallowed_box: Box | None
+
+
+def scene_of(mask: Mask, others: tuple[Mask, ...]) -> Scene:
+    """Compare a candidate with the frame's other masks.
+
+    Args:
+        mask: bool (H, W), not empty.
+        others: Each bool (H, W); the order does not matter.
+    """
+    if not others:
+        return Scene(cues=dict.fromkeys(("swallowed", "overlap", "touching"), 0.0), swallowed_box=None)
+    swallowed, overlap, touching = 0.0, 0.0, 0.0
+    box: Box | None = None
+    height, width = mask.shape
+    around = window(grown(box_of(mask) or (0, 0, width, height), _RIM_PX, (height, width)))
+    own = mask[around]
+    area = int(np.count_nonzero(own))
+    kernel = np.ones((2 * _RIM_PX + 1, 2 * _RIM_PX + 1), np.uint8)
+    rim = np.asarray(cv2.dilate(own.astype(np.uint8), kernel) > 0) & ~own
+    length = max(int(np.count_nonzero(rim)), 1)
+    for other in others:
+        near = other[around]
+        both = int(np.count_nonzero(own & near))
+        size = int(np.count_nonzero(other))
+        fills = both / area
+        if size < _SPECK_PX or both / (area + size - both) > _SAME_IOU or fills > _FILLS:
+            continue
+        overlap = max(overlap, fills)
+        touching = max(touching, int(np.count_nonzero(rim & near)) / length)
+        if both / size > _SWALLOWED and fills > swallowed:
+            swallowed, box = fills, box_of(other)
+    cues = {"swallowed": float(np.sqrt(swallowed)), "overlap": float(np.sqrt(overlap)), "touching": touching}
+    return Scene(cues=cues, swallowed_box=box)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Findings:
+    """What was measured of one candidate.
+
+    Attributes:
+        view: The part of the frame that was looked at.
+        shape: Findings from the mask alone.
+        ribbon: The picture across the outline.
+        colour: Findings from colour.
+        scene: Findings from the frame's other masks.
+        cues: Every cue by name, finite.
+    """
+
+    view: CueView
+    shape: ShapeFindings
+    ribbon: Ribbon
+    colour: Colour
+    scene: Scene
+    cues: dict[str, float]
+
+    def vector(self) -> NDArray[np.float64]:
+        """The cues as float64 (len(CUES),), in the order of ``CUES``."""
+        return np.array([self.cues[cue.name] for cue in CUES], dtype=np.float64)
+
+
+def measure(frame: Frame, mask: Mask, *, others: tuple[Mask, ...] = ()) -> Findings | None:
+    """Measure every cue of a candidate mask.
+
+    Args:
+        frame: uint8 RGB (H, W, 3).
+        mask: bool (H, W).
+        others: Other objects of the frame, each bool (H, W).
+
+    Returns:
+        The findings, or None for an empty mask, which has no cue.
+    """
+    view = view_of(frame, mask)
+    if view is None:
+        return None
+    shape, ribbon = shape_of(view), ribbon_of(view)
+    colour, scene = colour_of(view), scene_of(mask, others)
+    found = shape.cues | ribbon_cues(ribbon) | colour.cues | scene.cues
+    cues = {cue.name: float(min(max(found[cue.name], cue.low), cue.high)) for cue in CUES}
+    return Findings(view=view, shape=shape, ribbon=ribbon, colour=colour, scene=scene, cues=cues)

@@ -3,11 +3,14 @@
 Lengths in a view are view pixels; ``scale`` is view pixels per frame pixel. Distances across the outline are in units
 of ``thickness_px``: area over outline length, so that moving the outline by 0.1 changes the area by about 10 %,
 whatever the object's size or shape.
+
+Colours are compared by histograms over Lab, whose bins cover what the picture holds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import cv2
 import numpy as np
@@ -24,6 +27,13 @@ _LAB_ZERO = np.array([0, 128, 128], dtype=np.float32)
 _LAB = (np.arange(256, dtype=np.uint8)[None, :, None] * _LAB_SCALE - _LAB_ZERO).astype(np.float32)
 _MOST_FLOATS = 1 << 24  # larger pictures would take too much memory
 _HALF = np.array([-0.5, 0.5] + [0.0] * 254, dtype=np.float32)
+
+_BINS: Final = (10, 8, 8)
+LAB_BINS: Final = 10 * 8 * 8
+"""Bins of a histogram."""
+
+_LEAST_SPAN: Final = (50, 16, 16)  # grey levels of a channel that its bins cover at least
+_PRIOR: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -168,3 +178,42 @@ def parts_of(region: Mask, *, connectivity: int = 8) -> NDArray[np.int32]:
     # labels of 16 bits are enough for a view's size and take less time than those of 32
     _, _, stats, _ = cv2.connectedComponentsWithStats(crop, connectivity=connectivity, ltype=cv2.CV_16U)
     return np.asarray(stats[1:] + np.array([left, top, 0, 0, 0], dtype=np.int32), dtype=np.int32)
+
+
+def tables_of(lab8: NDArray[np.uint8]) -> tuple[NDArray[np.int16], ...]:
+    """For each channel what each of its 256 values adds to a pixel's bin; the bins cover the picture's range.
+
+    Args:
+        lab8: Lab as OpenCV keeps it, uint8 (h, w, 3).
+    """
+    found = []
+    place = LAB_BINS
+    for channel, bins, least in zip(cv2.split(lab8), _BINS, _LEAST_SPAN, strict=True):
+        low, high, _, _ = cv2.minMaxLoc(channel)
+        cell = (np.arange(256) - low) / max(high - low + 1, least) * bins
+        place //= bins
+        found.append(np.clip(cell, 0, bins - 1).astype(np.int16) * np.int16(place))
+    return tuple(found)
+
+
+def bins_of(lab8: NDArray[np.uint8], tables: tuple[NDArray[np.int16], ...]) -> NDArray[np.int16]:
+    """Each pixel's bin, int16 (h, w), 0..LAB_BINS - 1."""
+    index = np.zeros(lab8.shape[:2], np.int16)
+    for channel, table in zip(cv2.split(lab8), tables, strict=True):
+        index += np.asarray(cv2.LUT(channel, table), dtype=np.int16)
+    return index
+
+
+def shares_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shares of the bins, (640,), none of them 0; neighbouring colours count a little, so that few pixels suffice."""
+    counts = counts.reshape(_BINS)
+    for axis in range(3):
+        lower: list[slice] = [slice(None)] * 3
+        upper = lower.copy()
+        lower[axis], upper[axis] = slice(None, -1), slice(1, None)
+        spread = 0.7 * counts
+        spread[tuple(upper)] += 0.15 * counts[tuple(lower)]
+        spread[tuple(lower)] += 0.15 * counts[tuple(upper)]
+        counts = spread
+    counts = counts.ravel() / max(counts.sum(), 1.0)
+    return np.asarray((counts + _PRIOR / LAB_BINS) / (1 + _PRIOR), dtype=np.float64)

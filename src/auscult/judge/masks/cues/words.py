@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from auscult.judge.masks.cues.measure import Findings
+from auscult.judge.masks.cues.features import Findings
 from auscult.judge.masks.cues.model import CueEstimate
 from auscult.judge.masks.shared import MIDDLE, NOTHING_SEEN, Remark, ninth, percent
 from auscult.types import Box, Defect

@@ -1,6 +1,9 @@
 """The networks as functions of arrays: `member*.onnx` run by ONNX Runtime on one core.
 
 Processes share the work, so a session has one thread; see ``compact.network`` for why it keeps no arena.
+
+Beside them stands the outline network of `masks.compact.v1`, asked for the type of defect alone: it knows rims and
+cutouts better than a look at 256 px can; of the IoU of real masks it knows little.
 """
 
 from __future__ import annotations
@@ -15,10 +18,13 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
-from auscult.judge.masks.compact.network import check_outputs, open_session, read_network
+from auscult.judge.masks.compact.calibration import load_calibration
+from auscult.judge.masks.compact.network import check_outputs, load_network, named, open_session, read_network
+from auscult.judge.masks.compact.view import View as OutlineView
+from auscult.judge.masks.compact.view import inputs as outline_inputs
 from auscult.judge.masks.prompted.view import SHAPE, Lens
 from auscult.record.codec import from_json, load
-from auscult.types import Floats
+from auscult.types import Doubles, Floats
 
 FOLDER: Final = Path(__file__).parent
 MOST_BYTES: Final = 16_000_000
@@ -28,6 +34,7 @@ FEATURES: Final = 64
 LENSES: Final = "lens"
 """Key of the file's own description: how the network looks, as JSON."""
 
+_LEAST: Final = 1e-6
 _HINT: Final = "install auscult again; new files come from `auscult train prompted-mask`"
 
 
@@ -123,3 +130,15 @@ def run(
     """Run each member on its own inputs, and on another segmenter's answers where there are some."""
     given: Sequence[Floats | None] = answers or [None] * len(members)
     return [member(one, answer) for member, one, answer in zip(members, inputs, given, strict=True)]
+
+
+def outline_types(views: Sequence[OutlineView]) -> Doubles:
+    """Log shares of the six types by the outline network, (n, 6), in the order of ``TYPES``.
+
+    Args:
+        views: What ``masks.compact.v1`` sees of each mask.
+    """
+    network, calibration = load_network(), load_calibration()
+    found = network(outline_inputs(list(views)))
+    shares = named(found["types"], calibration.temperature, calibration.arbitrary)
+    return np.asarray(np.log(np.maximum(shares, _LEAST)), dtype=np.float64)

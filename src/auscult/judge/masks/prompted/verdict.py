@@ -17,8 +17,7 @@ from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, say,
 from auscult.judge.masks.compact.view import look
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
-from auscult.judge.masks.prompted.network import Member, run
-from auscult.judge.masks.prompted.outline import outline_types
+from auscult.judge.masks.prompted.network import Member, outline_types, run
 from auscult.judge.masks.prompted.view import View, inputs, looks
 from auscult.judge.masks.shared import BLIND, Sight, softmax
 from auscult.types import DEFECTS, Case, Defect, Doubles, Evidence, Floats, Mask, Verdict
