@@ -64,15 +64,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands at one place of the grid, for one metric.
-
-    Attributes:
-        values: Case id to value, of the cases that have one.
-        undefined: Case ids whose value does not exist.
-    """
+    """What stands at one place of the grid, for one metric."""
 
     values: dict[str, float] = field(default_factory=dict)
-    undefined: set[str] = field(default_factory=set)
+    undefined: set[str] = field(default_factory=set)  # cases whose value does not exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

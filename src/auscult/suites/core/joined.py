@@ -422,21 +422,14 @@ def _means(sums: Doubles) -> Doubles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overall:
-    """What is said of models over all data sets.
+    """What is said of models over all data sets."""
 
-    Attributes:
-        numbers: ``level``, ``apc``, ``difference`` and ``apc_difference``, of the main metric.
-        ranks: The rankings; none of fewer than two models.
-        apart: Models that were not asked on every data set, and are in none of these; without baselines.
-        without: Models that a ranking leaves out, since they have no score on one of the data sets.
-        lone: Data sets with a single clip, wherefore there is no interval.
-    """
-
-    numbers: tuple[Number, ...] = ()
+    numbers: tuple[Number, ...] = ()  # level, apc, difference and apc_difference, of the main metric
     ranks: tuple[Ranks, ...] = ()
+    # models that were not asked on every data set, and are in none of these; baselines are not named
     apart: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    lone: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()  # models that a ranking leaves out, since they have no score on one of the data sets
+    lone: tuple[str, ...] = ()  # data sets with a single clip, wherefore there is no interval
 
 
 def models_over(sets: Sequence[DataSet], metric: str) -> Overall:

@@ -36,27 +36,16 @@ _BY_SPLIT: Final = frozenset({"level", "apc", "apc_dynamic"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteResults:
-    """What follows from the scores of one view.
-
-    Attributes:
-        view: The scores.
-        numbers: Every number.
-        tables: By file name.
-        charts: In order.
-        correlations: Room to the correlation of its kinds.
-        ranks: The rankings.
-        uninformative: Models that do not beat every baseline.
-        unscored: Models without one clean score.
-    """
+    """What follows from the scores of one view."""
 
     view: GridColumns
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
     charts: tuple[Figure, ...]
-    correlations: Mapping[str, Correlation]
+    correlations: Mapping[str, Correlation]  # by room, of its kinds
     ranks: tuple[Ranks, ...]
-    uninformative: tuple[str, ...]
-    unscored: tuple[str, ...] = ()
+    uninformative: tuple[str, ...]  # models that do not beat every baseline
+    unscored: tuple[str, ...] = ()  # models without one clean score
 
 
 def results_of(view: GridColumns) -> SuiteResults:
@@ -215,12 +204,7 @@ def _median(times: Sequence[tuple[float, float, float]], place: int) -> float | 
 def answers_table(
     answers: Mapping[str, Answers], waiting: Mapping[tuple[str, str], Collection[str]] = MappingProxyType({})
 ) -> Table:
-    """What became of the questions.
-
-    Args:
-        answers: Model to its answers.
-        waiting: (model, condition) to the cases that are yet to be asked.
-    """
+    """What became of the questions."""
     left = {model: sum(len(cases) for (name, _), cases in waiting.items() if name == model) for model in answers}
     more = any(left.values())
     rows = [
@@ -330,11 +314,7 @@ _MOST_NAMED: Final = 3
 
 
 def undefined_reasons(rows: Iterable[Mapping[str, Any]], grid: Grid) -> list[str]:
-    """Why answers have no score, in a sentence for each of the commonest reasons.
-
-    Returns:
-        Sentences with the number of answers and the cases; empty where every answer has a score.
-    """
+    """Why answers have no score, in a sentence for each of the commonest reasons, with how many answers and cases."""
     why = {
         (str(row["model"]), str(row["condition"]), str(row["metric"]), str(row["id"])): str(row.get("reason") or "")
         for row in rows

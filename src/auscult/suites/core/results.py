@@ -65,17 +65,11 @@ def failed_row(key: str, place: ResultKey, error: ErrorRecord, *, stage: str) ->
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What the rows of a record say by now.
+    """What the rows of a record say by now."""
 
-    Attributes:
-        scored: Keys of the requests with a score of every metric.
-        failed: The others that failed, with the row of ``errors.jsonl`` that says why.
-        unread: Rows that say which true masks could not be read, so that their frames are in no score; each once.
-    """
-
-    scored: frozenset[str]
-    failed: Mapping[ResultKey, Mapping[str, Any]]
-    unread: tuple[Mapping[str, Any], ...]
+    scored: frozenset[str]  # keys of the requests with a score of every metric
+    failed: Mapping[ResultKey, Mapping[str, Any]]  # the others that failed, with the row of errors.jsonl that says why
+    unread: tuple[Mapping[str, Any], ...]  # rows that say which true masks could not be read, each once
 
 
 def standing(

@@ -33,17 +33,11 @@ _NO_TRAINING: tuple[float, Defect] = (0.80, "cutout")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant:
-    """What the constant row says of everything.
-
-    Attributes:
-        iou: The IoU.
-        defect: The type.
-        trained: How many candidates of a training part it comes from; 0 where there is none.
-    """
+    """What the constant row says of everything."""
 
     iou: Share
     defect: Defect
-    trained: Count
+    trained: Count  # candidates of a training part that it comes from; 0 where there is none
 
     def __post_init__(self) -> None:
         """Refuse what no row may say."""
@@ -58,11 +52,7 @@ class Constant:
 
 
 def constant_of(training: Sequence[Candidate]) -> Constant:
-    """The constant of a benchmark, from its training part.
-
-    Args:
-        training: Candidates of the training part; those without IoU or of type ``empty`` are left out.
-    """
+    """The constant of a benchmark, from its training part but what has no IoU or is empty."""
     known = [(one.iou, one.defect) for one in training if one.iou is not None and one.defect != "empty"]
     if not known:
         return Constant(iou=_NO_TRAINING[0], defect=_NO_TRAINING[1], trained=0)

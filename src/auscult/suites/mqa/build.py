@@ -68,15 +68,10 @@ MEDIA = "media"
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """Where a clip's files go.
+    """Where a clip's files go."""
 
-    Attributes:
-        frames: Source file to number and name in the output folder, in order of time.
-        sound: The source and the name of its sound; None where it has none.
-    """
-
-    frames: Mapping[Path, tuple[int, str]]
-    sound: tuple[Path, str] | None
+    frames: Mapping[Path, tuple[int, str]]  # source to number and name in the output folder, in order of time
+    sound: tuple[Path, str] | None  # source and name there
 
 
 def media_of(instances: Sequence[Instance]) -> dict[str, Media]:
@@ -157,13 +152,7 @@ SOUND_REMARK = "frames"
 
 
 class CandidateWriter:
-    """Keeps what workers made; what was kept before a stop is not kept twice.
-
-    Args:
-        run: The record.
-        errors: Its errors.
-        media: Where the clips' files go.
-    """
+    """Keeps what workers made; what was kept before a stop is not kept twice."""
 
     def __init__(self, run: RunFolder, errors: ErrorLog, media: Mapping[str, Media]) -> None:
         self._run = run

@@ -32,17 +32,11 @@ REMARK = "truth"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpenedMoment:
-    """The masks of one annotated frame.
+    """The masks of one annotated frame."""
 
-    Attributes:
-        target: The referred object, bool (H, W); may be empty. None where the data set has none for this frame.
-        others: The other objects, each bool (H, W); None where there is none or it cannot be read.
-        remarks: Why another object's mask could not be read.
-    """
-
-    target: Mask | None
-    others: tuple[Mask | None, ...]
-    remarks: tuple[ErrorRecord, ...] = ()
+    target: Mask | None  # bool (H, W), may be empty; None where the data set has none for this frame
+    others: tuple[Mask | None, ...]  # each bool (H, W); None where there is none or it cannot be read
+    remarks: tuple[ErrorRecord, ...] = ()  # why another object's mask could not be read
 
     @property
     def area(self) -> int:
@@ -142,23 +136,14 @@ def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Looked:
-    """What opening an instance's masks showed.
-
-    Attributes:
-        id: The instance.
-        frame: Index of its key frame among its moments; None when it cannot be used.
-        objects: Objects per moment, as counted.
-        areas: The target's pixels per moment.
-        reason: Why it cannot be used; empty when it can.
-        errors: Rows of ``errors.jsonl``.
-    """
+    """What opening an instance's masks showed."""
 
     id: str
-    frame: int | None
-    objects: tuple[int, ...] = ()
-    areas: tuple[int, ...] = ()
-    reason: str = ""
-    errors: tuple[Mapping[str, Any], ...] = ()
+    frame: int | None  # index of its key frame among its moments; None when it cannot be used
+    objects: tuple[int, ...] = ()  # per moment, as counted
+    areas: tuple[int, ...] = ()  # the target's pixels per moment
+    reason: str = ""  # why it cannot be used
+    errors: tuple[Mapping[str, Any], ...] = ()  # rows of errors.jsonl
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Looked:
@@ -182,15 +167,10 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Finds the key frame of an instance; made once in each worker process.
+    """Finds the key frame of an instance; made once in each worker process."""
 
-    Attributes:
-        detector: Counts the objects of a frame; None to count the annotated ones.
-        least_px: A target with fewer pixels does not show.
-    """
-
-    detector: Detector | None = None
-    least_px: int = 0
+    detector: Detector | None = None  # None to count the annotated objects
+    least_px: int = 0  # a target with fewer pixels does not show
 
     def __call__(self, instance: Instance) -> Looked:
         """Open every moment of an instance; one that cannot be opened costs the instance."""
@@ -251,27 +231,16 @@ NO_TRACKS = "proposer_has_no_tracks"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What to make of an instance.
-
-    Attributes:
-        instance: The instance.
-        split: Its split in the benchmark.
-        protocol: ``image`` or ``video``.
-        moments: Which of its moments: the key frame, or all that have a mask of the target.
-        numbers: Number of each of those frames in its clip.
-        frames: Name of each of those frames in the output folder.
-        sound: Name of the clip's sound there.
-        several: One of several frames of an instance in the image protocol, each an order of its own.
-    """
+    """What to make of an instance."""
 
     instance: Instance
     split: str
     protocol: MqaProtocol
-    moments: tuple[int, ...]
-    numbers: tuple[int, ...]
-    frames: tuple[str, ...]
-    sound: str | None = None
-    several: bool = False
+    moments: tuple[int, ...]  # the key frame, or all that have a mask of the target
+    numbers: tuple[int, ...]  # of each of those frames in its clip
+    frames: tuple[str, ...]  # their names in the output folder
+    sound: str | None = None  # the name of the clip's sound there
+    several: bool = False  # one of several frames of an instance, each an order of its own
 
     @property
     def made_for(self) -> str:
@@ -286,57 +255,34 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What became of an order.
-
-    Attributes:
-        key: The order's key.
-        items: Lines of ``items.jsonl``.
-        files: The mask files those lines name: name to bytes.
-        target: The line of ``targets.jsonl``.
-        error: Row of ``errors.jsonl`` when the instance could not be read.
-    """
+    """What became of an order."""
 
     key: str
-    items: Sequence[Mapping[str, Any]] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    target: Mapping[str, Any] = field(default_factory=dict)
-    error: Mapping[str, Any] | None = None
+    items: Sequence[Mapping[str, Any]] = ()  # lines of items.jsonl
+    files: Mapping[str, bytes] = field(default_factory=dict)  # the mask files those lines name
+    target: Mapping[str, Any] = field(default_factory=dict)  # the line of targets.jsonl
+    error: Mapping[str, Any] | None = None  # row of errors.jsonl when the instance could not be read
 
 
 @dataclass(frozen=True, slots=True)
 class MadeMask:
-    """A mask that was made.
+    """A mask that was made."""
 
-    Attributes:
-        name: Unique within the instance and moment: ``erode_hard``, ``merge_1``.
-        kind: The stressor's bare name; the defect, of the standard generator.
-        rank: 1 is the hardest of its kind.
-        place: Its moment's place in the order.
-        made: The mask and its truth.
-        negative: What the other object is called; empty where there is none, or no name of it.
-    """
-
-    name: str
-    kind: str
-    rank: int
-    place: int
+    name: str  # unique within the instance and moment: erode_hard, merge_1
+    kind: str  # the stressor's bare name; the defect, of the standard generator
+    rank: int  # 1 is the hardest of its kind
+    place: int  # its moment's place in the order
     made: StressedMask
-    negative: str = ""
+    negative: str = ""  # what the other object is called; empty where it has no name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
-    """Makes the candidates of an order; made once in each worker process.
-
-    Attributes:
-        seed: The run's seed.
-        proposer: Where other objects come from; None for the data set's own.
-        generator: Who makes the defects, a key of ``GENERATORS``.
-    """
+    """Makes the candidates of an order; made once in each worker process."""
 
     seed: int
-    proposer: MaskProposer | None = None
-    generator: str = STANDARD
+    proposer: MaskProposer | None = None  # where other objects come from; None for the data set's own
+    generator: str = STANDARD  # a key of GENERATORS
 
     def __call__(self, order: Order) -> Built:
         """Make an order; an instance that cannot be read costs itself."""

@@ -39,21 +39,13 @@ DRAWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """One bin of the reliability curve.
+    """One bin of the reliability curve."""
 
-    Attributes:
-        low: Low end of the estimated IoU, included.
-        high: High end, not included but for the last.
-        n: Masks in it.
-        told: Mean estimated IoU; None where it holds no mask.
-        true: Mean true IoU.
-    """
-
-    low: float
-    high: float
-    n: int
-    told: float | None
-    true: float | None
+    low: float  # of the estimated IoU, included
+    high: float  # not included but for the last bin
+    n: int  # masks in it
+    told: float | None  # mean estimated IoU
+    true: float | None  # mean true IoU
 
 
 def size_name(bounds: tuple[float, float]) -> str:

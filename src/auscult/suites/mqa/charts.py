@@ -132,24 +132,16 @@ Pick: TypeAlias = tuple[str, Candidate]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """Where the pictures come from.
-
-    Attributes:
-        items: Item id to item.
-        judges: Row to answers, for the words under a picture; baselines left out.
-    """
+    """Where the pictures come from."""
 
     items: Mapping[str, Item]
-    judges: Mapping[str, Answers]
+    judges: Mapping[str, Answers]  # row to answers; baselines left out
 
 
 def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
-    """The best and the worst case of each type, by a judge's error of the IoU.
+    """The best and the worst case of each type, by a judge's error of the IoU; none of a type that nobody answered.
 
     Where several are equally good the wrong type counts as worse, then the id decides.
-
-    Returns:
-        (title, candidate), in the paper's order of types; none of a type that nobody answered.
     """
     found: list[Pick] = []
     for defect in DEFECTS:

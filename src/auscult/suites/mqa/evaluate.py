@@ -55,21 +55,13 @@ _SHORT = {"cutout": "Cut", "dilate": "Dil", "erode": "Ero"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: the masks of one true type, and of one difficulty or rank where it asks for one.
+    """One column: the masks of one true type, and of one difficulty or rank where it asks for one."""
 
-    Attributes:
-        key: Its name in files.
-        title: Its heading.
-        defect: The true type.
-        difficulty: ``hard`` or ``medium``; None for any.
-        rank: The only rank that counts; None for any.
-    """
-
-    key: str
+    key: str  # in files
     title: str
     defect: str
-    difficulty: str | None = None
-    rank: int | None = None
+    difficulty: str | None = None  # None for any
+    rank: int | None = None  # the only rank that counts; None for any
 
     def holds(self, candidate: Candidate) -> bool:
         """Whether a candidate belongs into the column."""

@@ -99,24 +99,14 @@ _SHOWN = ("overall", "rmse", "f2_m", "f2_a")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run came to before anything is computed from it.
-
-    Attributes:
-        command: The verb.
-        candidates: What was judged, with true IoUs.
-        judges: Judge to answers.
-        rows: The judges and the rows that look at nothing, in the order of the tables.
-        constant: What the constant row says.
-        by_action: Verdicts of all judges by action.
-        by_defect: Verdicts of all judges by defect.
-    """
+    """What a run came to before anything is computed from it."""
 
     command: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...]  # with true IoUs
     judges: Mapping[str, Answers]
-    rows: Mapping[str, Answers]
+    rows: Mapping[str, Answers]  # judges and the rows that look at nothing, in the order of the tables
     constant: Constant
-    by_action: Mapping[str, int]
+    by_action: Mapping[str, int]  # verdicts of all judges
     by_defect: Mapping[str, int]
 
 

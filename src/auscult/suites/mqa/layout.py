@@ -40,11 +40,7 @@ _FID: Final = re.compile(r"fid_([0-9]{1,6})")
 def layout_files(
     items: Sequence[JsonRow], orders: Sequence[Order], *, key_frames: Mapping[str, int]
 ) -> dict[str, bytes]:
-    """The released files.
-
-    Returns:
-        Name to bytes; no file for a split and protocol without a mask.
-    """
+    """The released files, name to bytes; none for a split and protocol without a mask."""
     if not items:
         return {}
     instances = {order.instance.id: order for order in orders}

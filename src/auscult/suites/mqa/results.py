@@ -36,35 +36,21 @@ from auscult.types import DEFECTS
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BlockResults:
-    """What one block came to.
-
-    Attributes:
-        block: The block.
-        cells: Judge to all its cells.
-        curves: Judge to its reliability curve; only those that vary.
-        sizes: Judge to its RMSE by size of the object.
-        tables: File name to table, the most important first.
-    """
+    """What one block came to."""
 
     block: Block
     cells: Mapping[str, Sequence[TableNumber]]
-    curves: Mapping[str, Sequence[Bin]]
-    sizes: Mapping[str, Sequence[TableNumber]]
-    tables: Mapping[str, Table]
+    curves: Mapping[str, Sequence[Bin]]  # judge to its reliability curve
+    sizes: Mapping[str, Sequence[TableNumber]]  # judge to its RMSE by size of the object
+    tables: Mapping[str, Table]  # by file name, the most important first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MqaResults:
-    """What the benchmark came to.
+    """What the benchmark came to."""
 
-    Attributes:
-        blocks: One per protocol and part.
-        tables: File name to table of what is over several blocks.
-        cells: Every cell.
-    """
-
-    blocks: tuple[BlockResults, ...]
-    tables: Mapping[str, Table]
+    blocks: tuple[BlockResults, ...]  # one per protocol and part
+    tables: Mapping[str, Table]  # of what is over several blocks
     cells: tuple[TableNumber, ...]
 
     @property
@@ -75,12 +61,7 @@ class MqaResults:
 
 
 def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers]) -> MqaResults:
-    """Compute everything.
-
-    Args:
-        candidates: The benchmark, its training part included or not.
-        judges: Row to answers, in the order of the tables.
-    """
+    """Everything that follows from the candidates, training part or not, and the rows in the order of the tables."""
     blocks = tuple(_block(block, judges) for block in blocks_of(candidates))
     cells = [cell for one in blocks for row in one.cells.values() for cell in row]
     tables: dict[str, Table] = {}

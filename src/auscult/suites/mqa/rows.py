@@ -117,11 +117,7 @@ Answers: TypeAlias = Mapping[str, JudgeAnswer]
 def candidates_of(
     items: Iterable[Item], *, films: Collection[str] | None = None
 ) -> tuple[list[Candidate], list[tuple[str, ErrorRecord]]]:
-    """The candidates among items, and those that say they are and are none.
-
-    Returns:
-        Candidates in the order of the items; (id, error) of each item without a usable place or truth.
-    """
+    """The candidates among items in their order, and id and error of those without a usable place or truth."""
     found: list[Candidate] = []
     errors: list[tuple[str, ErrorRecord]] = []
     known = list(items)

@@ -146,19 +146,12 @@ FRAME_LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """The benchmark of a run.
-
-    Attributes:
-        source: Its folder or file.
-        listing: Its items.
-        made: Whether it was built here.
-        lost: Instances that should be in it and could not be built; ``input/errors.jsonl`` says why.
-    """
+    """The benchmark of a run."""
 
     source: Path
     listing: Listing
-    made: bool
-    lost: int = 0
+    made: bool  # whether it was built here
+    lost: int = 0  # instances that should be in it and could not be built; input/errors.jsonl says why
 
 
 def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
@@ -240,17 +233,11 @@ JUDGES = "judges"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What the judges' records say.
+    """What the judges' records say."""
 
-    Attributes:
-        answers: Judge to answers, those asked for first, then what the folder had before.
-        runs: Judge to record; a judge that has none failed as a whole.
-        ious: Item id to true IoU, as computed from the masks.
-    """
-
-    answers: Mapping[str, Answers]
-    runs: Mapping[str, Run]
-    ious: Mapping[str, float]
+    answers: Mapping[str, Answers]  # those asked for first, then what the folder had before
+    runs: Mapping[str, Run]  # a judge that has none failed as a whole
+    ious: Mapping[str, float]  # item id to true IoU, as computed from the masks
 
 
 def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:

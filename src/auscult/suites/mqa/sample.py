@@ -29,17 +29,11 @@ LEAST_MOMENTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledInstances:
-    """What was chosen.
+    """What was chosen."""
 
-    Attributes:
-        image: Split to its instances, in the order of the listing.
-        video: The same for the video protocol, a part of ``image``; no key for a split that has no video target.
-        left_out: Split to reason to number of instances that could not be chosen from.
-    """
-
-    image: Mapping[str, tuple[Instance, ...]]
-    video: Mapping[str, tuple[Instance, ...]]
-    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    image: Mapping[str, tuple[Instance, ...]]  # split to its instances, in the order of the listing
+    video: Mapping[str, tuple[Instance, ...]]  # a part of them; no key for a split that has no video target
+    left_out: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # split to reason to number
 
     @property
     def instances(self) -> tuple[Instance, ...]:

@@ -295,14 +295,7 @@ METRICS = tuple(_READS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackConsistency:
-    """The four quantities of one track; None where it has no steps, or no answers.
-
-    Attributes:
-        excess_change: See above.
-        step_error: See above.
-        agreement: See above.
-        flicker: See above.
-    """
+    """The four quantities of one track; None where it has no steps, or no answers."""
 
     excess_change: float | None
     step_error: float | None
@@ -311,11 +304,7 @@ class TrackConsistency:
 
 
 def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) -> TrackConsistency:
-    """Consistency of a judge on one track.
-
-    Args:
-        frames: All frames of the track with what the judge said, None where it failed; in any order.
-    """
+    """Consistency of a judge on the frames of one track, in any order; None for what it said where it failed."""
     in_order = sorted(frames, key=lambda pair: pair[0].frame)
     ordered = [(one, answer) for one, answer in in_order if answer is not None]
     steps = [

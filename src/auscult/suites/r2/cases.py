@@ -200,17 +200,11 @@ class R2Case:
 
 @dataclass(slots=True)
 class CaseList:
-    """What was made of a listing.
-
-    Attributes:
-        cases: The cases.
-        errors: What could not be made a case, and why.
-        absent: Expressions that refer to nothing: this suite asks only for what is there.
-    """
+    """What was made of a listing."""
 
     cases: list[R2Case] = field(default_factory=list)
     errors: list[ListError] = field(default_factory=list)
-    absent: int = 0
+    absent: int = 0  # expressions that refer to nothing: this suite asks only for what is there
 
 
 def cases_of(
@@ -221,11 +215,7 @@ def cases_of(
     step: Callable[[], None] = lambda: None,
     unopened: Mapping[Path, ErrorRecord] = _ALL_OPEN,
 ) -> CaseList:
-    """Make the cases of a task.
-
-    Returns:
-        The cases. An instance without what the task needs (a sentence, a sound, a first mask) is an error, not a case.
-    """
+    """Make the cases of a task; an instance without the sentence, sound or first mask that it needs is an error."""
     found, hashes, asked = CaseList(), _Hashes(), set[str]()
     source = _Source(task=task, scored=scored, hashes=hashes, unopened=unopened)
     for one in instances:

@@ -47,19 +47,11 @@ QUERY = "query.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputOrder:
-    """A case under a condition, and where its files go.
-
-    Attributes:
-        prepared: The case under its condition.
-        frames: A picture file for every frame.
-        query: The file that says what is asked; it comes last.
-        first_mask: Where the first mask goes, or None.
-        sound: Where the sound goes, or None.
-    """
+    """A case under a condition, and where its files go."""
 
     prepared: Prepared
     frames: tuple[Path, ...]
-    query: Path
+    query: Path  # the file that says what is asked; it comes last
     first_mask: Path | None
     sound: Path | None
 

@@ -22,11 +22,7 @@ from auscult.types import Mask
 
 
 class Scorer:
-    """Scores predictions in one process; keeps the true masks of the last case.
-
-    Args:
-        task: The task.
-    """
+    """Scores predictions in one process; keeps the true masks of the last case."""
 
     def __init__(self, task: TaskRules) -> None:
         self._task = task

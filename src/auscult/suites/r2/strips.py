@@ -31,37 +31,21 @@ _QUALITY = 85
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripOrder:
-    """What one strip shows.
-
-    Attributes:
-        name: Of its file.
-        title: What was perturbed.
-        case: The case.
-        rows: (condition, its stored prediction or None, its score or None), mildest first.
-        seed: The run's seed.
-        guidance: The room of the reference.
-    """
+    """What one strip shows."""
 
     name: str
     title: str
     case: R2Case
+    # condition, its stored prediction, its score; mildest first
     rows: tuple[tuple[Condition, Mapping[str, Any] | None, float | None], ...]
     seed: int
-    guidance: str
+    guidance: str  # the room of the reference
 
 
 def draw_strips(
     run: RunFolder, view: GridColumns, cases: Sequence[R2Case], *, valid: Mapping[str, ResultKey], workers: int
 ) -> list[Example]:
-    """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least.
-
-    Args:
-        run: The record; pictures go to ``figures/strips``.
-        view: The scores.
-        cases: What was asked about.
-        valid: Key of an answer to (model, condition, case): answers to other data are passed over.
-        workers: Worker processes.
-    """
+    """Draw a strip for every group of conditions, of the case that the first model loses most on, or gains least."""
     orders = _orders(run, view, {case.id: case for case in cases}, valid=valid)
     made: dict[str, bytes] = {}
     tasks = [Task(order.name, order) for order in orders]
