@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
+    from auscult.suites.core.records import ModelSuite
 
 
 @command(ScoreOptions)
@@ -43,19 +44,20 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
 
     require_record(folder)
     command = read_manifest(folder)["command"]
-    if command == "run r2":
-        from auscult.suites.core import records
-        from auscult.suites.r2 import SUITE
-
-        made = records.score_record(folder, SUITE)
-        for remark in made.remarks:
-            show.say(remark)
-        return made.summary, made.shown
     if command == "run mqa":
         from auscult.suites.mqa.finish_run import score_mqa
 
         made = score_mqa(folder)
         return made.summary, made.shown
+    if command.startswith("run "):
+        from auscult.suites.core import records
+
+        suite = records.suite_of(command)
+        if suite is not None:
+            made = records.score_record(folder, suite)
+            for remark in made.remarks:
+                show.say(remark)
+            return made.summary, made.shown
     from auscult.jobs.finish import score_record
 
     return score_record(folder)
@@ -81,14 +83,12 @@ def report(options: ReportOptions, shown: Shown) -> None:
     show.say(f"report: {folder / 'report.html'}")
 
 
-R2 = "run r2"
-
-
 @command(CompareOptions, shown=("json",))
 def compare(options: CompareOptions, shown: Shown) -> None:
     """Compare judges, or models under test, from their records: paired differences on the same items or cases."""
-    if _are_r2(options.folders):
-        _compare_r2(options, json=shown.json)
+    suite = _suite_of(options.folders)
+    if suite is not None:
+        _compare_models(options, suite, json=shown.json)
         return
     if options.out is not None:
         raise UsageError(
@@ -105,33 +105,39 @@ def compare(options: CompareOptions, shown: Shown) -> None:
         show.tables(compared.tables)
 
 
-def _are_r2(folders: Sequence[Path]) -> bool:
-    """Whether all records are of models under test; records of both kinds are compared with nothing."""
+def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
+    """The suite of models that all records are of; None where none is. Records of several kinds are refused."""
     from auscult.record.folder import read_manifest
     from auscult.record.reader import require_record
 
     for folder in folders:
         require_record(folder)
     commands = {folder: read_manifest(folder)["command"] for folder in folders}
-    of_models = [folder for folder, command in commands.items() if command == R2]
-    if of_models and len(of_models) < len(commands):
-        other = next(folder for folder, command in commands.items() if command != R2)
+    if not any(command.startswith("run ") for command in commands.values()):
+        return None
+    from auscult.suites.core.records import suite_of
+
+    suites = {folder: suite_of(command) for folder, command in commands.items()}
+    first = next((folder for folder, suite in suites.items() if suite is not None), None)
+    if first is None:
+        return None
+    other = next((folder for folder, command in commands.items() if command != commands[first]), None)
+    if other is not None:
         raise UsageError(
-            f"{of_models[0].name} is a record of `auscult {R2}`, {other.name} of `auscult {commands[other]}`",
+            f"{first.name} is a record of `auscult {commands[first]}`, {other.name} of `auscult {commands[other]}`",
             expected="records of one kind: of models under test, or of judges",
         )
-    return bool(of_models)
+    return suites[first]
 
 
-def _compare_r2(options: CompareOptions, *, json: bool) -> None:
+def _compare_models(options: CompareOptions, suite: ModelSuite, *, json: bool) -> None:
     from auscult.suites.core.compare import compare_records, write_comparison
-    from auscult.suites.r2 import SUITE
 
     folders, out = options.folders, options.out
     if out is None:
-        found = compare_records(folders, SUITE)
+        found = compare_records(folders, suite)
     else:
-        found = write_comparison(folders, SUITE, out, overwrite=options.overwrite)
+        found = write_comparison(folders, suite, out, overwrite=options.overwrite)
     for note in found.notes:
         show.say(note)
     if json:

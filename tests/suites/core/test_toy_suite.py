@@ -32,10 +32,11 @@ from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.grid import Task
 from auscult.suites.core.page import RunOutcome, answers_of, write_results
-from auscult.suites.core.records import score_record
+from auscult.suites.core.records import ModelSuite, score_record, suite_of
 from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.runner import SuiteRunner, ToScore, earlier_log, write_cases
 from auscult.suites.options import SuiteOptions
+from auscult.suites.r2 import SUITE as R2
 from auscult.suites.registered import Suite, SuiteRun, options_of
 from auscult.types import Frames, Metadata, Query
 
@@ -275,6 +276,12 @@ def test_two_records_are_compared_as_one_run_of_both_models(toy: Path) -> None:
     assert [row for row in compared if row in cells] == cells
     page = (toy / "compared/report.html").read_text()
     assert "Finding squares: 2 models compared" in page
+
+
+def test_a_suite_of_models_is_found_by_the_command_of_its_record() -> None:
+    assert suite_of("run r2") is R2
+    assert isinstance(SUITE, ModelSuite)
+    assert [suite_of(command) for command in ("run mqa", "run nothing", "audit", "run ")] == [None] * 4
 
 
 def test_what_it_does_not_know_is_refused(toy: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, runtime_checkable
 
-from auscult.errors import REMARKS, RecordError
+from auscult.errors import REMARKS, RecordError, UnknownName
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.media.paths import safe_name
@@ -22,11 +22,13 @@ from auscult.suites.core.requests import require_log
 from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.results import ResultKey, standing
 from auscult.suites.core.runner import CASES, ERRORS
-from auscult.suites.registered import Suite, SuiteRun
+from auscult.suites.registered import Suite, SuiteRun, load_suite
 
+_VERB: Final = "run "
 _AGAIN: Final = "the file was edited or damaged; run the command of this record again with --overwrite"
 
 
+@runtime_checkable
 class ModelSuite(Suite, Protocol):
     """A suite of models: what must be known of it to read its records."""
 
@@ -37,7 +39,16 @@ class ModelSuite(Suite, Protocol):
 
 def command_of(suite: ModelSuite) -> str:
     """The command that makes records of a suite."""
-    return f"run {suite.name.partition('.')[0]}"
+    return f"{_VERB}{suite.name.partition('.')[0]}"
+
+
+def suite_of(command: str) -> ModelSuite | None:
+    """The suite of models whose records a command makes; None where it makes others, or the suite is not here."""
+    try:
+        found = load_suite(command.removeprefix(_VERB)) if command.startswith(_VERB) else None
+    except UnknownName:
+        return None
+    return found if isinstance(found, ModelSuite) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
