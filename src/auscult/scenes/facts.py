@@ -308,11 +308,7 @@ def say(rng: np.random.Generator, facts: Facts, wish: ExpressionSpec) -> tuple[E
 
 
 def check(expression: Expression, facts: Facts) -> None:
-    """Prove an expression once more from its logical form.
-
-    Raises:
-        AuscultError: The form names something else, or cannot be decided.
-    """
+    """Prove an expression once more from its logical form; an AuscultError where that names something else."""
     expected = frozenset() if expression.target is None else frozenset((expression.target,))
     named = proof.named(expression.form, facts)
     if named != expected:

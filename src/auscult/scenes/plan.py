@@ -132,11 +132,7 @@ def _check_track(track: SoundTrack, *, until_s: float) -> None:
 
 
 def check_spans(spans: Sequence[Span], *, until_s: float) -> None:
-    """Insist on spans that are ordered and apart, within a clip.
-
-    Raises:
-        InputError: There are none, one is empty or ends after ``until_s``, or they overlap or are out of order.
-    """
+    """Refuse spans that are none, empty, out of order, overlap, or end after ``until_s``, with an InputError."""
     apart = all(later[0] >= earlier[1] for earlier, later in pairwise(spans))
     if not spans or not apart or not all(start < end <= until_s for start, end in spans):
         raise InputError(

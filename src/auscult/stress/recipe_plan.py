@@ -57,11 +57,7 @@ class PlanFormat:
 
 
 def read(value: object) -> dict[str, Any]:
-    """The fields of a plan, and what carries out its steps.
-
-    Raises:
-        InputError: A key is missing, unknown, or holds something else than a plan does.
-    """
+    """The fields of a plan, and what carries out its steps; an InputError where it holds anything else."""
     held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
     try:
         crew, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
@@ -172,11 +168,7 @@ class PlanLayout:
         return times_s
 
     def lag(self, times_s: Sequence[float] | Times) -> tuple[float, ...]:
-        """How much later than its picture the sound at each output frame is; empty where timing is not perturbed.
-
-        Raises:
-            UsageError: There is not one rising, finite time for each frame.
-        """
+        """How much later than its picture the sound at each output frame is; as ``Plan.lag``."""
         if self.shown is None:
             return ()
         times = np.asarray(times_s, dtype=np.float64)

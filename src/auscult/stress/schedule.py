@@ -62,16 +62,7 @@ class Schedule:
         return self.name != "static"
 
     def strengths(self, full: float, *, seed: int, frames: int) -> Strengths:
-        """The strength of every frame.
-
-        Args:
-            full: The step's strength, 0..5.
-            seed: What the draws follow from.
-            frames: How many, 1 or more.
-
-        Returns:
-            float64 (frames,), each 0..5.
-        """
+        """The strength of every frame of a step of strength ``full``, float64 (frames,), 0..5; drawn from the seed."""
         if self.draws_levels and full > 0.0:
             return np.array(LEVELS)[generator(seed, "schedule", "levels").integers(len(LEVELS), size=frames)]
         shape = _SHAPES.get(self.name)

@@ -47,11 +47,7 @@ _BORDERS: Final[tuple[tuple[str, tuple[float, float], tuple[float, float], tuple
 
 
 def draw_tone(rng: np.random.Generator, word: str) -> Tone:
-    """A tone that a person calls by this word.
-
-    Returns:
-        (red, green, blue), 0..255.
-    """
+    """A tone that a person calls by this word, (red, green, blue), 0..255."""
     hue, saturation, value = (float(rng.uniform(low, high)) for low, high in _RANGES[word])
     return as_tone(colorsys.hsv_to_rgb(hue % 360 / 360, saturation, value))
 
@@ -71,14 +67,7 @@ def scaled(tone: Tone, factor: float) -> Tone:
 
 
 def words_of(pixels: NDArray[np.uint8]) -> NDArray[np.int8]:
-    """Which word fits each pixel.
-
-    Args:
-        pixels: uint8 RGB, (n, 3).
-
-    Returns:
-        int8 (n,), an index into ``COLOURS``, or -1 between the words.
-    """
+    """Which word fits each pixel of a uint8 RGB (n, 3): int8 (n,), an index into ``COLOURS``, or -1 between words."""
     rgb = pixels.astype(np.float32) / np.float32(255)
     value = rgb.max(axis=1)
     spread = value - rgb.min(axis=1)
@@ -105,15 +94,7 @@ def _hue_deg(rgb: NDArray[Any], *, value: NDArray[Any], spread: NDArray[Any]) ->
 
 
 def word_of(pixels: NDArray[np.uint8], *, least: float = 0.6) -> str | None:
-    """The colour word of a thing, where one colour clearly dominates.
-
-    Args:
-        pixels: uint8 RGB, (n, 3), of the thing's inside.
-        least: Share of the pixels that must have the word.
-
-    Returns:
-        A word of ``COLOURS``, or None.
-    """
+    """The word of ``COLOURS`` that a share of a thing's pixels, uint8 RGB (n, 3), have at least; else None."""
     if len(pixels) == 0:
         return None
     words = words_of(pixels)

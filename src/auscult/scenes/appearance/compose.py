@@ -47,12 +47,9 @@ _WARM: Final = np.array([0.05, 0.0, -0.06], np.float32)
 
 
 def tone_map(own: Tones, *, around: Tones, camera: Camera, light: Light) -> Floats:
-    """Move a thing's exposure, colour cast and saturation part of the way to its surroundings.
+    """Move exposure, cast and saturation part of the way to a thing's surroundings, so that a colour keeps its word.
 
-    The way is short enough that a colour keeps its word.
-
-    Returns:
-        float32 (3, 3): new RGB from RGB.
+    Gives new RGB from RGB, float32 (3, 3).
     """
     least = float(np.interp(own.bright, (150, 215), (_GAIN[0], _BRIGHT_GAIN)))
     gain = float(np.clip((max(around.light, 8) / max(own.light, 8)) ** _GAIN_WAY * light.gain, least, _GAIN[1]))
@@ -163,11 +160,7 @@ class Layer:
 
 
 def lay(thing: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | None:
-    """Work out a thing's layer.
-
-    Returns:
-        The layer; None where the thing is outside the picture.
-    """
+    """Work out a thing's layer; None where the thing is outside the picture."""
     speed = tuple(round(side / _SPEED_STEP_PX) * _SPEED_STEP_PX for side in thing.speed_px)
     height, width = thing.sprite.alpha.shape
     room = tuple(_room(thing.sprite) + math.ceil(abs(side) / 2) for side in speed)

@@ -22,12 +22,9 @@ from auscult.types import Floats
 
 
 def spread(colour: Floats, weight: Floats, *, reach_px: int) -> Floats:
-    """Straight colours of a premultiplied picture, going on beyond its outline.
+    """Straight colours of a premultiplied picture, float32 (H, W, 3), going on beyond its outline.
 
-    Args:
-        colour: float32 (H, W, 3), multiplied by ``weight``.
-        weight: float32 (H, W), 0..1.
-        reach_px: How far the outermost colours go on; further out the mean colour follows.
+    ``weight``, float32 (H, W), 0..1, is what it was multiplied by. Beyond ``reach_px`` the mean colour follows.
     """
     side = 2 * reach_px + 1
     mean = colour.sum(axis=(0, 1)) / max(float(weight.sum()), 1e-6)
@@ -173,11 +170,7 @@ class Skin:
 
 
 def upright(parts: Sequence[PaintedOutline]) -> tuple[tuple[PaintedOutline, ...], float]:
-    """Scale parts together to a height of 1 with the top left at (0, 0).
-
-    Returns:
-        The parts and their aspect, width over height.
-    """
+    """Scale parts together to a height of 1 with the top left at (0, 0); with their aspect, width over height."""
     every = np.concatenate([contour for part in parts for contour in part.contours])
     low, high = every.min(axis=0), every.max(axis=0)
     height = float(high[1] - low[1])

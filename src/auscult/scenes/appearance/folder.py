@@ -42,17 +42,10 @@ _BLEED_PX: Final = 4
 
 
 def resampled(rgba: NDArray[np.uint8], *, height_px: int, turn_deg: float) -> Sprite:
-    """Bring a cut-out to a size.
+    """Bring a cut-out, uint8 RGBA (H, W, 4), to a size; the middle of the box of what is half opaque is in its middle.
 
-    Colours are weighted by alpha on the way, so that what is hidden under transparency never shows.
-
-    Args:
-        rgba: uint8 RGBA (H, W, 4); at least one pixel's alpha is 128 or more.
-        height_px: Height of what is at least half opaque, before turning.
-        turn_deg: Clockwise.
-
-    Returns:
-        A sprite with the middle of the box of what is half opaque in its middle.
+    Colours are weighted by alpha on the way, so that what is hidden under transparency never shows. The height is that
+    of what is at least half opaque, before turning; at least one pixel must be.
     """
     box = box_of(rgba[..., 3] >= 128)
     if box is None:
@@ -158,11 +151,7 @@ class Folder:
         return self.holding.get(background, frozenset())
 
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:  # noqa: ARG002 - a photograph is as it is
-        """What a cut-out looks like; nothing is free about it.
-
-        Raises:
-            InputError: There is no such cut-out.
-        """
+        """What a cut-out looks like; nothing is free about it. An InputError where there is no such cut-out."""
         cutout = self._cutout(category, instance)
         height, width = cutout.size
         return Look(
@@ -181,12 +170,7 @@ class Folder:
         return resampled(rgba, height_px=height_px, turn_deg=checked_turn(turn_deg))
 
     def background(self, name: str, *, size: tuple[int, int]) -> Frame:
-        """Read a photograph; it is scaled until it covers the size, and its middle is taken.
-
-        Args:
-            name: One of ``backgrounds()``.
-            size: (height, width) in pixels.
-        """
+        """Read a photograph; it is scaled until it covers the size, (height, width), and its middle is taken."""
         if name not in self.photographs:
             raise InputError(f"there is no background {name[:80]!r}", expected="one of the folder's photographs")
         return covering(read_frame(self.photographs[name]), size=checked_size(size))
@@ -206,12 +190,7 @@ def _tallest_px(cutout: _Cutout) -> int:
 
 
 def covering(photograph: Frame, *, size: tuple[int, int]) -> Frame:
-    """Scale a picture until it covers a size, and take its middle.
-
-    Args:
-        photograph: uint8 RGB (H, W, 3).
-        size: (height, width) in pixels.
-    """
+    """Scale a picture, uint8 RGB (H, W, 3), until it covers a size, (height, width) in pixels, and take its middle."""
     height, width = size
     scale = max(height / photograph.shape[0], width / photograph.shape[1])
     tall, wide = (max(wanted, round(side * scale)) for wanted, side in zip(size, photograph.shape[:2], strict=True))

@@ -70,11 +70,7 @@ class Generated:
         return frozenset() if background.split("-", maxsplit=1)[0] in scenery.WITH_SHAPES else None
 
     def look(self, rng: np.random.Generator, category: str, *, instance: str) -> Look:
-        """Draw colour and texture; the shape is the instance's.
-
-        Raises:
-            InputError: There is no such category or instance.
-        """
+        """Draw colour and texture; an InputError where there is no such category or instance."""
         _, aspect = _shape(category, instance)
         colour = str(rng.choice(COLOURS))
         texture = "plain" if rng.random() < _PLAIN_SHARE else str(rng.choice(TEXTURES[1:]))
@@ -105,12 +101,7 @@ class Generated:
         return draw(parts, aspect, skin=skin, height_px=height_px, turn_deg=checked_turn(turn_deg))
 
     def background(self, name: str, *, size: tuple[int, int]) -> Frame:
-        """Paint a background.
-
-        Args:
-            name: One of ``backgrounds()``.
-            size: (height, width) in pixels.
-        """
+        """Paint one of ``backgrounds()`` in a size, (height, width) in pixels."""
         if name not in self.backgrounds():
             raise InputError(f"there is no generated background {name[:60]!r}", expected="such as 'meadow-000'")
         return scenery.paint(

@@ -61,17 +61,10 @@ _RELIEF: Final = 0.12  # how far from the outline a thing still looks round, sha
 
 
 def relief(alpha: Floats, *, light: Light) -> Floats:
-    """How much brighter or darker each place of a thing is.
+    """How much brighter or darker each place of a thing is, float32 (h, w), about 1, from its alpha, 0..1.
 
     The thing is taken for a cushion over its outline; what faces the light is brighter. A slow slope from the lit to
     the far side is added.
-
-    Args:
-        alpha: float32 (h, w), 0..1.
-        light: The scene's.
-
-    Returns:
-        float32 (h, w), about 1.
     """
     height, width = alpha.shape
     towards = light.towards
@@ -89,15 +82,7 @@ def relief(alpha: Floats, *, light: Light) -> Floats:
 
 
 def shadow(alpha: Floats, *, light: Light) -> Floats:
-    """How much a thing darkens what is behind it.
-
-    Args:
-        alpha: float32 (h, w), 0..1, with room around it.
-        light: The scene's.
-
-    Returns:
-        float32 (h, w), factors 0..1.
-    """
+    """How much a thing darkens what is behind it, factors 0..1, from its alpha, float32 (h, w), with room around it."""
     reach = shadow_reach_px(alpha.shape)
     towards = light.towards
     shift = np.array([[1, 0, -towards[0] * reach * 0.5], [0, 1, -towards[1] * reach * 0.5]], np.float32)

@@ -22,17 +22,10 @@ _SHARPEST_CELL_PX: Final = 2.0
 
 
 def noise(rng: np.random.Generator, size: Size, *, cell: float, roughness: float = 0.5, stretch: float = 1.0) -> Floats:
-    """Smooth noise over several octaves.
+    """Smooth noise over several octaves, float32, mean about 0, standard deviation about 1.
 
-    Args:
-        rng: Draws it.
-        size: (height, width).
-        cell: Size of the largest grains, for a picture of height 480.
-        roughness: Strength of each finer octave against the one before.
-        stretch: Width of grains over their height.
-
-    Returns:
-        float32, mean about 0, standard deviation about 1.
+    ``cell`` is the size of the largest grains in a picture of height 480, ``roughness`` the strength of each finer
+    octave against the one before, ``stretch`` the width of grains over their height.
     """
     height, width = size
     coarse: Floats | None = None
@@ -212,16 +205,7 @@ WITH_SHAPES: Final = frozenset({"clutter", "room", "street"})
 
 
 def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
-    """Paint a background.
-
-    Args:
-        rng: Draws everything in it.
-        kind: One of ``KINDS``.
-        size: (height, width) in pixels.
-
-    Returns:
-        uint8 RGB (height, width, 3), with the slight softness and noise of a camera.
-    """
+    """Paint a background of one of ``KINDS``, uint8 RGB (height, width, 3), as soft and noisy as a camera's."""
     picture = _PLACES[kind](rng, size)
     slope = 1 + np.float32(rng.uniform(-0.15, 0.15)) * (_across(size) - np.float32(0.5))
     seen: NDArray[Any] = cv2.GaussianBlur(_times(picture, slope), (0, 0), 0.6)
@@ -303,9 +287,5 @@ def draw_weave(rng: np.random.Generator, texture: str) -> Weave:
 
 
 def pattern(texture: str, u: Floats, v: Floats, *, weave: Weave) -> Floats | None:
-    """Where a texture shows its second tone.
-
-    Returns:
-        float32 0..1 in the shape of ``u``; None for a plain one.
-    """
+    """Where a texture shows its second tone, float32 0..1 in the shape of ``u``; None for a plain one."""
     return None if texture == "plain" else _PATTERNS[texture](u, v, weave)

@@ -139,12 +139,9 @@ class Sharpness:
 
 
 def fineness_of(*regions: Floats) -> float:
-    """How much finest detail there is against coarser detail: a picture's sharpness, whatever it shows.
+    """How much finest detail there is against coarser detail in lumas (H, W): a picture's sharpness, whatever it shows.
 
     Photographs of 640 pixels that were enlarged by a third have about 0.1, cut-outs that were made smaller 0.25.
-
-    Args:
-        regions: Luma, each float32 (H, W).
     """
     fine = coarse = 0.0
     for region in regions:
@@ -165,11 +162,7 @@ def _gradient(luma: Floats) -> Floats:
 
 
 def fine_detail(luma: Floats) -> Floats:
-    """Standard deviation of noise in each cell of 8 pixels, were all its fine detail noise (Immerkaer 1996).
-
-    Returns:
-        float32 (cells,); cells that are cut off at the right and bottom are left out.
-    """
+    """Standard deviation of noise in each whole cell of 8 pixels, were all its fine detail noise (Immerkaer 1996)."""
     detail = np.abs(cv2.filter2D(luma, -1, _DETAIL))
     rows, columns = luma.shape[0] // 8, luma.shape[1] // 8
     if rows == 0 or columns == 0:
@@ -194,11 +187,7 @@ _COLOUR: Final = np.float32(0.35)  # of the colour noise, against 1 of the luma 
 
 
 def tile(seed: int, *, blur_px: float) -> Floats:
-    """A tile of noise that repeats without a seam.
-
-    Returns:
-        float32 (128, 128, 3); its fine detail, measured as in ``surroundings``, is that of noise of 1.
-    """
+    """A tile of noise that repeats without a seam, float32 (128, 128, 3); its fine detail is that of noise of 1."""
     rng = randomness.generator(seed, "grain")
     white: NDArray[Any] = rng.standard_normal((SIDE_PX, SIDE_PX, 4), dtype=np.float32)
     if blur_px > 0.2:

@@ -296,13 +296,9 @@ def _boxes(path: Path, aspect: float) -> Boxes:
 
 
 def _fault(box: Boxes, others: Sequence[Boxes], nearer: NDArray[np.bool_], *, wanted: bool) -> float:
-    """How badly a place suits; 0 suits.
+    """How badly a place suits, 0 suits: boxes (times, 4) beside those that have a place, of which some are ``nearer``.
 
-    Args:
-        box: The thing's boxes, (times, 4).
-        others: Those of the things that have a place already.
-        nearer: Which of them are in front of it.
-        wanted: It and the first of them shall hide one another in part.
+    Where ``wanted``, it and the first of them shall hide one another in part.
     """
     inside = _shared(box, np.array([0.0, 0.0, 1.0, 1.0])[None]) / _areas(box)
     fault = max(0.0, 6.0 - float(np.count_nonzero(inside > 0.6)))

@@ -160,18 +160,11 @@ _PAD_S = 0.02
 
 
 def resampled(samples: Samples, *, from_hz: int, to_hz: int) -> Samples:
-    """Change the sample rate by way of the spectrum: zero phase, nothing above the lower half rate is left.
+    """A sound (samples,) at another rate, by way of the spectrum: zero phase, nothing left above the lower half rate.
 
-    The pass band ends at 0.92 of the lower half rate and goes to nothing by a raised cosine, which is a sinc filter
-    with a smooth window. The sound is padded, so that its end does not run into its beginning.
-
-    Args:
-        samples: (samples,) float.
-        from_hz: Its rate.
-        to_hz: The rate wanted.
-
-    Returns:
-        (ceil(samples * to_hz / from_hz),) float32; sample k lies at second k / to_hz of the input.
+    Gives (ceil(samples * to_hz / from_hz),) float32, sample k at second k / to_hz. The pass band ends at 0.92 of the
+    lower half rate and goes to nothing by a raised cosine, which is a sinc filter with a smooth window. The sound is
+    padded, so that its end does not run into its beginning.
     """
     if from_hz == to_hz or len(samples) == 0:
         return np.asarray(samples, dtype=np.float32)
@@ -209,13 +202,10 @@ _CANCELLED = 0.2
 
 
 def read_clip(path: Path, *, limits: Limits = LIMITS) -> Sound:
-    """Read a recording as one channel, without silence around it and without long pauses.
+    """Read a recording as (1, samples) float32 at its own rate and level, without silence around it and long pauses.
 
     Heard is what lies, over 10 ms, at most 25 dB below the loudest. The clip begins where it first comes within 18 dB,
     so that a span starts with its sound and not with the noise before it.
-
-    Returns:
-        (1, samples) float32 at the recording's own rate and level.
     """
     sound = read_sound(path, limits=limits)
     mono = _one_channel(sound.samples)
@@ -235,17 +225,9 @@ def read_clip(path: Path, *, limits: Limits = LIMITS) -> Sound:
 
 
 def fitted(clip: Sound, *, count: int, rate_hz: int) -> Samples:
-    """Cut a recording to a length, or repeat it with joins that cannot be heard; from its beginning.
+    """Cut a clip to ``count`` samples at a rate, or repeat it with joins that cannot be heard; from its beginning.
 
     A recording shorter than 0.6 s, such as a knock, is repeated with a pause of 0.2 s: end to end it would be a buzz.
-
-    Args:
-        clip: As ``read_clip`` gives it.
-        count: Samples wanted.
-        rate_hz: Rate wanted.
-
-    Returns:
-        (count,) float32 at the recording's own level.
     """
     wanted = int(np.ceil((count / rate_hz + _FRAME_S) * clip.rate_hz))
     sound = resampled(clip.samples[0, :wanted], from_hz=clip.rate_hz, to_hz=rate_hz)
@@ -330,16 +312,7 @@ class FolderSounds:
         return SoundSource(label=label, instance=instance, noun=noun, verb=verb)
 
     def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
-        """The recording alone, for one span, faded at both ends.
-
-        Args:
-            source: As ``source`` gave it.
-            seconds: Length, up to 600.
-            rate_hz: 8,000 to 192,000.
-
-        Returns:
-            (round(seconds * rate_hz),) float32 at ``REFERENCE_DB``, below 1 in size.
-        """
+        """The recording alone, for one span of up to 600 s at 8,000 to 192,000 Hz, faded at both ends."""
         count = sample_count(seconds, rate_hz)
         clip = read_clip(self._path(source.label, source.instance), limits=self.limits)
         if count == 0:
@@ -359,9 +332,7 @@ class FolderSounds:
 def open_sounds(root: Path, *, limits: Limits = LIMITS) -> tuple[SoundSet, tuple[ErrorRecord, ...]]:
     """Open ``sounds/`` of an asset folder; every file is read once to see whether it can be used.
 
-    Returns:
-        The set, which may be empty, and an error for each file that was left out (broken, silent, too short, without a
-        name, too large, or the same as an earlier one) and for each row of a list that is of no use.
+    The set may be empty; files and rows of lists that are of no use are told of.
     """
     tree = walk(Path(root) / "sounds", root=Path(root))
     named, name_errors = named_files(tree, SOUND_SUFFIXES, what="sound")

@@ -52,15 +52,10 @@ def swing(canvas: Canvas, cycles_hz: float, *, phase: float = 0.0) -> Wave:
 
 
 def tone(pitch_hz: Wave | float, canvas: Canvas, *, partials: Sequence[float] = (1.0,)) -> Wave:
-    """A harmonic tone by wavetable.
+    """A harmonic tone by wavetable, float32 (samples,), of any level.
 
-    Args:
-        pitch_hz: Pitch, one for all samples or one a sample.
-        canvas: Its length and rate.
-        partials: Amplitudes of the harmonics from the first; those over the range of the rate are left out.
-
-    Returns:
-        (samples,) float32, any level.
+    The pitch is one for all samples or one a sample; ``partials`` are amplitudes of the harmonics from the first, of
+    which those over the range of the rate are left out.
     """
     top = _HIGHEST * canvas.rate_hz
     pitch = np.minimum(np.broadcast_to(np.asarray(pitch_hz, dtype=np.float32), canvas.count), top)
@@ -74,13 +69,7 @@ def tone(pitch_hz: Wave | float, canvas: Canvas, *, partials: Sequence[float] = 
 
 
 def noise(canvas: Canvas, *, centre_hz: float, octaves: float) -> Wave:
-    """Noise around a frequency, a bell curve over the octaves; repeats without a seam every two seconds or so.
-
-    Args:
-        canvas: Its length, rate and random numbers.
-        centre_hz: The middle of the band.
-        octaves: Standard deviation of the band in octaves.
-    """
+    """Noise around a frequency, a bell curve over the octaves; repeats without a seam every two seconds or so."""
     size = 1 << (round(min(_NOISE_S, canvas.count / canvas.rate_hz + 0.01) * canvas.rate_hz) - 1).bit_length()
     frequencies = np.fft.rfftfreq(size, 1.0 / canvas.rate_hz)
     frequencies[0] = 1e-3
@@ -93,13 +82,7 @@ def noise(canvas: Canvas, *, centre_hz: float, octaves: float) -> Wave:
 
 
 def pluck(canvas: Canvas, *, pitch_hz: float, seconds: float) -> Wave:
-    """One plucked string: Karplus and Strong 1983, Eq. 1, a whole period at a time.
-
-    Args:
-        canvas: Rate and random numbers; its length is not used.
-        pitch_hz: Pitch.
-        seconds: Length; it dies away within it.
-    """
+    """One plucked string that dies away within ``seconds``: Karplus and Strong 1983, Eq. 1, a period at a time."""
     period = max(2, round(canvas.rate_hz / pitch_hz - 0.5))
     count = max(1, round(seconds * canvas.rate_hz))
     string = canvas.rng.choice(np.asarray((-1.0, 1.0), dtype=np.float32), period)
@@ -117,13 +100,9 @@ def dying(count: int, rate_hz: int, *, half_s: float) -> Wave:
 
 
 def repeated(events: Sequence[Wave], canvas: Canvas, *, each_s: float, jitter: float = 0.0) -> Wave:
-    """One event after another, in turn, from the first sample to the end; tails run on under later events.
+    """One event after another, in turn, every ``each_s`` to the end; tails run on under later events.
 
-    Args:
-        events: One or more short sounds.
-        canvas: Length, rate and random numbers.
-        each_s: From one start to the next.
-        jitter: Random share of ``each_s`` by which a start is late, and of the level by which an event is softer.
+    ``jitter`` is the random share of ``each_s`` by which a start is late, and of the level by which an event is softer.
     """
     step = max(1.0, each_s * canvas.rate_hz)
     most = int(np.ceil(canvas.count / step))
@@ -368,16 +347,7 @@ class GeneratedSounds:
         )
 
     def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
-        """The source alone, for one span: loud from its first sample to its last, faded at both ends.
-
-        Args:
-            source: As ``source`` gave it.
-            seconds: Length, up to 600.
-            rate_hz: 8,000 to 192,000.
-
-        Returns:
-            (round(seconds * rate_hz),) float32 at ``REFERENCE_DB``, below 1 in size.
-        """
+        """The source alone, for one span of up to 600 s at 8,000 to 192,000 Hz: loud from first to last sample."""
         count = sample_count(seconds, rate_hz)
         kind, seed = _checked(source)
         canvas = Canvas(count, rate_hz, generator(seed, "grain", source.label))

@@ -42,16 +42,10 @@ class Mix:
 
 
 def mix_down(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Mix:
-    """Render every track in its spans, at its level and place, and sum. Pure.
+    """Render every track in its spans, at its level and place, and sum; no track gives silence. Pure.
 
     A span from ``a`` to ``b`` takes the samples ``round(a * rate_hz)`` up to ``round(b * rate_hz)``; each span is a
     sound of its own, from its beginning. Level is interpolated in decibels, pan by angle at constant power.
-
-    Args:
-        tracks: What sounds; none gives silence.
-        sounds: Where the sources come from.
-        seconds: Length of the clip.
-        rate_hz: Sample rate.
     """
     count = round(seconds * rate_hz)
     total = np.zeros((2, count), dtype=np.float32)
@@ -139,15 +133,7 @@ _SECTIONS = (
 
 
 def loudness_db(samples: Samples, *, rate_hz: int) -> float:
-    """Loudness of one channel, ungated.
-
-    Args:
-        samples: (samples,) float32.
-        rate_hz: Sample rate.
-
-    Returns:
-        LUFS; higher is louder; -inf for silence or no samples.
-    """
+    """Loudness of one channel, float32 (samples,), ungated, in LUFS; -inf for silence or no samples."""
     count = len(samples)
     if count == 0:
         return float("-inf")
@@ -189,17 +175,10 @@ def fast_length(count: int) -> int:
 
 
 def finished(samples: Samples, *, rate_hz: int) -> Samples:
-    """Bring a sound to the reference loudness and fade its ends, so that it neither clips nor clicks.
+    """Bring a sound, (samples,) of any level, to the reference loudness and fade its ends; float32, below 1 in size.
 
     Peaks over 0.7 are rounded off smoothly, and the gain is set again until the loudness is right; the fades last 4 ms
     in and 20 ms out, or a quarter of a short sound. Silence stays silence.
-
-    Args:
-        samples: (samples,) float, any level.
-        rate_hz: Sample rate.
-
-    Returns:
-        (samples,) float32, below 1 in size, its first and last sample within a fade.
     """
     sound = edged(np.asarray(samples, dtype=np.float32), rate_hz=rate_hz)
     for _ in range(_ROUNDS):

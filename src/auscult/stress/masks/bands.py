@@ -116,14 +116,9 @@ class WidthParams(JsonParams):
 
 
 def draw_pattern(rng: np.random.Generator, frame: Posed, *, share: float, side: Side, plain: bool) -> Pattern:
-    """Draw the pattern of a track.
+    """Draw the pattern of a track whose band has a ``share`` of the object's pixels.
 
-    Args:
-        rng: Draws it.
-        frame: One of the track's frames; local errors lie on its outline.
-        share: Pixels of the band over pixels of the object.
-        side: Inside erodes, outside dilates.
-        plain: Draw a smooth band all round, which fits most shapes.
+    Local errors lie on the frame's outline. A ``plain`` band is smooth and all round, which fits most shapes.
     """
     edge_pixels = _edge_pixels(frame.piece, side)
     local = bool(rng.random() < 0.5) and not plain and edge_pixels.size > 0
@@ -182,17 +177,7 @@ def _draw_anchors(
 
 
 def find_width(frame: Posed, drawn: BandParams | Pattern, *, wanted: Wanted, side: Side) -> float | Undefined:
-    """Find the band's width in pixels for one frame.
-
-    Args:
-        frame: The target and its body.
-        drawn: The band's shape.
-        wanted: How many pixels it should have.
-        side: Inside erodes, outside dilates.
-
-    Returns:
-        The width, or ``Undefined`` where the window cannot be reached or the object would fall apart.
-    """
+    """The band's width in pixels for one frame; undefined where the window is missed or the object would fall apart."""
     piece = frame.piece
     limits = (widest_px(piece.size_px),) if isinstance(drawn, BandParams) else _limits(piece, wanted.most, side)
     if not limits:
@@ -229,9 +214,8 @@ def _limits(piece: Workpiece, most: int, side: Side) -> tuple[float, ...]:
 def _ratios(frame: Posed, drawn: BandParams | Pattern, *, side: Side, limit_px: float) -> tuple[Mask, Floats]:
     """Pixels no farther than ``limit_px`` from the outline, and their distance over modulation, which is no less.
 
-    Returns:
-        bool (h, w) over the side's window, and a float32 ratio for each pixel that is true, row by row. There may be
-        pixels from farther away, with ratios above ``limit_px``.
+    Gives bool (h, w) over the side's window, and a float32 ratio for each pixel that is true, row by row. There may be
+    pixels from farther away, with ratios above ``limit_px``.
     """
     kept = frame.piece.kept
     key = (side, frame.body, replace(drawn, width_px=0.0) if isinstance(drawn, BandParams) else drawn)

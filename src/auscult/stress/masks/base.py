@@ -231,15 +231,9 @@ class Wanted(NamedTuple):
 
 
 def needed_px(area_px: int, difficulty: Difficulty, *, side: Side) -> tuple[int, int]:
-    """Fewest and most pixels that put the exact IoU into the difficulty's window.
+    """Fewest and most pixels, taken away inside or added outside, that put the exact IoU into the difficulty's window.
 
-    Args:
-        area_px: Pixels of the target.
-        difficulty: ``hard`` or ``medium``.
-        side: Taken from the inside, or added on the outside.
-
-    Returns:
-        (fewest, most); fewest > most where no whole number of pixels fits.
+    The fewest are more than the most where no whole number of pixels fits.
     """
     low, high = WINDOWS[difficulty]
     least, greatest = (1 - high, 1 - low) if side == "inside" else (1 / high - 1, 1 / low - 1)
@@ -261,17 +255,10 @@ def iou_of(area_px: int, pixels: int, *, side: Side) -> float:
 
 
 def last_taken(values: NDArray[np.floating[Any]], wanted: Wanted) -> np.floating[Any] | None:
-    """The value up to which a defect that grows with a map takes the drawn number of pixels.
+    """The one of (n,) values up to which a defect takes the drawn number of pixels, as near as equal values allow.
 
     A pixel's value is the amount at which the defect reaches it, so the amount for a wanted IoU is an order statistic:
-    one partition finds it exactly, and no search loop is needed.
-
-    Args:
-        values: Of the pixels that may be taken, floats (n,).
-        wanted: How many to take.
-
-    Returns:
-        One of the values, as near to the drawn number as equal values allow; None where the window is missed.
+    one partition finds it exactly, and no search loop is needed. None where the window is missed.
     """
     if values.size < wanted.fewest:
         return None

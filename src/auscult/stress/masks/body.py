@@ -69,14 +69,7 @@ class Posed(NamedTuple):
 
 
 def bodies(pieces: Sequence[Workpiece | None]) -> tuple[Body | None, ...]:
-    """The body of each frame's target.
-
-    Args:
-        pieces: The targets in order of time, none of them empty; None where there is none.
-
-    Returns:
-        As many bodies, None where there is no target.
-    """
+    """The body of each frame's target, in order of time; None where there is no target."""
     found: list[Body | None] = []
     turn = 0.0
     before: NDArray[np.float64] | None = None

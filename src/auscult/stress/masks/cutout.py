@@ -223,13 +223,9 @@ def _draw_turn(rng: np.random.Generator) -> float:
 
 
 def _draw_cuts(rng: np.random.Generator, allowed: Mask, *, wanted: Wanted, corner: tuple[int, int]) -> tuple[Cut, ...]:
-    """Draw a still's cuts until they have enough pixels or no more fit.
+    """Draw a still's cuts until they have enough pixels or no more fit into those ``allowed``.
 
-    Args:
-        rng: Draws places, shapes, turns and the number of cuts.
-        allowed: Pixels that may be cut.
-        wanted: How many in all.
-        corner: Column and row of the frame at which ``allowed`` begins.
+    ``corner`` is the column and row of the frame at which ``allowed`` begins.
     """
     free = allowed.copy()
     room, scale = _coarse_room(free)
@@ -332,16 +328,7 @@ def _window(hole: Hole, reach_px: float, shape: tuple[int, ...]) -> Box:
 
 
 def draw_holes(rng: np.random.Generator, frames: Sequence[Posed], *, share: float) -> tuple[Hole, ...]:
-    """Draw the holes of a track.
-
-    Args:
-        rng: Draws their number, shape, places and turns.
-        frames: The target where it is seen, at least one frame.
-        share: Of the object's area that the holes should have.
-
-    Returns:
-        One to eight holes, or none where the object is nowhere wide enough.
-    """
+    """Draw the holes of a track, a ``share`` of the object's area: one to eight, or none where it is too thin."""
     room = _room_of(frames)
     best: tuple[Hole, ...] = ()
     for _ in range(_DRAWS):
@@ -403,16 +390,7 @@ def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple
 
 
 def find_size(frame: Posed, holes: tuple[Hole, ...], *, wanted: Wanted) -> HoleParams | Undefined:
-    """Scale a track's holes for one frame.
-
-    Args:
-        frame: The target and its body.
-        holes: From ``draw_holes``.
-        wanted: How many pixels should be missing.
-
-    Returns:
-        The frame's parameters, or ``Undefined`` where the object is too thin at the holes' place.
-    """
+    """Scale a track's holes for one frame; undefined where the object is too thin at their place."""
     piece = frame.piece
     if not holes:
         return undefined("no_interior", area_px=piece.area_px)

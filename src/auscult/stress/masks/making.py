@@ -156,11 +156,7 @@ def _checked(target: MaskTarget) -> Workpiece:
 
 
 def check_masks(masks: Sequence[Mask], *, of: str = "") -> None:
-    """Insist on bool masks of one shape.
-
-    Raises:
-        UsageError: They are not; the message says ``of`` which frame.
-    """
+    """Insist on bool masks of one shape with a UsageError that says ``of`` which frame."""
     for mask in masks:
         if mask.dtype != np.bool_ or mask.ndim != 2 or mask.shape != masks[0].shape:
             raise UsageError(

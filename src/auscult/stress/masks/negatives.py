@@ -39,16 +39,11 @@ class OtherParams(JsonParams):
 
 
 def ranked(pieces: Sequence[Workpiece], count: int) -> tuple[int, ...]:
-    """The other objects of a clip to take, hardest first; a still is a clip of one frame.
+    """At most ``MOST`` of ``count`` other objects of a clip, by their place in ``others``, hardest first.
 
-    Args:
-        pieces: The targets of the frames that have one.
-        count: Other objects of the clip.
-
-    Returns:
-        At most ``MOST``, by their place in ``others``. Those that can be used in at least half of the frames come
-        before those that cannot; then by falling mean box IoU with the target over all frames (0 in a frame where the
-        object cannot be used); ties by their place. Objects that no frame can use are left out.
+    A still is a clip of one frame. Those that can be used in at least half of the frames come before those that cannot;
+    then by falling mean box IoU with the target over all frames (0 in a frame where the object cannot be used); ties by
+    their place. Objects that no frame can use are left out.
     """
     scored: list[tuple[bool, float, int]] = []
     for index in range(count):
@@ -82,11 +77,7 @@ def unusable(piece: Workpiece, other: Mask | None) -> Undefined | None:
 
 
 def negative(target: MaskTarget, params: OtherParams) -> Mask:
-    """The chosen object's pixels outside the target, a new bool (H, W).
-
-    Raises:
-        InputError: The target has no such other object.
-    """
+    """The chosen object's pixels outside the target, a new bool (H, W); an InputError where there is no such object."""
     if params.other >= len(target.others):
         raise InputError(
             f"parameter other is {params.other}, and the target has {len(target.others)} other objects",

@@ -95,11 +95,9 @@ class DefectTrack:
 
 
 def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[StressedMask], ...], bool]:
-    """Apply the rule: at least half of the frames with a target are made, or no frame is.
+    """The frames, none with a mask where fewer than half of those with a target are made, and whether that is so.
 
-    Returns:
-        The frames, and whether the track was dropped. The frames of a dropped track are all ``Undefined``: those that
-        could have been made for the reason ``track_dropped``, with the counts in the detail.
+    Those that could have been made have the reason ``track_dropped``, with the counts in the detail.
     """
     made = sum(isinstance(frame, Scored) for frame in frames)
     wanted = sum(not (isinstance(frame, Undefined) and frame.reason in _NO_TARGET) for frame in frames)

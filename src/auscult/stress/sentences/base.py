@@ -93,11 +93,7 @@ Rewriter: TypeAlias = Callable[[str, str], str]
 
 
 def edited(sentence: str, edits: Sequence[Edit]) -> str:
-    """The sentence with its edits.
-
-    Raises:
-        InputError: An edit reaches past the end: it was chosen for another sentence.
-    """
+    """The sentence with its edits; an InputError where one reaches past the end: it was chosen for another sentence."""
     if edits and edits[-1].end > len(sentence):
         raise InputError("an edit reaches past the end of the sentence", hint="it was chosen for another sentence")
     parts, at = [], 0

@@ -29,14 +29,7 @@ _REACH: Final = 1.3
 
 
 def neighbours(rows: Sequence[str], offsets: Sequence[float]) -> Mapping[str, str]:
-    """The keys beside each key.
-
-    Args:
-        rows: The letters of each row from left to right, the upper row first.
-        offsets: How far each row is set to the right, in widths of a key.
-
-    Returns:
-        Each letter with those beside it, the nearest first.
+    """The keys beside each key, the nearest first, from the letters of each row and its offset to the right in keys.
 
     Example:
         >>> neighbours(("qwe", "asd"), (0.0, 0.25))["a"]

@@ -74,14 +74,7 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         return self.mix(sound, noise[None], params, rate_hz=rate_hz)
 
     def mix(self, sound: Samples, noise: Samples, params: BackgroundParams, *, rate_hz: int) -> Samples:
-        """The sound and the noise that the caller brings; not a number of it needs the seed.
-
-        Args:
-            sound: float32 (channels, samples).
-            noise: float32 (channels, samples) at the same rate, of any number of either.
-            params: What was drawn.
-            rate_hz: Samples per second; the ratio does not depend on it.
-        """
+        """The sound and the noise that the caller brings; not a number of it needs the seed."""
         del rate_hz
         ratio_db = self.ratio.within(params.strength, params.ratio)
         heard = _cut(noise, sound.shape[1], params.place)

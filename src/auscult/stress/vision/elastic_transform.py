@@ -56,16 +56,10 @@ class Bend:
 
 
 def maps(seed: int, bend: Bend, size: tuple[int, int], *, most: float) -> Iterator[tuple[slice, Map, Map]]:
-    """Where each pixel comes from, some rows at a time.
+    """The rows, and the column and row that each of their pixels comes from, float32 (n, W), for a picture of (H, W).
 
-    Args:
-        seed: What field and corners follow from.
-        bend: How much.
-        size: (H, W) in pixels.
-        most: The greatest ``bend.corners`` for which the picture must not collapse.
-
-    Yields:
-        The rows, and the column and row that each of their pixels is taken from, float32 (n, W).
+    Field and corners follow from the seed; ``most`` is the greatest ``bend.corners`` at which the picture must not
+    collapse.
     """
     height, width = size
     per_x, per_y = width / SIDE_PX, height / SIDE_PX

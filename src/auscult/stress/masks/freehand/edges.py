@@ -51,12 +51,7 @@ def enlarged(cells: Doubles, box: Box) -> Floats:
 
 
 def shares(mask: Mask, box: Box) -> Floats:
-    """Share of each cell that the mask covers, 0..1.
-
-    Args:
-        mask: bool (H, W) of the whole frame.
-        box: Where to look.
-    """
+    """Share of each cell of a box that a mask of the whole frame, bool (H, W), covers, 0..1."""
     x, y = grid(box)
     window = np.ascontiguousarray(mask[boxes.window(box)]).astype(np.float32)
     found = cv2.resize(window, (x.size, y.size), interpolation=cv2.INTER_AREA)
@@ -72,14 +67,9 @@ def wobble(angle: Doubles, turn: float) -> Doubles:
 
 
 def level_for(values: NDArray[np.float32], wanted: Wanted) -> float | None:
-    """The level that takes the drawn number of pixels, or as near to it as equal values allow.
+    """The level at which a map, float32 (n,), takes the drawn number of pixels, or as near to it as equal values allow.
 
-    Args:
-        values: The map's values at the pixels that may be taken, float32 (n,).
-        wanted: How many to take.
-
-    Returns:
-        A float32 number halfway to the next value, so that a last bit moves no pixel; None where the window is missed.
+    A float32 number halfway to the next value, so that a last bit moves no pixel; None where the window is missed.
     """
     last = last_taken(values, wanted)
     return None if last is None else _between(values, last)
