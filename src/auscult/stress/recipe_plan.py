@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.record import codec
 from auscult.rng import generator
-from auscult.stress.perturbation import MOST_SEED, Params, WordChange, seed_from
+from auscult.stress.perturbation import MOST_SEED, Params, WordChange, kind_of, seed_from
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
 from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, TextSpan, edited, followed
@@ -451,16 +451,14 @@ class Plan:
 def _frame(frame: object) -> Frame:
     """A frame, C-contiguous, as stressors take it: what is of another type or turned would come out wrong unnoticed."""
     if not isinstance(frame, np.ndarray) or frame.dtype != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-        told = f"{frame.dtype} {frame.shape}" if isinstance(frame, np.ndarray) else type(frame).__name__
-        raise UsageError(f"the frame is {told}", expected="uint8 RGB (H, W, 3)")
+        raise UsageError(f"the frame is {kind_of(frame)}", expected="uint8 RGB (H, W, 3)")
     return np.ascontiguousarray(frame)
 
 
 def _mask(mask: object) -> Mask:
     """A mask, C-contiguous."""
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.ndim != 2:
-        told = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-        raise UsageError(f"the mask is {told}", expected="bool (H, W)")
+        raise UsageError(f"the mask is {kind_of(mask)}", expected="bool (H, W)")
     return np.ascontiguousarray(mask)
 
 

@@ -19,7 +19,7 @@ from auscult.media import rle
 from auscult.outcome import Undefined
 from auscult.stress import masks
 from auscult.stress.masks.base import WINDOWS
-from auscult.stress.masks.freehand import cutout, edges, outline
+from auscult.stress.masks.freehand import cutout, outline
 from auscult.testing.stressors import EXAMPLES
 from auscult.train.split import committed
 from auscult.types import Difficulty, Mask, MaskTarget
@@ -90,7 +90,7 @@ def test_every_way_to_go_wrong_occurs() -> None:
         }
         for kind in MAKERS
     }
-    assert modes == {"cutout": set(cutout.MODES), "dilate": set(edges.MODES), "erode": set(edges.MODES)}
+    assert modes == {"cutout": set(cutout.MODES), "dilate": set(outline.MODES), "erode": set(outline.MODES)}
 
 
 @pytest.mark.parametrize(

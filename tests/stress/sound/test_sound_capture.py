@@ -17,7 +17,7 @@ from auscult.stress.sound.base import AudioInfo
 from auscult.stress.sound.tanh_distortion import STRESSOR as TANH
 from auscult.stress.sound.tanh_distortion import TanhParams, quantile
 from auscult.stress.sound.time_mask import STRESSOR as MASK
-from auscult.stress.sound.time_mask import TimeMaskParams, fading
+from auscult.stress.sound.time_mask import TimeMaskParams
 from auscult.types import Samples
 
 LSB = 1.0 / 32_768
@@ -136,11 +136,6 @@ def test_the_ends_of_the_pause_fade() -> None:
     assert made[0] == made[-1] == 0.5
     first = int(np.flatnonzero(made != 0.5)[0])
     assert made[first - 1 : first + 441] == pytest.approx(np.r_[0.5, np.linspace(0.5, 0.0, 441)], abs=0.002)
-
-
-def test_a_fade_is_a_straight_line_to_the_bit() -> None:
-    for samples in (*range(64), 441, 480, 1_920):
-        assert fading(samples).tobytes() == np.linspace(1.0, 0.0, samples, dtype=np.float32).tobytes()
 
 
 def test_a_stronger_pause_holds_the_weaker() -> None:

@@ -108,7 +108,6 @@ class SentenceWords:
 
 _ARTICLES = ("a", "an", "the")
 _ONE = ("a", "an", "one", "another", "each", "every", "this")
-_INDEFINITE = ("a", "an")
 
 
 def articles(view: SentenceWords, at: int) -> Iterator[Fault]:

@@ -50,7 +50,8 @@ class TimeMask(Perturbs[TimeMaskParams]):
         made[:, start:end] = 0.0
         made[:, end:] = sound[:, end:]
         if fade:
-            falling, rising, slope = slice(start, start + fade), slice(end - fade, end), fading(fade)
+            falling, rising = slice(start, start + fade), slice(end - fade, end)
+            slope = np.linspace(1.0, 0.0, fade, dtype=np.float32)
             np.multiply(sound[:, falling], slope, out=made[:, falling])
             np.multiply(sound[:, rising], slope[::-1], out=made[:, rising])
         return made
@@ -67,15 +68,6 @@ class TimeMask(Perturbs[TimeMaskParams]):
         length = round(samples * self.length.within(params.strength, params.length_share))
         start = round(params.place * (samples - length))
         return start, start + length, min(int(rate_hz * _FADE_S), int(length * _FADE_SHARE))
-
-
-def fading(samples: int) -> Samples:
-    """Factors from 1 to 0 on a straight line, float32 (samples,); ``numpy.linspace`` to the bit, at half the price."""
-    if samples < 2:
-        return np.ones(samples, dtype=np.float32)
-    made = np.arange(samples) * (-1.0 / (samples - 1)) + 1.0
-    made[-1] = 0.0
-    return made.astype(np.float32)
 
 
 STRESSOR: SoundStressor[TimeMaskParams] = TimeMask()

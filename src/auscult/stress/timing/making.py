@@ -16,7 +16,7 @@ from auscult.stress.sound.making import opened as sound_opened
 from auscult.stress.sound.making import rate_of
 from auscult.stress.timing.base import AnyTimingStressor, Numbers, Times, TimingInfo, retimed, unheard
 from auscult.stress.vision.base import MOST_FPS
-from auscult.stress.vision.pictures import checked_mask, masks_from
+from auscult.stress.vision.making import checked_mask, masks_from
 from auscult.types import Frames, Mask, Samples, Stressed
 
 ROOM = "timing"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import cv2
 import numpy as np
@@ -19,22 +19,30 @@ from numpy.typing import NDArray
 
 from auscult.stress.perturbation import Constant, Params, Perturbs
 from auscult.stress.vision.base import VisionStressor
+from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
 _LEAST_PX = 1e-3  # of a standard deviation: all weight is on the first place long before
-_BITS = 7  # of a fraction; 255 then almost fills 16 bits
+BITS = 7  # of a fraction; 255 then almost fills 16 bits
 _HALF_STEPS = 2  # what rounding may take from a sum that is a whole number
 _ROWS = 64  # made at a time, so that what is made in between stays in the processor's cache
-_PIECE = 11  # taps; a kernel of at most 11 x 11 is summed tap by tap, a larger one goes through a Fourier transform
+PIECE = 11  # taps; a kernel of at most 11 x 11 is summed tap by tap, a larger one goes through a Fourier transform
 
 
-@dataclass(frozen=True, slots=True)
-class Tap:
+class Tap(NamedTuple):
     """One place that a pixel looks at."""
 
     down: int  # pixels
     right: int  # pixels
     weight: float  # of the mean
+
+
+class Kernel(NamedTuple):
+    """Some taps; ``down`` and ``right`` are the place of the first weight."""
+
+    down: int
+    right: int
+    weights: NDArray[np.float32]
 
 
 def half_gaussian(radius_px: float, sigma_px: float) -> NDArray[np.float64]:
@@ -63,30 +71,35 @@ def weighted_mean(frame: Frame, taps: Sequence[Tap]) -> Frame:
     """
     height, width = frame.shape[:2]
     around = max(max(abs(tap.down), abs(tap.right)) for tap in taps)
-    padded = cv2.copyMakeBorder(frame, around, around, around, around, cv2.BORDER_REPLICATE)
-    pieces = [_piece(taps[start : start + _PIECE]) for start in range(0, len(taps), _PIECE)]
+    padded = as_bytes(cv2.copyMakeBorder(frame, around, around, around, around, cv2.BORDER_REPLICATE))
+    kernels = [kernel_of(taps[start : start + PIECE]) for start in range(0, len(taps), PIECE)]
     made = np.empty_like(frame)
     for top in range(0, height, _ROWS):
         rows = min(_ROWS, height - top)
-        total = np.full((rows, width, 3), _HALF_STEPS, dtype=np.int16)
-        for down, right, kernel in pieces:
-            tall, wide = kernel.shape
-            seen = padded[top + around + down :, around + right :][: rows + tall - 1, : width + wide - 1]
-            means = np.asarray(cv2.filter2D(seen, cv2.CV_16S, kernel, anchor=(0, 0)), dtype=np.int16)
-            total += means[:rows, :width]
-        total >>= _BITS
+        total: NDArray[np.int16] = np.full((rows, width, 3), _HALF_STEPS, dtype=np.int16)
+        for kernel in kernels:
+            total += summed(padded, kernel, at=(top + around, around), size=(rows, width))
+        total >>= BITS
         made[top : top + rows] = total
     return made
 
 
-def _piece(taps: Sequence[Tap]) -> tuple[int, int, NDArray[np.float32]]:
-    """Some taps as a kernel, scaled, with the place of its first element."""
+def kernel_of(taps: Sequence[Tap]) -> Kernel:
+    """A few taps as one kernel, in 128ths of their weights."""
     top, left = min(tap.down for tap in taps), min(tap.right for tap in taps)
     tall, wide = max(tap.down for tap in taps) - top + 1, max(tap.right for tap in taps) - left + 1
-    kernel = np.zeros((tall, wide), dtype=np.float32)
+    weights = np.zeros((tall, wide), dtype=np.float32)
     for tap in taps:
-        kernel[tap.down - top, tap.right - left] += tap.weight * (1 << _BITS)
-    return top, left, kernel
+        weights[tap.down - top, tap.right - left] += tap.weight * (1 << BITS)
+    return Kernel(top, left, weights)
+
+
+def summed(padded: Frame, kernel: Kernel, *, at: tuple[int, int], size: tuple[int, int]) -> NDArray[np.int16]:
+    """Weighted sums, in 128ths of a grey level, for the pixels of a size (H, W) that begin ``at`` (y, x)."""
+    tall, wide = kernel.weights.shape
+    seen = padded[at[0] + kernel.down :, at[1] + kernel.right :][: size[0] + tall - 1, : size[1] + wide - 1]
+    made = cv2.filter2D(seen, cv2.CV_16S, kernel.weights, anchor=(0, 0))
+    return np.asarray(made, dtype=np.int16)[: size[0], : size[1]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,14 +30,13 @@ from auscult.rng import generator
 from auscult.stress import noise
 from auscult.stress.perturbation import Constant, Params, Perturbs, Seed, seed_from
 from auscult.stress.vision.base import ClipInfo, VisionStressor
+from auscult.stress.vision.motion_blur import BITS, PIECE, Tap, kernel_of, summed
 from auscult.stress.vision.weather_fractal import as_bytes
 from auscult.types import Frame, Metadata
 
 LEAST_ZOOM = 2.0
 """A torus holds as many cells as a picture shows at this zoom."""
 
-_BOX = 11  # pixels to a side up to which OpenCV filters directly, not by Fourier transforms
-_UNIT = 128.0  # blurred values are kept in 128ths, so that 255 fits an int16
 _FAINT = 1e-4  # share of the light below which a tap is left out
 
 
@@ -60,13 +59,13 @@ def layer(flakes: Flakes, seed: int, size: tuple[int, int], *, fallen: float) ->
     The noise follows from the seed; ``fallen`` is how far the flakes came since the first frame, in cells.
     """
     taps = _taps(flakes)
-    above = max(down for down, _, _ in taps)
-    left, right = max(0, *(step for _, step, _ in taps)), max(0, *(-step for _, step, _ in taps))
+    above = max(-tap.down for tap in taps)
+    left, right = max(0, *(-tap.right for tap in taps)), max(0, *(tap.right for tap in taps))
     sharp = _specks(flakes, seed, size, margins=(above, left, right), fallen=fallen)
     total = np.zeros(size, dtype=np.int16)
     for group in _groups(taps):
-        cv2.add(total, _drawn_out(sharp, group, size, origin=(above, left)), dst=total)
-    return as_bytes(cv2.convertScaleAbs(total, alpha=1.0 / _UNIT))
+        cv2.add(total, summed(sharp, kernel_of(group), at=(above, left), size=size), dst=total)
+    return as_bytes(cv2.convertScaleAbs(total, alpha=1.0 / (1 << BITS)))
 
 
 def heading(angle_deg: float) -> tuple[float, float]:
@@ -92,7 +91,9 @@ def _specks(
     columns = corner[1] + np.arange(math.ceil(width / flakes.zoom[1]) + 2)
     words = noise.words(generator(seed, "flakes"), cells)
     shown = words.take(rows, axis=0, mode="wrap").take(columns, axis=1, mode="wrap")
-    values = (noise.normal_table() * np.float32(flakes.deviation) + np.float32(flakes.mean))[shown]
+    values = noise.normal_table().take(shown)
+    values *= np.float32(flakes.deviation)
+    values += np.float32(flakes.mean)
     matrix = np.array(
         [[1 / flakes.zoom[1], 0, first[1] - corner[1]], [0, 1 / flakes.zoom[0], first[0] - corner[0]]], dtype=np.float64
     )
@@ -102,42 +103,28 @@ def _specks(
     return as_bytes(cv2.convertScaleAbs(zoomed, alpha=255.0))
 
 
-def _taps(flakes: Flakes) -> list[tuple[int, int, float]]:
-    """Pixels down, pixels to the right, and share of the light, for each step of the blur."""
+def _taps(flakes: Flakes) -> list[Tap]:
+    """Where light comes from for each step of the blur, up against the fall, and the share of it."""
     steps = range(2 * round(flakes.radius) + 1)
     weights = [math.exp(-(step**2) / (2 * flakes.spread**2)) for step in steps]
     total = sum(weights)
     down, aside = heading(flakes.angle_deg)
     return [
-        (math.floor(step * down + 0.5), math.floor(step * aside + 0.5), weight / total)
+        Tap(-math.floor(step * down + 0.5), -math.floor(step * aside + 0.5), weight / total)
         for step, weight in zip(steps, weights, strict=True)
         if weight > _FAINT * total
     ]
 
 
-def _groups(taps: list[tuple[int, int, float]]) -> Iterator[list[tuple[int, int, float]]]:
-    """The taps in runs that fit a small kernel; they go down monotonically, and aside by no more than that."""
+def _groups(taps: list[Tap]) -> Iterator[list[Tap]]:
+    """The taps in runs that fit a small kernel; they go up monotonically, and aside by no more than that."""
     group = taps[:1]
     for tap in taps[1:]:
-        if tap[0] - group[0][0] >= _BOX or abs(tap[1] - group[0][1]) >= _BOX:
+        if group[0].down - tap.down >= PIECE or abs(tap.right - group[0].right) >= PIECE:
             yield group
             group = []
         group.append(tap)
     yield group
-
-
-def _drawn_out(
-    sharp: NDArray[np.uint8], taps: list[tuple[int, int, float]], size: tuple[int, int], *, origin: tuple[int, int]
-) -> NDArray[np.int16]:
-    """The part of the blur that some taps make, in 128ths of a grey level."""
-    low, high = max(down for down, _, _ in taps), min(down for down, _, _ in taps)
-    east, west = max(aside for _, aside, _ in taps), min(aside for _, aside, _ in taps)
-    kernel = np.zeros((low - high + 1, east - west + 1), dtype=np.float32)
-    for down, aside, weight in taps:
-        kernel[low - down, east - aside] += _UNIT * weight
-    seen = sharp[origin[0] - low : origin[0] - high + size[0], origin[1] - east : origin[1] - west + size[1]]
-    made = cv2.filter2D(seen, cv2.CV_16S, kernel, anchor=(0, 0), borderType=cv2.BORDER_REPLICATE)
-    return np.asarray(made, dtype=np.int16)[: size[0], : size[1]]
 
 
 _SLOW, _FAST = 10.0, 20.0  # cells in a second

@@ -4,8 +4,7 @@ A judge that was fitted to one maker's shapes is measured with the other's. Cuto
 perfect, merge and full_neg have no shape of their own and are the built-in ones.
 
 =======  ===========================================================================
-edges    what is drawn for an error along the outline, as a map or a shape
-outline  choose and render an error along the outline
+outline  errors along the outline, as a map or a shape
 cutout   missing pieces: strokes, wedges, bites, holes, crops, limbs
 =======  ===========================================================================
 """

@@ -25,7 +25,7 @@ from msgspec import Meta
 from auscult.arrays import boxes
 from auscult.outcome import Undefined
 from auscult.stress.masks.base import Coordinate, Doubles, Turn, Workpiece, undefined, wanted_px, workpiece
-from auscult.stress.masks.freehand.edges import enlarged, grid, level_for, narrowest, shares, wobble
+from auscult.stress.masks.freehand.outline import enlarged, grid, level_for, narrowest, shares, wobble
 from auscult.stress.perturbation import JsonParams
 from auscult.types import Defect, Difficulty, Floats, Mask, MaskTarget, Metadata
 
