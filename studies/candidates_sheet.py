@@ -41,7 +41,7 @@ def main() -> int:
     given = parser.parse_args()
     cv2.setNumThreads(1)
     scenes = list(crops(given.data, given.objects))
-    kinds = given.kind or [kind for kind, _ in mixture(generator(SEED, "mixture"))]
+    kinds = given.kind or [kind for kind, _ in mixture()]
     rows = [row for kind in kinds if (row := _kind_row(kind, scenes)) is not None]
     if not given.kind:
         _mixture_numbers(scenes)

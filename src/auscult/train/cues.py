@@ -232,17 +232,10 @@ def measure(
     seed: int = _SHIPPED_SEED,
     progress: Progress | None = None,
 ) -> list[Result]:
-    """Measure coefficients on the photographs and sequences that were left out of the fit.
+    """Measure coefficients, by default the shipped ones, on what was left out of the fit.
 
-    Args:
-        data: The folder of real material.
-        constants: What the constant rows say, by source and row; the card keeps them.
-        coefficients: What to measure; the shipped ones by default.
-        seed: Seed of the made defects and of the intervals.
-        progress: Hears how far it is.
-
-    Raises:
-        InputError: The data is missing or broken.
+    ``constants`` is what the constant rows say, by source and row; the card keeps them. ``seed`` is that of the made
+    defects and of the intervals.
     """
     listener = progress or Silent()
     measured = load_coefficients() if coefficients is None else coefficients

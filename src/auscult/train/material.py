@@ -37,14 +37,9 @@ LEAST_PX: Final = 32 * 32
 
 
 def drawn(number: int, *, seed: int) -> tuple[Frame, tuple[Mask, ...]]:
-    """Draw one picture.
+    """Draw one picture by its number; each has its own draws.
 
-    Args:
-        number: Which picture; each has its own draws.
-        seed: The recipe's seed.
-
-    Returns:
-        The frame, uint8 RGB (H, W, 3), and the visible mask of each object of at least 32 x 32 pixels.
+    The frame is uint8 RGB (H, W, 3); with it come the visible masks of the objects of at least 32 x 32 pixels.
     """
     rng = generator(seed, "drawn", number)
     height, width = (int(side) for side in rng.integers(180, 420, 2))
@@ -94,13 +89,8 @@ _SHAPES = ("box", "ellipse", "blob")
 def arbitrary(truth: Mask, others: tuple[Mask, ...], *, rng: np.random.Generator) -> Iterator[Mask]:
     """Up to five masks without a pixel of the truth: one of each shape, the moved truth, and its complement.
 
-    Args:
-        truth: The object, bool (H, W), not empty.
-        others: The frame's other objects; none of the shapes is like one of them (IoU .2 at most).
-        rng: Where sizes and places come from.
-
-    Yields:
-        Masks of at least 32 x 32 pixels, bool (H, W); a kind that finds no place is left out.
+    They have at least 32 x 32 pixels, bool (H, W); none is like one of the ``others`` (IoU .2 at most). A kind that
+    finds no place is left out.
     """
     for kind in _SHAPES:
         yield from _placed(partial(_shape, kind, truth.shape, rng), truth, others)
@@ -317,15 +307,10 @@ def made(
     seed: int,
     kinds: Sequence[str] = DEFECTS,
 ) -> Iterator[CandidateSample]:
-    """The defects of one object.
+    """The defects of one object; ``name`` is source, cluster, and the object's own name.
 
-    Args:
-        target: The object, and the other objects of the frame.
-        frame: uint8 RGB (H, W, 3).
-        shown: What the judge is shown of the other objects.
-        name: Source, cluster, and the object's own name.
-        seed: Seed of the defects.
-        kinds: The stressors that make them.
+    ``shown`` is what the judge is shown of the frame's other objects, ``kinds`` are the stressors that make the
+    defects.
     """
     source, cluster, key = name
     for defect, difficulty, _, outcome in variants(target, seed=seed, key=key, kinds=kinds):

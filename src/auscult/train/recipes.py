@@ -50,34 +50,16 @@ def _cues(options: TrainOptions, progress: Progress) -> Iterator[Path]:
 
 
 def _prompted_mask(options: TrainOptions, progress: Progress) -> Iterator[Path]:
-    from auscult.train.prompted.recipe import MINUTES, WEIGHTS, PromptedOptions, fit_to_own, prompted_mask
+    from auscult.train.prompted.recipe import WEIGHTS, fit_to_own, prompted_mask
 
-    job = PromptedOptions(
-        data=options.material(),
-        out=options.out,
-        seed=options.seed,
-        samples=options.samples,
-        minutes=options.minutes or MINUTES,
-        device=options.device,
-        threads=options.threads,
-        workers=options.workers,
-    )
-    whole = (job.data / WEIGHTS).is_dir()  # the first weights come with the material of the whole training
-    yield from (prompted_mask if whole else fit_to_own)(job, progress)
+    whole = (options.material() / WEIGHTS).is_dir()  # the first weights come with the material of the whole training
+    yield from (prompted_mask if whole else fit_to_own)(options, progress)
 
 
 def _scenes_identity(options: TrainOptions, progress: Progress) -> Iterator[Path]:
-    from auscult.train.matcher.loop import FRAMES, MINUTES, STEPS, MatcherOptions, scenes_identity
+    from auscult.train.matcher.loop import scenes_identity
 
-    job = MatcherOptions(
-        data=options.material(),
-        out=options.out,
-        seed=options.seed,
-        steps=STEPS if options.samples is None else max(1, options.samples // FRAMES),
-        minutes=options.minutes or MINUTES,
-        threads=options.threads,
-    )
-    yield from scenes_identity(job, progress)
+    yield from scenes_identity(options, progress)
 
 
 Recipe = Callable[[TrainOptions, Progress], Iterator[Path]]

@@ -18,12 +18,12 @@ from auscult.train.candidates import Candidate, CandidateScene, candidates, mixt
 from auscult.train.candidates.mixture import MAKERS, SHARES, of_kind, working
 from auscult.types import Frame, Mask
 
-KINDS = [kind for kind, _ in mixture(generator(0))]
+KINDS = [kind for kind, _ in mixture()]
 HEIGHT, WIDTH = 150, 190
 
 
 def test_weights_are_shares_and_names_are_unique() -> None:
-    kinds = mixture(generator(1))
+    kinds = mixture()
     assert sum(weight for _, weight in kinds) == pytest.approx(1.0)
     assert all(weight > 0 for _, weight in kinds)
     assert set(SHARES) == set(MAKERS)

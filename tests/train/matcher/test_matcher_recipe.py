@@ -37,14 +37,16 @@ def test_backgrounds_are_of_their_part_and_test_things_are_not_trained_on(data: 
 def test_the_recipe_in_small(data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the extra `train` is not installed")
     pytest.importorskip("onnx", reason="the extra `train` is not installed")
+    from auscult.jobs.options import TrainOptions
     from auscult.jobs.runner import Silent
     from auscult.judge.identity.scenes import ScenesIdentity
-    from auscult.train.matcher.loop import MatcherOptions, scenes_identity
+    from auscult.train.matcher.loop import FRAMES, Amounts, scenes_identity
     from auscult.train.matcher.pairs import pairs_of
     from auscult.types import Case, Prediction, Query
 
-    options = MatcherOptions(data=data, out=tmp_path, steps=2, shards=3, scenes=2, pair_scenes=1)
-    files = [path.name for path in scenes_identity(options, Silent())]
+    options = TrainOptions(name="scenes-identity", data=data, out=tmp_path, samples=2 * FRAMES, threads=1)
+    amounts = Amounts(shards=3, scenes=2, pair_scenes=1)
+    files = [path.name for path in scenes_identity(options, Silent(), amounts)]
     assert files == ["scenes.onnx", "scenes.json", "identity.scenes.v1.json"]
     assert (tmp_path / "scenes.onnx").stat().st_size <= 3_000_000
     told = json.loads((tmp_path / "identity.scenes.v1.json").read_text(encoding="utf-8"))

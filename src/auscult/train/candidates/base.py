@@ -36,18 +36,10 @@ def realistic(rng: np.random.Generator) -> float:
 
 
 def difficulty_of(defect: str | None, iou: float) -> Difficulty | None:
-    """The difficulty of a candidate by its exact IoU.
+    """The difficulty of a candidate of a type, None for no single one, by its exact IoU (MQ-RAVSBench, Sec. 3.2).
 
-    Args:
-        defect: Its type, None for no single one.
-        iou: 0..1.
-
-    Returns:
-        Cutout, dilate and erode: ``hard`` or ``medium`` inside the paper's closed windows. Merge: ``hard``, ``medium``
-        or ``easy``. Else None.
-
-    Source:
-        MQ-RAVSBench, Sec. 3.2.
+    Cutout, dilate and erode are ``hard`` or ``medium`` inside the paper's closed windows, a merge ``hard``, ``medium``
+    or ``easy``, anything else None.
     """
     if defect == "merge":
         return truth_of("merge", iou).difficulty
@@ -173,13 +165,7 @@ class Work:
         return full
 
     def noise(self, rng: np.random.Generator, grain_px: float, *, smooth: bool = True) -> NDArray[np.float32]:
-        """Noise of mean 0 within about -1..1 over ``box``.
-
-        Args:
-            rng: Draws the lattice.
-            grain_px: Distance of the lattice's points.
-            smooth: Cubic between the points, else linear.
-        """
+        """Noise of mean 0 within about -1..1 over ``box``; cubic, else linear, between points ``grain_px`` apart."""
         height, width = self.own.shape
         grain = max(1.0, min(grain_px, 2.0 * max(height, width)))
         step = 1 if grain < _COARSE_GRAIN_PX else 3  # coarse noise is drawn on every third pixel
@@ -210,13 +196,9 @@ class Work:
     def flipped(self, times: NDArray[np.float32], wanted: float, *, within: float = 0.02) -> Mask | None:
         """Flip the pixels of the truth whose times come first, until the IoU is the wanted one.
 
-        Args:
-            times: When each pixel over ``box`` flips, >= 0; infinite for never. Equal times flip together.
-            wanted: The IoU.
-            within: How far off it the exact IoU may be, where pixels only flip together or too few flip at all.
-
-        Returns:
-            bool over ``box``, or None.
+        ``times`` over ``box`` are >= 0, infinite for never; equal times flip together. The mask is bool over ``box``,
+        or None where its exact IoU is further off than ``within``, since pixels only flip together or too few flip at
+        all.
         """
         time = _time_of(times, self.own, wanted=wanted)
         if time is None:

@@ -122,16 +122,8 @@ SHARES: Final[Mapping[str, float]] = MappingProxyType(
 """Share of each group. Merges count for more, since an object that is alone in its picture has none."""
 
 
-def mixture(rng: np.random.Generator) -> list[tuple[str, float]]:
-    """The kinds and how often each is drawn.
-
-    Args:
-        rng: Not drawn from by this mixture; a mixture that changes from object to object would.
-
-    Returns:
-        (kind, weight) with weights that sum to 1.
-    """
-    del rng
+def mixture() -> list[tuple[str, float]]:
+    """The kinds and how often each is drawn: (kind, weight) with weights that sum to 1."""
     kinds: list[tuple[str, float]] = []
     for group, makers in MAKERS.items():
         total = sum(weight for _, weight in makers.values())
@@ -145,24 +137,13 @@ _TYPES: Final = frozenset({"perfect", "cutout", "dilate", "erode", "merge"})
 
 
 def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> list[Candidate]:
-    """Draw candidates of one object from the mixture.
+    """Draw as many candidates of one object from the mixture, in the order drawn.
 
     A kind that cannot be made (no other object, no room, a wanted IoU out of reach) gives way to another of its group,
     then to another group.
-
-    Args:
-        target: The object.
-        rng: Everything random is drawn from it.
-        count: How many, >= 0.
-
-    Returns:
-        ``count`` candidates, in the order drawn.
-
-    Raises:
-        UsageError: The true mask is empty, or masks and frame do not fit together.
     """
     work = working(target)
-    kinds = [(kind, weight) for kind, weight in mixture(rng) if target.complete or kind not in MAKERS["arbitrary"]]
+    kinds = [(kind, weight) for kind, weight in mixture() if target.complete or kind not in MAKERS["arbitrary"]]
     names = [kind for kind, _ in kinds]
     weights = np.array([weight for _, weight in kinds])
     weights /= weights.sum()

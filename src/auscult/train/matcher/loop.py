@@ -24,10 +24,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from auscult.errors import OutputError, UsageError
+from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.identity.scenes import CROP, MARGIN, NETWORK, WORDS, Eyes, ScenesIdentity
 from auscult.judge.identity.scenes_text import Vocabulary, write_vocabulary
+from auscult.media.paths import write_bytes
 from auscult.nets.matcher import STRIDE, Matcher, MatcherSettings
+from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
 from auscult.train.matcher import frames, measure
@@ -415,43 +418,25 @@ _CALIBRATION_SEED, _TEST_SEED = 1, 2  # added to the run's, so that no scene com
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MatcherOptions:
-    """What the recipe may be told.
+class Amounts:
+    """How much is drawn: files of training frames, scenes of a file, and scenes of each set that is measured."""
 
-    Attributes:
-        data: Folder of real material.
-        out: For all it makes.
-        seed: Of everything that is drawn.
-        steps: Training steps in all.
-        minutes: Stop training after so long; the same command goes on.
-        shards: Files of training frames.
-        scenes: Scenes of a file.
-        pair_scenes: Scenes of each set that is measured.
-        threads: Of the network's arithmetic.
-    """
-
-    data: Path
-    out: Path
-    seed: int = 0
-    steps: int = STEPS
-    minutes: float = MINUTES
     shards: int = SHARDS
     scenes: int = SCENES
     pair_scenes: int = PAIR_SCENES
-    threads: int = 1
 
 
-def scenes_identity(options: MatcherOptions, progress: Progress) -> Iterator[Path]:
+_ALL: Final = Amounts()
+
+
+def scenes_identity(options: TrainOptions, progress: Progress, amounts: Amounts = _ALL) -> Iterator[Path]:
     """Draw, train, export, calibrate, measure."""
-    import torch
-
-    from auscult.nets.matcher import MatcherSettings
-
     torch.set_num_threads(options.threads)
-    (photographed,) = stamps_on(lay_out(options.data, options.out, "train"), ["train"])
+    wanted = STEPS if options.samples is None else max(1, options.samples // FRAMES)
+    (photographed,) = stamps_on(lay_out(options.material(), options.out, "train"), ["train"])
     sources = (photographed, painted("train"))
     words = vocabulary(sources)
-    shards = pack(options, sources, words=words, progress=progress)
+    shards = pack(options, amounts, sources=sources, words=words, progress=progress)
     settings = MatcherSettings(
         categories=len(words.categories), colours=len(words.colours), textures=len(words.textures)
     )
@@ -459,47 +444,57 @@ def scenes_identity(options: MatcherOptions, progress: Progress) -> Iterator[Pat
         shards=shards,
         settings=settings,
         seed=options.seed,
-        steps=options.steps,
+        steps=wanted,
         folder=options.out,
-        seconds=60 * options.minutes,
+        seconds=60 * (MINUTES if options.minutes is None else options.minutes),
     )
     net, steps = train(run, progress)
     yield export(net, options.out / NETWORK)
-    words = calibrate(options, words, progress)
+    words = calibrate(options, amounts, words=words, progress=progress)
     yield write_vocabulary(words, options.out / WORDS)
-    yield _written(measured(options, words, progress) | {"steps": steps, "of_steps": options.steps}, options.out)
+    numbers = measured(options, amounts, words=words, progress=progress) | {"steps": steps, "of_steps": wanted}
+    path = options.out / f"{numbers['judge']}.json"
+    write_bytes(path, dump(numbers, indent=1) + b"\n")
+    yield path
 
 
 def pack(
-    options: MatcherOptions, sources: tuple[AssetSource, AssetSource], *, words: Vocabulary, progress: Progress
+    options: TrainOptions,
+    amounts: Amounts,
+    *,
+    sources: tuple[AssetSource, AssetSource],
+    words: Vocabulary,
+    progress: Progress,
 ) -> list[Path]:
     """Draw the files of training frames that are not there yet; three of ten are of generated things."""
     photographed, drawn = sources
-    progress.stage("drawing frames", options.shards)
+    progress.stage("drawing frames", amounts.shards)
     found = []
-    for number in range(options.shards):
+    for number in range(amounts.shards):
         path = options.out / "frames" / f"{number:04d}.npz"
         if not path.is_file():
             source = drawn if number % 10 in _PAINTED_EACH else photographed
-            shard = frames.draw_shard(source, number, seed=options.seed, scenes=options.scenes, words=words)
+            shard = frames.draw_shard(source, number, seed=options.seed, scenes=amounts.scenes, words=words)
             frames.save(shard, path)
         found.append(path)
         progress.step()
     return found
 
 
-def calibrate(options: MatcherOptions, words: Vocabulary, progress: Progress) -> Vocabulary:
+def calibrate(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, progress: Progress) -> Vocabulary:
     """Sharpness and curve, from training things on photographs of the calibration part."""
-    (source,) = stamps_on(lay_out(options.data, options.out, "calibration"), ["train"])
-    pairs = _pairs(options, {"calibration": source}, seed=options.seed + _CALIBRATION_SEED, progress=progress)
+    (source,) = stamps_on(lay_out(options.material(), options.out, "calibration"), ["train"])
+    pairs = _pairs(
+        {"calibration": source}, amounts.pair_scenes, seed=options.seed + _CALIBRATION_SEED, progress=progress
+    )
     write_vocabulary(words, options.out / WORDS)
     eyes = Eyes(options.out)
     return measure.calibrated_words(words, pairs["calibration"], lambda other: ScenesIdentity(eyes=eyes.told(other)))
 
 
-def measured(options: MatcherOptions, words: Vocabulary, progress: Progress) -> dict[str, Any]:
+def measured(options: TrainOptions, amounts: Amounts, *, words: Vocabulary, progress: Progress) -> dict[str, Any]:
     """Numbers on photographs of the test part, and on generated scenes of the test shelves."""
-    root = lay_out(options.data, options.out, "test")
+    root = lay_out(options.material(), options.out, "test")
     trained, seen, unseen = stamps_on(root, ["train", "test_s", "test_u"])
     sources = {
         "seen things, unseen photographs": trained,
@@ -508,33 +503,24 @@ def measured(options: MatcherOptions, words: Vocabulary, progress: Progress) -> 
         "generated, seen categories": painted("test_s"),
         "generated, unseen categories": painted("test_u"),
     }
-    pairs = _pairs(options, sources, seed=options.seed + _TEST_SEED, progress=progress)
+    pairs = _pairs(sources, amounts.pair_scenes, seed=options.seed + _TEST_SEED, progress=progress)
     check = ScenesIdentity(eyes=Eyes(options.out).told(words))
     progress.stage("measuring", len(pairs))
     sets = {}
     for name, of_set in pairs.items():
         sets[name] = measure.tables(measure.answers(check, of_set))
         progress.step()
-    return {"judge": check.name, "seed": options.seed, "scenes_each": options.pair_scenes, "sets": sets}
+    return {"judge": check.name, "seed": options.seed, "scenes_each": amounts.pair_scenes, "sets": sets}
 
 
 def _pairs(
-    options: MatcherOptions, sources: Mapping[str, AssetSource], *, seed: int, progress: Progress
+    sources: Mapping[str, AssetSource], scenes: int, *, seed: int, progress: Progress
 ) -> dict[str, list[SentencePair]]:
-    progress.stage("sentences and candidates", options.pair_scenes * len(sources))
+    progress.stage("sentences and candidates", scenes * len(sources))
     found: dict[str, list[SentencePair]] = {}
     for name, source in sources.items():
         found[name] = []
-        for scene in range(options.pair_scenes):
+        for scene in range(scenes):
             found[name] += pairs_of(source, scene, seed=seed, options=_PAIRS)
             progress.step()
     return found
-
-
-def _written(value: Mapping[str, Any], out: Path) -> Path:
-    path = out / "identity.scenes.v1.json"
-    try:
-        path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
-    return path

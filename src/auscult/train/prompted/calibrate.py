@@ -177,10 +177,7 @@ def left_out_coverage(calibration: Calibration, outputs: Outputs) -> dict[str, f
 def accept_threshold(good: Doubles, outputs: Outputs, *, precise: float = PRECISE) -> float:
     """The least probability of IoU >= .8 at which accepted masks are as often good as wanted, in each kind of picture.
 
-    Args:
-        good: The probability of each mask, (n,).
-        outputs: Their truths; every family counts alike, but made masks and our own network's are left out.
-        precise: The share of accepted masks whose IoU is at least .8.
+    ``good`` is that of each mask, (n,). Every family counts alike, but made masks and our own network's are left out.
     """
     real = ~np.isin(outputs.family, [MADE, OWN])
     names = [name for name in families_of(outputs) if name not in {MADE, OWN}]

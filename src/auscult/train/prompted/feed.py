@@ -53,16 +53,7 @@ class Sample:
 
 
 class Feed:
-    """Makes batches of pictures.
-
-    Args:
-        pictures: What to draw from; their real masks enter as they are.
-        seed: Seed of everything drawn.
-        lens: How the network looks.
-
-    Raises:
-        InputError: No picture has an object that is large enough.
-    """
+    """Makes batches of pictures, whose real masks enter as they are; some object must be large enough."""
 
     def __init__(self, pictures: Sequence[Picture], *, seed: int, lens: Lens) -> None:
         self._pictures = pictures
@@ -74,16 +65,11 @@ class Feed:
         self._decoded = lru_cache(maxsize=_KEPT_FRAMES)(self._decode)
 
     def batch(self, number: int, size: int) -> Arrays:
-        """Make a batch.
+        """A batch by its number, of ``size`` samples, a multiple of ``PER_OBJECT``.
 
-        Args:
-            number: Which one.
-            size: How many samples, a multiple of ``PER_OBJECT``.
-
-        Returns:
-            ``crop`` (n, 3, side, side), ``candidate`` and ``truth`` (n, grid, grid), ``prompt`` (n, 4, grid, grid) and
-            ``strip`` (n, 6, 24, 256) as bytes; ``shape`` (n, 10), ``iou`` and ``answered`` (n,) float32; ``type`` int64
-            (n,), -1 where no single type names it.
+        ``crop`` (n, 3, side, side), ``candidate`` and ``truth`` (n, grid, grid), ``prompt`` (n, 4, grid, grid) and
+        ``strip`` (n, 6, 24, 256) as bytes; ``shape`` (n, 10), ``iou`` and ``answered`` (n,) float32; ``type`` int64
+        (n,), -1 where no single type names it.
         """
         rng = generator(self._seed, "prompted", "batch", number)
         samples: list[Sample] = []
@@ -181,10 +167,9 @@ def _wanted(candidate: Candidate) -> float:
 
 
 def prompt_of(truth: Mask, mask: Mask, *, view: View, rng: np.random.Generator) -> tuple[NDArray[np.uint8], bool]:
-    """Draw what the network is told: mostly the candidate, else a box or points.
+    """What the network is told: mostly the candidate, else a box or points.
 
-    Returns:
-        The prompt, bytes (4, grid, grid), and whether it was read off the truth.
+    The prompt is bytes (4, grid, grid); told with it is whether it was read off the truth.
     """
     grid = len(view.candidate)
     prompt = np.zeros((PROMPTS, grid, grid), np.uint8)
@@ -202,12 +187,7 @@ def prompt_of(truth: Mask, mask: Mask, *, view: View, rng: np.random.Generator) 
 
 
 def boxes_or_points(inside: Mask, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """A prompt that is a jittered box of a region, or points in it and sometimes outside.
-
-    Args:
-        inside: The region on the candidate's grid, bool (grid, grid), not empty.
-        rng: Draws which, and where.
-    """
+    """A jittered box of a region, bool (grid, grid) and not empty, or points in it and sometimes outside."""
     prompt = np.zeros((PROMPTS, *inside.shape), np.uint8)
     if rng.random() < 0.5:
         _draw_box(prompt[1], inside, rng)

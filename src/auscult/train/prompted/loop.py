@@ -7,7 +7,6 @@ its context head behind them. Read with LiteRT's interpreter, which is needed he
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,12 +63,8 @@ def begin(net: PromptedNet, start: Start, folder: Path) -> None:
 def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
     """Weights and biases of all convolutions of a TensorFlow Lite file, in the order in which they run.
 
-    Args:
-        path: The file.
-        digest: SHA-256 that it must have, in hex; None takes any.
-
-    Returns:
-        Weights as PyTorch has them (out, in / groups, h, w) and biases, float32.
+    They are float32, weights as PyTorch has them (out, in / groups, h, w). Without ``digest``, the SHA-256 in hex that
+    the file must have, any file will do.
     """
     try:
         content = path.read_bytes()
@@ -82,7 +77,7 @@ def read_kernels(path: Path, *, digest: str | None = None) -> list[Kernel]:
         raise InputError(
             f"these are other weights: SHA-256 {found[:12]}",
             expected=f"{digest[:12]}, {ORIGIN}",
-            hint="fetch the file again, or train from --start scratch",
+            hint="fetch the file again",
             path=path,
         )
     interpreter = _interpreter(content, path)
@@ -181,10 +176,7 @@ class Plan:
 class Trainer:
     """A network in training, its optimiser and its averaged weights.
 
-    Args:
-        plan: How it is trained.
-        weights: Folder of the public first weights.
-        device: ``cpu`` or ``cuda``.
+    ``weights`` is the folder of public first weights, ``device`` is ``cpu`` or ``cuda``.
     """
 
     def __init__(self, plan: Plan, *, weights: Path, device: str = "cpu") -> None:
@@ -256,11 +248,7 @@ class Trainer:
             raise OutputError(f"cannot be written: {error}", path=path) from error
 
     def load(self, path: Path) -> None:
-        """Continue from a checkpoint of the same plan.
-
-        Raises:
-            InputError: It is damaged, or another plan's; both plans are named.
-        """
+        """Continue from a checkpoint of the same plan; of another one both are named."""
         state = read_checkpoint(path)
         theirs, ours = state["plan"], asdict(self.plan)
         if theirs != ours:
@@ -394,16 +382,9 @@ def _as_is(batch: Arrays) -> Arrays:
 def train(
     trainer: Trainer, made: Iterator[Arrays], *, until: float, heard: Callable[[int, dict[str, float]], None]
 ) -> bool:
-    """Take steps until the plan is done or the time is up.
+    """Take steps on the batches from ``trainer.step`` on until the plan is done, or ``time.monotonic`` is at ``until``.
 
-    Args:
-        trainer: The network.
-        made: The batches from ``trainer.step`` on.
-        until: ``time.monotonic`` at which to stop.
-        heard: Hears step and losses after each.
-
-    Returns:
-        Whether the plan is done.
+    ``heard`` is told step and losses after each. Gives whether the plan is done.
     """
     while trainer.step < trainer.plan.steps:
         if time.monotonic() >= until:
@@ -440,8 +421,3 @@ def _groups(net: PromptedNet, plan: Plan) -> list[dict[str, Any]]:
             decay = plan.decay if wide else 0.0
             groups.append({"params": values, "lr": rate, "highest": rate, "weight_decay": decay})
     return [group for group in groups if group["params"]]
-
-
-def as_text(plan: Plan) -> str:
-    """A plan as one line of JSON."""
-    return json.dumps(asdict(plan), sort_keys=True)

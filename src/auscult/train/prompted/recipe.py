@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -14,25 +14,30 @@ from typing import Final
 import cv2
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from auscult.arrays.overlap import iou
 from auscult.cases.listing import list_items
-from auscult.errors import AuscultError, InputError, OutputError, UsageError
+from auscult.errors import AuscultError, InputError, UsageError
+from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import scaled
 from auscult.judge.masks.prompted.calibration import load_calibration, save_calibration
 from auscult.judge.masks.prompted.network import FOLDER, Member, load_member
-from auscult.judge.masks.prompted.view import picture
+from auscult.judge.masks.prompted.view import Lens, View, inputs, look, picture
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
+from auscult.media.paths import write_bytes
 from auscult.nets.prompted import Design, PromptedNet
+from auscult.record.codec import dump
+from auscult.rng import generator
 from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, refit, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
-from auscult.train.prompted.feed import Feed
-from auscult.train.prompted.folds import FOLDS, drawn_by, fold_of, save_drawn, with_drawn
+from auscult.train.prompted.feed import Feed, boxes_or_points
 from auscult.train.prompted.loop import Plan, Trainer, batches, network_of, train
-from auscult.train.prompted.material import Material, Picture, read_material
-from auscult.train.prompted.outputs import Judgeable, Outputs, judged, made_of, real_and_flawless
-from auscult.types import Item
+from auscult.train.prompted.material import LEAST_PX, Material, Picture, read_material
+from auscult.train.prompted.outputs import OWN, Judgeable, Outputs, judgeable, judged, made_of, real_and_flawless
+from auscult.types import Box, Floats, Frame, Item, Mask
 
 MINUTES: Final = 140.0
 PLANS: Final = (
@@ -40,70 +45,29 @@ PLANS: Final = (
     Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=1, steps=1050),
 )
 """The shipped networks: a close look that starts from DeepLab, a wider one that starts from ImageNet."""
-FOLD_PLAN: Final = Plan(design=Design(side=192, margin=2.0), start="imagenet", seed=100, steps=300)
-"""Short trainings on one half each; their errors on the other half may be learned from, see ``studies/prompted``."""
 WEIGHTS: Final = "weights"
-DRAWN: Final = "drawn.json.gz"
 _SAVED_EVERY: Final = 50
 _RANGE_BATCHES: Final = 8
 _MADE_EACH: Final = 2
 _VIDEO_EVERY: Final = 2
-_LEAST_CLUSTERS: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptedOptions:
-    """What the recipe is told.
-
-    Attributes:
-        data: Folder of real material, with the first weights in ``weights``.
-        out: Folder for all it makes; what is there already is continued.
-        seed: Added to the plans' own seeds.
-        samples: How many samples each network sees; None for the plans' own number.
-        minutes: After this long training stops, to be continued by the same command.
-        device: ``cpu`` or ``cuda``.
-        threads: Threads of the networks' arithmetic.
-        workers: Processes that make batches ahead.
-        plans: The networks.
-        folds: Short trainings whose errors on what they did not learn from the networks learn from, too, such as
-            ``FOLD_PLAN``; their seed counts up. None for none, as shipped.
-        photographs: Learn from this many photographs only; None for all.
-        objects: Calibrate on this many pictures only; None for all.
-    """
-
-    data: Path
-    out: Path
-    seed: int = 0
-    samples: int | None = None
-    minutes: float = MINUTES
-    device: str = "cpu"
-    threads: int = 2
-    workers: int = 1
-    plans: tuple[Plan, ...] = PLANS
-    folds: Plan | None = None
-    photographs: int | None = None
-    objects: int | None = None
-
-
-def prompted_mask(options: PromptedOptions, progress: Progress) -> Iterator[Path]:
-    """Train, export, calibrate."""
+def prompted_mask(options: TrainOptions, progress: Progress, wanted: Sequence[Plan] = PLANS) -> Iterator[Path]:
+    """Train the networks that are ``wanted``, export and calibrate them; ``weights`` in the data folder starts them."""
     cv2.setNumThreads(1)
     torch.set_num_threads(options.threads)
-    until = time.monotonic() + options.minutes * 60
+    until = time.monotonic() + 60 * (MINUTES if options.minutes is None else options.minutes)
     progress.stage("reading the material", 1)
-    material = read_material(options.data)
+    material = read_material(options.material())
     progress.step()
     yield _report_lost(material, options.out)
-    pictures = learnable(material.of("train"), photographs=options.photographs)
-    work = _Work(options, until=until, progress=progress)
-    ready = yield from own_errors(work, pictures)
-    if ready is None:
-        return
-    for at, plan in enumerate(plans_of(options)):
-        if not (yield from work.train(plan, ready, f"member{at}")):
+    plans = [_planned(plan, options) for plan in wanted]
+    for at, plan in enumerate(plans):
+        trained = _trained(plan, material.of("train"), f"member{at}", options=options, until=until, progress=progress)
+        if not (yield from trained):
             return
     members = []
-    for at, plan in enumerate(plans_of(options)):
+    for at, plan in enumerate(plans):
         path = _shipped(options, plan, material, at=at)
         yield path
         members.append(load_member(path))
@@ -114,15 +78,15 @@ def prompted_mask(options: PromptedOptions, progress: Progress) -> Iterator[Path
     yield calibrate(outputs, members, options.out)
 
 
-def fit_to_own(options: PromptedOptions, progress: Progress) -> Iterator[Path]:
+def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     """Fit the shipped judge to masks of a user's own: ``--data`` is an INPUT with truth."""
     cv2.setNumThreads(1)
     torch.set_num_threads(options.threads)
     shipped = load_calibration()
     members = [load_member(FOLDER / f"member{at}.onnx", digest) for at, digest in enumerate(shipped.weights)]
     lost: list[tuple[Path, str]] = []
-    listing = list_items(options.data)
-    lost += [(Path(error.path or options.data), error.error) for _, error in listing.errors]
+    listing = list_items(options.material())
+    lost += [(Path(error.path or options.material()), error.error) for _, error in listing.errors]
     known = [item for item in listing.items if item.truth is not None and item.truth.mask is not None]
     progress.stage("judging your masks", len(known))
     outputs = judged((thing for item in known for thing in _own_thing(item, lost)), members, progress=progress)
@@ -132,7 +96,7 @@ def fit_to_own(options: PromptedOptions, progress: Progress) -> Iterator[Path]:
             "no mask here has a truth that can be read",
             expected='lines of items.jsonl with "truth": {"mask": ...}',
             hint=f"{len(lost)} could not be read, see material.json" if lost else "see docs/input.md on truth",
-            path=options.data,
+            path=options.material(),
         )
     outputs.save(options.out / "own.npz")
     yield options.out / "own.npz"
@@ -164,34 +128,21 @@ def calibrate(outputs: Outputs, members: Sequence[Member], out: Path) -> Path:
         f"accept from {accept_threshold(good, outputs)}",
         json.dumps(left_out_coverage(found, outputs)),
     ]
-    _write(out / "calibration.txt", "\n".join(lines) + "\n")
+    write_bytes(out / "calibration.txt", ("\n".join(lines) + "\n").encode())
     return save_calibration(found, out / "calibration.json")
 
 
-def plans_of(options: PromptedOptions) -> tuple[Plan, ...]:
-    """The plans with the options' seed and number of samples."""
-    return tuple(shortened(replace(plan, seed=plan.seed + 2 * options.seed), options.samples) for plan in options.plans)
-
-
-def shortened(plan: Plan, samples: int | None) -> Plan:
-    """A plan over as many samples; None for its own number."""
-    return plan if samples is None else replace(plan, steps=max(1, samples // plan.size))
-
-
-def learnable(pictures: Sequence[Picture], *, photographs: int | None, seed: int = 0) -> list[Picture]:
-    """Pictures to learn from: all video, and some or all photographs, the first of one fixed order."""
-    if photographs is None:
-        return list(pictures)
-    still = [one for one in pictures if one.source != "davis"]
-    order = np.random.default_rng(seed).permutation(len(still))[:photographs]
-    return [still[at] for at in sorted(order.tolist())] + [one for one in pictures if one.source == "davis"]
+def _planned(plan: Plan, options: TrainOptions) -> Plan:
+    """A plan with the options' seed and number of samples."""
+    steps = plan.steps if options.samples is None else max(1, options.samples // plan.size)
+    return replace(plan, seed=plan.seed + 2 * options.seed, steps=steps)
 
 
 def calibration_outputs(
-    material: Material, members: Sequence[Member], net: PromptedNet, *, options: PromptedOptions, progress: Progress
+    material: Material, members: Sequence[Member], net: PromptedNet, *, options: TrainOptions, progress: Progress
 ) -> Outputs:
     """What the networks say of calibration masks: of real models, flawless, made, and drawn by our own network."""
-    pictures = material.of("calibration")[: options.objects]
+    pictures = material.of("calibration")
     progress.stage("judging calibration masks", sum(len(one.real) + 6 * len(one.objects) for one in pictures))
     things = [
         real_and_flawless(pictures, every=_VIDEO_EVERY),
@@ -201,69 +152,91 @@ def calibration_outputs(
     return judged((thing for some in things for thing in some), members, progress=progress)
 
 
-class _Work:
-    """What all trainings of one call share: the options, when to stop, who hears of it."""
-
-    def __init__(self, options: PromptedOptions, *, until: float, progress: Progress) -> None:
-        self.options = options
-        self.until = until
-        self.progress = progress
-
-    def train(self, plan: Plan, pictures: Sequence[Picture], name: str) -> Generator[Path, None, bool]:
-        """Train one network as far as time goes; yields its checkpoint, returns whether it is done."""
-        options = self.options
-        path, log = options.out / f"{name}.pt", options.out / f"{name}.jsonl"
-        trainer = Trainer(plan, weights=options.data / WEIGHTS, device=options.device)
-        if path.exists():
-            trainer.load(path)
-        self.progress.stage(f"training {name}", plan.steps - trainer.step)
-
-        def heard(step: int, parts: dict[str, float]) -> None:
-            self.progress.step()
-            if step % _SAVED_EVERY == 0:
-                trainer.save(path)
-                _append(log, {"step": step, **{name: round(value, 5) for name, value in parts.items()}})
-
-        with batches(pictures, plan, first=trainer.step, workers=options.workers) as made:
-            done = train(trainer, made, until=self.until, heard=heard)
-        trainer.save(path)
-        yield path
-        return done
+_DRAWN_EACH: Final = 3
+_FRAMES_EVERY: Final = 3
+_LEVELS: Final = (-1.5, -0.5, 0.0, 0.5, 1.5)
+_LEAST_IOU: Final = 0.05
+_LEAST_DRAWN_PX: Final = 48
 
 
-def own_errors(work: _Work, pictures: list[Picture]) -> Generator[Path, None, list[Picture] | None]:
-    """Pictures with what networks that did not learn from them draw of their objects.
+def drawn_by(net: PromptedNet, pictures: Iterable[Picture], *, seed: int) -> Iterator[list[Judgeable]]:
+    """What a network draws of objects that it did not learn from.
 
-    Too few photographs for two halves stay as they are.
-
-    Returns:
-        The pictures; None where the time was up before the networks were trained.
+    Each object is shown three times, told by a jittered true box or by points; each answer is cut at its own level.
     """
-    options, path = work.options, work.options.out / DRAWN
-    if options.folds is None:
-        return pictures
+    for one in pictures:
+        found: list[Judgeable] = []
+        frame = one.frame() if one.order % _FRAMES_EVERY == 0 else None
+        for target, truth in enumerate(one.masks() if frame is not None else ()):
+            if frame is None or np.count_nonzero(truth) < LEAST_PX:
+                continue
+            rng = generator(seed, "prompted", "folds", one.path.name, target)
+            found += [
+                judgeable(one, target, frame=frame, mask=mask, truth=truth, family=OWN)
+                for mask in _drawn(net, frame, truth, rng=rng)
+            ]
+        yield found
+
+
+def _drawn(net: PromptedNet, frame: Frame, truth: Mask, *, rng: np.random.Generator) -> Iterator[Mask]:
+    view = look(frame, truth, Lens(side=net.design.side, margin=net.design.margin))
+    prompts = np.stack([boxes_or_points(view.candidate >= 128, rng) for _ in range(_DRAWN_EACH)])
+    for answer in _answers(net, view, prompts):
+        mask = placed(answer - np.float32(rng.choice(_LEVELS)), view.box, truth.shape)
+        if np.count_nonzero(mask) >= _LEAST_DRAWN_PX and iou(mask, truth) >= _LEAST_IOU:
+            yield mask
+
+
+def _answers(net: PromptedNet, view: View, prompts: NDArray[np.uint8]) -> Floats:
+    """What a network draws on one crop for each prompt, (n, 4, grid, grid) as bytes -> logits (n, grid, grid)."""
+    given = {
+        name: torch.from_numpy(value).expand(len(prompts), *value.shape[1:]) for name, value in inputs([view]).items()
+    }
+    told = torch.from_numpy((prompts / np.float32(255)).astype(np.float32))
+    with torch.no_grad():
+        found = net(
+            given["crop"], torch.zeros_like(given["candidate"]), strip=given["strip"], shape=given["shape"], prompt=told
+        )
+    return np.asarray(found["answer"][:, 0].numpy())
+
+
+def placed(answer: Floats, box: Box, size: tuple[int, ...]) -> Mask:
+    """An answer's logits over a crop as a mask of the frame, bool (H, W); False outside the crop."""
+    x0, y0, x1, y1 = box
+    grown = cv2.resize(answer, (x1 - x0, y1 - y0), interpolation=cv2.INTER_LINEAR)
+    mask = np.zeros((size[0], size[1]), np.bool_)
+    top, bottom, left, right = max(y0, 0), min(y1, size[0]), max(x0, 0), min(x1, size[1])
+    mask[top:bottom, left:right] = np.asarray(grown)[top - y0 : bottom - y0, left - x0 : right - x0] > 0
+    return mask
+
+
+def _trained(
+    plan: Plan, pictures: Sequence[Picture], name: str, *, options: TrainOptions, until: float, progress: Progress
+) -> Generator[Path, None, bool]:
+    """Train one network as far as time goes; yields its checkpoint, returns whether it is done."""
+    path, log = options.out / f"{name}.pt", options.out / f"{name}.jsonl"
+    trainer = Trainer(plan, weights=options.material() / WEIGHTS, device=options.device)
     if path.exists():
-        return with_drawn(pictures, path)
-    halves = [[one for one in pictures if fold_of(one) == fold] for fold in range(FOLDS)]
-    if min(len({one.cluster for one in half}) for half in halves) < _LEAST_CLUSTERS:
-        return pictures
-    drawn: list[Judgeable] = []
-    for fold, half in enumerate(halves):
-        plan = shortened(replace(options.folds, seed=options.folds.seed + fold + 2 * options.seed), options.samples)
-        if not (yield from work.train(plan, half, f"fold{fold}")):
-            return None
-    for fold in range(FOLDS):
-        net, _ = network_of(options.out / f"fold{fold}.pt")
-        others = [one for at, half in enumerate(halves) if at != fold for one in half]
-        work.progress.stage(f"drawing by fold {fold}", len(others))
-        for found in drawn_by(net, others, seed=options.seed):
-            drawn += found
-            work.progress.step()
-    yield save_drawn(drawn, path)
-    return with_drawn(pictures, path)
+        trainer.load(path)
+    progress.stage(f"training {name}", plan.steps - trainer.step)
+
+    def heard(step: int, parts: dict[str, float]) -> None:
+        progress.step()
+        if step % _SAVED_EVERY == 0:
+            trainer.save(path)
+            with log.open("a", encoding="utf-8") as file:
+                file.write(
+                    json.dumps({"step": step, **{name: round(value, 5) for name, value in parts.items()}}) + "\n"
+                )
+
+    with batches(pictures, plan, first=trainer.step, workers=options.workers) as made:
+        done = train(trainer, made, until=until, heard=heard)
+    trainer.save(path)
+    yield path
+    return done
 
 
-def _shipped(options: PromptedOptions, plan: Plan, material: Material, *, at: int) -> Path:
+def _shipped(options: TrainOptions, plan: Plan, material: Material, *, at: int) -> Path:
     """Export a trained network whole and in 8 bits; the small one is what ships."""
     net, _ = network_of(options.out / f"member{at}.pt")
     whole = options.out / f"member{at}.whole.onnx"
@@ -305,18 +278,5 @@ def _report_lost(material: Material, out: Path) -> Path:
         "pictures": {part: len(material.of(part)) for part in ("train", "calibration", "dev", "test", "unseen")},
         "lost": [{"path": path.name, "reason": reason} for path, reason in material.lost],
     }
-    return _write(out / "material.json", json.dumps(value, indent=1) + "\n")
-
-
-def _append(path: Path, row: dict[str, float]) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-
-
-def _write(path: Path, text: str) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
-    return path
+    write_bytes(out / "material.json", dump(value, indent=1) + b"\n")
+    return out / "material.json"
