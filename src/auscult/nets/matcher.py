@@ -76,14 +76,9 @@ class Looker(nn.Module):
         return self.centre(maps), self.words(maps)
 
     def at(self, frame: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``forward``, but what is seen only of some cells, since few of them hold a thing.
+        """As ``forward``, but words (k, words) only of some cells, since few of them hold a thing.
 
-        Args:
-            frame: As in ``forward``.
-            cells: int64 (k, 3): frame, row, column.
-
-        Returns:
-            ``centres`` as ``forward`` gives them, and logits of words (k, words).
+        ``cells`` are int64 (k, 3): frame, row, column.
         """
         maps = self.maps(frame)
         number, row, column = cells.unbind(1)
@@ -123,9 +118,9 @@ class Namer(nn.Module):
 class _Block(nn.Module):
     """An inverted bottleneck that is added to what goes in."""
 
-    def __init__(self, width: int, *, wider: int = 2) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        inner = width * wider
+        inner = 2 * width
         self.body = nn.Sequential(
             _conv(width, inner, size=1),
             nn.Conv2d(inner, inner, 5, padding=2, groups=inner, bias=False),

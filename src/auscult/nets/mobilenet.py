@@ -24,7 +24,6 @@ BLOCKS: Final = (
     (6, 320, 1, 1, 2),
 )
 """Expansion, channels, repeats, stride, dilation. The first block of the dilated stages is not dilated itself."""
-STRIDES: Final = (2, 4, 8, 16)
 CONTEXT: Final = 256
 
 
@@ -70,38 +69,26 @@ class Inverted(nn.Module):
 
 
 class MobileNetV2(nn.Module):
-    """The backbone.
+    """The backbone, its last stages dilated: features at strides 2, 4, 8 and 16 with 16, 24, 32 and 320 channels."""
 
-    Args:
-        dilated: The dilation of the last stages; 1 for weights that were trained at stride 32 and see less far.
-    """
-
-    def __init__(self, *, dilated: bool = True) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.stem = Conv(3, 32, size=3, stride=2)
         blocks: list[nn.Module] = []
         self.ends: list[int] = []
-        inputs, stride = 32, 2
+        inputs = 32
         for expansion, outputs, repeats, step, dilation in BLOCKS:
             for at in range(repeats):
                 moves = step if at == 0 else 1
                 if moves == 2:
                     self.ends.append(len(blocks) - 1)
-                    stride *= 2
-                spread = dilation if dilated and not (outputs == 160 and at == 0) else 1
+                spread = 1 if outputs == 160 and at == 0 else dilation
                 blocks.append(Inverted(inputs, outputs, expansion=expansion, stride=moves, dilation=spread))
                 inputs = outputs
         self.blocks = nn.ModuleList(blocks)
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Features of pictures.
-
-        Args:
-            pictures: (n, 3, side, side) in -1..1, the side a multiple of 16.
-
-        Returns:
-            Features at strides 2, 4, 8 and 16 with 16, 24, 32 and 320 channels.
-        """
+        """Features of pictures (n, 3, side, side) in -1..1, the side a multiple of 16."""
         found = functional.relu6(self.stem(pictures))
         kept: list[Tensor] = []
         for at, block in enumerate(self.blocks):

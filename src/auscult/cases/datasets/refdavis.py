@@ -266,7 +266,7 @@ def patterns(folder: Path) -> tuple[str, str]:
     return "/".join(filter(None, (FRAMES, size, "*"))), "/".join(filter(None, (masks, sized, "*")))
 
 
-_POSITIVE = "positive"
+_POSITIVE = "positive"  # the kind of a sentence that refers to something
 
 
 class _RefDavis:
@@ -318,7 +318,7 @@ class _RefDavis:
             query=Query(row.text),
             moments=self._moments_of(row, video, others),
             split=self.splits.get(row.video, ""),
-            template=row.kind if row.kind not in {"", "positive"} else template_of(row.text),
+            template=row.kind if row.kind not in {"", _POSITIVE} else template_of(row.text),
             others=("",) * len(others),
             absent=row.absent,
             source=row.file,

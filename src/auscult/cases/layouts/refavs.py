@@ -85,9 +85,9 @@ def frame_name(folder: str, frame: int) -> str:
     return f"{MEDIA}/{folder}/frames/{frame}.jpg"
 
 
-def sound_name(folder: str, *, cross: bool = False) -> str:
-    """Where the sound stands; ``cross`` for one that was exchanged."""
-    return f"{CROSS if cross else MEDIA}/{folder}/audio.wav"
+def sound_name(folder: str) -> str:
+    """Where the sound stands."""
+    return f"{MEDIA}/{folder}/audio.wav"
 
 
 def mask_name(folder: str, fid: int, frame: int) -> str:
