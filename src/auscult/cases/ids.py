@@ -11,6 +11,7 @@ from auscult.errors import InputError
 from auscult.types import Item
 
 MAX_ID_CHARS = 512
+_MAX_SHOWN_CHARS = 80
 
 _RULE = "a relative name such as v1/f3/m2, at most 512 characters, no '..', no control characters"
 _REFUSED = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -36,9 +37,9 @@ def safe_id(name: str) -> str | None:
     return None if _problem(name) else name
 
 
-def shown(text: str, *, limit: int = 80) -> str:
+def shown(text: str) -> str:
     """Text as it may stand in a message: quoted, one line, cut, and always writable as UTF-8."""
-    cut = text if len(text) <= limit else f"{text[:limit]}..."
+    cut = text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}..."
     return ascii(cut) if not cut.isprintable() else repr(cut)
 
 

@@ -167,11 +167,11 @@ def fit_of(
     return Fit((shrink * (int(column) - reach), shrink * (int(row) - reach)), float(found[row, column]))
 
 
-def places(flow: Floats, *, corner: tuple[int, int] = (0, 0)) -> Floats:
-    """Flow, float32 (h, w, 2), as absolute columns and rows that pixels came from; ``corner`` is (row, column)."""
+def places(flow: Floats) -> Floats:
+    """Flow, float32 (h, w, 2), as absolute columns and rows that pixels came from."""
     found = flow.copy()
-    found[..., 0] += np.arange(corner[1], corner[1] + flow.shape[1], dtype=np.float32)
-    found[..., 1] += np.arange(corner[0], corner[0] + flow.shape[0], dtype=np.float32)[:, None]
+    found[..., 0] += np.arange(flow.shape[1], dtype=np.float32)
+    found[..., 1] += np.arange(flow.shape[0], dtype=np.float32)[:, None]
     return found
 
 

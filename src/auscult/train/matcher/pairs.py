@@ -90,19 +90,17 @@ class KeyFrameSentence:
         return tuple(name for name in self.things if name != target and self.categories[name] == own)
 
 
-def pairs_of(
-    source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int = 1
-) -> Iterator[SentencePair]:
+def pairs_of(source: AssetSource, scene: int, *, seed: int, options: SceneOptions) -> Iterator[SentencePair]:
     """Candidates for what is said of one scene, at one key frame: the named thing, a defect of it, another thing."""
     rng = generator(seed, "pairs", scene)
-    for asked in key_frame_sentences(source, scene, seed=seed, options=options, nulls=nulls, rng=rng):
+    for asked in key_frame_sentences(source, scene, seed=seed, options=options, nulls=1, rng=rng):
         yield from _candidates(rng, asked, scene=scene)
 
 
 def key_frame_sentences(
     source: AssetSource, scene: int, *, seed: int, options: SceneOptions, nulls: int, rng: np.random.Generator
 ) -> Iterator[KeyFrameSentence]:
-    """What is said of one scene, each at one of its key frames; arguments as in ``pairs_of``."""
+    """What is said of one scene, each at one of its key frames, with at most so many null expressions."""
     assets, shelf = source
     plan = choose(seed, scene, assets=assets, shelves={"train": shelf}, options=options)
     shots = Stage(plan, assets.looks).key_shots()
