@@ -1,6 +1,6 @@
 """What a logical form names in a scene, in three values: true, false, or unclear, which is never taken for either.
 
-Every predicate has a margin (``seen``, ``heard``); ``and``, ``not``, ``most`` and ``relation`` carry the unclear along
+Every predicate has a margin; ``and``, ``not``, ``most`` and ``relation`` carry the unclear along
 after Kleene's strong logic. What a form presupposes must hold: where "the bell" names no thing or several, nothing that
 stands after it is true or false.
 

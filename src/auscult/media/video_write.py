@@ -1,6 +1,7 @@
-"""Writing video: MP4 with H.264 and AAC, which every player and browser shows.
+"""Writing video: MP4 with H.264 and AAC, which every player and browser shows, or Matroska without loss.
 
-A coding with loss would be a perturbation of its own; where a quality is asked for, it is stated.
+``encode_video`` makes an MP4 in memory. ``video_file`` writes frames at their own times as they come, by default
+lossless: a coding with loss would be a perturbation of its own; where a quality is asked for, it is stated.
 """
 
 from __future__ import annotations

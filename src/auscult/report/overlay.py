@@ -1,11 +1,10 @@
 """Masks drawn on their frames, so that a person can see at a glance what was segmented.
 
 A mask is a tint that keeps the picture readable, and a light line with a dark one outside it, which together
-stand out from any background. Where a judge says which places are likely wrong, those are marked instead of the tint.
-Arrays in, arrays out; nothing is read, written or encoded here.
-
-The two differ in hue, in lightness and in pattern, so that they are told apart by every eye, in grey and on paper. What
-is drawn is what is at least as likely wrong as right; ``shares`` counts the same pixels. Arrays in, arrays out.
+stand out from any background. Where a judge says which places are likely wrong, those are marked instead of the tint:
+what is likely missing and what is likely too much differ in hue, in lightness and in pattern, so that every eye tells
+them apart, in grey and on paper. What is drawn is what is at least as likely wrong as right; ``shares`` counts the same
+pixels. Arrays in, arrays out; nothing is read, written or encoded here.
 """
 
 from __future__ import annotations
@@ -136,8 +135,8 @@ MASK_COLOUR: Colour = (232, 60, 190)
 
 _TINT = 0.42
 _TINT_BESIDE_ERRORS = 0.16
-_LIGHT = 255
-_DARK = 12
+LIGHT = 255
+DARK = 12
 THUMBNAIL_PX = 160
 
 _ASPECT = 4 / 3
@@ -163,6 +162,22 @@ def overlay(frame: Frame, mask: Mask, *, colour: Colour = MASK_COLOUR, outline: 
     """
     _check(frame, mask)
     return _drawn(frame, mask, colour, line_px=_line_px(frame) if outline else 0)
+
+
+def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple[int, int]) -> Frame:
+    """A mask's tint and the true outline on a frame, uint8 RGB, at (width, height) ``size``.
+
+    The outline runs outside the object, so that the tint of a tiny one stays in sight.
+    """
+    canvas = _resized(frame, size).copy()
+    if mask is not None:
+        canvas = overlay(canvas, _small_mask(mask, size), outline=False)
+    if truth is not None and truth.any():
+        shape = _bytes(_small_mask(truth, size))
+        near = cv2.dilate(shape, _CROSS, borderType=cv2.BORDER_CONSTANT, borderValue=(0,))
+        canvas[cv2.dilate(near, _CROSS) > near] = DARK
+        canvas[near > shape] = LIGHT
+    return canvas
 
 
 def thumbnail(frame: Frame, mask: Mask, *, width_px: int = THUMBNAIL_PX, errors: ErrorMap | None = None) -> Frame:
@@ -347,8 +362,8 @@ def _line(part: Frame, shape: NDArray[np.uint8], line_px: int, *, spared: Mask |
     dark, light = outer > shape, shape > inner
     if spared is not None:
         dark, light = dark & ~spared, light & ~spared
-    part[dark] = _DARK
-    part[light] = _LIGHT
+    part[dark] = DARK
+    part[light] = LIGHT
 
 
 def _inside(box: Box, shape: tuple[int, ...]) -> Box | None:
@@ -388,7 +403,7 @@ def _brackets(frame: Frame, box: Box) -> None:
     left, top, right, bottom = grown(box, 4, (frame.shape[0], frame.shape[1]))
     right, bottom = right - 1, bottom - 1
     arm = max(4, min(22, (right - left) // 3, (bottom - top) // 3))
-    for value, thickness in ((_DARK, 5), (_LIGHT, 2)):
+    for value, thickness in ((DARK, 5), (LIGHT, 2)):
         for x, along in ((left, arm), (right, -arm)):
             for y, down in ((top, arm), (bottom, -arm)):
                 corner = np.array([[x + along, y], [x, y], [x, y + down]], np.int32)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import cv2
 import numpy as np
 
 from auscult.errors import TooLarge
 from auscult.report.charts.marks import NONE, printed
 from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, fitted, text_width, to_picture
-from auscult.report.overlay import overlay
+from auscult.report.overlay import DARK, LIGHT, compared, overlay
 from auscult.types import Frame, Mask
 
 MOST_FRAMES = 6
@@ -26,8 +25,6 @@ _GAP, _UNDER, _OVER, _KEY = 6, 18, 18, 24
 _KEYS = ("predicted mask", "true outline")
 _NOTE, _NOTE_LINES, _NOTE_SIZE = 15, 3, 11.5
 _KEY_STEP, _WIDEST = 136, 480
-_HALO, _OUTLINE = (12, 12, 12), (255, 255, 255)
-_ROUND = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 _TALLEST = 3.0
 _EMPTY = 228
 
@@ -243,39 +240,20 @@ def _words(cell: StripCell) -> str:
 
 
 def _drawn(cell: StripCell, frame: Frame, cell_px: tuple[int, int]) -> Frame:
-    """The frame with tint and outline, within a cell; a frame of another shape keeps its own.
-
-    The outline runs outside the object, so that the tint of a tiny one stays in sight.
-    """
+    """The frame with tint and outline, within a cell; a frame of another shape keeps its own."""
     scale = min(cell_px[0] / frame.shape[1], cell_px[1] / frame.shape[0])
     size = max(1, round(frame.shape[1] * scale)), max(1, round(frame.shape[0] * scale))
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-    canvas = np.array(cv2.resize(frame, size, interpolation=how), np.uint8)
-    if cell.prediction is not None:
-        canvas = overlay(canvas, _resized(cell.prediction, size), outline=False)
-    if cell.truth is not None and cell.truth.any():
-        shape = _resized(cell.truth, size).astype(np.uint8)
-        near = cv2.dilate(shape, _ROUND, borderType=cv2.BORDER_CONSTANT, borderValue=(0,))
-        canvas[cv2.dilate(near, _ROUND) > near] = _HALO
-        canvas[near > shape] = _OUTLINE
+    canvas = compared(frame, cell.prediction, cell.truth, size=size)
     whole = np.full((cell_px[1], cell_px[0], 3), _EMPTY, np.uint8)
     _put(whole, canvas, ((cell_px[0] - size[0]) // 2, (cell_px[1] - size[1]) // 2))
     return whole
-
-
-def _resized(mask: Mask, size: tuple[int, int]) -> Mask:
-    """The mask at another size: pixels that it covers by half, or by anything if that leaves none."""
-    share = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size, interpolation=cv2.INTER_AREA)
-    half: Mask = np.asarray(share > 127)
-    some: Mask = np.asarray(share > 0)
-    return half if half.any() else some
 
 
 def _swatches() -> tuple[Frame, Frame]:
     """The key: a piece of tint and a piece of outline on grey."""
     grey: Frame = np.full((12, 14, 3), 150, np.uint8)
     line = grey.copy()
-    line[4:9], line[6] = _HALO, _OUTLINE
+    line[4:9], line[6] = DARK, LIGHT
     return overlay(grey, np.ones((12, 14), np.bool_), outline=False), line
 
 

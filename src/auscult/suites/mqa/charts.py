@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import cv2
-import numpy as np
-
 from auscult.arrays.boxes import box_of, grown, union_box, window
 from auscult.errors import AuscultError
 from auscult.media.frames import encode_jpeg, read_frame
@@ -19,7 +16,7 @@ from auscult.outcome import Scored
 from auscult.record.folder import RunFolder
 from auscult.report.charts.basic import Axes, Line, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
-from auscult.report.overlay import overlay
+from auscult.report.overlay import compared
 from auscult.report.page import Example, Figure
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.calibration import Bin
@@ -123,7 +120,6 @@ def _size_points(cells: Sequence[TableNumber]) -> tuple[tuple[float, float, str]
 
 LONGEST_PX = 420
 _LEAST_MARGIN_PX = 24
-_HALO, _OUTLINE = (12, 12, 12), (255, 255, 255)
 
 DASH = "–"
 
@@ -195,15 +191,7 @@ def outlined(frame: Frame, mask: Mask, truth: Mask | None) -> Frame:
     frame, mask, truth = _view(frame, mask, truth)
     scale = min(1.0, LONGEST_PX / max(mask.shape))
     size = max(1, round(mask.shape[1] * scale)), max(1, round(mask.shape[0] * scale))
-    small = np.asarray(cv2.resize(frame, size, interpolation=cv2.INTER_AREA), np.uint8)
-    drawn = overlay(small, _resized(mask, size), outline=False)
-    if truth is None or not truth.any():
-        return drawn
-    outlines, _ = cv2.findContours(_resized(truth, size).astype(np.uint8), cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
-    canvas = np.ascontiguousarray(drawn)
-    cv2.drawContours(canvas, outlines, -1, _HALO, 3, cv2.LINE_AA)
-    cv2.drawContours(canvas, outlines, -1, _OUTLINE, 1, cv2.LINE_AA)
-    return canvas
+    return compared(frame, mask, truth, size=size)
 
 
 def _drawn(item: Item) -> bytes:
@@ -221,11 +209,6 @@ def _view(frame: Frame, mask: Mask, truth: Mask | None) -> tuple[Frame, Mask, Ma
     margin = max(_LEAST_MARGIN_PX, round(0.5 * max(shown[2] - shown[0], shown[3] - shown[1])))
     rows, columns = window(grown(shown, margin, mask.shape))
     return frame[rows, columns], mask[rows, columns], None if truth is None else truth[rows, columns]
-
-
-def _resized(mask: Mask, size: tuple[int, int]) -> Mask:
-    small: Mask = np.asarray(cv2.resize(mask.astype(np.uint8), size, interpolation=cv2.INTER_NEAREST)) > 0
-    return small
 
 
 def _has_both(one: Candidate, answers: Answers) -> bool:
