@@ -45,21 +45,13 @@ _MOST = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _ThingTrack:
-    """One thing over the key frames; arrays have one value a frame, NaN where there is none.
+    """One thing over the key frames; arrays have one value a frame, NaN where there is none."""
 
-    Attributes:
-        visible: Share of the picture that is seen of it.
-        whole: Share of the picture that it would show alone.
-        x: Centre of what is seen.
-        y: The same.
-        way: Centre of the whole, (frames, 2).
-    """
-
-    visible: NDArray[np.float64]
-    whole: NDArray[np.float64]
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    way: NDArray[np.float64]
+    visible: NDArray[np.float64]  # share of the picture that is seen of it
+    whole: NDArray[np.float64]  # share of the picture that it would show alone
+    x: NDArray[np.float64]  # centre of what is seen
+    y: NDArray[np.float64]  # the same
+    way: NDArray[np.float64]  # centre of the whole, (frames, 2)
 
     @property
     def shown(self) -> NDArray[np.bool_]:

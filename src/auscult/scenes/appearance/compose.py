@@ -96,67 +96,39 @@ _SPEED_STEP_PX: Final = 1 / 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A sprite in the light of a scene, wherever it is put.
-
-    Attributes:
-        sprite: What.
-        room: (x, y) pixels on each side for blur and shadow.
-        inside: Where it is at least half opaque, bool (h, w), room included.
-        weighted: float32 (h, w, 4): shaded colours, bytes, times alpha; and alpha, 0..1.
-        shade: How much it darkens what is behind it, float32 (h, w), factors 0..1.
-        tones: Its own.
-        noise: Standard deviation of the noise it brings along, bytes.
-        fineness: How sharp it is with its outline.
-    """
+    """A sprite in the light of a scene, wherever it is put."""
 
     sprite: Sprite
-    room: tuple[int, int]
-    inside: Mask
-    weighted: Floats
-    shade: Floats
+    room: tuple[int, int]  # (x, y) pixels on each side for blur and shadow
+    inside: Mask  # where it is at least half opaque, bool (h, w), room included
+    weighted: Floats  # float32 (h, w, 4): shaded colours, bytes, times alpha; and alpha, 0..1
+    shade: Floats  # how much it darkens what is behind it, float32 (h, w), factors 0..1
     tones: Tones
-    noise: float
-    fineness: float
+    noise: float  # standard deviation of the noise it brings along, bytes
+    fineness: float  # how sharp it is with its outline
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SoftBody:
-    """A body as lens and shutter see it.
-
-    Attributes:
-        body: What.
-        blur_px: Of the lens.
-        speed_px: (x, y) while the shutter is open.
-        luma: ``Body.weighted`` for luma, and the cover, float32 (h, w, 4).
-        colour: The same for colour, which is softer.
-    """
+    """A body as lens and shutter see it."""
 
     body: Body
-    blur_px: float
-    speed_px: tuple[float, float]
-    luma: Floats
-    colour: Floats
+    blur_px: float  # of the lens
+    speed_px: tuple[float, float]  # (x, y) while the shutter is open
+    luma: Floats  # `Body.weighted` for luma, and the cover, float32 (h, w, 4)
+    colour: Floats  # the same for colour, which is softer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layer:
-    """A thing at its place in the picture.
-
-    Attributes:
-        soft: What.
-        corner: (x, y) of its window's top left in the picture, before the window is cut to the picture.
-        there: The part of the picture it changes.
-        keep: How much is left of what is behind, of luma and two colours, float32 (h, w, 3).
-        seen: What is added, as luma and two colours, float32 (h, w, 3).
-        mask: Where it covers at least half, bool (h, w).
-    """
+    """A thing at its place in the picture."""
 
     soft: SoftBody
-    corner: tuple[int, int]
-    there: Window
-    keep: Floats
-    seen: Floats
-    mask: Mask
+    corner: tuple[int, int]  # (x, y) of its window's top left in the picture, before the window is cut to the picture
+    there: Window  # the part of the picture it changes
+    keep: Floats  # how much is left of what is behind, of luma and two colours, float32 (h, w, 3)
+    seen: Floats  # what is added, as luma and two colours, float32 (h, w, 3)
+    mask: Mask  # where it covers at least half, bool (h, w)
 
 
 def lay(thing: Placed, stage: Stage, *, after: Layer | None = None) -> Layer | None:
@@ -252,17 +224,11 @@ def _windows(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComposedPicture:
-    """A composed picture.
+    """A composed picture."""
 
-    Attributes:
-        frame: uint8 RGB (H, W, 3).
-        visible: What is seen of each thing, bool (H, W), in the order the things were given; disjoint.
-        whole: What would be seen of each thing without the others.
-    """
-
-    frame: Frame
-    visible: tuple[Mask, ...]
-    whole: tuple[Mask, ...]
+    frame: Frame  # uint8 RGB (H, W, 3)
+    visible: tuple[Mask, ...]  # what is seen of each thing, bool (H, W), in the order the things were given; disjoint
+    whole: tuple[Mask, ...]  # what would be seen of each thing without the others
 
 
 def put_together(stage: Stage, layers: Sequence[Layer | None]) -> ComposedPicture:

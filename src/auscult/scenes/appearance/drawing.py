@@ -132,17 +132,11 @@ _SHIFT: Final = 4  # binary digits after the point in OpenCV's polygons
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaintedOutline:
-    """One painted outline; later parts lie over earlier ones.
+    """One painted outline; later parts lie over earlier ones."""
 
-    Attributes:
-        contours: Filled by the even-odd rule, so a second one inside the first is a hole.
-        paint: ``body`` takes the thing's colour and texture, every other name a tone of ``Skin.tones``.
-        dome: How round it looks, 0 (flat) to 1.
-    """
-
-    contours: tuple[Points, ...]
-    paint: str
-    dome: float
+    contours: tuple[Points, ...]  # filled by the even-odd rule, so a second one inside the first is a hole
+    paint: str  # `body` takes the thing's colour and texture, every other name a tone of `Skin.tones`
+    dome: float  # how round it looks, 0 (flat) to 1
 
 
 def paint(name: str, dome: float, *contours: Points) -> PaintedOutline:
@@ -152,21 +146,13 @@ def paint(name: str, dome: float, *contours: Points) -> PaintedOutline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skin:
-    """The paints of one look.
+    """The paints of one look."""
 
-    Attributes:
-        tones: Paint to tone; ``body`` is among them.
-        mark: The texture's second tone.
-        texture: One of ``TEXTURES``.
-        weave: How the texture lies.
-        grain_seed: Of the fine mottling.
-    """
-
-    tones: Mapping[str, Tone]
-    mark: Tone
-    texture: str
-    weave: Weave
-    grain_seed: int
+    tones: Mapping[str, Tone]  # paint to tone; `body` is among them
+    mark: Tone  # the texture's second tone
+    texture: str  # one of `TEXTURES`
+    weave: Weave  # how the texture lies
+    grain_seed: int  # of the fine mottling
 
 
 def upright(parts: Sequence[PaintedOutline]) -> tuple[tuple[PaintedOutline, ...], float]:

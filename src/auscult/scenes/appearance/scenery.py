@@ -215,19 +215,12 @@ def paint(rng: np.random.Generator, kind: str, *, size: Size) -> Frame:
 
 @dataclass(frozen=True, slots=True)
 class Weave:
-    """How a pattern lies on a thing.
+    """How a pattern lies on a thing."""
 
-    Attributes:
-        repeats: How often it repeats over the thing's height.
-        turn_deg: Its direction.
-        share: How much of it is the second tone, 0..1.
-        seed: For patterns with chance in them.
-    """
-
-    repeats: float
-    turn_deg: float
-    share: float
-    seed: int
+    repeats: float  # how often it repeats over the thing's height
+    turn_deg: float  # its direction
+    share: float  # how much of it is the second tone, 0..1
+    seed: int  # for patterns with chance in them
 
 
 def _turned(u: Floats, v: Floats, weave: Weave) -> tuple[Floats, Floats]:

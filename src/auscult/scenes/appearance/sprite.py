@@ -41,32 +41,21 @@ class Look:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sprite:
-    """A thing drawn at one size.
+    """A thing drawn at one size."""
 
-    Attributes:
-        rgb: uint8 (h, w, 3), straight (not multiplied by alpha); colours go on a little beyond the outline.
-        alpha: uint8 (h, w), 255 inside the thing; at least one pixel at 128 or more.
-    """
-
+    # uint8 (h, w, 3), straight (not multiplied by alpha); colours go on a little beyond the outline
     rgb: NDArray[np.uint8]
-    alpha: NDArray[np.uint8]
+    alpha: NDArray[np.uint8]  # uint8 (h, w), 255 inside the thing; at least one pixel at 128 or more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placed:
-    """A sprite put into a picture.
+    """A sprite put into a picture."""
 
-    Attributes:
-        sprite: What; already at the size and turn wanted.
-        x_px: Its centre in the picture.
-        y_px: Its centre in the picture.
-        speed_px: (x, y) pixels it moves while the shutter is open; (0, 0) is sharp.
-    """
-
-    sprite: Sprite
-    x_px: float
-    y_px: float
-    speed_px: tuple[float, float] = (0.0, 0.0)
+    sprite: Sprite  # what; already at the size and turn wanted
+    x_px: float  # its centre in the picture
+    y_px: float  # its centre in the picture
+    speed_px: tuple[float, float] = (0.0, 0.0)  # (x, y) pixels it moves while the shutter is open; (0, 0) is sharp
 
 
 class AssetSet(Protocol):

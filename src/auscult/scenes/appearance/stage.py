@@ -33,34 +33,21 @@ _DETAIL: Final = np.array([[1, -2, 1], [-2, 4, -2], [1, -2, 1]], np.float32) / 6
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """What the camera did to a photograph.
+    """What the camera did to a photograph."""
 
-    Attributes:
-        fineness: Of its detail, as ``fineness_of``.
-        noise: Standard deviation of its noise in flat places, bytes.
-        mean: Mean colour, bytes (3,).
-    """
-
-    fineness: float
-    noise: float
-    mean: Floats
+    fineness: float  # of its detail, as `fineness_of`
+    noise: float  # standard deviation of its noise in flat places, bytes
+    mean: Floats  # mean colour, bytes (3,)
 
 
 @dataclass(frozen=True, slots=True)
 class Tones:
-    """Tones of a region, bytes.
+    """Tones of a region, bytes."""
 
-    Attributes:
-        mean: Mean colour, (3,).
-        light: Mean luma.
-        colour: Mean of largest minus smallest channel.
-        bright: Largest channel of its brighter places.
-    """
-
-    mean: Floats
-    light: float
-    colour: float
-    bright: float
+    mean: Floats  # mean colour, (3,)
+    light: float  # mean luma
+    colour: float  # mean of largest minus smallest channel
+    bright: float  # largest channel of its brighter places
 
 
 def tones_of(pixels: NDArray[Any]) -> Tones:
@@ -102,15 +89,10 @@ def _tiles(photograph: Pixels) -> list[Pixels]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sharpness:
-    """How sharp a photograph is from place to place.
+    """How sharp a photograph is from place to place."""
 
-    Attributes:
-        fine: Mean size of its finest detail in each cell of 16 pixels, float32 (rows, columns).
-        coarse: Mean gradient in each cell.
-    """
-
-    fine: Floats
-    coarse: Floats
+    fine: Floats  # mean size of its finest detail in each cell of 16 pixels, float32 (rows, columns)
+    coarse: Floats  # mean gradient in each cell
 
     @classmethod
     def of(cls, photograph: Pixels) -> Sharpness:
@@ -214,27 +196,17 @@ _FOCUS_PX: Final = 80  # half the side of the region that local sharpness is mea
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """A background that is ready to have things put into it.
+    """A background that is ready to have things put into it."""
 
-    Attributes:
-        background: uint8 RGB (H, W, 3).
-        canvas: The same with the grain of the scene's camera.
-        camera: What was measured on the background.
-        light: The scene's.
-        light_behind: Mean luma of the background, bytes.
-        noise: Noise of 1 as luma and two colours, float32; a tile that repeats downwards, as wide as the background.
-        grain: Standard deviation of the grain of the whole picture, bytes.
-        sharpness: Of each place of the background.
-    """
-
-    background: Frame
-    canvas: Frame
-    camera: Camera
-    light: Light
-    light_behind: np.float32
+    background: Frame  # uint8 RGB (H, W, 3)
+    canvas: Frame  # the same with the grain of the scene's camera
+    camera: Camera  # what was measured on the background
+    light: Light  # the scene's
+    light_behind: np.float32  # mean luma of the background, bytes
+    # noise of 1 as luma and two colours, float32; a tile that repeats downwards, as wide as the background
     noise: NDArray[np.float32]
-    grain: float
-    sharpness: Sharpness
+    grain: float  # standard deviation of the grain of the whole picture, bytes
+    sharpness: Sharpness  # of each place of the background
 
     @classmethod
     def of(cls, background: Frame, *, light: Light) -> Stage:

@@ -281,18 +281,12 @@ class FolderSounds:
 
     A recording is brought to one channel and to the reference loudness; silence around it and long pauses inside are
     left out. A span longer than the recording repeats it.
-
-    Attributes:
-        name: The folder's name.
-        files: Label to instances to files, in natural order.
-        words: Label to noun and verb.
-        limits: On each file.
     """
 
-    name: str
-    files: Mapping[str, Mapping[str, Path]]
-    words: Mapping[str, tuple[str, str]]
-    limits: Limits = LIMITS
+    name: str  # the folder's name
+    files: Mapping[str, Mapping[str, Path]]  # label to instances to files, in natural order
+    words: Mapping[str, tuple[str, str]]  # label to noun and verb
+    limits: Limits = LIMITS  # on each file
     meta: Metadata = Metadata(
         summary="recordings from a folder",
         goal="scenes that sound like the world",

@@ -28,17 +28,11 @@ _NOISE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """What a sound is drawn on.
+    """What a sound is drawn on."""
 
-    Attributes:
-        count: Samples wanted.
-        rate_hz: Sample rate.
-        rng: For everything about the grain of the sound; made from the source's seed.
-    """
-
-    count: int
-    rate_hz: int
-    rng: np.random.Generator
+    count: int  # samples wanted
+    rate_hz: int  # sample rate
+    rng: np.random.Generator  # for everything about the grain of the sound; made from the source's seed
 
     @property
     def time_s(self) -> Wave:
@@ -121,18 +115,12 @@ Numbers: TypeAlias = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundKind:
-    """A kind of generated sound.
+    """A kind of generated sound."""
 
-    Attributes:
-        noun: What is heard.
-        verb: What its maker does, third person.
-        ranges: Lowest and highest value of each number that an instance has.
-        draw: Numbers and canvas to samples, any level; loud from the first sample to the last.
-    """
-
-    noun: str
-    verb: str
-    ranges: Mapping[str, tuple[float, float]]
+    noun: str  # what is heard
+    verb: str  # what its maker does, third person
+    ranges: Mapping[str, tuple[float, float]]  # lowest and highest value of each number that an instance has
+    # numbers and canvas to samples, any level; loud from the first sample to the last
     draw: Callable[[Numbers, Canvas], Wave]
 
 

@@ -30,15 +30,10 @@ _SOFTEST_DB = -200.0
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mix:
-    """A mixed sound.
+    """A mixed sound."""
 
-    Attributes:
-        samples: (2, samples) float32, left and right, at most ``CEILING`` in size.
-        gain_db: What every track was turned down by to stay under the ceiling; 0 as a rule, else below.
-    """
-
-    samples: Samples
-    gain_db: float
+    samples: Samples  # (2, samples) float32, left and right, at most `CEILING` in size
+    gain_db: float  # what every track was turned down by to stay under the ceiling; 0 as a rule, else below
 
 
 def mix_down(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, rate_hz: int) -> Mix:

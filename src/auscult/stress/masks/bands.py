@@ -69,25 +69,15 @@ Anchors: TypeAlias = Annotated[tuple[Anchor, ...], Meta(max_length=8)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandParams(JsonParams):
-    """What was drawn for the band of a still.
+    """What was drawn for the band of a still."""
 
-    Attributes:
-        outline: Along the whole outline, or only near the anchors.
-        edge: Width that changes slowly (``smooth``) or from grain to grain (``ragged``).
-        width_px: Greatest width of the band.
-        swing: How much of the width the noise may take away, 0..1.
-        grain_px: Size of the noise's grains.
-        noise_seed: Seed of the noise.
-        anchors: In pixels of the frame; empty for ``all_round``.
-    """
-
-    outline: Outline
-    edge: Edge
-    width_px: Width
-    swing: Share
-    grain_px: Annotated[int, Meta(ge=1, le=1_000_000)]
-    noise_seed: Seed
-    anchors: Anchors
+    outline: Outline  # along the whole outline, or only near the anchors
+    edge: Edge  # width that changes slowly (`smooth`) or from grain to grain (`ragged`)
+    width_px: Width  # greatest width of the band
+    swing: Share  # how much of the width the noise may take away, 0..1
+    grain_px: Annotated[int, Meta(ge=1, le=1_000_000)]  # size of the noise's grains
+    noise_seed: Seed  # seed of the noise
+    anchors: Anchors  # in pixels of the frame; empty for `all_round`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,18 +125,12 @@ class CutoutParams(JsonParams):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoleParams(JsonParams):
-    """The holes of one frame of a track: those of the track, the frame's body, and how much they are scaled.
+    """The holes of one frame of a track: those of the track, the frame's body, and how much they are scaled."""
 
-    Attributes:
-        holes: The same in all frames of a track.
-        body: Where the object is.
-        size: Common factor on the half axes.
-        rim_px: Object pixels no farther than this from the outside are left standing.
-    """
-
-    holes: Annotated[tuple[Hole, ...], Meta(max_length=_MOST_HOLES)]
-    body: Body
-    size: Annotated[float, Meta(ge=0.0, le=_WIDEST)]
+    holes: Annotated[tuple[Hole, ...], Meta(max_length=_MOST_HOLES)]  # the same in all frames of a track
+    body: Body  # where the object is
+    size: Annotated[float, Meta(ge=0.0, le=_WIDEST)]  # common factor on the half axes
+    # object pixels no farther than this from the outside are left standing
     rim_px: Annotated[int, Meta(ge=0, le=1_000_000)]
 
     def __post_init__(self) -> None:

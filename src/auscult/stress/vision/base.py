@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeVar, runtime_
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import ArrayLike, NDArray
 
 from auscult.stress.perturbation import Params, Perturbation
 from auscult.types import Frame, Mask
@@ -74,3 +75,8 @@ class MovingStressor(Protocol[P_contra]):
 
 
 AnyVisionStressor: TypeAlias = VisionStressor[Any]
+
+
+def as_bytes(image: ArrayLike) -> NDArray[np.uint8]:
+    """The same array, known to be uint8; nothing is copied."""
+    return np.asarray(image, dtype=np.uint8)

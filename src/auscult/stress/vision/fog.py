@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from auscult.stress.perturbation import Constant, Params, Perturbs, Seed, Share, seed_from
 from auscult.stress.vision import weather_fractal
-from auscult.stress.vision.base import ClipInfo, VisionStressor
-from auscult.stress.vision.weather_fractal import as_bytes
+from auscult.stress.vision.base import ClipInfo, VisionStressor, as_bytes
 from auscult.types import Frame, Metadata
 
 _SLOW, _FAST = 0.025, 0.075  # of the picture's longer side, in a second

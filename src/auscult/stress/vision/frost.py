@@ -28,8 +28,7 @@ from auscult.rng import generator
 from auscult.stress import noise
 from auscult.stress.perturbation import Constant, Params, Perturbs, Share
 from auscult.stress.vision import weather_fractal
-from auscult.stress.vision.base import VisionStressor
-from auscult.stress.vision.weather_fractal import as_bytes
+from auscult.stress.vision.base import VisionStressor, as_bytes
 from auscult.types import Frame, Metadata
 
 COUNT: Final = 6

@@ -161,19 +161,12 @@ _EXPECTED = "uint8 (H, W), (H, W, 3), (H, W, 4) or (T, H, W, 3), none of them 0"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OpenedPicture:
-    """A picture or clip, opened.
+    """A picture or clip, opened."""
 
-    Attributes:
-        frames: Its frames, each uint8 RGB (H, W, 3), C-contiguous.
-        form: What was given.
-        alpha: The transparency of an RGBA picture, (H, W).
-        shot: Its size.
-    """
-
-    frames: tuple[Frame, ...]
-    form: Form
-    alpha: NDArray[np.uint8] | None
-    shot: ClipInfo
+    frames: tuple[Frame, ...]  # its frames, each uint8 RGB (H, W, 3), C-contiguous
+    form: Form  # what was given
+    alpha: NDArray[np.uint8] | None  # the transparency of an RGBA picture, (H, W)
+    shot: ClipInfo  # its size
 
     def closed(self, frames: Sequence[Frame]) -> NDArray[np.uint8]:
         """Perturbed frames in the shape that was given."""

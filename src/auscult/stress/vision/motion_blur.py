@@ -18,8 +18,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from auscult.stress.perturbation import Constant, Params, Perturbs
-from auscult.stress.vision.base import VisionStressor
-from auscult.stress.vision.weather_fractal import as_bytes
+from auscult.stress.vision.base import VisionStressor, as_bytes
 from auscult.types import Frame, Metadata
 
 _LEAST_PX = 1e-3  # of a standard deviation: all weight is on the first place long before

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.stress.perturbation import Constant, Seeded, SeedParams
-from auscult.stress.vision.base import VisionStressor
-from auscult.stress.vision.weather_fractal import as_bytes
+from auscult.stress.vision.base import VisionStressor, as_bytes
 from auscult.types import Frame, Metadata
 
 _TURQUOISE = (175.0, 238.0)  # red; green and blue

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from auscult.rng import generator
 from auscult.stress import noise
@@ -122,8 +122,3 @@ def _tiles(start: int, length: int, side: int) -> Iterator[tuple[int, slice]]:
         last = min(side, first + length - begin)
         yield begin, slice(first, last)
         begin += last - first
-
-
-def as_bytes(image: ArrayLike) -> NDArray[np.uint8]:
-    """The same array, known to be uint8; nothing is copied."""
-    return np.asarray(image, dtype=np.uint8)

@@ -37,33 +37,21 @@ _COVERED: Final = 0.05  # share of a cell that the object must cover for a limb 
 
 
 class Spot(NamedTuple):
-    """A place that a shape hangs on.
+    """A place that a shape hangs on."""
 
-    Attributes:
-        x_px: Column.
-        y_px: Row.
-        size: Its share in the shape's size, above 0.
-        turn_deg: Its direction, clockwise from the right.
-    """
-
-    x_px: Coordinate
-    y_px: Coordinate
-    size: Annotated[float, Meta(ge=1e-3, le=1e3)]
-    turn_deg: Turn
+    x_px: Coordinate  # column
+    y_px: Coordinate  # row
+    size: Annotated[float, Meta(ge=1e-3, le=1e3)]  # its share in the shape's size, above 0
+    turn_deg: Turn  # its direction, clockwise from the right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossParams(JsonParams):
-    """What was drawn for the missing pieces.
+    """What was drawn for the missing pieces."""
 
-    Attributes:
-        mode: Their shape.
-        level: Their size, a value of the mode's map.
-        spots: Where they are: three points of a stroke, else one a piece.
-    """
-
-    mode: Mode
-    level: Coordinate = 0.0
+    mode: Mode  # their shape
+    level: Coordinate = 0.0  # their size, a value of the mode's map
+    # where they are: three points of a stroke, else one a piece
     spots: Annotated[tuple[Spot, ...], Meta(min_length=1, max_length=8)]
 
     def __post_init__(self) -> None:

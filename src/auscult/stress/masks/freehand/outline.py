@@ -133,23 +133,14 @@ Ring: TypeAlias = Annotated[tuple[tuple[_Subpixel, _Subpixel], ...], Meta(max_le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeParams(JsonParams):
-    """What was drawn for one error along the outline.
+    """What was drawn for one error along the outline."""
 
-    Attributes:
-        mode: Which way it goes wrong.
-        level: How far: a value of the mode's map; pixels of ``lag``; without meaning for ``corners``.
-        grain_px: Blur of ``matte`` and cell of ``blocks`` and ``coarse``; else 0.
-        turn_deg: Direction of ``lag``, clockwise from the right; else 0.
-        lobes: Where ``swell`` is wide; else empty.
-        rings: Polygons of ``corners``; else empty.
-    """
-
-    mode: Mode
-    level: Coordinate = 0.0
-    grain_px: Annotated[int, Meta(ge=0, le=4096)] = 0
-    turn_deg: Turn = 0.0
-    lobes: Annotated[tuple[Lobe, ...], Meta(max_length=6)] = ()
-    rings: Annotated[tuple[Ring, ...], Meta(max_length=MOST_RINGS)] = ()
+    mode: Mode  # which way it goes wrong
+    level: Coordinate = 0.0  # how far: a value of the mode's map; pixels of `lag`; without meaning for `corners`
+    grain_px: Annotated[int, Meta(ge=0, le=4096)] = 0  # blur of `matte` and cell of `blocks` and `coarse`; else 0
+    turn_deg: Turn = 0.0  # direction of `lag`, clockwise from the right; else 0
+    lobes: Annotated[tuple[Lobe, ...], Meta(max_length=6)] = ()  # where `swell` is wide; else empty
+    rings: Annotated[tuple[Ring, ...], Meta(max_length=MOST_RINGS)] = ()  # polygons of `corners`; else empty
 
     def __post_init__(self) -> None:
         """Insist on a grain where the mode has one."""
