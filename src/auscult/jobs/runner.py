@@ -28,7 +28,7 @@ from auscult.record.folder import RunFolder, open_run
 from auscult.record.manifest import build
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
-from auscult.types import Item
+from auscult.types import Instance, Item, MaskRef
 from auscult.work.pool import Task, run_tasks
 
 # --- how far a run is ---
@@ -138,8 +138,8 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return row.get("id"), row.get("path"), row.get("line"), row.get("stage"), row.get("error")
 
 
-def failed_row(item: Item, error: AuscultError, stage: str) -> dict[str, Any]:
-    """The row of an item's error; it names the line of INPUT where the error names no file itself."""
+def failed_row(item: Item | Instance, error: AuscultError, stage: str) -> dict[str, Any]:
+    """The row of an item's or instance's error; it names its line of INPUT where the error names no file itself."""
     record = ErrorRecord.of(error, stage)
     if record.path is None and item.source is not None:
         record = replace(record, path=str(item.source), line=item.line)
@@ -508,11 +508,15 @@ class FrameVerb(Verb[FrameGroup, S]):
 # --- going on with a run ---
 
 
+def mask_digest(ref: MaskRef) -> list[object]:
+    """Hash of a mask's file or inline values, and what is read of it."""
+    content = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
+    return [content, ref.index, ref.labels]
+
+
 def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
     """Hash of what was judged: the frame's bytes, the mask's bytes or inline values, the expression."""
-    ref = item.mask
-    mask = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
-    seen = [frame_digest, mask, ref.index, ref.labels, item.query.text]
+    seen = [frame_digest, *mask_digest(item.mask), item.query.text]
     if not sound or item.audio is None:
         return digest_json(seen)
     try:

@@ -13,14 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
 from auscult.arrays.overlap import iou
 from auscult.errors import AuscultError, ErrorRecord, InputError, OutputError
 from auscult.jobs.perturb.inputs import OF_ITEMS, ROOMS_OF, PerturbedPart, tagged
-from auscult.jobs.runner import Result
+from auscult.jobs.runner import Result, mask_digest
 from auscult.media.containers import opened_video
 from auscult.media.frames import frame_size, read_frame, write_frame
 from auscult.media.limits import DEFAULT_LIMITS, Limits
@@ -219,22 +219,6 @@ _RATE_FPS: Final = 25.0
 _TIDY_EVERY: Final = 64
 
 
-class VideoPlan(Protocol):
-    """What a plan does to a video."""
-
-    def frame(self, frame: Frame, index: int) -> Frame:
-        """One frame, perturbed."""
-        ...
-
-    def frame_number(self, index: int) -> int:
-        """Which frame of the input is shown in a place of the output."""
-        ...
-
-    def sound(self, sound: Samples, rate_hz: int) -> Samples:
-        """The sound, perturbed."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Film:
     """A video that was looked through.
@@ -277,7 +261,7 @@ def open_film(path: Path) -> Film:
     return Film(path=path, info=info, times_s=times, sound=sound)
 
 
-def write_perturbed(film: Film, plan: VideoPlan, target: Path, *, quality: int, depth: Depth) -> dict[str, Any]:
+def write_perturbed(film: Film, plan: Plan, target: Path, *, quality: int, depth: Depth) -> dict[str, Any]:
     """Perturb a video into a Matroska file.
 
     Args:
@@ -336,7 +320,7 @@ def _sized(frames: Iterable[TimedFrame], size: tuple[int, int], path: Path) -> I
         yield timed.frame
 
 
-def _shown(frames: Iterable[Frame], plan: VideoPlan, count: int, *, path: Path) -> Iterator[tuple[int, Frame]]:
+def _shown(frames: Iterable[Frame], plan: Plan, count: int, *, path: Path) -> Iterator[tuple[int, Frame]]:
     """Each place of the output with its frame, rendered for that place; kept until it was shown last."""
     numbers = [plan.frame_number(place) for place in range(count)]
     last = {number: place for place, number in enumerate(numbers)}
@@ -409,10 +393,8 @@ def part_digest(part: PerturbedPart, items: Collection[str]) -> str:
     for item in part.items:
         if item.id not in items:
             continue
-        for ref in (item.mask, None if item.truth is None else item.truth.mask):
-            if ref is not None:
-                content = digest_json(ref.segmentation) if ref.path is None else digest_file(ref.path)
-                masks.append([item.id, content, ref.index, ref.labels])
+        refs = (item.mask, None if item.truth is None else item.truth.mask)
+        masks += [[item.id, *mask_digest(ref)] for ref in refs if ref is not None]
     whole = None if part.path is None else digest_file(part.path)
     return digest_json([whole, masks, part.text, part.key, part.index, part.count])
 

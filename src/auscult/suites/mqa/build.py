@@ -37,7 +37,7 @@ from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import arguments_of
-from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, require_unchanged, run_manifest
+from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, failed_row, require_unchanged, run_manifest
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.digest import digest_json
@@ -50,7 +50,6 @@ from auscult.suites.mqa.building import (
     Looked,
     Order,
     digest_of,
-    failed_row,
     make_builder,
     make_finder,
 )

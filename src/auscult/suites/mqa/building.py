@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from auscult import registry
 from auscult.errors import AuscultError, ErrorRecord, InputError, RecordError, UsageError
+from auscult.jobs.runner import failed_row, mask_digest
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
@@ -75,31 +76,17 @@ def digest_of(instance: Instance, moments: Sequence[int]) -> str:
     content: list[object] = [instance.query.text, instance.category, instance.template]
     for index in moments:
         moment = instance.moments[index]
-        content.append([digest_file(moment.frame), _mask_digest(moment.target)])
+        target = None if moment.target is None else mask_digest(moment.target)
+        content.append([digest_file(moment.frame), target])
         content.append([_digest_or_nothing(ref) for ref in moment.others])
     return digest_json(content)
 
 
 def _digest_or_nothing(ref: MaskRef | None) -> object:
     try:
-        return _mask_digest(ref)
+        return None if ref is None else mask_digest(ref)
     except InputError:
         return "unreadable"  # as the mask is not there for the making either
-
-
-def _mask_digest(ref: MaskRef | None) -> object:
-    if ref is None:
-        return None
-    content = digest_file(ref.path) if ref.path is not None else digest_json(ref.segmentation)
-    return [content, ref.index, ref.labels]
-
-
-def failed_row(instance: Instance, error: AuscultError, stage: str) -> dict[str, Any]:
-    """The row of an instance's error; it names the line of the source where the error names no file itself."""
-    record = ErrorRecord.of(error, stage)
-    if record.path is None and instance.source is not None:
-        record = replace(record, path=str(instance.source), line=instance.line)
-    return error_to_json(instance.id, record)
 
 
 UNREADABLE: Final = "unreadable"
