@@ -15,6 +15,7 @@ import pytest
 from auscult.arrays.boxes import box_of
 from auscult.errors import Mismatch, RecordError, UsageError
 from auscult.jobs import demo
+from auscult.jobs.options import DemoOptions
 from auscult.record.folder import INPUT, open_run, require_own_folder
 from auscult.record.manifest import build
 
@@ -60,7 +61,7 @@ def test_an_object_in_front_is_cut_out_of_the_one_behind() -> None:
 def test_without_scikit_image_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "skimage", None)
     with pytest.raises(UsageError) as caught:
-        demo.run_demo(tmp_path / "out", seed=0, workers=0, overwrite=False)
+        demo.run_demo(DemoOptions(out=tmp_path / "out", seed=0, workers=0, overwrite=False))
     assert "pip install '.[demo]'" in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -83,7 +84,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear diary")
     for overwrite in (False, True):
         with pytest.raises(RecordError):
-            demo.run_demo(tmp_path, seed=0, workers=0, overwrite=overwrite)
+            demo.run_demo(DemoOptions(out=tmp_path, seed=0, workers=0, overwrite=overwrite))
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
@@ -105,14 +106,14 @@ def test_a_run_of_another_command_is_not_mixed_with(tmp_path: Path) -> None:
     with open_run(tmp_path, build("audit", given={}, defaulted={}, seeds={}, inputs={}), overwrite=False):
         pass
     with pytest.raises(Mismatch, match="no demonstration"):
-        demo.run_demo(tmp_path, seed=0, workers=0, overwrite=False)
+        demo.run_demo(DemoOptions(out=tmp_path, seed=0, workers=0, overwrite=False))
     assert not (tmp_path / INPUT).exists()
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("demo") / "auscult-demo"
-    demo.run_demo(out, seed=0, workers=1, overwrite=False)
+    demo.run_demo(DemoOptions(out=out, seed=0, workers=1, overwrite=False))
     return out
 
 
@@ -155,11 +156,11 @@ def test_every_object_has_a_segmented_and_stressed_candidates(finished: Path) ->
 @installed
 def test_again_goes_on_and_judges_nothing_twice(finished: Path) -> None:
     before = (finished / "verdicts.jsonl").read_bytes()
-    summary = demo.run_demo(finished, seed=0, workers=0, overwrite=False)
+    summary = demo.run_demo(DemoOptions(out=finished, seed=0, workers=0, overwrite=False))
     assert (finished / "verdicts.jsonl").read_bytes() == before
     assert summary.n == len(before.splitlines())
     with pytest.raises(Mismatch, match="seed"):
-        demo.run_demo(finished, seed=1, workers=0, overwrite=False)
+        demo.run_demo(DemoOptions(out=finished, seed=1, workers=0, overwrite=False))
 
 
 @pytest.mark.extra_demo
@@ -167,12 +168,12 @@ def test_again_goes_on_and_judges_nothing_twice(finished: Path) -> None:
 def test_anew_with_another_seed_and_back(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "copy"
     shutil.copytree(finished, out)
-    summary = demo.run_demo(out, seed=1, workers=0, overwrite=True)
+    summary = demo.run_demo(DemoOptions(out=out, seed=1, workers=0, overwrite=True))
     assert len(_rows(out / "verdicts.jsonl")) == summary.n == len(_by_id(finished / "input"))
     assert _by_id(out / "input") != _by_id(finished / "input")
 
     monkeypatch.setattr(demo, "audit_folder", lambda *_: None)
-    demo.run_demo(out, seed=0, workers=0, overwrite=True)
+    demo.run_demo(DemoOptions(out=out, seed=0, workers=0, overwrite=True))
     assert _by_id(out / "input") == _by_id(finished / "input")
     assert _masks(out / "input") == _masks(finished / "input")
 

@@ -25,12 +25,8 @@ def make_scenes_command(options: MakeOptions, shown: Shown) -> None:
 
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = make_scenes(options, progress)
-    if shown.json:
-        show.as_json(summary.as_json())
-    else:
-        show.tables(tables)
-        show.say(f"next: auscult run mqa --data {options.out} --out {options.out}-mqa")
-    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
+    note = f"next: auscult run mqa --data {options.out} --out {options.out}-mqa"
+    show.result(summary, tables, shown, record=options.out, notes=[note])
 
 
 @command(DemoOptions)
@@ -38,8 +34,7 @@ def demo(options: DemoOptions, shown: Shown) -> None:
     """Audit candidate masks of real photographs: a classical segmenter's and stressed ones."""
     from auscult.jobs.demo import run_demo
 
-    out, overwrite = options.out, options.overwrite
     with show.progress_bar(quiet=shown.quiet) as progress:
-        summary = run_demo(out, seed=options.seed, workers=options.workers, overwrite=overwrite, progress=progress)
-    show_record(out, summary=summary.as_json(), json=shown.json)
-    show.exit_code(summary, max_failed=shown.max_failed, record=out)
+        summary = run_demo(options, progress)
+    show_record(options.out, summary=summary.as_json(), json=shown.json)
+    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)

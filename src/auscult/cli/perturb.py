@@ -68,24 +68,14 @@ def _described(does: str) -> Callable[[PerturbOptions, Shown], None]:
 def _perturb(options: PerturbOptions, shown: Shown) -> None:
     """Do what the options of a command say."""
     from auscult.jobs.perturb.run import perturb
+    from auscult.record.folder import read_manifest
 
     if options.video_timeout_s is not None:
         options = replace(options, timeout_s=options.video_timeout_s)
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = perturb(options, progress)
-    if shown.json:
-        show.as_json(summary.as_json())
-    else:
-        show.tables(tables)
-        _say_notes(options.out)
-        items = sorted(options.out.glob("*/items.jsonl"))
-        if summary.ok and items:
-            show.say(f"next: {as_command('auscult', 'audit', items[0].parent, '--out', f'{options.out}-audit')}")
-    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
-
-
-def _say_notes(out: Path) -> None:
-    from auscult.record.folder import read_manifest
-
-    for note in read_manifest(out).get("inputs", {}).get("notes", ()):
-        show.say(f"note: {note}")
+    notes = [f"note: {note}" for note in read_manifest(options.out).get("inputs", {}).get("notes", ())]
+    items = sorted(options.out.glob("*/items.jsonl"))
+    if summary.ok and items:
+        notes.append(f"next: {as_command('auscult', 'audit', items[0].parent, '--out', f'{options.out}-audit')}")
+    show.result(summary, tables, shown, record=options.out, notes=notes)

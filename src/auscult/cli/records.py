@@ -30,11 +30,7 @@ def score(options: ScoreOptions, shown: Shown) -> None:
     else:
         with show.progress_bar(quiet=shown.quiet) as progress:
             summary, tables = score_folders(options, progress)
-    if shown.json:
-        show.as_json(summary.as_json())
-    else:
-        show.tables(tables)
-    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
+    show.result(summary, tables, shown, record=options.out)
 
 
 def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:

@@ -12,10 +12,8 @@ from auscult.suites.mqa.options import MqaOptions
 from auscult.suites.r2 import R2Options
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from auscult.suites.options import SuiteOptions
-    from auscult.suites.registered import Suite, SuiteRun
+    from auscult.suites.registered import Suite
 
 _OF_THE_COMMAND = frozenset({"suite", "max_failed", "json", "quiet"})
 """Options of the command itself, whatever the suite."""
@@ -41,19 +39,10 @@ def run(options: RunCommand, shown: Shown) -> None:
     asked = _asked(options, found)
     with show.progress_bar(quiet=shown.quiet) as progress:
         done = found.run(asked, progress)
-    _tell(done, options.out, json=shown.json)
-    show.exit_code(done.summary, max_failed=shown.max_failed, record=options.out)
-
-
-def _tell(done: SuiteRun, out: Path, *, json: bool) -> None:
-    """Print the summary as JSON, or the tables that fit a console; remarks go to stderr."""
     for remark in done.remarks:
         show.say(remark)
-    if json:
-        show.as_json(done.summary.as_json())
-        return
-    show.tables(done.shown)
-    show.say(f"report: {out / 'report.html'}")
+    notes = [f"report: {options.out / 'report.html'}"]
+    show.result(done.summary, done.shown, shown, record=options.out, notes=notes)
 
 
 def _asked(options: RunCommand, suite: Suite) -> SuiteOptions:

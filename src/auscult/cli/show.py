@@ -23,6 +23,7 @@ from rich.cells import cell_len, chop_cells
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from auscult.cli.command import Shown
     from auscult.record.schema import Summary
     from auscult.report.tables import Table
 
@@ -324,6 +325,19 @@ def as_json(value: Any) -> None:
 def say(text: str) -> None:
     """Talk to the person: stderr."""
     print(clean(text), file=sys.stderr)
+
+
+def result(
+    summary: Summary, tables_: Sequence[Table], shown: Shown, *, record: Path | None, notes: Sequence[str] = ()
+) -> None:
+    """Print what a command came to, the summary as JSON or tables and notes; exit 1 when too many cases failed."""
+    if shown.json:
+        as_json(summary.as_json())
+    else:
+        tables(tables_)
+        for note in notes:
+            say(note)
+    exit_code(summary, max_failed=shown.max_failed, record=record)
 
 
 def _errors_of(record: Path) -> list[Path]:

@@ -52,13 +52,8 @@ def stress_masks_command(options: MasksOptions, shown: Shown) -> None:
     _refuse_mixed(options.suite, options.given)
     with show.progress_bar(quiet=shown.quiet) as progress:
         summary, tables = _made(options, progress)
-    if shown.json:
-        show.as_json(summary.as_json())
-    else:
-        show.tables(tables)
-        if summary.ok:
-            show.say(f"next: {_next(options.suite, options.out)}")
-    show.exit_code(summary, max_failed=shown.max_failed, record=options.out)
+    notes = [f"next: {_next(options.suite, options.out)}"] if summary.ok else []
+    show.result(summary, tables, shown, record=options.out, notes=notes)
 
 
 def _made(options: MasksOptions, progress: Progress) -> tuple[Summary, list[Table]]:

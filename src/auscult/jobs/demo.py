@@ -20,7 +20,7 @@ import numpy as np
 from auscult.arrays.boxes import grown, window
 from auscult.errors import ErrorRecord, InputError, Mismatch, UsageError
 from auscult.jobs.audit import audit_folder
-from auscult.jobs.options import AuditOptions, RunOptions
+from auscult.jobs.options import AuditOptions, DemoOptions, RunOptions
 from auscult.jobs.runner import (
     ERRORS,
     FrameGroup,
@@ -43,7 +43,6 @@ from auscult.record.folder import INPUT, MANIFEST, require_own_folder
 from auscult.record.manifest import build
 from auscult.record.schema import Summary
 from auscult.types import DEFECTS, Box, Frame, Item, Mask, MaskRef, Query
-from auscult.work.pool import default_workers
 
 OUTLINES = "demo_photos.json"
 GRABCUT = "grabcut"
@@ -63,22 +62,8 @@ _SURROUNDINGS = 0.3  # of the box's longer side: what GrabCut learns the backgro
 _HINT = "install the extra `demo`: `make demo` does, or pip install '.[demo]' in a clone"
 
 
-def run_demo(
-    out: Path,
-    *,
-    seed: int,
-    workers: int | None,
-    overwrite: bool,
-    progress: Progress | None = None,
-) -> Summary:
-    """Make candidate masks of real photographs and audit them.
-
-    Args:
-        out: The output folder; its ``input/`` holds the photographs, candidates and true masks.
-        seed: The same seed makes the same candidates.
-        workers: Worker processes; None for one per processor, 0 for this process.
-        overwrite: Start anew over an earlier demonstration; otherwise it is continued.
-        progress: Who listens.
+def run_demo(options: DemoOptions, progress: Progress | None = None) -> Summary:
+    """Make candidate masks of real photographs and audit them; ``input/`` of the output folder holds what is audited.
 
     Returns:
         What ``summary.json`` says.
@@ -90,12 +75,11 @@ def run_demo(
     listener = progress or Silent()
     photos = load_photos()
     items = targets(photos, photo_folder(photos))
-    count = default_workers() if workers is None else workers
+    out, workers, overwrite = options.out, options.n_workers, options.overwrite
     _check_free(out, overwrite=overwrite)
-    candidates = RunOptions(out=out / INPUT, workers=count, timeout_s=_TIMEOUT_S, overwrite=overwrite)
-    run_verb(Candidates(candidates, items, seed=seed, outlines=digest_json(photos)), listener)
-    options = AuditOptions(source=out / INPUT, out=out, workers=count, overwrite=overwrite)
-    return audit_folder(options, listener)
+    candidates = RunOptions(out=out / INPUT, workers=workers, timeout_s=_TIMEOUT_S, overwrite=overwrite)
+    run_verb(Candidates(candidates, items, seed=options.seed, outlines=digest_json(photos)), listener)
+    return audit_folder(AuditOptions(source=out / INPUT, out=out, workers=workers, overwrite=overwrite), listener)
 
 
 def load_photos() -> list[dict[str, Any]]:
