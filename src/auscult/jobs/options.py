@@ -8,7 +8,7 @@ then done in the calling process, without time limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from re import fullmatch
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
@@ -238,11 +238,6 @@ def arguments_of(options: object) -> dict[str, Any]:
             value = str(value.resolve())
         found[spec.name] = word_of(spec, value) if spec.flag.read in _SIGNS else value
     return found
-
-
-def listing_arguments(options: ListOptions) -> dict[str, Any]:
-    """How INPUT is read, as a manifest tells it."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(options).items()}
 
 
 # --- the verbs ---

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 from auscult.cases.ids import group_by_frame
 from auscult.cases.listing import Listing, list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
-from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, listing_arguments, specs_of
+from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, specs_of
 from auscult.media.paths import read_bytes
 from auscult.outcome import Failed
 from auscult.record.digest import digest_file, digest_json
@@ -80,7 +80,7 @@ def run_manifest(
     if isinstance(options, RunOptions):
         everything["timeout"] = options.timeout_s
     if isinstance(options, InputOptions):
-        everything = {"source": str(options.source.resolve()), **everything, **listing_arguments(options.listing)}
+        everything = {"source": str(options.source.resolve()), **everything, **asdict(options.listing)}
     spelled = options.given | {spec.name for spec in specs_of(type(options)) if spec.default is MISSING}
     return build(
         command,
@@ -123,15 +123,6 @@ class ErrorLog:
                 fresh.append({**row, "hint": row.get("hint") or _HINT})
         if fresh:
             self._run.append_many(ERRORS, fresh)
-
-    def rewrite(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Let the record say these rows and no others."""
-        kept = {_key(row): row for row in rows}
-        if kept:
-            self._run.write_lines(ERRORS, kept.values())
-        else:
-            self._run.remove(ERRORS)
-        self._known = set(kept)
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -193,8 +193,8 @@ def refuse_sound_steps(part: PerturbedPart, recipe: Recipe) -> None:
 def refuse_sound_moved(part: PerturbedPart, recipe: Recipe, plan: Plan) -> None:
     """Insist that no step of timing moves the sound alone, as an offset does, where there is none to move."""
     timing = [(name, params) for name, params in plan.steps if room_of(name) == "timing" and params.strength > 0.0]
-    crew = load_stressors(name for name, _ in timing)
-    moving = [name for name, params in timing if not np.array_equal(crew[name].heard(params, _TIMES_S), _TIMES_S)]
+    stressors = load_stressors(name for name, _ in timing)
+    moving = [name for name, params in timing if not np.array_equal(stressors[name].heard(params, _TIMES_S), _TIMES_S)]
     _refuse(part, recipe, moving)
 
 
