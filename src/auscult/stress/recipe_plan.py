@@ -128,88 +128,6 @@ class PlannedStep:
         return bool(self.params.strength > 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanLayout:
-    """All steps, in the order in which they are applied."""
-
-    parts: tuple[PlannedStep, ...]
-    # the number of the input frame that each output frame shows; None where timing is not perturbed
-    shown: Numbers | None
-
-    @classmethod
-    def over(
-        cls,
-        steps: Sequence[tuple[str, Drawn]],
-        crew: Mapping[str, Any],
-        *,
-        strengths: Mapping[int, Strengths],
-        reel: TimingInfo | None,
-    ) -> PlanLayout:
-        """Lay out steps, of full name and parameters, with every frame's strength for those whose strength moves."""
-        parts: list[PlannedStep] = []
-        shown: Numbers | None = None
-        for at, (name, params) in reversed(list(enumerate(steps))):
-            stressor, room = crew[name], room_of(name)
-            parts.append(PlannedStep(room, stressor, params, strengths.get(at), shown if room == "vision" else None))
-            if room == "timing" and reel is not None and isinstance(params, Params):
-                numbers = numbers_of(stressor, params, reel)
-                shown = numbers if shown is None else numbers[shown]
-        return cls(tuple(reversed(parts)), shown)
-
-    def of(self, room: str) -> list[PlannedStep]:
-        """The steps of one room."""
-        return [part for part in self.parts if part.room == room]
-
-    def heard(self, times_s: Times, *, after: int = -1) -> Times:
-        """The time of what leaves step ``after`` that is heard at each time of the output; of the input by default."""
-        for part in reversed(self.parts[after + 1 :]):
-            if part.room == "timing":
-                times_s = heard_by(part.stressor, part.params, times_s)
-        return times_s
-
-    def lag(self, times_s: Sequence[float] | Times) -> tuple[float, ...]:
-        """How much later than its picture the sound at each output frame is; as ``Plan.lag``."""
-        if self.shown is None:
-            return ()
-        times = np.asarray(times_s, dtype=np.float64)
-        if times.shape != self.shown.shape or not np.isfinite(times).all() or (np.diff(times) < 0).any():
-            wanted = f"{self.shown.size}, one for each frame, finite, never falling"
-            raise UsageError(f"times of {times.size} frames", expected=wanted)
-        return tuple((times[self.shown] - self.heard(times)).tolist())
-
-    def silent(self, take: AudioInfo) -> Spans:
-        """Spans of the output's sound in which there is none, (start, end) in seconds.
-
-        A span that a later step fills, with noise, an echo or the traces of a codec, is silent no more and left out.
-        """
-        duration_s = take.samples / take.rate_hz
-        found: list[tuple[float, float]] = []
-        for at, part in enumerate(self.parts):
-            if not part.acts:
-                continue
-            if part.room == "sound" and not keeps_silence(part.stressor):
-                found = []
-            later = partial(self.heard, after=at)
-            if part.room == "sound" and silences(part.stressor):
-                found += spans_heard(part.stressor.silent(part.params, take), later, duration_s=duration_s)
-            if part.room == "timing":
-                own = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
-                found += spans_heard(own, later, duration_s=duration_s)
-        return joined(found)
-
-
-def strengths_of(
-    steps: Sequence[tuple[str, Drawn]], schedule: Schedule, *, seed: int, shot: ClipInfo | None
-) -> dict[int, Strengths]:
-    """The strength of every frame, for each step of the picture under a schedule that moves, by the step's place."""
-    frames = 1 if shot is None else shot.frames
-    return {
-        at: schedule.strengths(params.strength, seed=seed_from(generator(seed, "step", at)), frames=frames)
-        for at, (name, params) in enumerate(steps)
-        if schedule.moves and room_of(name) == "vision"
-    }
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A recipe with all draws, for one item.
@@ -238,7 +156,9 @@ class Plan:
     text: str | None
     steps: tuple[tuple[str, Drawn], ...]
     crew: InitVar[Mapping[str, Any] | None] = None
-    _layout: PlanLayout = field(init=False, repr=False, compare=False)
+    _parts: tuple[PlannedStep, ...] = field(init=False, repr=False, compare=False)
+    # the number of the input frame that each output frame shows; None where timing is not perturbed
+    _shown: Numbers | None = field(init=False, repr=False, compare=False)
     _types: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, crew: Mapping[str, Any] | None) -> None:
@@ -249,11 +169,10 @@ class Plan:
             UsageError: A stressor cannot be loaded.
         """
         self._whole()
-        crew = crew or load_stressors(name for name, _ in self.steps)
-        strengths = strengths_of(self.steps, self.schedule, seed=self.seed, shot=self.shot)
-        layout = PlanLayout.over(self.steps, crew, strengths=strengths, reel=self.reel)
-        object.__setattr__(self, "_layout", layout)
-        object.__setattr__(self, "_types", self._drawn_types(len(layout.of("vision"))))
+        parts, shown = self._laid_out(crew or load_stressors(name for name, _ in self.steps))
+        object.__setattr__(self, "_parts", parts)
+        object.__setattr__(self, "_shown", shown)
+        object.__setattr__(self, "_types", self._drawn_types(len(self._of("vision"))))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Across a process boundary, only what was drawn."""
@@ -284,18 +203,17 @@ class Plan:
     @property
     def moves(self) -> bool:
         """Whether pixels leave their places within a frame, so that masks must go through ``mask``."""
-        return any(isinstance(part.stressor, MovingStressor) and part.acts for part in self._layout.of("vision"))
+        return any(isinstance(part.stressor, MovingStressor) and part.acts for part in self._of("vision"))
 
     @property
     def retimes(self) -> bool:
         """Whether frames are shown at other times than their own."""
-        shown = self._layout.shown
-        return shown is not None and bool((shown != np.arange(shown.size)).any())
+        return self._shown is not None and bool((self._shown != np.arange(self._shown.size)).any())
 
     @property
     def frames(self) -> tuple[int, ...] | None:
         """The number of the input frame that each output frame shows; None where timing is not perturbed."""
-        return None if self._layout.shown is None else tuple(self._layout.shown.tolist())
+        return None if self._shown is None else tuple(self._shown.tolist())
 
     @property
     def offset_s(self) -> tuple[float, ...]:
@@ -315,7 +233,13 @@ class Plan:
         Raises:
             UsageError: There is not one time for each frame, or times fall.
         """
-        return self._layout.lag(times_s)
+        if self._shown is None:
+            return ()
+        times = np.asarray(times_s, dtype=np.float64)
+        if times.shape != self._shown.shape or not np.isfinite(times).all() or (np.diff(times) < 0).any():
+            wanted = f"{self._shown.size}, one for each frame, finite, never falling"
+            raise UsageError(f"times of {times.size} frames", expected=wanted)
+        return tuple((times[self._shown] - self._heard(times)).tolist())
 
     @property
     def silent_s(self) -> Spans:
@@ -324,7 +248,22 @@ class Plan:
         Only those that stay silent to the end: noise, an echo or a codec after a pause fills it. A filter's answer to
         what stood beside a span dies away within it.
         """
-        return () if self.take is None else self._layout.silent(self.take)
+        if self.take is None:
+            return ()
+        duration_s = self.take.samples / self.take.rate_hz
+        found: list[tuple[float, float]] = []
+        for at, part in enumerate(self._parts):
+            if not part.acts:
+                continue
+            if part.room == "sound" and not keeps_silence(part.stressor):
+                found = []
+            later = partial(self._heard, after=at)
+            if part.room == "sound" and silences(part.stressor):
+                found += spans_heard(part.stressor.silent(part.params, self.take), later, duration_s=duration_s)
+            if part.room == "timing":
+                own = unheard(partial(heard_by, part.stressor, part.params), duration_s=duration_s)
+                found += spans_heard(own, later, duration_s=duration_s)
+        return joined(found)
 
     @property
     def words(self) -> tuple[WordChange, ...]:
@@ -337,8 +276,7 @@ class Plan:
         Raises:
             UsageError: The clip that was planned for has no such frame.
         """
-        shown = self._layout.shown
-        return index if shown is None else int(shown[_within(index, shown.size)])
+        return index if self._shown is None else int(self._shown[_within(index, self._shown.size)])
 
     def frame(self, frame: Frame, index: int) -> Frame:
         """Render one frame; pure.
@@ -390,7 +328,7 @@ class Plan:
             raise UsageError(
                 f"the sound is {_sound_text(found)}", expected=f"{_sound_text(self.take)}, as was planned for"
             )
-        for part in self._layout.parts:
+        for part in self._parts:
             if part.room == "sound":
                 other = noise if isinstance(part.stressor, MixingStressor) else None
                 made = sound_rendered(part.stressor, made, part.params, rate_hz=rate_hz, noise=other)
@@ -408,12 +346,41 @@ class Plan:
             raise UsageError(f"the sentence is {text!r:.60}", expected=f"{self.text!r:.60}, as was planned for")
         return in_turn(text, self._rounds())
 
+    def _laid_out(self, crew: Mapping[str, Any]) -> tuple[tuple[PlannedStep, ...], Numbers | None]:
+        """The steps, and the number of the input frame that each output frame shows."""
+        parts: list[PlannedStep] = []
+        shown: Numbers | None = None
+        for at, (name, params) in reversed(list(enumerate(self.steps))):
+            stressor, room = crew[name], room_of(name)
+            seen = room == "vision"
+            strengths = self._strengths(at, params.strength) if seen and self.schedule.moves else None
+            parts.append(PlannedStep(room, stressor, params, strengths, shown if seen else None))
+            if room == "timing" and self.reel is not None and isinstance(params, Params):
+                numbers = numbers_of(stressor, params, self.reel)
+                shown = numbers if shown is None else numbers[shown]
+        return tuple(reversed(parts)), shown
+
+    def _strengths(self, at: int, full: float) -> Strengths:
+        """The strength of a step in every frame, under a schedule that moves."""
+        frames = 1 if self.shot is None else self.shot.frames
+        return self.schedule.strengths(full, seed=seed_from(generator(self.seed, "step", at)), frames=frames)
+
+    def _of(self, room: str) -> list[PlannedStep]:
+        return [part for part in self._parts if part.room == room]
+
+    def _heard(self, times_s: Times, *, after: int = -1) -> Times:
+        """The time of what leaves step ``after`` that is heard at each time of the output; of the input by default."""
+        for part in reversed(self._parts[after + 1 :]):
+            if part.room == "timing":
+                times_s = heard_by(part.stressor, part.params, times_s)
+        return times_s
+
     def _rounds(self) -> list[Any]:
-        return [part.params.edits for part in self._layout.of("sentences")]
+        return [part.params.edits for part in self._of("sentences")]
 
     def _at(self, index: int, size: tuple[int, ...]) -> Iterator[tuple[PlannedStep, Params, int]]:
         """The steps of the picture that act on a frame, each with its strength there and the frame's number for it."""
-        parts = self._layout.of("vision")
+        parts = self._of("vision")
         if self.shot is not None and tuple(size) != (self.shot.height, self.shot.width):
             told = f"{self.shot.height} x {self.shot.width}, as was planned for"
             raise UsageError(f"the frame is {' x '.join(map(str, size))}", expected=told)
