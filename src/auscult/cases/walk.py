@@ -112,7 +112,7 @@ def subfolders(folder: Path) -> list[Path]:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; a name that no folder could have is none."""
+    """Whether there is such a folder; False for a name that no folder could have."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -120,7 +120,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; a name that no file could have is none."""
+    """Whether there is such a file; False for a name that no file could have."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from auscult.cases.datasets.refavs import NamedRow, read_table, template_of
+from auscult.cases.datasets.refavs import read_table, template_of
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.cases.layouts import refavs
 from auscult.cases.layouts.refavs import MetadataRow, frame_name, mask_name, metadata_csv, sound_name, uid_of
@@ -81,22 +81,22 @@ def test_the_real_table(data: Path, tmp_path: Path) -> None:
     assert seconds < 4  # 1.3 to 2 on a slow machine; a scan that grows with the square takes minutes
     assert listing.layout == "datasets.refavs.v1"
     rows = read_table(table)
-    assert Counter(one.row.split for one in rows.rows) == {
+    assert Counter(one.split for one in rows.rows) == {
         "train": 14113, "val": 1349, "test_s": 1107, "test_u": 840, "test_n": 496
     }  # fmt: skip
     assert (rows.todo, rows.repeats, rows.copies, rows.errors) == (25, 5, 2, ())
     assert len({one.id for one in rows.rows}) == len(rows.rows) == 17905
     assert listing.notes[:3] == rows.notes()
     assert rows.notes()[0] == "17905 rows: val 1349, train 14113, test_s 1107, test_u 840, test_n 496"
-    assert {one.id for one in rows.rows if one.id != one.row.uid} == {f"{uid}#2" for uid in twice(rows.rows)}
-    folders = {one.row.folder for one in rows.rows}
+    assert {one.id for one in rows.rows if one.id != one.uid} == {f"{uid}#2" for uid in twice(rows.rows)}
+    folders = {one.folder for one in rows.rows}
     assert len(listing.errors) == len(folders) == 3591, "missing media are told once a clip"
     assert {Path(str(record.path)).parent.name for _, record in listing.errors} == folders
-    assert sum(one.row.absent for one in rows.rows) == 1176
+    assert sum(one.absent for one in rows.rows) == 1176
 
 
-def twice(rows: Sequence[NamedRow]) -> set[str]:
-    counts = Counter(one.row.uid for one in rows)
+def twice(rows: Sequence[MetadataRow]) -> set[str]:
+    counts = Counter(one.uid for one in rows)
     return {uid for uid, count in counts.items() if count > 1}
 
 
@@ -104,7 +104,7 @@ def test_the_real_table_is_written_back_row_by_row(data: Path) -> None:
     table = data / "referring/ref_avs_expressions.csv"
     with table.open(encoding="utf-8", newline="") as file:
         given_rows = [row for row in csv.DictReader(file) if row["split"] != "TODO"]
-    kept = [one.row for one in read_table(table).rows]
+    kept = read_table(table).rows
     again = list(csv.DictReader(metadata_csv(kept).decode().splitlines(keepends=True)))
     assert again == given_rows
 
@@ -326,8 +326,8 @@ def test_what_is_written_reads_back_and_is_written_the_same(
     table = read_table(root / refavs.TABLE)
     kept = [row for row in rows if row.split != "TODO"]
     assert not table.errors
-    assert [one.row.uid for one in table.rows] == [row.uid for row in kept]
-    assert metadata_csv(one.row for one in table.rows) == metadata_csv(kept)
+    assert [one.uid for one in table.rows] == [row.uid for row in kept]
+    assert metadata_csv(table.rows) == metadata_csv(kept)
     for row in kept:
         again = read_mask(MaskRef(path=root / mask_name(row.folder, row.fid, 1))).mask
         assert encode_mask(again) == written[mask_name(row.folder, row.fid, 1)]

@@ -225,7 +225,7 @@ class MqRavsDataset(Layout):
         notes: tuple[str, ...] = ()
         if has_heading(table, *refavs.COLUMNS, KEY_FRAME):
             read = read_table(table, released=False)
-            rows = {one.row.uid: one.row for one in reversed(read.rows)}  # the first row of a uid counts
+            rows = {row.uid: row for row in reversed(read.rows)}  # the first row of a uid counts
             problems.take(read.errors)
         else:
             notes = ("no metadata.csv with a column kfid: the training file's expressions and frames are not known",)

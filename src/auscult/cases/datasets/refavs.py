@@ -146,21 +146,13 @@ _MAX_NUMBER = 99_999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedRow:
-    """A row and the id its instance has: the uid, or ``<uid>#2`` for the second row of one uid."""
-
-    id: str
-    row: MetadataRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
     """The usable rows of a table in its order, ids unique, and what cannot be used.
 
     ``todo`` rows are marked so and left out, ``repeats`` repeat a uid, and ``copies`` of those the whole row.
     """
 
-    rows: tuple[NamedRow, ...]
+    rows: tuple[MetadataRow, ...]
     errors: tuple[ErrorRecord, ...]
     todo: int = 0
     repeats: int = 0
@@ -170,7 +162,7 @@ class TableRows:
         """What was left out or renamed on purpose, in plain sentences."""
         told = []
         if self.rows:
-            splits = Counter(one.row.split or "no split" for one in self.rows)
+            splits = Counter(one.split or "no split" for one in self.rows)
             told.append(f"{counted(len(self.rows), 'row')}: {', '.join(f'{name} {n}' for name, n in splits.items())}")
         if self.todo:
             told.append(f"{counted(self.todo, 'row')} marked TODO left out")
@@ -214,7 +206,7 @@ def read_table(path: Path, *, released: bool = True) -> TableRows:
     named = []
     for row in kept:
         seen[row.uid] += 1
-        named.append(NamedRow(id=row.uid if seen[row.uid] == 1 else f"{row.uid}#{seen[row.uid]}", row=row))
+        named.append(replace(row, id=row.uid if seen[row.uid] == 1 else f"{row.uid}#{seen[row.uid]}"))
     whole = Counter(replace(row, line=0) for row in kept)
     return TableRows(
         rows=tuple(named),
@@ -264,46 +256,24 @@ def _wrong(message: str, expected: str) -> InputError:
 
 # Our own coarse rule, not the release's: the first class one of whose words stands in the expression. What is said of
 # time and strength of a sound is rarer than that something sounds, and place rarer than action, so they go first.
-_CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, re.compile(rf"\b(?:{'|'.join(words)})", re.IGNORECASE))
-    for name, words in (
-        (
-            "silence",
-            (
-                r"silent|silence|mute|quiet\b|no sound|without (?:\w+ )?sound",
-                r"not? (?:\w+ )?(?:mak|sound|emit|produc)",
-            ),
-        ),
-        (
-            "order",
-            (r"first\b|last\b|second\b|third\b|before\b|after\b", r"latest\b|end\b|begin|start|initial|final|earli"),
-        ),
-        ("loudness", (r"loud|soft|intense|volume|quieter|quietest|strong|weak",)),
-        (
-            "duration",
-            (
-                r"long(?:er|est)? (?:\w+ )?(?:sound|duration|time)|short(?:er|est)\b|duration|continu|constant",
-                r"keeps|always|throughout|entire|whole|all times|at times|intermittent|interval",
-            ),
-        ),
-        ("rhythm", (r"rhythm|tempo|pitch|tone|frequen|faster|slower|higher|lower",)),
-        (
-            "position",
-            (
-                r"left|right\b|middle|cent(?:er|re)|front|behind|near|next|beside|between|top\b|bottom|above|below",
-                r"under|beneath|far\b|farthest|close|back\b|upper|opposite|against",
-            ),
-        ),
-        (
-            "action",
-            (
-                r"(?!making|sounding|emitting)\w+ing (?:a|an|the|on|in|at|with|to|his|her|its)\b|playing\b",
-                r"\w+ed by\b|(?:held|driven|ridden|hit) by\b|by (?!the\b)\w+ing\b",
-            ),
-        ),
-        ("sound", (r"sound|audib|hear|nois|voice|emit|sing|speak|talk|bark",)),
-    )
-)
+_CLASSES: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(rf"\b(?:{words})", re.IGNORECASE)
+    for name, words in {
+        "silence": r"silent|silence|mute|quiet\b|no sound|without (?:\w+ )?sound"
+        r"|not? (?:\w+ )?(?:mak|sound|emit|produc)",
+        "order": r"first\b|last\b|second\b|third\b|before\b|after\b"
+        r"|latest\b|end\b|begin|start|initial|final|earli",
+        "loudness": r"loud|soft|intense|volume|quieter|quietest|strong|weak",
+        "duration": r"long(?:er|est)? (?:\w+ )?(?:sound|duration|time)|short(?:er|est)\b|duration|continu|constant"
+        r"|keeps|always|throughout|entire|whole|all times|at times|intermittent|interval",
+        "rhythm": r"rhythm|tempo|pitch|tone|frequen|faster|slower|higher|lower",
+        "position": r"left|right\b|middle|cent(?:er|re)|front|behind|near|next|beside|between|top\b|bottom|above|below"
+        r"|under|beneath|far\b|farthest|close|back\b|upper|opposite|against",
+        "action": r"(?!making|sounding|emitting)\w+ing (?:a|an|the|on|in|at|with|to|his|her|its)\b|playing\b"
+        r"|\w+ed by\b|(?:held|driven|ridden|hit) by\b|by (?!the\b)\w+ing\b",
+        "sound": r"sound|audib|hear|nois|voice|emit|sing|speak|talk|bark",
+    }.items()
+}
 
 
 def template_of(expression: str) -> str:
@@ -313,7 +283,7 @@ def template_of(expression: str) -> str:
     The classes are auscult's own, by single words, so that benchmarks can be balanced over kinds of expressions where
     a data set does not say how its expressions were made.
     """  # noqa: D205 - the classes are the summary
-    for name, words in _CLASSES:
+    for name, words in _CLASSES.items():
         if words.search(expression):
             return name
     return "attribute"
@@ -386,14 +356,14 @@ class _RefAvs:
         self.rows = read_table(self.file)
         self.scenes = read_scenes(source)
         self.clips = Clips(source, base)
-        self.by_folder: dict[str, list[NamedRow]] = {}
+        self.by_folder: dict[str, list[MetadataRow]] = {}
         # folder to object number to the object word of the first row that refers to it; not of null expressions
         self.words: dict[str, dict[int, str]] = {}
         for one in self.rows.rows:
-            self.by_folder.setdefault(one.row.folder, []).append(one)
-            words = self.words.setdefault(one.row.folder, {})
-            if not one.row.absent:
-                words.setdefault(one.row.fid, one.row.word)
+            self.by_folder.setdefault(one.folder, []).append(one)
+            words = self.words.setdefault(one.folder, {})
+            if not one.absent:
+                words.setdefault(one.fid, one.word)
 
     def name(self, folder: str, fid: int) -> str:
         """What an object is called; empty where nobody says it."""
@@ -402,7 +372,7 @@ class _RefAvs:
     def objects(self, folder: str) -> list[int]:
         """The objects of a clip that have masks; a number that only null expressions name is none."""
         words = self.words.get(folder, {})
-        empty = {one.row.fid for one in self.by_folder.get(folder, ()) if one.row.absent} - words.keys()
+        empty = {one.fid for one in self.by_folder.get(folder, ()) if one.absent} - words.keys()
         return [fid for fid in self.clips.clip(folder).masks if fid not in empty]
 
     def problems(self) -> Problems:
@@ -437,7 +407,7 @@ class RefAvsDataset(Layout):
         bench = self._open(source, options)
         items = [item for folder in bench.by_folder for item in _items(bench, folder)]
         notes = [*bench.rows.notes(), *bench.scenes.notes()]
-        null = sum(one.row.absent for one in bench.rows.rows)
+        null = sum(one.absent for one in bench.rows.rows)
         if null:
             notes.append(f"{counted(null, 'null expression')} left out: nothing is referred to, so no mask is judged")
         return self.item_listing(items, bench.problems(), notes)
@@ -459,15 +429,15 @@ class RefAvsDataset(Layout):
 
 def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
     clip, words = bench.clips.clip(folder), bench.words[folder]
-    first: dict[int, NamedRow] = {}
+    first: dict[int, MetadataRow] = {}
     for one in bench.by_folder[folder]:
-        first.setdefault(one.row.fid, one)
+        first.setdefault(one.fid, one)
     objects = bench.objects(folder)
     sound = bench.clips.sound(folder, vid=folder, absent=False)
     for number, frame in clip.frames.items():
         refs = {fid: ref for fid in objects if (ref := clip.ref(fid, number)) is not None}
         for fid, ref in refs.items():
-            row = first[fid].row if fid in words else None
+            row = first[fid] if fid in words else None
             yield Item(
                 id=f"{folder}/fid_{fid}/{number:05d}",
                 frame=frame,
@@ -485,8 +455,7 @@ def _items(bench: _RefAvs, folder: str) -> Iterator[Item]:
             )
 
 
-def _instance(bench: _RefAvs, one: NamedRow) -> Instance | None:
-    row = one.row
+def _instance(bench: _RefAvs, row: MetadataRow) -> Instance | None:
     clip = bench.clips.clip(row.folder)
     beside = row.folder
     others = [fid for fid in bench.objects(row.folder) if row.absent or fid != row.fid]
@@ -505,7 +474,7 @@ def _instance(bench: _RefAvs, one: NamedRow) -> Instance | None:
     if not moments or not (row.absent or any(moment.target is not None for moment in moments)):
         return None
     return Instance(
-        id=one.id,
+        id=row.id,
         clip=row.vid,
         query=Query(row.exp),
         moments=moments,

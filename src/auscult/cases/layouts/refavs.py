@@ -42,6 +42,7 @@ class MetadataRow:
         exp: The expression.
         kfid: Number of the key frame, which MQ-RAVSBench adds as a sixth column; None without it.
         line: The line of the file, from 1; 0 for a row that is to be written.
+        id: What the row read is called: the uid, or ``<uid>#2`` for the second row of one uid.
     """
 
     vid: str
@@ -51,6 +52,7 @@ class MetadataRow:
     exp: str
     kfid: int | None = None
     line: int = 0
+    id: str = ""
 
     @property
     def folder(self) -> str:
