@@ -31,7 +31,7 @@ from auscult.rng import generator
 from auscult.suites.core.compare import write_comparison
 from auscult.suites.core.conditions import NOTHING, Condition
 from auscult.suites.core.grid import Task
-from auscult.suites.core.page import RunOutcome, answers_of, write_results
+from auscult.suites.core.page import write_results
 from auscult.suites.core.records import ModelSuite, score_record, suite_of
 from auscult.suites.core.requests import assign_unique_names
 from auscult.suites.core.runner import SuiteRunner, ToScore, earlier_log, write_cases
@@ -159,12 +159,7 @@ class ToySuite:
                 scorer=make_scorer,
                 progress=progress or Silent(),
             )
-            done = runner.finish(runner.ask_all(log, models, CONDITIONS, floor=()))
-            answers = answers_of(
-                run.lines("predictions.jsonl"), valid=done.places, models=done.grid.models, failed=done.failed
-            )
-            outcome = RunOutcome(command="run toy", grid=done.grid, answers=answers, seed=options.seed)
-            return write_results(run, outcome)
+            return write_results(runner, runner.finish(runner.ask_all(log, models, CONDITIONS, floor=())))
 
     def task(self, manifest: Mapping[str, Any]) -> Task:  # noqa: ARG002 - there is one
         return TASK

@@ -466,10 +466,8 @@ class _ModelsOver:
 
     def numbers(self) -> Iterator[Number]:
         """Of every model, then of every two."""
-        for model in self.models:
-            yield from self._of(model)
-        for pair in combinations(self.models, 2):
-            yield from self._between(pair)
+        for models in (*((model,) for model in self.models), *combinations(self.models, 2)):
+            yield from self._of(models)
 
     def ranks(self) -> Iterator[Ranks]:
         """By the clean score, and for each mix by what is lost, as within one data set."""
@@ -506,29 +504,19 @@ class _ModelsOver:
             shared = () if place is None else self._common(asked, place)
             yield from (model for model in asked if not self._scored(model, shared))
 
-    def _of(self, model: str) -> Iterator[Number]:
+    def _of(self, models: tuple[str, ...]) -> Iterator[Number]:
+        """The levels and changes of one model, or of two the differences of these."""
+        level, change = ("level", "apc") if len(models) == 1 else ("difference", "apc_difference")
         for one in self.conditions:
-            if self._asked(model, one):
-                columns = {name: [self._values(name, model, one)] for name in self.views}
-                made = self._number("level", (model,), outcome=self._mean(columns, of="level"))
+            if all(self._asked(model, one) for model in models):
+                columns = {name: [self._values(name, model, one) for model in models] for name in self.views}
+                made = self._number(level, models, outcome=self._mean(columns, of=level))
                 yield replace(made, group=one.group, level=one.level, part=one.part)
         for place in self.groups:
-            if shared := self._static(model, place):
-                scores = {name: [self._scores(name, model, shared)] for name in self.views}
-                made = self._number("apc", (model,), outcome=self._change(scores))
-                yield replace(made, group=place[0], part=place[1])
-
-    def _between(self, pair: tuple[str, str]) -> Iterator[Number]:
-        for one in self.conditions:
-            if all(self._asked(model, one) for model in pair):
-                columns = {name: [self._values(name, model, one) for model in pair] for name in self.views}
-                made = self._number("difference", pair, outcome=self._mean(columns, of="difference"))
-                yield replace(made, group=one.group, level=one.level, part=one.part)
-        for place in self.groups:
-            shared = self._common(pair, place)
-            if shared and all(self._static(model, place) for model in pair):
-                scores = {name: [self._scores(name, model, shared) for model in pair] for name in self.views}
-                made = self._number("apc_difference", pair, outcome=self._change(scores))
+            shared = self._common(models, place)
+            if shared and all(self._static(model, place) for model in models):
+                scores = {name: [self._scores(name, model, shared) for model in models] for name in self.views}
+                made = self._number(change, models, outcome=self._change(scores))
                 yield replace(made, group=place[0], part=place[1])
 
     def _mean(self, columns: Mapping[str, Sequence[SampleValues]], *, of: str) -> Outcome[float]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from auscult.cases.ids import counted
+from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.record.folder import RunFolder
 from auscult.record.lines import read_lines
 from auscult.record.manifest import argument
@@ -26,6 +27,7 @@ from auscult.suites.core.grid import Grid, questions
 from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
 from auscult.suites.core.numbers import GridColumns, Number
 from auscult.suites.core.results import FILE as SCORES
+from auscult.suites.core.runner import Finished, SuiteRunner
 from auscult.suites.core.tables import Index
 from auscult.suites.registered import SuiteRun
 
@@ -264,17 +266,39 @@ class RunOutcome:
     notes: tuple[str, ...] = ()
 
 
-def write_results(run: RunFolder, outcome: RunOutcome, *, pictures: Sequence[Section] = ()) -> SuiteRun:
-    """Write everything that follows from the scores.
+def write_results(
+    runner: SuiteRunner[Any, Any],
+    done: Finished,
+    *,
+    unlisted: int = 0,
+    absent: int = 0,
+    notes: tuple[str, ...] = (),
+    pictures: Sequence[Section] = (),
+) -> SuiteRun:
+    """Write everything that follows from the scores, and end the run.
 
     Args:
-        run: The record.
-        outcome: What the run came to.
+        runner: The run.
+        done: What it came to.
+        unlisted: How much could not be made a case.
+        absent: Expressions that refer to nothing, left out.
+        notes: What is to be said of the data.
         pictures: Sections of the page that a suite adds, after the tables and charts.
     """
-    results = results_of(GridColumns(grid=outcome.grid, seed=outcome.seed))
-    tables = {**results.tables, "answers": answers_table(outcome.answers, outcome.grid.waiting)}
-    reasons = undefined_reasons(read_lines(run.path / SCORES), outcome.grid)
+    run, grid = runner.run, done.grid
+    stored = read_lines(run.path / PREDICTIONS)
+    outcome = RunOutcome(
+        command=f"run {grid.task.suite}",
+        grid=grid,
+        answers=answers_of(stored, valid=done.places, models=grid.models, failed=done.failed),
+        seed=runner.seed,
+        unlisted=unlisted,
+        absent=absent,
+        notes=notes,
+    )
+    results = results_of(GridColumns(grid=grid, seed=outcome.seed))
+    tables = {**results.tables, "answers": answers_table(outcome.answers, grid.waiting)}
+    reasons = undefined_reasons(read_lines(run.path / SCORES), grid)
     sections = (*sections_of(tables, results.charts), *pictures)
     page = _page(run, outcome, results, sections=sections, reasons=reasons)
     return write_run(
@@ -283,7 +307,7 @@ def write_results(run: RunFolder, outcome: RunOutcome, *, pictures: Sequence[Sec
         tables=tables,
         numbers=results.numbers,
         summary=summary_of(outcome, results.numbers),
-        remarks=tuple(shown.waiting_notes(outcome.grid)),
+        remarks=(*(f"{name}: {error}" for name, error in runner.unloaded.items()), *shown.waiting_notes(grid)),
     )
 
 

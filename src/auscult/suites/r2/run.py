@@ -31,12 +31,11 @@ from auscult.jobs import predict as job
 from auscult.jobs.runner import Progress, Silent
 from auscult.models.spec import ModelSpec, model_spec
 from auscult.record.folder import open_run
-from auscult.record.lines import read_lines
 from auscult.record.manifest import IGNORED
 from auscult.record.schema import error_to_json
 from auscult.suites.core.conditions import Condition
 from auscult.suites.core.numbers import GridColumns
-from auscult.suites.core.page import RunOutcome, answers_of, write_results
+from auscult.suites.core.page import write_results
 from auscult.suites.core.requests import assign_unique_names, conditions_for
 from auscult.suites.core.results import unmade_rows
 from auscult.suites.core.runner import earlier_log, write_cases, write_errors
@@ -122,21 +121,16 @@ def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
             mine = conditions_for(model, setting.conditions, log)
             runner.errors += unasked_remarks([model], found.cases, mine)
         done = runner.finish(asked, told=frozenset(error.path for _, error in listing.errors))
-        stored = read_lines(run.path / job.FILE)
-        outcome = RunOutcome(
-            command=COMMAND,
-            grid=done.grid,
-            answers=answers_of(stored, valid=done.places, models=done.grid.models, failed=done.failed),
-            seed=options.seed,
+        view = GridColumns(grid=done.grid, seed=options.seed)
+        strips = draw_strips(run, view, found.cases, valid=done.places, workers=options.n_workers)
+        return write_results(
+            runner,
+            done,
             unlisted=sum(error.stage not in REMARKS for _, error in (*listing.errors, *found.errors)),
             absent=found.absent,
             notes=listing.notes,
+            pictures=strip_sections(strips),
         )
-        view = GridColumns(grid=done.grid, seed=options.seed)
-        strips = draw_strips(run, view, found.cases, valid=done.places, workers=options.n_workers)
-        written = write_results(run, outcome, pictures=strip_sections(strips))
-        unloaded = tuple(f"{name}: {error}" for name, error in runner.unloaded.items())
-        return replace(written, remarks=(*unloaded, *written.remarks))
 
 
 def _setting(options: R2Options) -> _Setting:
