@@ -102,6 +102,7 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
         RecordError: It is no such record, or a damaged one; the message names file and line.
     """
     require_record(folder)
+    label = label or labels_of([folder])[0]
     manifest, command = read_manifest(folder), command_of(suite)
     if manifest["command"] != command:
         raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {command}")
@@ -140,7 +141,7 @@ def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRec
     versions = manifest.get("versions")
     return SuiteRecord(
         path=folder,
-        label=label or labels_of([folder])[0],
+        label=label,
         task=task,
         seed=seed,
         data=PurePath(str(argument(manifest, "data") or "")).name or label,

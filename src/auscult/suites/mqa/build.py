@@ -37,9 +37,19 @@ from auscult.cases.ids import natural_key
 from auscult.cases.instances import InstanceListing, list_instances
 from auscult.errors import ErrorRecord, InputError, NothingToDo, UsageError
 from auscult.jobs.options import arguments_of
-from auscult.jobs.runner import SAME_RESULT, ErrorLog, Progress, Silent, failed_row, require_unchanged, run_manifest
+from auscult.jobs.runner import (
+    HINT,
+    SAME_RESULT,
+    ErrorLog,
+    Progress,
+    Silent,
+    failed_row,
+    require_unchanged,
+    run_manifest,
+)
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
+from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
 from auscult.record.folder import RunFolder, open_run
 from auscult.record.schema import Summary, error_to_json
@@ -332,7 +342,8 @@ class _Job:
     def sample(self, instances: Sequence[Instance]) -> tuple[SampledInstances, dict[str, Looked]]:
         """Choose instances and open their masks, until all that are chosen can be used."""
         rows = [row for row in self._run.lines(SURVEY) if row["reason"] != UNREADABLE]
-        looked = {row["id"]: Looked.from_json(row) for row in rows}
+        path = self._run.path / SURVEY
+        looked = {row["id"]: from_json(Looked, row, path=path, hint=HINT) for row in rows}
         while True:
             rejected = {name: found.reason for name, found in looked.items() if found.reason}
             sample = choose(instances, self._options, rejected=rejected)

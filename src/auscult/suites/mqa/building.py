@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from auscult import registry
-from auscult.errors import AuscultError, ErrorRecord, InputError, RecordError, UsageError
+from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
 from auscult.jobs.runner import failed_row, mask_digest
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, read_mask
@@ -131,25 +131,6 @@ class Looked:
     areas: tuple[int, ...] = ()  # the target's pixels per moment
     reason: str = ""  # why it cannot be used
     errors: tuple[Mapping[str, Any], ...] = ()  # rows of errors.jsonl
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Looked:
-        """Read a row of ``survey.jsonl``.
-
-        Raises:
-            RecordError: It is no such row.
-        """
-        try:
-            frame = None if row["frame"] is None else int(row["frame"])
-            numbers = {key: tuple(int(one) for one in row[key]) for key in ("objects", "areas")}
-            errors = tuple(dict(one) for one in row["errors"])
-            return cls(id=str(row["id"]), frame=frame, **numbers, reason=str(row["reason"]), errors=errors)
-        except (KeyError, TypeError, ValueError) as error:
-            raise RecordError(
-                f"a line of survey.jsonl is damaged: {error}",
-                expected="the lines as they were written",
-                hint="use --overwrite to begin anew, or another --out",
-            ) from error
 
 
 @dataclass(frozen=True, slots=True)

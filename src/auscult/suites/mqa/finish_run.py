@@ -20,9 +20,8 @@ from msgspec import Meta
 
 from auscult.act.policy import Policy, policy_of
 from auscult.errors import InputError, RecordError
-from auscult.media.limits import Limits
-from auscult.media.paths import inside, read_bytes
-from auscult.record.codec import Count, from_json, load
+from auscult.media.paths import inside
+from auscult.record.codec import Count, from_json, read_file
 from auscult.record.folder import MANIFEST, RunFolder, read_manifest
 from auscult.record.lines import numbered_lines
 from auscult.record.manifest import argument
@@ -42,7 +41,6 @@ from auscult.types import ACTIONS, DEFECTS, Item
 CANDIDATES: Final = "candidates.jsonl"
 BASIS: Final = "basis.json"
 
-_LIMITS: Final = Limits(max_bytes=1 << 20)
 _AGAIN: Final = "repeat the `auscult run` command that made the record: it judges nothing again and writes the file"
 
 
@@ -84,13 +82,15 @@ def read_candidates(folder: Path) -> tuple[Candidate, ...]:
 
 def read_basis(folder: Path) -> Basis:
     """What is beside the candidates of a record."""
-    path = folder / BASIS
-    try:
-        told = load(read_bytes(path, limits=_LIMITS))
-    except (ValueError, InputError) as error:
-        reason = error.message if isinstance(error, InputError) else str(error)
-        raise RecordError(f"the basis of the tables cannot be read: {reason}", path=path, hint=_AGAIN) from error
-    return from_json(Basis, told, path=path, hint=_AGAIN)
+    return read_file(
+        Basis,
+        folder / BASIS,
+        what="the basis of the tables",
+        expected="the file that `auscult run mqa` writes",
+        most_bytes=1 << 20,
+        error=RecordError,
+        hint=_AGAIN,
+    )
 
 
 _ERRORS = "errors.jsonl and input/errors.jsonl"
