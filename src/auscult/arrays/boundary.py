@@ -80,13 +80,7 @@ def tolerance_px(shape: tuple[int, ...], tolerance: float = TOLERANCE) -> int:
 
 
 def boundary_of(mask: Mask) -> Mask:
-    """The one pixel wide boundary of a mask, by the rule in the module's first lines.
-
-    Args:
-        mask: bool (H, W).
-
-    Returns:
-        A new bool (H, W); all False for an empty mask and for one that fills the frame.
+    """The one pixel wide boundary of a mask, bool (H, W), by the rule in the module's first lines.
 
     Example:
         >>> mask = np.zeros((4, 4), bool); mask[2, 2] = True

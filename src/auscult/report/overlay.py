@@ -181,13 +181,9 @@ def compared(frame: Frame, mask: Mask | None, truth: Mask | None, *, size: tuple
 
 
 def thumbnail(frame: Frame, mask: Mask, *, width_px: int = THUMBNAIL_PX, errors: ErrorMap | None = None) -> Frame:
-    """A small overlay of the whole frame; a mask too thin for that size is still shown.
+    """A small overlay of the whole frame, uint8 RGB; a mask too thin for that size is still shown.
 
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W).
-        width_px: Width of the result; never wider than the frame, never taller than twice this.
-        errors: Where the mask is likely wrong, marked as well.
+    It is never wider than the frame, never taller than twice ``width_px``; where the mask is likely wrong is marked.
     """
     _check(frame, mask)
     return small_overlay(shrunk(frame, width_px=width_px), mask, errors=errors)

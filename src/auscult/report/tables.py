@@ -79,13 +79,9 @@ def counts_of(run: Run) -> dict[str, int]:
 
 
 def read_table(name: str, content: object) -> Table:
-    """A table from the JSON of ``tables/<name>.json``: {title, header, rows, note}.
+    """A table from the JSON of ``tables/<name>.json``: {title, header, rows, note}; ``name`` is for the message.
 
     Numbers become text as they are: the record's tables are finished, so nothing is rounded or computed here.
-
-    Args:
-        name: The file's name, for the message.
-        content: The parsed JSON.
 
     Raises:
         InputError: It is not such a table.

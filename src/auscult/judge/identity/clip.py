@@ -139,7 +139,7 @@ def asked_for(text: str) -> ParsedExpression | None:
 
     Example:
         >>> asked_for("The striped red cars that move to the left")
-        Asked(phrase='striped red cars', noun='car', places=('left',), heard=False)
+        ParsedExpression(phrase='striped red cars', noun='car', places=('left',), heard=False)
         >>> asked_for("among the drums, the one that is louder").noun
         'drum'
     """

@@ -107,12 +107,9 @@ def bars(stacks: Sequence[Stack], *, title: str) -> Drawing:
 
 
 def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Drawing:
-    """Points in the unit square with the line of perfect agreement.
+    """Points in the unit square with the line of perfect agreement; values outside 0..1 are drawn at the edge.
 
-    Args:
-        points: What to draw; values outside 0..1 are drawn at the edge.
-        title: The chart in words.
-        axes: Words under the x axis and beside the y axis.
+    ``title`` is the chart in words, ``axes`` are the words under the x axis and beside the y axis.
     """
     size, left, top, side = 460.0, 48.0, 10.0, 396.0
     bottom = top + side

@@ -62,13 +62,7 @@ class Ticks:
 
 
 def ticks(numbers: Iterable[float], *, most: int = 6, zero: bool = True) -> Ticks:
-    """Round numbers, evenly apart, that span some numbers.
-
-    Args:
-        numbers: What has to be inside; none gives 0 to 1.
-        most: About how many to give.
-        zero: Span 0 too.
-    """
+    """About ``most`` round numbers, evenly apart, that span some numbers, and 0 too if asked; none gives 0 to 1."""
     found = list(numbers) or [0.0, 1.0]
     low, high = min(found), max(found)
     if zero:
@@ -365,14 +359,7 @@ class Columns:
 
 
 def columns(names: Sequence[str], said: Sequence[str], numbers: Iterable[float], *, zero: bool = True) -> Columns:
-    """Lay out the columns.
-
-    Args:
-        names: Of the rows.
-        said: Words at the right of the rows.
-        numbers: What the scale has to span.
-        zero: Span 0 too.
-    """
+    """Lay out names of rows, a scale that spans some numbers, 0 too if asked, and words at the right."""
     right = min(_MOST_SAID, max((text_width(text, 11) for text in said), default=0.0) + 2)
     room = max(_LEAST_NAME, WIDTH - 8 - right - _LEAST_SCALE - 8 - GAP - 36)
     wide = min(room, max((text_width(name, 12) for name in names), default=0.0) + 2)

@@ -151,7 +151,7 @@ def upper_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
 
     Example:
         >>> round(upper_bound(0, 59), 5), round(upper_bound(2, 100), 5)
-        (0.0495, 0.06162)
+        (0.04951, 0.06162)
     """
     _check_events(events, trials, confidence)
     if events == trials:

@@ -45,15 +45,10 @@ class _Node:
 
 
 def clustered_order(distances: Doubles) -> tuple[int, ...]:
-    """An order in which likes stand beside one another.
+    """An order of 0..n-1 in which likes stand beside one another, from distances, (n, n), symmetric.
 
-    Args:
-        distances: (n, n), symmetric, NaN where two things cannot be compared. A thing whose own entry on the diagonal
-            is NaN cannot be compared with anything.
-
-    Returns:
-        The numbers 0..n-1 in order; what cannot be compared comes last, by its number. Of an order and its reverse the
-        one that begins with the lower number.
+    NaN are two things that cannot be compared; one with NaN on the diagonal can be compared with none and comes last.
+    Of an order and its reverse it is the one that begins with the lower number.
 
     Example:
         >>> clustered_order(np.abs(np.subtract.outer([0.0, 9.0, 1.0, 8.0], [0.0, 9.0, 1.0, 8.0])))

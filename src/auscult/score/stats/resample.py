@@ -103,20 +103,10 @@ def draws_in_parts(clusters: int, *, rng: np.random.Generator, replicates: int, 
 def drawn(
     sums: Doubles, statistic: FromSums, *, rng: np.random.Generator, replicates: int, cells: int = CELLS
 ) -> Doubles:
-    """A statistic of sums, in each draw of whole clusters with replacement.
+    """A statistic of sums by cluster, (clusters, k), in each draw of whole clusters with replacement.
 
-    Args:
-        sums: What adds up, cluster by cluster, (clusters, k).
-        statistic: From (draws, k) to one row or number for each draw; NaN where it does not exist.
-        rng: The generator of this draw, from ``auscult.rng.generator``.
-        replicates: How often to draw.
-        cells: Draws times clusters that are held at once. The values are the same for any number.
-
-    Returns:
-        (replicates,) or (replicates, m), as ``statistic`` gives.
-
-    Raises:
-        InputError: There is no cluster, or ``replicates`` is below 1.
+    It goes from (draws, k) to one row or number for each draw, NaN where it does not exist. ``cells`` is how many draws
+    times clusters are held at once; the values are the same for any.
     """
     step = max(1, cells // max(1, len(sums)))
     parts = draws_in_parts(len(sums), rng=rng, replicates=replicates, step=step)

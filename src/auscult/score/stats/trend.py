@@ -147,7 +147,7 @@ def theil_sen(values: ArrayLike, times: ArrayLike) -> Trend | Undefined:
         InputError: Unequal lengths, or a number that is not finite.
 
     Example:
-        >>> theil_sen([0.9, 0.8, 0.7, 0.1, 0.5], [0, 1, 2, 3, 4]).change
+        >>> round(theil_sen([0.9, 0.8, 0.7, 0.1, 0.5], [0, 1, 2, 3, 4]).change, 6)
         -0.4
 
     Source: Sen 1968.
