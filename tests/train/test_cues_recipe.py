@@ -16,10 +16,11 @@ from auscult.jobs.options import TrainOptions
 from auscult.judge.cards import Result
 from auscult.judge.masks.cues.model import JUDGED, Coefficients, estimate, from_json, to_json
 from auscult.rng import generator
+from auscult.score.judges import joined_columns
 from auscult.train import material, recipes
 from auscult.train.cues import constant_ious
 from auscult.train.material import arbitrary, drawn
-from auscult.train.table import Table, joined, judged_rows, results_of, tabled
+from auscult.train.table import Table, judged_rows, results_of, tabled
 from auscult.types import DEFECTS
 
 pytestmark = pytest.mark.slow  # tables of what is made from photographs take seconds
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.slow  # tables of what is made from photographs take se
 
 @pytest.fixture(scope="module")
 def table() -> Table:
-    return joined([tabled(material.pictures([number], seed=1, alone=number % 2 == 0)) for number in range(14)])
+    return joined_columns([tabled(material.pictures([number], seed=1, alone=number % 2 == 0)) for number in range(14)])
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_a_fit_with_masks_on_no_object_lowers_their_iou(table: Table) -> None:
     )  # fmt: skip
     photographs = _as_photographs(table)
     without = fitted(photographs, calibration=photographs)
-    with_them = fitted(joined([photographs, nonsense]), calibration=photographs)
+    with_them = fitted(joined_columns([photographs, nonsense]), calibration=photographs)
     told = [np.mean([estimate(vector, fit).iou for vector in nonsense.cues]) for fit in (without, with_them)]
     assert told[1] < told[0] - 0.01
 

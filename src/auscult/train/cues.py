@@ -48,7 +48,7 @@ from auscult.record.codec import dump
 from auscult.score.judges import JudgeColumns, joined_columns
 from auscult.train import material
 from auscult.train.split import SplitName, committed
-from auscult.train.table import Table, fitting_table, joined, judged_rows, results_of, tabled
+from auscult.train.table import Table, fitting_table, judged_rows, results_of, tabled
 from auscult.types import DEFECTS, Doubles
 
 KNOTS: Final = (0.2, 0.5, 0.8)
@@ -205,13 +205,13 @@ def fit(data: Path, *, out: Path, seed: int = _SHIPPED_SEED, progress: Progress 
     """Fit the coefficients, measure them, and write both."""
     listener = progress or Silent()
     train = _part(data, "train", seed=seed, rounds=_FIT_ROUNDS, progress=listener)
-    train = joined([train, _drawn(_DRAWN_FOR_FITTING, seed=seed, progress=listener)])
+    train = joined_columns([train, _drawn(_DRAWN_FOR_FITTING, seed=seed, progress=listener)])
     calibration = _part(data, "calibration", seed=seed, rounds=_CALIBRATION_ROUNDS, progress=listener)
     # through JSON, so that what is measured is exactly what ships
     coefficients = from_json(json.loads(json.dumps(to_json(fitted(train, calibration=calibration)))))
     constants = constant_ious(train)
     results = measure(data, coefficients=coefficients, constants=constants, seed=seed, progress=listener)
-    results += _leave_one_out(data, joined([train, calibration]), seed=seed, progress=listener)
+    results += _leave_one_out(data, joined_columns([train, calibration]), seed=seed, progress=listener)
     # the words of a card have one home, the card that is shipped
     card = replace(load_card(JUDGE.name), seed=seed, constants=constants, results=tuple(results))
     files = {
@@ -290,13 +290,13 @@ def _drawn(wanted: range, *, seed: int, progress: Progress) -> Table:
     for number in wanted:
         tables.append(tabled(material.pictures([number], seed=seed, alone=number % 2 == 0)))
         progress.step()
-    return joined([table for table in tables if len(table)])
+    return joined_columns([table for table in tables if len(table)])
 
 
 def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -> list[Result]:
     """Real masks of every sequence, judged by coefficients that have not seen that sequence."""
     names: dict[str, Sequence[str]] = {"coco": (), "davis": committed()["davis"]["test"]}
-    table = joined([known, fitting_table(data, names, seed=seed, rounds=0, progress=progress)])
+    table = joined_columns([known, fitting_table(data, names, seed=seed, rounds=0, progress=progress)])
     calibration = [*committed()["davis"]["calibration"], *committed()["coco"]["calibration"]]
     sequences = np.unique(table.cluster[table.source == "real"])
     progress.stage("leaving one sequence out", len(sequences))
@@ -313,4 +313,4 @@ def _leave_one_out(data: Path, known: Table, *, seed: int, progress: Progress) -
         parts.append(part)
         progress.step()
     whole = {row: joined_columns(said) for row, said in rows.items()}
-    return list(results_of("davis_real_leave_one_out", joined(parts), whole, seed=seed))
+    return list(results_of("davis_real_leave_one_out", joined_columns(parts), whole, seed=seed))

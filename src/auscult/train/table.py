@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -21,9 +21,11 @@ from auscult.rng import generator
 from auscult.score.judges import (
     ClusterDraws,
     JudgeColumns,
+    MaskColumns,
     Measured,
     Quantity,
     TruthColumns,
+    joined_columns,
     measures,
     texts,
     with_interval,
@@ -34,8 +36,8 @@ from auscult.types import DEFECTS, Doubles
 _NONSENSE_ROUNDS = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table(MaskColumns):
     """Cue vectors of candidate masks and what is known of them; all of one length.
 
     Attributes:
@@ -56,15 +58,6 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.iou)
-
-    def where(self, keep: NDArray[np.bool_]) -> Table:
-        """The rows where ``keep`` is True."""
-        return Table(**{one.name: getattr(self, one.name)[keep] for one in fields(self)})
-
-
-def joined(tables: Sequence[Table]) -> Table:
-    """All rows of several tables."""
-    return Table(**{one.name: np.concatenate([getattr(table, one.name) for table in tables]) for one in fields(Table)})
 
 
 def tabled(samples: Iterable[CandidateSample]) -> Table:
@@ -97,7 +90,7 @@ def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rou
         tables.append(tabled(davis_nonsense(data, [name], seed=seed, every=2)))
         tables.append(tabled(real(data, [name], every=1)))
         progress.step()
-    return joined([table for table in tables if len(table)])
+    return joined_columns([table for table in tables if len(table)])
 
 
 def _measured(samples: Iterable[CandidateSample]) -> Iterator[tuple[CandidateSample, Findings]]:

@@ -3,6 +3,7 @@
 from auscult.score.judges.measures import (
     ClusterDraws,
     JudgeColumns,
+    MaskColumns,
     Measured,
     Quantity,
     TruthColumns,
@@ -15,6 +16,7 @@ from auscult.score.judges.measures import (
 __all__ = [
     "ClusterDraws",
     "JudgeColumns",
+    "MaskColumns",
     "Measured",
     "Quantity",
     "TruthColumns",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,20 @@ from auscult.types import ACTIONS, DEFECTS, Doubles
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Columns:
+class MaskColumns:
+    """What is known of n masks, a column each; one that is never filled is None."""
+
     def where(self, keep: NDArray[Any]) -> Self:
         """Some of the masks, given by mark (bool) or by place."""
         columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         return type(self)(**{name: None if column is None else column[keep] for name, column in columns.items()})
 
 
+C = TypeVar("C", bound=MaskColumns)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class JudgeColumns(_Columns):
+class JudgeColumns(MaskColumns):
     """What one judge says of n masks. A column that it never fills is None.
 
     Attributes:
@@ -68,14 +73,14 @@ class JudgeColumns(_Columns):
     fair: Doubles | None = None
 
 
-def joined_columns(parts: Sequence[JudgeColumns]) -> JudgeColumns:
-    """What one judge says of several sets of masks, one set after the other; all parts fill the same columns."""
-    filled = [one.name for one in fields(JudgeColumns) if getattr(parts[0], one.name) is not None]
-    return JudgeColumns(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in filled})
+def joined_columns(parts: Sequence[C]) -> C:
+    """What is known of several sets of masks, one set after the other; all parts fill the same columns."""
+    filled = [one.name for one in fields(parts[0]) if getattr(parts[0], one.name) is not None]
+    return type(parts[0])(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in filled})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TruthColumns(_Columns):
+class TruthColumns(MaskColumns):
     """What is true of n masks.
 
     Attributes:

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 from zipfile import BadZipFile
 
 import numpy as np
@@ -20,6 +20,7 @@ from auscult.judge.masks.prompted.network import Member, outline_types, run
 from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.media.rle import decode
 from auscult.rng import generator
+from auscult.score.judges import MaskColumns
 from auscult.train.candidates import CandidateScene, candidates
 from auscult.train.prompted.material import LEAST_PX, Picture
 from auscult.types import Floats, Frame, Mask
@@ -62,7 +63,7 @@ class Judgeable:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CandidateColumns:
+class CandidateColumns(MaskColumns):
     """What is known of n candidates, columns of equal length.
 
     Attributes:
@@ -85,10 +86,6 @@ class CandidateColumns:
 
     def __len__(self) -> int:
         return len(self.iou)
-
-    def where(self, keep: NDArray[np.bool_]) -> Self:
-        """The rows that are kept."""
-        return type(self)(**{one.name: getattr(self, one.name)[keep] for one in fields(self)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
