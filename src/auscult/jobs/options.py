@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import cache
+from inspect import get_annotations
 from pathlib import Path
 from re import fullmatch
-from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_origin
 
 from auscult.cases.listing import ListOptions
 from auscult.errors import UsageError
@@ -76,7 +78,12 @@ def specs_of(options: type) -> Iterator[OptionSpec]:
 
 
 def _specs(options: Any, *, parts: Mapping[str, Flag], path: tuple[str, ...]) -> Iterator[OptionSpec]:
-    types, helps = get_type_hints(options, include_extras=True), _helps(options)
+    types: dict[str, Any] = {}
+    helps: dict[str, str] = {}
+    for part in reversed(options.__mro__):
+        own_types, own_helps = _own(part)
+        types |= own_types
+        helps |= own_helps
     for one in fields(options):
         kind, flag = types[one.name], Flag()
         if get_origin(kind) is Annotated:
@@ -99,19 +106,19 @@ def _default(one: Field[Any]) -> Any:
     return one.default if one.default_factory is MISSING else one.default_factory()
 
 
-def _helps(options: type) -> dict[str, str]:
-    """What the docstrings of a class and of those before it say of each field."""
-    found: dict[str, str] = {}
-    for one in reversed(options.__mro__):
-        name = ""
-        for line in (one.__doc__ or "").partition("Attributes:")[2].splitlines():
-            begun = fullmatch(r" {8}(\w+): (.*)", line)
-            if begun is not None:
-                name = begun[1]
-                found[name] = begun[2]
-            elif name and line.startswith(" " * 12):
-                found[name] += f" {line.strip()}"
-    return {name: text.replace("``", "`") for name, text in found.items()}
+@cache  # a class that several verbs inherit from is read once: the command line starts with all of them
+def _own(kind: type) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a class itself says of its fields: the type of each, and the help that its docstring has."""
+    helps: dict[str, str] = {}
+    name = ""
+    for line in (kind.__doc__ or "").partition("Attributes:")[2].splitlines():
+        begun = fullmatch(r" {8}(\w+): (.*)", line)
+        if begun is not None:
+            name = begun[1]
+            helps[name] = begun[2]
+        elif name and line.startswith(" " * 12):
+            helps[name] += f" {line.strip()}"
+    return get_annotations(kind, eval_str=True), {name: text.replace("``", "`") for name, text in helps.items()}
 
 
 # --- values from words ---
