@@ -1,7 +1,9 @@
-"""What a worker makes of one frame: decoded once for all its masks, likely errors drawn and counted."""
+"""What a worker makes of frames: each decoded once for all its masks, likely errors drawn and counted."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from auscult.act.policy import load_policy
 from auscult.arrays.error_map import error_map_of
 from auscult.jobs import judging
 from auscult.jobs.judging import Auditor
-from auscult.jobs.runner import FrameGroup
+from auscult.jobs.runner import FrameGroup, frame_groups
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
@@ -69,6 +71,60 @@ def test_a_frame_is_decoded_once_for_all_its_masks(tmp_path: Path, monkeypatch: 
     found = Auditor(_Judge(maps=False), load_policy("default"), tmp_path)(_group(tmp_path))
     assert [entry.id for entry in found] == ["m0", "m1", "m2"]
     assert opened == [tmp_path / "f.png"]
+
+
+class _Together(_Judge):
+    """Takes several masks at once, and keeps how many."""
+
+    def __init__(self) -> None:
+        super().__init__(maps=False)
+        self.counts: list[int] = []
+
+    def batch(self, cases: Sequence[Case], predictions: Sequence[Prediction]) -> list[Verdict]:
+        self.counts.append(len(cases))
+        return [self(case, one) for case, one in zip(cases, predictions, strict=True)]
+
+
+def test_masks_of_several_frames_are_judged_at_once_and_one_bad_frame_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [replace(item, id=f"{name}/{item.id}") for name in "abc" for item in _group(_made(tmp_path / name)).items]
+    (tmp_path / "b" / "f.png").write_bytes(b"")
+    judge, policy = _Together(), load_policy("default")
+    (group,) = frame_groups(items, joined=9)
+    results = {entry.id: entry for entry in Auditor(judge, policy, tmp_path)(group)}
+    assert judge.counts == [6]
+    assert {name for name, entry in results.items() if entry.errors} == {"b/m0", "b/m1", "b/m2"}
+    alone = {
+        entry.id: entry for part in frame_groups(items) for entry in Auditor(_Judge(maps=False), policy, tmp_path)(part)
+    }
+    assert set(alone) == set(results) == {item.id for item in items}
+    for name, entry in results.items():
+        for row, other in zip(
+            entry.rows.get("verdicts.jsonl", ()), alone[name].rows.get("verdicts.jsonl", ()), strict=True
+        ):
+            assert {**row, "seconds": 0} == {**other, "seconds": 0}
+    monkeypatch.setattr(judging, "_MOST_BYTES", 1)
+    judge.counts.clear()
+    assert {entry.id for entry in Auditor(judge, policy, tmp_path)(group)} == set(results)
+    assert judge.counts == [3, 3], "large frames are not held together"
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(("joined", "sizes"), [(1, [3, 1, 2]), (3, [3, 3]), (4, [4, 2]), (100, [6])])
+def test_small_frames_are_joined_and_no_frame_is_torn(tmp_path: Path, joined: int, sizes: list[int]) -> None:
+    mask = MaskRef(path=tmp_path / "m.png")
+    items = [
+        Item(id=f"{name}{at}", frame=tmp_path / name, mask=mask) for name, at in zip("aaabcc", range(6), strict=True)
+    ]
+    groups = list(frame_groups(items, done={"b9"}, joined=joined))
+    assert [group.size for group in groups] == sizes
+    assert [item.id for group in groups for item in group.items] == [item.id for item in items]
+    assert [len(part.wanted) for part in groups[0].split()] == [1] * sizes[0]
 
 
 def test_amounts_are_on_record_where_there_is_a_map_and_only_there(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ class Audit(FrameVerb[Summary]):
     doing = "judging"
     stage = "judge"
     results = VERDICTS
+    joined = 4
     options: AuditOptions
 
     def __init__(self, options: AuditOptions) -> None:

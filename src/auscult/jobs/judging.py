@@ -1,4 +1,4 @@
-"""What a worker process does: open one frame and its masks, judge, check identity, draw a thumbnail.
+"""What a worker process does: open frames and their masks, judge, check identity, draw thumbnails.
 
 A frame is decoded once for all its masks. An error costs the item it belongs to; the frame's other items go on.
 
@@ -17,6 +17,7 @@ from typing import Any
 
 from auscult import registry
 from auscult.act.policy import Policy, decide
+from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.runner import FrameGroup, Result, failed_row, input_digest, item_row
 from auscult.judge.identity import NeedsWeights, Ready
@@ -35,6 +36,8 @@ from auscult.report.overlay import shares, shrunk, small_overlay
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Verdict
 
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
+
+_MOST_BYTES = 1 << 26  # of decoded frames that wait for one batch
 
 
 @dataclass(slots=True)
@@ -114,17 +117,19 @@ class _Opened:
         small: The frame at the size of a thumbnail.
         digest: Hash of the frame's file.
         masks: The mask of each item, or why it cannot be read.
+        wanted: The items that are to be judged.
     """
 
     frame: Frame
     small: Frame
     digest: str
     masks: Mapping[str, LoadedMask | AuscultError]
+    wanted: Sequence[Item]
 
 
 @dataclass(frozen=True, slots=True)
 class Auditor:
-    """Judges the items of one frame; made once in each worker process.
+    """Judges the items of one frame or of a few; made once in each worker process.
 
     Attributes:
         judge: The judge.
@@ -143,17 +148,33 @@ class Auditor:
     checker: Checker | None = None
 
     def __call__(self, group: FrameGroup) -> list[Result]:
-        """Judge the wanted items of one frame, in their order."""
-        wanted = [item for item in group.items if item.id in group.wanted]
-        try:
-            content = read_bytes(wanted[0].frame, limits=self.limits)
-            frame = decode_frame(content, path=wanted[0].frame, limits=self.limits)
-        except AuscultError as error:
-            return [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
-        masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else group.items)}
-        opened = _Opened(frame, shrunk(frame), digest_bytes(content), masks)
-        verdicts = self._judged(wanted, opened)
-        return [self._one(item, opened, verdicts.get(item.id)) for item in wanted]
+        """Judge the wanted items; a judge that can gets those of several frames at once."""
+        results: list[Result] = []
+        held: list[_Opened] = []
+        for items in group_by_frame(group.items):
+            wanted = [item for item in items if item.id in group.wanted]
+            if not wanted:
+                continue
+            try:
+                held.append(self._opened(items, wanted))
+            except AuscultError as error:
+                results += [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
+            if sum(opened.frame.nbytes for opened in held) > _MOST_BYTES:
+                results += self._results(held)
+                held = []
+        return results + self._results(held)
+
+    def _opened(self, items: Sequence[Item], wanted: Sequence[Item]) -> _Opened:
+        """Decode a frame and the masks on it."""
+        path = items[0].frame
+        content = read_bytes(path, limits=self.limits)
+        frame = decode_frame(content, path=path, limits=self.limits)
+        masks = {item.id: self._open(item, frame) for item in (wanted if self.alone else items)}
+        return _Opened(frame, shrunk(frame), digest_bytes(content), masks, wanted)
+
+    def _results(self, held: Sequence[_Opened]) -> list[Result]:
+        verdicts = self._judged(held)
+        return [self._one(item, opened, verdicts.get(item.id)) for opened in held for item in opened.wanted]
 
     def _open(self, item: Item, frame: Frame) -> LoadedMask | AuscultError:
         try:
@@ -167,16 +188,20 @@ class Auditor:
         others = tuple(other.mask for name, other in shown.items() if name != item.id and isinstance(other, LoadedMask))
         return Case(id=digest_json(item.id), frame=opened.frame, query=item.query, others=others), Prediction(mask)
 
-    def _judged(self, wanted: Sequence[Item], opened: _Opened) -> dict[str, Verdict]:
-        """The verdicts of all of a frame's masks at once, from a judge that can; else none, and each is asked for."""
+    def _judged(self, held: Sequence[_Opened]) -> dict[str, Verdict]:
+        """The verdicts of all masks at once, from a judge that can; else none, and each is asked for."""
         batch = getattr(self.judge, "batch", None)
-        read = [(item, loaded) for item in wanted if isinstance(loaded := opened.masks[item.id], LoadedMask)]
+        read = [
+            (item, self._shown(item, opened, loaded.mask))
+            for opened in held
+            for item in opened.wanted
+            if isinstance(loaded := opened.masks[item.id], LoadedMask)
+        ]
         if batch is None or len(read) < 2:
             return {}
-        shown = [self._shown(item, opened, loaded.mask) for item, loaded in read]
         begun = time.perf_counter()
         try:
-            found = batch([case for case, _ in shown], [prediction for _, prediction in shown])
+            found = batch([case for _, (case, _) in read], [prediction for _, (_, prediction) in read])
         except AuscultError:  # one of them is to blame: asked one by one, only that one fails
             return {}
         each = (time.perf_counter() - begun) / len(read)

@@ -244,7 +244,7 @@ CHUNK: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class FrameGroup:
-    """The items of one frame, and the ids among them that are still to be done."""
+    """The items of a frame, or of a few, and the ids among them that are still to be done."""
 
     items: tuple[Item, ...]
     wanted: frozenset[str]
@@ -270,12 +270,26 @@ class FrameGroup:
         return [error_to_json(name, error) for name in sorted(self.wanted)]
 
 
-def frame_groups(items: Sequence[Item], *, done: Collection[str] = ()) -> Iterator[FrameGroup]:
-    """The items that are not done, frame by frame, at most ``CHUNK`` of them together."""
+def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: int = 1) -> Iterator[FrameGroup]:
+    """The items that are not done, frame by frame, at most ``CHUNK`` of them together.
+
+    Args:
+        items: All items.
+        done: The ids of those that are done.
+        joined: Frames are joined while they have no more items to be done than this together.
+    """
+    held, wanted = list[Item](), list[str]()
     for group in group_by_frame(items):
-        wanted = [item.id for item in group if item.id not in done]
-        for start in range(0, len(wanted), CHUNK):
-            yield FrameGroup(tuple(group), frozenset(wanted[start : start + CHUNK]))
+        left = [item.id for item in group if item.id not in done]
+        for start in range(0, len(left), CHUNK):
+            chunk = left[start : start + CHUNK]
+            if wanted and len(wanted) + len(chunk) > joined:
+                yield FrameGroup(tuple(held), frozenset(wanted))
+                held, wanted = [], []
+            held += group
+            wanted += chunk
+    if wanted:
+        yield FrameGroup(tuple(held), frozenset(wanted))
 
 
 def item_row(item: Item) -> dict[str, Any]:
@@ -447,11 +461,13 @@ class FrameVerb(Verb[FrameGroup, S]):
     Attributes:
         command: Its words on the command line.
         results: The file whose lines say which items are done, and from what.
+        joined: How many items of several frames a worker gets at once; a frame's own stay together anyway.
         listing: The items.
     """
 
     command: ClassVar[str]
     results: ClassVar[str]
+    joined: ClassVar[int] = 1
     options: InputOptions
 
     def __init__(self, options: InputOptions) -> None:
@@ -481,7 +497,7 @@ class FrameVerb(Verb[FrameGroup, S]):
         self.refuse_changed(done)
         writer.progress.stage(self.doing, len(items))
         writer.progress.step(sum(item.id in done for item in items))
-        yield frame_groups(items, done=done), self.options.timeout_s
+        yield frame_groups(items, done=done, joined=self.joined), self.options.timeout_s
 
     def items(self) -> Sequence[Item]:
         """The items as workers get them."""
