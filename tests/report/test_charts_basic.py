@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from auscult.report.charts.basic import Point, Stack, bars, histogram, scatter
+from auscult.report.charts.basic import ScatterPoint, Stack, bars, histogram, scatter
 from auscult.report.drawing import Drawing, to_markup
 
 
@@ -41,8 +41,8 @@ def test_charts_of_nothing_are_charts() -> None:
 
 def test_points_stay_inside_and_lead_to_their_items() -> None:
     points = [
-        Point(x=0.0, y=1.0, style="a-accept", words="a", link="#i1"),
-        Point(x=2.0, y=-1.0, style="a-reject", words="b"),
+        ScatterPoint(x=0.0, y=1.0, style="a-accept", words="a", link="#i1"),
+        ScatterPoint(x=2.0, y=-1.0, style="a-reject", words="b"),
     ]
     chart = _parsed(scatter(points, title="l", axes=("true", "estimated")))
     first, second = chart.findall(".//circle")

@@ -22,7 +22,7 @@ from auscult.jobs.options import GateOptions
 from auscult.record.codec import to_json
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.reader import Run
-from auscult.report.charts.basic import Axes, Line, lines_drawing
+from auscult.report.charts.basic import Axes, Series, lines_drawing
 from auscult.report.drawing import to_svg
 from auscult.score.stats.betting import cluster_upper_bound, fewest_clusters, fewest_trials, upper_bound
 from auscult.version import VERSION
@@ -77,10 +77,10 @@ def curve(found: Search, scores: Sequence[float | None], *, accept_error: float)
     """
     steps = _thinned(found)
     top = min(1.0, max(0.2, 4 * accept_error))
-    bound = Line(name="highest credible share", points=_points(steps, scores, bound=True), style=0)
-    counted = Line(name="share as counted", points=_points(steps, scores, bound=False), style=1, quiet=True)
+    bound = Series(name="highest credible share", points=_points(steps, scores, bound=True), style=0)
+    counted = Series(name="share as counted", points=_points(steps, scores, bound=False), style=1, quiet=True)
     words = f"{accept_error:g} may be accepted"
-    wanted = Line(name=words, points=((0.0, accept_error, words), (1.0, accept_error, words)), style=2, quiet=True)
+    wanted = Series(name=words, points=((0.0, accept_error, words), (1.0, accept_error, words)), style=2, quiet=True)
     axes = Axes(
         x=(0.0, 1.0),
         y=(0.0, top),

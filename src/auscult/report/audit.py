@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from auscult.record.reader import Run
-from auscult.report.charts.basic import Point, Stack, bars, histogram, scatter
+from auscult.report.charts.basic import ScatterPoint, Stack, bars, histogram, scatter
 from auscult.report.clips import clip_views
 from auscult.report.facts import (
     ACTION_WORDS,
@@ -231,7 +231,7 @@ def _truth(run: Run, verdicts: Sequence[Verdict], tables: Mapping[str, object]) 
     )
 
 
-def _points(verdicts: Sequence[Verdict], truths: Mapping[str, float]) -> list[Point]:
+def _points(verdicts: Sequence[Verdict], truths: Mapping[str, float]) -> list[ScatterPoint]:
     """True IoU across, estimated IoU up, of at most ``POINTS`` items; one that is listed leads to its card."""
     places = [
         (index, verdict, verdict.iou)
@@ -240,7 +240,7 @@ def _points(verdicts: Sequence[Verdict], truths: Mapping[str, float]) -> list[Po
     ]
     step = max(1, -(-len(places) // POINTS))
     return [
-        Point(
+        ScatterPoint(
             x=truths[verdict.id],
             y=iou,
             style=f"a-{action_key(verdict.action)}",

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from auscult.report.charts.marks import Scale, mark, name_label, style_of
-from auscult.report.drawing import Circle, Drawing, DrawnShape, Polyline, Rect, Text, TextAnchor
-from auscult.report.drawing import Line as Stroke
+from auscult.report.drawing import Circle, Drawing, DrawnShape, Line, Point, Polyline, Rect, Text, TextAnchor
 
 _WIDTH: Final = 520.0
 _LEFT, _RIGHT, _TOP = 44.0, 34.0, 12.0
@@ -21,8 +20,6 @@ _LEGEND_ROW: Final = 20.0
 _COLUMN: Final = (_WIDTH - _LEFT) / 2
 HISTOGRAM_PX: Final = round(_TOP + _BARS_PX + 26)
 """Height of a histogram."""
-
-Place: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class ScatterPoint:
     """One item in a scatter: true and estimated value, 0..1, its colour, its words, and where a click leads."""
 
     x: float
@@ -78,7 +75,7 @@ def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: f
                 said = f"{stack.label}: {count:,} {words}"
                 parts.append(Rect(x=x, y=y, width_px=step - 2, height_px=tall, fill=colour, title=said))
     parts += [_below(_LEFT + edge * step, foot + 17, text) for edge, text in ticks.items()]
-    return [*parts, Stroke(start=(_LEFT, foot), end=(right, foot), colour="quiet")]
+    return [*parts, Line(start=(_LEFT, foot), end=(right, foot), colour="quiet")]
 
 
 def bars_drawing(bars: Sequence[tuple[str, int]], *, ticks: Mapping[int, str], title: str, unit: str) -> Drawing:
@@ -106,7 +103,7 @@ def bars(stacks: Sequence[Stack], *, title: str) -> Drawing:
     return _drawing((_WIDTH, max(1, len(stacks)) * row + 4), parts, title)
 
 
-def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Drawing:
+def scatter(points: Sequence[ScatterPoint], *, title: str, axes: tuple[str, str]) -> Drawing:
     """Points in the unit square with the line of perfect agreement; values outside 0..1 are drawn at the edge.
 
     ``title`` is the chart in words, ``axes`` are the words under the x axis and beside the y axis.
@@ -116,13 +113,13 @@ def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Dr
     across = Scale(low=0, high=1, first_px=left, last_px=left + side)
     up = Scale(low=0, high=1, first_px=bottom, last_px=top)
     parts: list[DrawnShape] = [
-        Stroke(start=(left, bottom), end=(left + side, top), colour="quiet", dash=(5.0, 4.0)),
+        Line(start=(left, bottom), end=(left + side, top), colour="quiet", dash=(5.0, 4.0)),
     ]
     for step in range(0, 11, 2):
         place = side * step / 10
         parts += [
-            Stroke(start=(left, bottom - place), end=(left + side, bottom - place), colour="line"),
-            Stroke(start=(left + place, bottom), end=(left + place, top), colour="line"),
+            Line(start=(left, bottom - place), end=(left + side, bottom - place), colour="line"),
+            Line(start=(left + place, bottom), end=(left + place, top), colour="line"),
             _text((left - 8, bottom - place + 4), f"{step / 10:.1f}", anchor="end"),
             _text((left + place, bottom + 17), f"{step / 10:.1f}", anchor="middle"),
         ]
@@ -147,7 +144,7 @@ def scatter(points: Sequence[Point], *, title: str, axes: tuple[str, str]) -> Dr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Series:
     """One line of a chart.
 
     Attributes:
@@ -183,20 +180,20 @@ class Axes:
     up: str
     diagonal: bool = False
 
-    def place(self, x: float, y: float) -> Place:
+    def place(self, x: float, y: float) -> Point:
         """Where a point is; what is outside is at the edge."""
         across = Scale(low=self.x[0], high=self.x[1], first_px=_LEFT, last_px=_WIDTH - _RIGHT)
         up = Scale(low=self.y[0], high=self.y[1], first_px=_TOP + _LINES_PX, last_px=_TOP)
         return across.at(x), up.at(y)
 
 
-def lines_drawing(lines: Sequence[Line], axes: Axes, *, title: str) -> Drawing:
+def lines_drawing(lines: Sequence[Series], axes: Axes, *, title: str) -> Drawing:
     """Lines over steps, told apart by mark and dash as well as by colour; in the order of the legend."""
     foot = _TOP + _LINES_PX
     parts = _frame(axes, foot)
     if axes.diagonal:
         start, end = axes.place(axes.x[0], axes.y[0]), axes.place(axes.x[1], axes.y[1])
-        parts.append(Stroke(start=start, end=end, colour="quiet", dash=(5, 4)))
+        parts.append(Line(start=start, end=end, colour="quiet", dash=(5, 4)))
     for line in lines:
         parts += _line(line, axes)
     for number, line in enumerate(lines):
@@ -218,7 +215,7 @@ def _frame(axes: Axes, foot: float) -> list[DrawnShape]:
     return parts
 
 
-def _line(line: Line, axes: Axes) -> list[DrawnShape]:
+def _line(line: Series, axes: Axes) -> list[DrawnShape]:
     style = style_of(line.style)
     places = [(axes.place(x, y), f"{line.name}: {words}") for x, y, words in line.points]
     parts: list[DrawnShape] = []
@@ -228,22 +225,22 @@ def _line(line: Line, axes: Axes) -> list[DrawnShape]:
     return parts + [mark(place, style, title=words) for place, words in places]
 
 
-def _legend(line: Line, at: Place) -> list[DrawnShape]:
+def _legend(line: Series, at: Point) -> list[DrawnShape]:
     (x, y), style = at, style_of(line.style)
     width = 1.2 if line.quiet else 2
     return [
-        Stroke(start=(x, y), end=(x + 30, y), colour=style.colour, width=width, dash=style.dash),
+        Line(start=(x, y), end=(x + 30, y), colour=style.colour, width=width, dash=style.dash),
         mark((x + 15, y), style),
         name_label((x + 38, y + 4), line.name, _COLUMN - 46),
     ]
 
 
-def _drawing(size: Place, parts: Sequence[DrawnShape], title: str, *, words: str = "") -> Drawing:
+def _drawing(size: Point, parts: Sequence[DrawnShape], title: str, *, words: str = "") -> Drawing:
     return Drawing(size=(round(size[0]), round(size[1])), parts=tuple(parts), title=title, words=words)
 
 
-def _level(y: float) -> Stroke:
-    return Stroke(start=(_LEFT, y), end=(_WIDTH - _RIGHT, y), colour="line")
+def _level(y: float) -> Line:
+    return Line(start=(_LEFT, y), end=(_WIDTH - _RIGHT, y), colour="line")
 
 
 def _beside(y: float, words: str) -> Text:
@@ -254,5 +251,5 @@ def _below(x: float, y: float, words: str) -> Text:
     return Text(at=(x, y), words=words, anchor="middle", colour="quiet")
 
 
-def _text(at: Place, words: str, *, anchor: TextAnchor) -> Text:
+def _text(at: Point, words: str, *, anchor: TextAnchor) -> Text:
     return Text(at=at, words=words, size=12.5, anchor=anchor, colour="quiet")

@@ -14,7 +14,7 @@ from auscult.media.masks import read_mask
 from auscult.media.paths import safe_name
 from auscult.outcome import Scored
 from auscult.record.folder import RunFolder
-from auscult.report.charts.basic import Axes, Line, bars_drawing, lines_drawing
+from auscult.report.charts.basic import Axes, Series, bars_drawing, lines_drawing
 from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import compared
 from auscult.report.page import Example, Figure
@@ -55,7 +55,7 @@ def _reliability(results: BlockResults, name: str) -> Figure:
     """Rows that say the same of everything have one point and no line."""
     styles = _styles(results)
     lines = [
-        Line(name=judge, points=_points(curve), style=styles[judge], quiet=judge in BASELINES)
+        Series(name=judge, points=_points(curve), style=styles[judge], quiet=judge in BASELINES)
         for judge, curve in results.curves.items()
         if judge not in BASELINES or judge == RANDOM
     ]
@@ -91,7 +91,7 @@ def _styles(results: BlockResults) -> dict[str, int]:
 def _sizes(results: BlockResults, name: str) -> Figure:
     styles = _styles(results)
     lines = [
-        Line(name=judge, points=_size_points(cells), style=styles[judge], quiet=judge in BASELINES)
+        Series(name=judge, points=_size_points(cells), style=styles[judge], quiet=judge in BASELINES)
         for judge, cells in results.sizes.items()
     ]
     most = max((y for line in lines for _, y, _ in line.points), default=1.0)
