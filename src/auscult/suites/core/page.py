@@ -18,7 +18,6 @@ from auscult.record.schema import Summary
 from auscult.report.facts import facts_of
 from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
-from auscult.score.stats.correlation import Correlation
 from auscult.suites.core import tables as shown
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import is_mix
@@ -44,7 +43,6 @@ class SuiteResults:
     numbers: tuple[Number, ...]
     tables: Mapping[str, Table]
     charts: tuple[Figure, ...]
-    correlations: Mapping[str, Correlation]  # by room, of its kinds
     ranks: tuple[Ranks, ...]
     uninformative: tuple[str, ...]  # models that do not beat every baseline
     unscored: tuple[str, ...] = ()  # models without one clean score
@@ -72,7 +70,6 @@ def results_of(view: GridColumns) -> SuiteResults:
         numbers=numbers,
         tables=tables if ranking is None else tables | {"ranking": ranking},
         charts=tuple(charts_of(index, correlations=correlations, ranks=ranks, splits=splits)),
-        correlations=correlations,
         ranks=tuple(ranks),
         uninformative=shown.uninformative(index),
         unscored=shown.unscored(index),

@@ -11,7 +11,7 @@ With these alone the tables are computed anew: no mask and no data set is opened
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Final
@@ -108,6 +108,33 @@ class RunOutcome:
     constant: Constant
     by_action: Mapping[str, int]  # verdicts of all judges
     by_defect: Mapping[str, int]
+
+
+def judge_answers(run: Run, wanted: Container[str]) -> Answers:
+    """What the record of a judge says of the wanted candidates."""
+    return answers_of(verdict for verdict, _ in run.verdicts if verdict.id in wanted)
+
+
+def outcome_of(
+    command: str,
+    candidates: tuple[Candidate, ...],
+    judges: Mapping[str, Answers],
+    *,
+    runs: Mapping[str, Run],
+    constant: Constant,
+    policy: Policy,
+) -> RunOutcome:
+    """The answers beside the rows that look at nothing, and how often each action and defect was told."""
+    verdicts = [verdict for run in runs.values() for verdict, _ in run.verdicts]
+    return RunOutcome(
+        command=command,
+        candidates=candidates,
+        judges=judges,
+        rows={**judges, **baseline_answers(candidates, constant, policy)},
+        constant=constant,
+        by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
+        by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+    )
 
 
 def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, Item], unlisted: int) -> SuiteRun:
@@ -259,20 +286,9 @@ def score_mqa(folder: Path) -> SuiteRun:
     candidates, basis = read_candidates(folder), read_basis(folder)
     listed = {one.id for one in candidates}
     runs = {name: run for name in basis.judges if (run := _run(folder, name)) is not None}
-    judges: dict[str, Answers] = {
-        name: answers_of(verdict for verdict, _ in runs[name].verdicts if verdict.id in listed) if name in runs else {}
-        for name in basis.judges
-    }
-    verdicts = [verdict for run in runs.values() for verdict, _ in run.verdicts]
-    outcome = RunOutcome(
-        command=COMMAND,
-        candidates=candidates,
-        judges=judges,
-        rows={**judges, **baseline_answers(candidates, basis.constant, _policy(argument(manifest, "policy"), folder))},
-        constant=basis.constant,
-        by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
-        by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
-    )
+    judges = {name: judge_answers(runs[name], listed) if name in runs else {} for name in basis.judges}
+    policy = _policy(argument(manifest, "policy"), folder)
+    outcome = outcome_of(COMMAND, candidates, judges, runs=runs, constant=basis.constant, policy=policy)
     results = results_of(outcome.candidates, outcome.rows)
     tables = noted_tables(results, outcome.constant)
     summary = summary_of(outcome, results, unlisted=basis.unlisted)

@@ -38,18 +38,18 @@ from auscult.record.digest import digest_json
 from auscult.record.folder import INPUT, MANIFEST, RunFolder, open_run
 from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run
-from auscult.record.schema import counted_by, error_to_json
+from auscult.record.schema import error_to_json
 from auscult.scenes.splits import SPLITS
-from auscult.suites.mqa.baselines import baseline_answers, constant_of
+from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
-from auscult.suites.mqa.finish_run import RunOutcome, write_results
+from auscult.suites.mqa.finish_run import RunOutcome, judge_answers, outcome_of, write_results
 from auscult.suites.mqa.options import PROTOCOLS, BuildOptions, Making, MqaOptions
-from auscult.suites.mqa.rows import KEY, Answers, Candidate, answers_of, candidates_of, with_true_ious
+from auscult.suites.mqa.rows import KEY, Answers, Candidate, candidates_of, with_true_ious
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
-from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
+from auscult.types import Item, MaskRef, Truth
 
 
 def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> list[Candidate]:
@@ -368,7 +368,7 @@ def _read(folder: Path, names: Sequence[str], items: Mapping[str, Item], *, poli
     """Read the records of the judges asked for, and of those that judged the same masks here before."""
     there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).is_file()) if folder.is_dir() else []
     runs = {name: read_run(folder / name) for name in names if name in there}
-    answers: dict[str, Answers] = {name: _answers(runs[name], items) if name in runs else {} for name in names}
+    answers: dict[str, Answers] = {name: judge_answers(runs[name], items) if name in runs else {} for name in names}
     for name in there:
         if name in answers or overwrite:
             continue
@@ -377,35 +377,17 @@ def _read(folder: Path, names: Sequence[str], items: Mapping[str, Item], *, poli
             continue
         with suppress(Mismatch):
             refuse_changed({verdict.id: row.get("input") for verdict, row in before.verdicts}, list(items.values()))
-            runs[name], answers[name] = before, _answers(before, items)
+            runs[name], answers[name] = before, judge_answers(before, items)
     ious: dict[str, float] = {}
     for run in runs.values():
         ious |= {row["id"]: float(row["iou"]) for row in run.truths() if row.get("iou") is not None}
     return Judged(answers=answers, runs=runs, ious=ious)
 
 
-def _answers(run: Run, items: Mapping[str, Item]) -> Answers:
-    return answers_of(verdict for verdict, _ in run.verdicts if verdict.id in items)
-
-
 def _outcome(
     judged: Judged, candidates: Sequence[Candidate], tested: Sequence[Candidate], *, policy: Policy
 ) -> RunOutcome:
-    exact = with_true_ious(tested, judged.ious)
     judged_ids = {one.id for one in tested}
     constant = constant_of([one for one in training_of(candidates) if one.id not in judged_ids])
-    rows = {**judged.answers, **baseline_answers(exact, constant, policy)}
-    verdicts = [verdict for run in judged.runs.values() for verdict, _ in run.verdicts]
-    counted = {
-        "by_action": counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
-        "by_defect": counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
-    }
-    return RunOutcome(
-        command=COMMAND,
-        candidates=tuple(exact),
-        judges=judged.answers,
-        rows=rows,
-        constant=constant,
-        by_action=counted["by_action"],
-        by_defect=counted["by_defect"],
-    )
+    exact = tuple(with_true_ious(tested, judged.ious))
+    return outcome_of(COMMAND, exact, judged.answers, runs=judged.runs, constant=constant, policy=policy)
