@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from auscult import registry
 from auscult.act.policy import Policy, load_policy
@@ -51,97 +51,14 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
 from auscult.types import Item, MaskRef, Truth
 
-
-def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> list[Candidate]:
-    """Candidates with their object's share of the frame, told by the benchmark or measured on the true mask.
-
-    Each true mask is opened once. The area stays unknown where there is none, or where it cannot be read, which the
-    judges' records say.
-    """
-    known: dict[tuple[str, int | None], float | None] = {}
-    found = []
-    for one in candidates:
-        truth = items[one.id].truth
-        if one.area is None and truth is not None and truth.mask is not None:
-            key = str(truth.mask.path or one.id), truth.mask.index
-            if key not in known:
-                known[key] = _share(truth.mask)
-            found.append(replace(one, area=known[key]))
-        else:
-            found.append(one)
-    return found
-
-
-def _share(ref: MaskRef) -> float | None:
-    try:
-        return float(read_mask(ref).mask.mean())
-    except AuscultError:
-        return None
-
-
-FILE = "items.jsonl"
-
-
-def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
-    """The folder around the record and every file it names; None where all lie in the record."""
-    home = folder.resolve()
-    parents = {home, *(path.resolve().parent for item in items for path in _paths(item))}
-    try:
-        root = Path(os.path.commonpath(parents))
-    except ValueError as error:
-        raise UsageError(
-            "output folder and benchmark lie on different drives", hint="choose an --out on the benchmark's drive"
-        ) from error
-    return None if root == home else root
-
-
-def line_of(item: Item, folder: Path) -> dict[str, Any]:
-    """An item as a line of the ``items.jsonl`` in a folder; keys that auscult does not know are kept."""
-    home = folder.resolve()
-    row: dict[str, Any] = {"id": item.id, "frame": _name(item.frame, home), "mask": _mask(item.mask, home)}
-    row |= item_row(item)
-    if item.audio is not None:
-        row["audio"] = _name(item.audio, home)
-    if item.truth is not None:
-        row["truth"] = _truth(item.truth, home)
-    return row | {key: _kept(item, key, home) for key in item.extra if key not in row}
-
-
-def _kept(item: Item, key: str, home: Path) -> Any:
-    """A further key of the line; the path of a video is told from the new folder."""
-    value = item.extra[key]
-    if key == "video" and isinstance(value, str) and item.source is not None and "\0" not in value:
-        return _name(item.source.parent / value, home)
-    return value
-
-
-def _paths(item: Item) -> list[Path]:
-    masks = (item.mask, None if item.truth is None else item.truth.mask)
-    sound = () if item.audio is None else (item.audio,)
-    return [item.frame, *sound, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
-
-
-def _name(path: Path, home: Path) -> str:
-    return Path(os.path.relpath(path.resolve(), home)).as_posix()
-
-
-def _mask(ref: MaskRef, home: Path) -> Any:
-    if ref.path is None:
-        return ref.segmentation
-    name = _name(ref.path, home)
-    if ref.index is None and not ref.labels:
-        return name
-    return {"path": name, "index": ref.index, "labels": ref.labels}
-
-
-def _truth(truth: Truth, home: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {} if truth.mask is None else {"mask": _mask(truth.mask, home)}
-    row |= {"iou": truth.iou, "defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
-    return {key: value for key, value in row.items() if value is not None}
-
-
-FRAME_LIMIT_S = 120.0
+COMMAND: Final = "run mqa"
+FILE: Final = "items.jsonl"
+JUDGES: Final = "judges"
+FRAME_LIMIT_S: Final = 120.0
 """Limit for the masks of one frame together, where no other is given."""
+
+
+# --- the benchmark of a run, made here or given ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,8 +144,95 @@ def _scenes(options: MqaOptions, progress: Progress) -> Path:
     return scenes_of(options, progress)
 
 
-COMMAND = "run mqa"
-JUDGES = "judges"
+# --- what the judges are shown ---
+
+
+def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> list[Candidate]:
+    """Candidates with their object's share of the frame, told by the benchmark or measured on the true mask.
+
+    Each true mask is opened once. The area stays unknown where there is none, or where it cannot be read, which the
+    judges' records say.
+    """
+    known: dict[tuple[str, int | None], float | None] = {}
+    found = []
+    for one in candidates:
+        truth = items[one.id].truth
+        if one.area is None and truth is not None and truth.mask is not None:
+            key = str(truth.mask.path or one.id), truth.mask.index
+            if key not in known:
+                known[key] = _share(truth.mask)
+            found.append(replace(one, area=known[key]))
+        else:
+            found.append(one)
+    return found
+
+
+def _share(ref: MaskRef) -> float | None:
+    try:
+        return float(read_mask(ref).mask.mean())
+    except AuscultError:
+        return None
+
+
+def root_of(folder: Path, items: Sequence[Item]) -> Path | None:
+    """The folder around the record and every file it names; None where all lie in the record."""
+    home = folder.resolve()
+    parents = {home, *(path.resolve().parent for item in items for path in _paths(item))}
+    try:
+        root = Path(os.path.commonpath(parents))
+    except ValueError as error:
+        raise UsageError(
+            "output folder and benchmark lie on different drives", hint="choose an --out on the benchmark's drive"
+        ) from error
+    return None if root == home else root
+
+
+def line_of(item: Item, folder: Path) -> dict[str, Any]:
+    """An item as a line of the ``items.jsonl`` in a folder; keys that auscult does not know are kept."""
+    home = folder.resolve()
+    row: dict[str, Any] = {"id": item.id, "frame": _name(item.frame, home), "mask": _mask(item.mask, home)}
+    row |= item_row(item)
+    if item.audio is not None:
+        row["audio"] = _name(item.audio, home)
+    if item.truth is not None:
+        row["truth"] = _truth(item.truth, home)
+    return row | {key: _kept(item, key, home) for key in item.extra if key not in row}
+
+
+def _kept(item: Item, key: str, home: Path) -> Any:
+    """A further key of the line; the path of a video is told from the new folder."""
+    value = item.extra[key]
+    if key == "video" and isinstance(value, str) and item.source is not None and "\0" not in value:
+        return _name(item.source.parent / value, home)
+    return value
+
+
+def _paths(item: Item) -> list[Path]:
+    masks = (item.mask, None if item.truth is None else item.truth.mask)
+    sound = () if item.audio is None else (item.audio,)
+    return [item.frame, *sound, *(ref.path for ref in masks if ref is not None and ref.path is not None)]
+
+
+def _name(path: Path, home: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), home)).as_posix()
+
+
+def _mask(ref: MaskRef, home: Path) -> Any:
+    if ref.path is None:
+        return ref.segmentation
+    name = _name(ref.path, home)
+    if ref.index is None and not ref.labels:
+        return name
+    return {"path": name, "index": ref.index, "labels": ref.labels}
+
+
+def _truth(truth: Truth, home: Path) -> dict[str, Any]:
+    row: dict[str, Any] = {} if truth.mask is None else {"mask": _mask(truth.mask, home)}
+    row |= {"iou": truth.iou, "defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
+    return {key: value for key, value in row.items() if value is not None}
+
+
+# --- the whole ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
