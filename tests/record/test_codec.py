@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from auscult.errors import InputError, OutputError, RecordError
-from auscult.record.codec import Count, Share, dump, from_json, load, to_json
+from auscult.record.codec import Count, Share, dump, from_json, load, read_file, to_json
 from auscult.types import Doubles
 
 
@@ -143,3 +144,12 @@ def test_text_is_written_as_it_is_and_half_a_surrogate_pair_as_an_escape() -> No
     assert load(dump("\udcff")) == "\udcff"
     with pytest.raises(OutputError):
         dump(float("nan"))
+
+
+def test_a_file_that_cannot_be_read_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(RecordError) as caught:
+        read_file(Row, tmp_path / "none.json", what="the row", expected="a row", most_bytes=9, error=RecordError)
+    assert (caught.value.message, caught.value.path) == (
+        "the row cannot be read: No such file or directory",
+        str(tmp_path / "none.json"),
+    )

@@ -493,8 +493,10 @@ class FrameVerb(Verb[FrameGroup, S]):
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[FrameGroup], float | None]]:
         """The frames of which items are still to be done."""
         items = self.items()
-        done = {row["id"]: row for row in writer.run.lines(self.results)}
-        self.refuse_changed(done)
+        rows = {row["id"]: row for row in writer.run.lines(self.results)}
+        self.refuse_changed(rows)
+        done = frozenset(rows)
+        del rows  # a long record would be held in memory while the rest is done
         writer.progress.stage(self.doing, len(items))
         writer.progress.step(sum(item.id in done for item in items))
         yield frame_groups(items, done=done, joined=self.joined), self.options.timeout_s

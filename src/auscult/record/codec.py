@@ -155,6 +155,8 @@ def read_file(
         return from_json(kind, load(content), error=RecordError, exact=exact)
     except (OSError, ValueError, RecordError) as problem:
         message, wanted, step = str(problem), expected, hint
+        if isinstance(problem, OSError):
+            message = problem.strerror or message
         if isinstance(problem, RecordError):
             message, wanted, step = problem.message, f"{expected}: {problem.expected}", problem.hint or hint
         raise error(f"{what} cannot be read: {message}", expected=wanted, hint=step, path=path) from problem
