@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import auscult as package
+from auscult.cli.run import RunCommand, _asked
+from auscult.suites.options import SuiteOptions
+from auscult.suites.registered import Suite
 from small_inputs import LEFT, RIGHT, auscult, save_frame, save_mask, write_lines
 
 
@@ -104,3 +109,25 @@ def test_the_public_function_is_the_command(benchmark: Path, tmp_path: Path) -> 
     done = package.run("mqa", data=benchmark, judges="cues", out=str(tmp_path / "out"), workers=0)
     assert done.summary.ok == 4
     assert done.tables["image_all_rmse"].rows[0][0] == "masks.cues.v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnOptions(SuiteOptions):
+    """Of a suite of somebody's own, which makes fewer scenes."""
+
+    count: int = 7
+
+
+class OwnSuite:
+    name = "own.v1"
+
+    def options(self) -> type[OwnOptions]:
+        return OwnOptions
+
+
+@pytest.mark.parametrize(("given", "count"), [((), 7), (("count",), 50)])
+def test_what_was_not_spelled_out_is_left_to_the_suite(tmp_path: Path, given: tuple[str, ...], count: int) -> None:
+    options = RunCommand(suite="own", data=tmp_path, out=tmp_path / "out", given=frozenset(given))
+    asked = _asked(options, cast("Suite", OwnSuite()))
+    assert isinstance(asked, OwnOptions)
+    assert (asked.count, asked.data, asked.out, asked.given) == (count, tmp_path, tmp_path / "out", frozenset(given))
