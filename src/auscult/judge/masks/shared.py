@@ -89,9 +89,7 @@ def symmetric(rows: Sequence[ArrayLike]) -> Doubles:
 def ninth(across: float, down: float) -> str:
     """The ninth of a box that a point lies in, in words.
 
-    Args:
-        across: From the left, 0..1 of the box's width; beyond the box counts with its edge.
-        down: From the top, likewise.
+    The point is given from the left and from the top, 0..1 of the box; beyond the box counts with its edge.
     """
     level = "upper" if down < _NEAR else "lower" if down > 1 - _NEAR else ""
     hand = "left" if across < _NEAR else "right" if across > 1 - _NEAR else ""

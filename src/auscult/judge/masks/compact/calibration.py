@@ -81,13 +81,7 @@ def widths_of(novelty: Doubles, widening: float) -> Doubles:
 
 
 def interval_of(spread: Spread, reach: Doubles, widths: Doubles) -> tuple[Doubles, Doubles]:
-    """Lower and upper ends, each (n,), 0..1.
-
-    Args:
-        spread: What the histograms say.
-        reach: The reach of each mask's group, (n,), or one for all.
-        widths: From ``widths_of``, (n,).
-    """
+    """Lower and upper ends, each (n,), 0..1, by the reach of each mask's group, (n,), and its ``widths_of``."""
     low = np.clip(spread.mean - reach * widths * spread.below, 0.0, 1.0)
     high = np.clip(spread.mean + reach * widths * spread.above, 0.0, 1.0)
     return np.asarray(low), np.asarray(high)

@@ -206,12 +206,10 @@ NOTHING: Final = 0.02
 
 
 def named(logits: ArrayLike, temperature: float, arbitrary: tuple[float, float]) -> Doubles:
-    """Probabilities of ``KINDS``, (n, 6) -> (n, 6), each row summing to 1.
+    """Probabilities of ``KINDS`` from the network's ``types``, (n, 6) -> (n, 6), each row summing to 1.
 
-    Args:
-        logits: The network's ``types``.
-        temperature: Divides those of the five kinds of masks on an object.
-        arbitrary: Slope and offset of the sixth's log-odds against these.
+    ``temperature`` divides the logits of the five kinds of masks on an object; ``arbitrary`` is slope and offset of the
+    sixth's log-odds against these.
     """
     scores = np.asarray(logits, dtype=np.float64)
     nothing = 1.0 / (1.0 + np.exp(-np.clip(arbitrary[0] * odds_of_nothing(scores) + arbitrary[1], -30.0, 30.0)))

@@ -39,12 +39,10 @@ _BAND = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (9, 9))
 
 
 def sight_of(mask: Mask, crop: NDArray[np.uint8], box: Box) -> Sight:
-    """How much of a mask can be judged by its picture.
+    """How much of a mask, bool (H, W) and not empty, can be judged by its picture.
 
-    Args:
-        mask: bool (H, W), not empty.
-        crop: What is seen of it, channels first: red, green, blue, share inside the mask (255 for all of a cell).
-        box: What the crop covers, in pixels of the frame.
+    ``crop`` is what is seen of it over ``box``, channels first: red, green, blue, share inside the mask (255 for all of
+    a cell).
     """
     area = int(np.count_nonzero(mask))
     if area > FULL_SHARE * mask.size:
@@ -96,16 +94,10 @@ OF_NOTE: Final = 0.3
 
 
 def differences(truth: NDArray[np.float32], view: View, size: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """Compare the estimated true mask with the candidate.
+    """Compare the estimated true mask, logits (64, 64) over the crop, with the candidate.
 
-    Args:
-        truth: Logits of the true mask over the crop, (64, 64).
-        view: The crop.
-        size: (height, width) of the frame.
-
-    Returns:
-        Signed errors, float32 (64, 64) in [-1, 1], positive where something is missing, 0 outside the frame; and the
-        share of each cell that the candidate covers, float32 (64, 64), 0..1.
+    Gives signed errors, float32 (64, 64) in [-1, 1], positive where something is missing, 0 outside the frame of
+    ``size`` (height, width); and the share of each cell that the candidate covers, float32 (64, 64), 0..1.
     """
     odds = np.clip(truth.astype(np.float32), -30.0, 30.0)
     likely = 1.0 / (1.0 + np.exp(-odds))
@@ -197,13 +189,10 @@ class _Grid:
 
 
 def places_of(signed: Floats, inside: Floats, *, box: Box, size: tuple[int, int]) -> Places:
-    """Measure an error map.
+    """Measure an error map over ``box`` of a frame of ``size`` (height, width).
 
-    Args:
-        signed: Signed errors, (n, n) in [-1, 1], positive where something is missing.
-        inside: Share of each cell that the mask covers, (n, n), 0..1.
-        box: What the grid covers, in pixels of the frame.
-        size: (height, width) of the frame.
+    ``signed`` are the errors, (n, n) in [-1, 1], positive where something is missing; ``inside`` is the share of each
+    cell that the mask covers, (n, n), 0..1.
     """
     covered = inside >= 0.5
     if not covered.any():  # thinner than a cell: its densest cells stand for it
@@ -325,18 +314,9 @@ def say(
     width: float,
     novelty: float,
 ) -> Remark:
-    """Put a verdict into words.
+    """Put a verdict into one sentence, with the box of the worst place in pixels of the frame.
 
-    Args:
-        places: What the error map amounts to.
-        defect: The most probable defect.
-        probs: All six probabilities.
-        sight: How much of the mask could be judged by its picture.
-        width: Width of the interval of the IoU, 0..1.
-        novelty: 0..1.
-
-    Returns:
-        One sentence, and the box of the worst place in pixels of the frame; None where no place stands out.
+    The box is None where no place stands out; ``width`` is that of the interval of the IoU, 0..1.
     """
     if sight in NOTHING_SEEN:
         text, box = NOTHING_SEEN[sight], None
@@ -476,16 +456,7 @@ class Estimate:
 def verdict_of(
     case: Case, mask: Mask, *, view: View, found: Mapping[str, Floats], calibration: Calibration, judge: str
 ) -> Verdict:
-    """Make a verdict.
-
-    Args:
-        case: The frame.
-        mask: The candidate, bool (H, W), not empty.
-        view: What the network saw.
-        found: What it gave, a batch of one.
-        calibration: What these numbers mean.
-        judge: The judge's name.
-    """
+    """Make a verdict on a candidate, not empty, from what the network gave, a batch of one."""
     sight = sight_of(mask, view.crop, view.box)
     estimate = estimated(found, calibration, area_px=int(np.count_nonzero(mask)), sight=sight)
     height, width = mask.shape

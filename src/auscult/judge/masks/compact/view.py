@@ -71,10 +71,9 @@ class Likeness:
 
 
 def likeness_of(crop: Bytes) -> Likeness:
-    """Compare the colours of both sides of an outline.
+    """Compare the colours of both sides of an outline in a view's crop.
 
-    Args:
-        crop: A view's crop, channels first: red, green, blue, share inside the mask, signed distance.
+    Its channels come first: red, green, blue, share inside the mask, signed distance.
     """
     colours = _lab(crop[:3])
     inside, signed = crop[3] >= _GREY, crop[4].astype(np.int16) - _GREY
@@ -225,13 +224,7 @@ class Strip:
 
 
 def strip_of(frame: Frame, mask: Mask, box: Box) -> Strip:
-    """Unroll the outlines of a mask.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W), not empty.
-        box: The crop's box, in pixels of the frame; the whole mask lies inside.
-    """
+    """Unroll the outlines of a mask, not empty, that lies whole inside ``box``, the crop's in pixels of the frame."""
     height, width = mask.shape
     x0, y0, x1, y1 = max(box[0], 0), max(box[1], 0), min(box[2], width), min(box[3], height)
     inner = mask[y0:y1, x0:x1]
@@ -388,12 +381,7 @@ def scaled(value: Bytes) -> Floats:
 
 
 def box_round(mask: Mask, margin: float = MARGIN) -> Box:
-    """The square round a mask's box, in pixels, (x0, y0, x1, y1).
-
-    Args:
-        mask: bool (H, W), not empty.
-        margin: Its side in longer sides of the box; at least 16 px.
-    """
+    """The square (x0, y0, x1, y1) round a mask's box, in pixels: a side of ``margin`` longer sides, at least 16 px."""
     x, y, width, height = cv2.boundingRect(mask.view(np.uint8))
     return square(x + width / 2, y + height / 2, max(max(width, height) * margin, LEAST_SIDE_PX))
 

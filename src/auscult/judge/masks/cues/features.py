@@ -595,12 +595,7 @@ class Scene:
 
 
 def scene_of(mask: Mask, others: tuple[Mask, ...]) -> Scene:
-    """Compare a candidate with the frame's other masks.
-
-    Args:
-        mask: bool (H, W), not empty.
-        others: Each bool (H, W); the order does not matter.
-    """
+    """Compare a candidate, not empty, with the frame's other masks, in any order."""
     if not others:
         return Scene(cues=dict.fromkeys(("swallowed", "overlap", "touching"), 0.0), swallowed_box=None)
     swallowed, overlap, touching = 0.0, 0.0, 0.0

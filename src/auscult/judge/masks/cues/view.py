@@ -79,15 +79,7 @@ class CueView:
 
 
 def view_of(frame: Frame, mask: Mask) -> CueView | None:
-    """Cut out and resize what the cues look at.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W).
-
-    Returns:
-        The view, or None for an empty mask.
-    """
+    """Cut out and resize what the cues look at; None for an empty mask."""
     tight = box_of(mask)
     if tight is None:
         return None
@@ -183,8 +175,7 @@ def parts_of(region: Mask, *, connectivity: int = 8) -> NDArray[np.int32]:
 def tables_of(lab8: NDArray[np.uint8]) -> tuple[NDArray[np.int16], ...]:
     """For each channel what each of its 256 values adds to a pixel's bin; the bins cover the picture's range.
 
-    Args:
-        lab8: Lab as OpenCV keeps it, uint8 (h, w, 3).
+    The picture is Lab as OpenCV keeps it, uint8 (h, w, 3).
     """
     found = []
     place = LAB_BINS

@@ -21,14 +21,9 @@ _DOUBT = 0.2  # probability of lying on no object
 
 
 def say(findings: Findings, estimate: CueEstimate) -> tuple[str, Box | None]:
-    """Put the most probable defect into words.
+    """Put the most probable defect into one sentence, with the box of the worst place in pixels of the frame.
 
-    Args:
-        findings: What was measured.
-        estimate: What the coefficients made of it.
-
-    Returns:
-        One sentence, and the box of the worst place in frame pixels; None where no place stands out.
+    The box is None where no place stands out.
     """
     if estimate.sight in NOTHING_SEEN:
         text, box = _blind(findings, estimate)

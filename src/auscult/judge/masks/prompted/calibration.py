@@ -214,13 +214,7 @@ def interval_of(shares: Doubles, tails: tuple[float, float]) -> tuple[Doubles, D
 
 
 def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Doubles:
-    """Probabilities of the six types, (n, 6).
-
-    Args:
-        own: Mean of the networks' log shares, (n, 6).
-        outline: The outline network's log shares, (n, 6).
-        calibration: How much each counts.
-    """
+    """Probabilities of the six types, (n, 6), from the networks' mean log shares and the outline network's."""
     scores = calibration.temperature * np.asarray(own) + calibration.outline * np.asarray(outline)
     return softmax(scores + np.asarray(calibration.offsets))
 

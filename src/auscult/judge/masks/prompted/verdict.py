@@ -226,16 +226,10 @@ def four_channels(view: View) -> NDArray[np.uint8]:
 
 
 def differences(answer: Floats, view: View, size: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Compare the answer mask with the candidate on the error map's grid.
+    """Compare the answer mask, logits (grid, grid) over the crop, with the candidate on the error map's grid.
 
-    Args:
-        answer: Logits over the crop, (grid, grid).
-        view: The crop.
-        size: (height, width) of the frame.
-
-    Returns:
-        Signed errors, float32 (64, 64) in [-1, 1], positive where something is missing, 0 outside the frame; and the
-        share of each cell that the candidate covers, float32 (64, 64), 0..1.
+    Gives signed errors, float32 (64, 64) in [-1, 1], positive where something is missing, 0 outside the frame of
+    ``size`` (height, width); and the share of each cell that the candidate covers, float32 (64, 64), 0..1.
     """
     likely = 1.0 / (1.0 + np.exp(-np.clip(answer, -30.0, 30.0)))
     small, inside = (
