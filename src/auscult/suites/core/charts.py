@@ -15,7 +15,7 @@ from auscult.report.page import Figure
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
 from auscult.stress.strength import strength_of
-from auscult.suites.core.conditions import DYNAMIC, is_kind, is_mix
+from auscult.suites.core.conditions import DYNAMIC, is_kind, is_mix, part_name
 from auscult.suites.core.measures import Ranks
 from auscult.suites.core.numbers import Number, estimate
 from auscult.suites.core.tables import ROOM_WORDS, Index
@@ -49,7 +49,7 @@ def _curves(index: Index) -> Iterator[Figure]:
             if lines:
                 words = Words(axis=f"{index.metric}, %, higher is better", digits=1)
                 yield Figure(
-                    name=f"curve_{group}" + ("" if part == "all" else f"_{part}"),
+                    name=part_name("curve", group, part),
                     caption=f"{index.metric} over strength, perturbed: {name}. With 95 % intervals over clips."
                     + _HALF * any(_is_marked(line.breaks_at) for line in lines),
                     drawing=robustness_lines(lines, words),
@@ -214,7 +214,7 @@ def _splits(index: Index) -> Iterator[Figure]:
             for model in index.stressed()
         ]
         yield Figure(
-            name=f"seen_unseen_{group}" + ("" if part == "all" else f"_{part}"),
+            name=part_name("seen_unseen", group, part),
             caption=f"Change on seen and on unseen categories, perturbed: {index.task.group_name(group, part)}.",
             drawing=seen_unseen(pairs, Words(axis=f"change of {index.metric}, percentage points", digits=1)),
         )

@@ -32,7 +32,7 @@ from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Task, questions
 from auscult.suites.core.joined import ALL, DataSet, Overall, data_sets, kind_means, models_over
 from auscult.suites.core.measures import Ranks, correlations_over, unranked
-from auscult.suites.core.numbers import Number, averaged, levels_only, metric_json, number_text
+from auscult.suites.core.numbers import Number, metric_json, number_text
 from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of
 from auscult.suites.core.records import ModelSuite, SuiteRecord, command_of, labels_of, read_record
 from auscult.suites.core.results import FILE as SCORES
@@ -41,6 +41,7 @@ from auscult.suites.core.tables import (
     Index,
     correlation_table,
     difference_table,
+    kind_changes,
     ranking_table,
     strengths_text,
     summary_metrics,
@@ -268,28 +269,13 @@ def overall_tables(found: Overall, task: Task) -> dict[str, Table]:
 def means_table(numbers: Sequence[Number], task: Task) -> Table | None:
     """Fig. 7 as a table: the change by each kind alone, as a mean over models and data sets."""
     index = Index(numbers, task)
-    kinds = [(group, part) for group, part in index.groups() if is_kind(group)]
+    series = index.models()
+    over, kinds = kind_changes(index, series)
     if not kinds:
         return None
-    series, (metric,) = index.models(), index.metrics()
-    levels = {(name, place): index.levels(name, *place) for name in series for place in kinds}
-    over = averaged(level for found in levels.values() for level in found)
-    rows = []
-    for group, part in kinds:
-        cells = [index.get("apc", name, metric, group=group, part=part) for name in series]
-        rows.append(
-            (
-                task.group_name(group, part),
-                *(
-                    number_text(one, points=True, interval=True)
-                    + (levels_only(levels[name, (group, part)], over) if one is not None else "")
-                    for name, one in zip(series, cells, strict=True)
-                ),
-                _counts(cells[-1]),
-            )
-        )
+    rows = [(task.group_name(*place), *texts, _counts(cells[-1])) for place, cells, texts in kinds]
     return Table(
-        title=f"Average change by kind, {task.metric_name(metric)}, mean over models",
+        title=f"Average change by kind, {index.metric}, mean over models",
         header=("kind", *series, "answers"),
         rows=tuple(rows),
         note=f"Mean over {', '.join(over) or 'no level'}. Every model on every data set counts alike, baselines do "

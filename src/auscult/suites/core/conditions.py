@@ -68,6 +68,11 @@ def is_mix(group: str) -> bool:
     return group != CLEAN and not is_kind(group)
 
 
+def part_name(start: str, group: str, part: str) -> str:
+    """Fit for a file's name: ``general_mix``, ``general_mix_first``."""
+    return f"{start}_{group}" + ("" if part == "all" else f"_{part}")
+
+
 def words_of(conditions: Iterable[Condition]) -> str:
     """The options of the command line that ask for conditions, and perhaps for more."""
     each = [one for one in conditions if one.group != CLEAN]

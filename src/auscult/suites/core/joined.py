@@ -32,7 +32,7 @@ from auscult.score.stats.ranking import DataSet as Ranked
 from auscult.score.stats.ranking import Stratum, added, interval_over, rank_by_change_over, rank_by_score_over
 from auscult.score.stats.resample import drawn_fields, percentile_interval, resampled
 from auscult.score.stats.samples import Clusters, Common, SampleValues, common, memberships
-from auscult.suites.core.conditions import CLEAN, Condition, is_mix
+from auscult.suites.core.conditions import CLEAN, Condition, is_mix, part_name
 from auscult.suites.core.grid import Cell, Grid, joined_signature
 from auscult.suites.core.measures import Ranks, changes_by_model, static_of
 from auscult.suites.core.numbers import PAPER_LEVELS, GridCell, GridColumns, Number, levels_only
@@ -492,7 +492,7 @@ class _ModelsOver:
             }
             only = levels_only([one.level for one in shared], PAPER_LEVELS)
             yield Ranks(
-                name="_".join(("loss", place[0], *((place[1],) if place[1] != "all" else ()))),
+                name=part_name("loss", *place),
                 title=f"least {told} lost, {self.task.group_name(*place)}{only}",
                 ranking=rank_by_change_over(changes),
             )

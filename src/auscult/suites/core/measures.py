@@ -31,7 +31,7 @@ from auscult.score.stats.ranking import Ranking, rank_by_change, rank_by_score
 from auscult.score.stats.ratios import mean_ratio, ratio_change
 from auscult.score.stats.samples import SampleValues, common
 from auscult.stress.recipe_parts import room_of
-from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, Condition, is_mix, part_name
 from auscult.suites.core.numbers import (
     PAPER_LEVELS,
     GridCell,
@@ -284,7 +284,7 @@ def rankings_of(view: GridColumns, metric: str) -> list[Ranks]:
         levels = [one.level for one in shared]
         found.append(
             Ranks(
-                name=f"loss_{group}" + ("" if part == "all" else f"_{part}"),
+                name=part_name("loss", group, part),
                 title=f"least {told} lost, {view.grid.task.group_name(group, part)}{levels_only(levels, PAPER_LEVELS)}",
                 ranking=rank_by_change(scores, clusters=view.grid.cases, rng=view.rng("levels")),
                 without=_others(met, stressed),

@@ -20,7 +20,7 @@ from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core import tables as shown
 from auscult.suites.core.charts import charts_of
-from auscult.suites.core.conditions import is_mix
+from auscult.suites.core.conditions import is_mix, part_name
 from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Grid, questions
 from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
@@ -81,7 +81,7 @@ def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     found: dict[str, Table | None] = {}
     for group, part in index.groups():
         if is_mix(group):
-            name = f"general_{group}" + ("" if part == "all" else f"_{part}")
+            name = part_name("general", group, part)
             found[name] = shown.general_table(index, group, part)
             for split in splits:
                 found[f"{name}__{split}"] = shown.general_table(index, group, part, split=split)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from auscult.cases.ids import counted
 from auscult.outcome import Undefined
@@ -17,6 +17,7 @@ from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
     PAPER_LEVELS,
+    GridCell,
     GridColumns,
     Number,
     averaged,
@@ -246,31 +247,36 @@ def unscored(index: Index) -> tuple[str, ...]:
     return tuple(model for model, one in clean.items() if one is not None and one.value is None)
 
 
+KindChange: TypeAlias = tuple[GridCell, list[Number | None], list[str]]
+"""A kind with its change for each model, as numbers and as text."""
+
+
+def kind_changes(index: Index, models: Sequence[str]) -> tuple[tuple[str, ...], list[KindChange]]:
+    """The levels that changes by kind are over, and each kind; a change over fewer levels says which."""
+    places = [place for place in index.groups() if is_kind(place[0])]
+    over = averaged(level for model in models for place in places for level in index.levels(model, *place))
+    found: list[KindChange] = []
+    for group, part in places:
+        cells = [index.get("apc", model, index.task.main, group=group, part=part) for model in models]
+        texts = [
+            number_text(one, points=True, interval=True)
+            + (levels_only(index.levels(model, group, part), over) if one is not None else "")
+            for model, one in zip(models, cells, strict=True)
+        ]
+        found.append(((group, part), cells, texts))
+    return over, found
+
+
 def kinds_table(index: Index) -> Table | None:
     """Fig. 7 as a table: the change by each kind alone."""
-    metric = index.task.main
-    kinds = [(group, part) for group, part in index.groups() if is_kind(group)]
+    models = index.stressed()
+    over, kinds = kind_changes(index, models)
     if not kinds:
         return None
-    models = index.stressed()
-    levels = {(model, place): index.levels(model, *place) for model in models for place in kinds}
-    over = averaged(level for found in levels.values() for level in found)
     rows = []
-    for group, part in kinds:
-        cells = [index.get("apc", model, metric, group=group, part=part) for model in models]
-        breaks = [index.get("breaking", model, metric, group=group, part=part) for model in models]
-        rows.append(
-            (
-                index.task.group_name(group, part),
-                *(
-                    number_text(one, points=True, interval=True)
-                    + (levels_only(levels[model, (group, part)], over) if one is not None else "")
-                    for model, one in zip(models, cells, strict=True)
-                ),
-                *(_strength(one) for one in breaks),
-                cases_text(cells),
-            )
-        )
+    for (group, part), cells, texts in kinds:
+        breaks = [index.get("breaking", model, index.task.main, group=group, part=part) for model in models]
+        rows.append((index.task.group_name(group, part), *texts, *map(_strength, breaks), cases_text(cells)))
     return Table(
         title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
