@@ -70,28 +70,32 @@ def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
     rows, columns = window(place)
     size = place[2] - place[0], place[3] - place[1]
     inside = mask[rows, columns]
-    values = values_of(found)
-    missing[rows, columns] = _likely(values, start, step=step, size=size) & ~inside
-    extra[rows, columns] = _likely(-values, start, step=step, size=size) & inside
+    lacks, spare = _likely(values_of(found), start, step=step, size=size)
+    missing[rows, columns] = lacks & ~inside
+    extra[rows, columns] = spare & inside
     return missing, extra
 
 
 def _likely(
     values: NDArray[np.float32], start: tuple[float, float], *, step: tuple[float, float], size: tuple[int, int]
-) -> Mask:
-    """Where the values of a grid, (n, n), reach ``LIKELY``, on a picture of (width, height) ``size``.
+) -> tuple[Mask, Mask]:
+    """Where values of a grid, (n, n), and where their negatives reach ``LIKELY`` in a picture of (width, height).
 
     The grid begins at ``start``, x and y, which may be negative, and has ``step`` pixels per cell. A cell that is
     smaller than a pixel of the picture counts for the whole pixel, so that a thin place is not lost.
     """
     cells = min(2 * len(values) - 1, math.ceil(1 / min(step)))  # more than from one end to the other there is not
-    if cells > 1:
-        values = np.asarray(cv2.dilate(values, np.ones((cells, cells), np.uint8)), dtype=np.float32)
     matrix = np.array(
         [[step[0], 0.0, start[0] + step[0] / 2 - 0.5], [0.0, step[1], start[1] + step[1] / 2 - 0.5]], dtype=np.float64
     )
-    painted = cv2.warpAffine(values, matrix, size, flags=cv2.INTER_LINEAR)
-    return np.asarray(painted >= LIKELY, dtype=np.bool_)
+    if cells == 1:  # painting takes most of the time, and either sign is painted alike
+        painted = cv2.warpAffine(values, matrix, size, flags=cv2.INTER_LINEAR)
+        return np.asarray(painted >= LIKELY), np.asarray(painted <= -LIKELY)
+    near = np.ones((cells, cells), np.uint8)
+    lacks, spare = (
+        cv2.warpAffine(cv2.dilate(signed, near), matrix, size, flags=cv2.INTER_LINEAR) for signed in (values, -values)
+    )
+    return np.asarray(lacks >= LIKELY), np.asarray(spare >= LIKELY)
 
 
 def shares(found: ErrorMap, mask: Mask) -> Shares:
