@@ -193,6 +193,17 @@ def test_families_count_alike_and_rare_ones_not_at_all() -> None:
     assert weights[SEEN.family == "rare"].sum() == 0
 
 
+def test_the_slope_by_size_is_that_of_real_models_masks() -> None:
+    rng = generator(9, "size")
+    size = rng.uniform(-1, 1, len(SEEN))
+    models = ~np.isin(SEEN.family, [FLAWLESS, MADE])
+    worse_where_small = replace(SEEN, size=size, iou=np.where(models, np.clip(SEEN.iou + 0.2 * size, 0, 1), SEEN.iou))
+    found = fit(worse_where_small, WEIGHTS).bent
+    assert found.by_size > 1
+    others_elsewhere = replace(worse_where_small, size=np.where(models, size, rng.permutation(size)))
+    assert fit(others_elsewhere, WEIGHTS).bent.by_size == pytest.approx(found.by_size, abs=1e-6)
+
+
 @pytest.mark.parametrize("counts", [{"a": 200}, {"a": 200, "b": LEAST_MASKS - 1}, {"a": 10, "b": 10}])
 def test_fewer_than_two_families_are_refused(counts: dict[str, int]) -> None:
     with pytest.raises(

@@ -38,6 +38,8 @@ LEAST_COVERED: Final = 0.75
 PRECISE: Final = 0.8
 FLAWLESS_COUNTS: Final = 0.25
 """What flawless masks count beside a family of real ones; chosen on the part dev from 1 and .25."""
+MADE_COUNTS: Final = 0.25
+"""What made masks count for the estimate itself, chosen likewise; its interval is as wide as they ask for, too."""
 
 _RIDGE: Final = 0.02
 _UNDECIDED: Final = 0.9
@@ -114,20 +116,33 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
 
 
 def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
-    """How the mean histogram is bent, by maximum likelihood with a little ridge."""
+    """How the mean histogram is bent, by maximum likelihood with a little ridge.
+
+    The slope by size is that of real models' masks alone: models draw small things worse, while made and flawless masks
+    are as good at any size and would hide it.
+    """
+    by_models = ~np.isin(outputs.family, [FLAWLESS, MADE, OWN])
+    by_size = _bending(shares, outputs, np.where(by_models, counted, 0.0)).by_size if by_models.any() else 0.0
+    return _bending(shares, outputs, np.where(outputs.family == MADE, MADE_COUNTS, 1.0) * counted, by_size=by_size)
+
+
+def _bending(shares: Doubles, outputs: Outputs, counted: Doubles, *, by_size: float | None = None) -> Bent:
+    """The most likely bending of weighted masks, its slope by size given or fitted."""
     logs = torch.from_numpy(np.log(np.maximum(shares, 1e-6)))
-    wanted, weight = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(counted)
+    wanted, weight = torch.from_numpy(soft(outputs.iou)), torch.from_numpy(counted / counted.sum())
     centres, size = torch.from_numpy(CENTRES), torch.from_numpy(outputs.size)
     values = torch.zeros(4, dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
-        tilt = (values[1] + values[3] * size)[:, None] * centres + values[2] * centres**2
-        scores = torch.log_softmax(torch.exp(values[0]) * logs + tilt, dim=1)
+        slope = values[1] + (values[3] if by_size is None else by_size) * size
+        scores = torch.log_softmax(torch.exp(values[0]) * logs + slope[:, None] * centres + values[2] * centres**2, 1)
         return -(weight * (wanted * scores).sum(dim=1)).sum() + _RIDGE * 0.01 * (values**2).sum()
 
     minimise(loss, [values])
-    sharp, slope, bend, by_size = values.detach().tolist()
-    return Bent(sharp=float(np.exp(sharp)), slope=slope, bend=bend, by_size=by_size)
+    sharp, slope, bend, fitted_by_size = values.detach().tolist()
+    return Bent(
+        sharp=float(np.exp(sharp)), slope=slope, bend=bend, by_size=fitted_by_size if by_size is None else by_size
+    )
 
 
 def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
