@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Bytecode comes with the first import of what is imported: compiling all of it doubles the time of an install.
 PIP := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt
 
-.PHONY: demo test test-all fuzz check bench docs clean
+.PHONY: demo test test-all fuzz cards check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test      the tests of the core, under 5 minutes with the install"
 	@echo "make test-all  every extra alone, comparisons with other packages, slow tests"
 	@echo "make fuzz      the property tests with examples that no run has seen"
+	@echo "make cards     the judges measured again on all real material in AUSCULT_DATA; writes their cards"
 	@echo "make check     formatting, types, imports between rooms, size budgets"
 	@echo "make bench     speed beside other packages, in one run, as ratios"
 	@echo "make docs      the documentation, in site/"
@@ -55,6 +56,15 @@ test-all: $(VENV)/.peers $(PERTURB)/.done
 
 fuzz: $(VENV)/.core
 	$(PY) -m pytest -n auto --hypothesis-profile search -m "hypothesis and not extra_demo and not extra_train and not extra_docs and not extra_video and not extra_clip"
+
+# What git shows as changed afterwards is what a card says that is no longer so.
+cards: $(VENV)/.demo
+	@test -n "$(AUSCULT_DATA)" || { echo "AUSCULT_DATA is not set; give the folder of real material"; exit 2; }
+	$(PIP) -e '.[dev,demo,train]'
+	mkdir -p build/cards
+	$(PY) tools/classical_families.py --data "$(AUSCULT_DATA)" --out build/cards/families.json.gz --part test --part unseen
+	$(PY) tools/prompted_results.py --data "$(AUSCULT_DATA)" --families build/cards/families.json.gz --out build/cards --ship
+	AUSCULT_CARDS=whole $(PY) -m pytest -n auto tests/train/test_card_is_true.py
 
 check: $(VENV)/.core
 	$(VENV)/bin/ruff check .

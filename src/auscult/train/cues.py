@@ -16,7 +16,7 @@ taking any clean outline for a good mask, and their IoUs are no photograph's.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -230,18 +230,19 @@ def measure(
     constants: Mapping[str, Mapping[str, float]],
     coefficients: Coefficients | None = None,
     seed: int = _SHIPPED_SEED,
+    sets: Collection[str] = (),
     progress: Progress | None = None,
 ) -> list[Result]:
     """Measure coefficients, by default the shipped ones, on what was left out of the fit.
 
     ``constants`` is what the constant rows say, by source and row; the card keeps them. ``seed`` is that of the made
-    defects and of the intervals.
+    defects and of the intervals. ``sets`` names the sets to measure, none all.
     """
     listener = progress or Silent()
     measured = load_coefficients() if coefficients is None else coefficients
-    listener.stage("measuring", 8)
+    listener.stage("measuring", len(sets) or 8)
     found: list[Result] = []
-    for name, table in test_tables(data, seed=seed):
+    for name, table in measured_tables(data, seed=seed, sets=sets):
         said = constants[str(table.source[0])]
         rows = judged_rows(table, measured, judge=JUDGE.name, constants=said)
         found += results_of(name, table, rows, seed=seed)
@@ -249,19 +250,21 @@ def measure(
     return found
 
 
-def test_tables(data: Path, *, seed: int) -> list[tuple[str, Table]]:
-    """The eight measured sets, by their names on the card."""
+def measured_tables(data: Path, *, seed: int, sets: Collection[str] = ()) -> Iterator[tuple[str, Table]]:
+    """The measured sets by their names on the card, each made when it is asked for; ``sets`` names some, none all."""
     photographs, sequences = committed()["coco"]["test"], committed()["davis"]["test"]
-    return [
-        ("coco_test", tabled(material.coco(data, photographs, seed=seed, alone=True))),
-        ("coco_test_with_others", tabled(material.coco(data, photographs, seed=seed, alone=False))),
-        ("davis_test", tabled(material.davis(data, sequences, seed=seed))),
-        ("davis_test_real", tabled(material.real(data, sequences))),
-        ("coco_test_arbitrary", tabled(material.coco_nonsense(data, photographs, seed=seed))),
-        ("davis_test_arbitrary", tabled(material.davis_nonsense(data, sequences, seed=seed))),
-        ("coco_test_small", tabled(material.coco_small(data, photographs))),
-        ("drawn_test", tabled(material.pictures(_DRAWN_FOR_TEST, seed=seed, alone=True))),
-    ]
+    made: dict[str, Callable[[], Iterable[material.CandidateSample]]] = {
+        "coco_test": lambda: material.coco(data, photographs, seed=seed, alone=True),
+        "coco_test_with_others": lambda: material.coco(data, photographs, seed=seed, alone=False),
+        "davis_test": lambda: material.davis(data, sequences, seed=seed),
+        "davis_test_real": lambda: material.real(data, sequences),
+        "coco_test_arbitrary": lambda: material.coco_nonsense(data, photographs, seed=seed),
+        "davis_test_arbitrary": lambda: material.davis_nonsense(data, sequences, seed=seed),
+        "coco_test_small": lambda: material.coco_small(data, photographs),
+        "drawn_test": lambda: material.pictures(_DRAWN_FOR_TEST, seed=seed, alone=True),
+    }
+    for name in sets or made:
+        yield name, tabled(made[name]())
 
 
 def constant_ious(train: Table) -> dict[str, dict[str, float]]:
