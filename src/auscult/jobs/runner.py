@@ -283,7 +283,7 @@ def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: i
         left = [item.id for item in group if item.id not in done]
         for start in range(0, len(left), CHUNK):
             chunk = left[start : start + CHUNK]
-            if wanted and len(wanted) + len(chunk) > joined:
+            if wanted and (start or len(wanted) + len(chunk) > joined):  # two parts of one frame stay apart
                 yield FrameGroup(tuple(held), frozenset(wanted))
                 held, wanted = [], []
             held += group
