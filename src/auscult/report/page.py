@@ -237,7 +237,7 @@ class Page:
 
     Attributes:
         title: Heading.
-        command: What made it, as typed after ``auscult``.
+        command: What made it, words of the command line after ``auscult``; a comparison names the run that it compares.
         facts: Label and text of what the record says: input, time, version, seed.
         notes: Plain sentences that a reader must know.
         advice: What a reader must do first, or None.

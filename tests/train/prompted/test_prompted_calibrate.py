@@ -32,6 +32,7 @@ from auscult.train.prompted.calibrate import (
     estimates,
     families_of,
     fit,
+    fit_bent,
     fit_types,
     left_out_coverage,
     refit,
@@ -202,6 +203,13 @@ def test_the_slope_by_size_is_that_of_real_models_masks() -> None:
     assert found.by_size > 1
     others_elsewhere = replace(worse_where_small, size=np.where(models, size, rng.permutation(size)))
     assert fit(others_elsewhere, WEIGHTS).bent.by_size == pytest.approx(found.by_size, abs=1e-6)
+
+
+def test_where_no_real_model_has_enough_masks_size_says_nothing() -> None:
+    few = outputs(1, flawless=200, made=300, deeplab=LEAST_MASKS - 1)
+    bent = fit_bent(softmax(few.ious).mean(axis=1), few, weights_of(few))
+    assert bent.by_size == 0
+    assert np.isfinite([bent.sharp, bent.slope, bent.bend]).all()
 
 
 @pytest.mark.parametrize("counts", [{"a": 200}, {"a": 200, "b": LEAST_MASKS - 1}, {"a": 10, "b": 10}])

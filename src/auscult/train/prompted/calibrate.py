@@ -1,6 +1,6 @@
 """Fits what the judge's few numbers mean, on calibration masks of several families.
 
-Each family counts alike; flawless masks count a quarter of one.
+Each family counts alike; flawless masks count a quarter of one, and made masks too for the estimate itself.
 
 The networks stay as they are; a slope that is linear in their features is learned beside the five shared numbers, as
 strongly held as whole clusters that are left out ask for. So 200 masks are enough and seconds do.
@@ -39,7 +39,7 @@ PRECISE: Final = 0.8
 FLAWLESS_COUNTS: Final = 0.25
 """What flawless masks count beside a family of real ones; chosen on the part dev from 1 and .25."""
 MADE_COUNTS: Final = 0.25
-"""What made masks count for the estimate itself, chosen likewise; its interval is as wide as they ask for, too."""
+"""What made masks count for the estimate, chosen likewise; for the ends of its interval they count whole."""
 
 _RIDGE: Final = 0.02
 _UNDECIDED: Final = 0.9
@@ -118,11 +118,11 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
 def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
     """How the mean histogram is bent, by maximum likelihood with a little ridge.
 
-    The slope by size is that of real models' masks alone: models draw small things worse, while made and flawless masks
-    are as good at any size and would hide it.
+    The slope by size is that of other people's models alone: they draw small things worse, while made and flawless
+    masks are as good at any size and would hide it. Made masks count a quarter for the rest.
     """
-    by_models = ~np.isin(outputs.family, [FLAWLESS, MADE, OWN])
-    by_size = _bending(shares, outputs, np.where(by_models, counted, 0.0)).by_size if by_models.any() else 0.0
+    by_models = np.where(np.isin(outputs.family, [FLAWLESS, MADE, OWN]), 0.0, counted)
+    by_size = _bending(shares, outputs, by_models).by_size if by_models.any() else 0.0
     return _bending(shares, outputs, np.where(outputs.family == MADE, MADE_COUNTS, 1.0) * counted, by_size=by_size)
 
 
