@@ -14,7 +14,7 @@ help:
 	@echo "make test      the tests of the core, under 5 minutes with the install"
 	@echo "make test-all  every extra alone, comparisons with other packages, slow tests"
 	@echo "make fuzz      the property tests with examples that no run has seen"
-	@echo "make cards     the judges measured again on all real material in AUSCULT_DATA; writes their cards"
+	@echo "make cards     the judges measured again on all real material in AUSCULT_DATA; writes the default one's card"
 	@echo "make check     formatting, types, imports between rooms, size budgets"
 	@echo "make bench     speed beside other packages, in one run, as ratios"
 	@echo "make docs      the documentation, in site/"
@@ -61,7 +61,7 @@ fuzz: $(VENV)/.core
 cards: $(VENV)/.demo
 	@test -n "$(AUSCULT_DATA)" || { echo "AUSCULT_DATA is not set; give the folder of real material"; exit 2; }
 	$(PIP) -e '.[dev,demo,train]'
-	mkdir -p build/cards
+	rm -rf build/cards && mkdir -p build/cards
 	$(PY) tools/classical_families.py --data "$(AUSCULT_DATA)" --out build/cards/families.json.gz --part test --part unseen
 	$(PY) tools/prompted_results.py --data "$(AUSCULT_DATA)" --families build/cards/families.json.gz --out build/cards --ship
 	AUSCULT_CARDS=whole $(PY) -m pytest -n auto tests/train/test_card_is_true.py

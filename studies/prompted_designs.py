@@ -23,11 +23,10 @@ from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.nets.prompted import Design
 from auscult.rng import generator
 from auscult.score.stats.ranks import auc
-from auscult.train.prompted.folds import with_drawn
 from auscult.train.prompted.loop import Plan, Trainer, batches, train
-from auscult.train.prompted.material import Material, read_material
+from auscult.train.prompted.material import Material, Picture, read_material
 from auscult.train.prompted.outputs import FLAWLESS, real_and_flawless
-from auscult.train.prompted.recipe import WEIGHTS, learnable
+from auscult.train.prompted.recipe import WEIGHTS
 
 DRAWS: Final = 1000
 SAVED_EVERY: Final = 50
@@ -63,13 +62,19 @@ def main() -> None:
         print(_line(path), flush=True)
 
 
+def learnable(pictures: list[Picture], *, photographs: int | None) -> list[Picture]:
+    """Pictures to learn from: all video, and some or all photographs, the first of one fixed order."""
+    if photographs is None:
+        return pictures
+    still = [one for one in pictures if one.source != "davis"]
+    order = np.random.default_rng(0).permutation(len(still))[:photographs]
+    return [still[at] for at in sorted(order.tolist())] + [one for one in pictures if one.source == "davis"]
+
+
 def _run(material: Material, options: argparse.Namespace, *, name: str, seed: int) -> None:
     plan, photographs = RUNS[name]
     plan = replace(plan, seed=seed, steps=options.steps)
-    train_pictures = material.of("train")
-    if options.drawn:
-        train_pictures = with_drawn(train_pictures, options.drawn)
-    pictures = learnable(train_pictures, photographs=photographs)
+    pictures = learnable(material.of("train"), photographs=photographs)
     trainer = Trainer(plan, weights=options.data / WEIGHTS)
     checkpoint = options.out / f"{name}_{seed}.pt"
     if checkpoint.exists():
@@ -134,7 +139,6 @@ def _auc(rank: np.ndarray, true: np.ndarray) -> float:  # type: ignore[type-arg]
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--drawn", type=Path, help="also learn from what auscult.train.prompted.folds drew")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", default="")

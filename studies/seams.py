@@ -25,10 +25,12 @@ from sklearn.preprocessing import StandardScaler
 
 from auscult import rng as randomness
 from auscult.media.masks import read_mask
-from auscult.scenes.appearance.compose import compose
+from auscult.scenes.appearance.compose import ComposedPicture, lay, put_together
 from auscult.scenes.appearance.folder import covering, open_assets
 from auscult.scenes.appearance.generated import GENERATED
-from auscult.scenes.appearance.sprite import AssetSet
+from auscult.scenes.appearance.light import Light
+from auscult.scenes.appearance.sprite import AssetSet, Placed
+from auscult.scenes.appearance.stage import Stage
 from auscult.types import Frame, Mask, MaskRef
 from studies.seam_patches import SIZE, Composer, Patches, Scatter, composed, in_test, instances_of, plain, real
 from bench.table import Table, text
@@ -70,6 +72,12 @@ def run() -> Table:
         "statistics and an edge profile; the better of the two is given. Intervals: bootstrap over photographs. "
         "Wanted: at most .75 for cut-outs on photographs; .5 is blind.",
     )
+
+
+def compose(background: Frame, placed: Sequence[Placed], *, light: Light) -> ComposedPicture:
+    """Things put into a picture as scenes do it."""
+    stage = Stage.of(background, light=light)
+    return put_together(stage, [lay(thing, stage) for thing in placed])
 
 
 def _rows(assets: AssetSet, photographs: Photographs) -> list[list[str]]:

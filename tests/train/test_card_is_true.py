@@ -1,4 +1,4 @@
-"""The shipped judges, measured again on real material, give their shipped cards: here a sample, all in `make cards`."""
+"""The shipped judges, measured again on real material, give their shipped cards; a sample here, see `make cards`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from auscult.act.policy import load_policy
 from auscult.errors import Mismatch
@@ -43,6 +43,9 @@ def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Sum
     return run_verb(Audit(options), progress)
 
 
+_TOGETHER: Final = 4
+
+
 class Audit(FrameVerb[Summary]):
     """``auscult audit``, as the runner sees it."""
 
@@ -50,7 +53,6 @@ class Audit(FrameVerb[Summary]):
     doing = "judging"
     stage = "judge"
     results = VERDICTS
-    joined = 4
     options: AuditOptions
 
     def __init__(self, options: AuditOptions) -> None:
@@ -72,6 +74,10 @@ class Audit(FrameVerb[Summary]):
         super().refuse_changed(done)
         scores = {name: row["model_score"] for name, row in done.items() if "model_score" in row}
         refuse_other_scores(scores, self.listing.items)
+
+    def joined(self) -> int:
+        """Four masks cost a fifth less together; no worker is left without any for it."""
+        return max(1, min(_TOGETHER, len(self.listing.items) // max(1, self.options.n_workers)))
 
     def worker(self) -> Callable[[], Auditor]:
         """Makes the function of one frame in a worker process."""

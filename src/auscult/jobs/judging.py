@@ -37,7 +37,7 @@ from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Pre
 
 VERDICTS, MASKS, THUMBNAILS = "verdicts.jsonl", "masks.jsonl", "thumbnails.jsonl"
 
-_MOST_BYTES = 1 << 26  # of decoded frames that wait for one batch
+_MOST_BYTES = 1 << 26  # of decoded frames and masks that wait for one batch
 
 
 @dataclass(slots=True)
@@ -126,6 +126,12 @@ class _Opened:
     masks: Mapping[str, LoadedMask | AuscultError]
     wanted: Sequence[Item]
 
+    @property
+    def nbytes(self) -> int:
+        """What frame and masks hold in memory."""
+        masks = (one.mask.nbytes for one in self.masks.values() if isinstance(one, LoadedMask))
+        return self.frame.nbytes + sum(masks)
+
 
 @dataclass(frozen=True, slots=True)
 class Auditor:
@@ -159,7 +165,7 @@ class Auditor:
                 held.append(self._opened(items, wanted))
             except AuscultError as error:
                 results += [Result(id=item.id, errors=[failed_row(item, error, "read")]) for item in wanted]
-            if sum(opened.frame.nbytes for opened in held) > _MOST_BYTES:
+            if sum(opened.nbytes for opened in held) > _MOST_BYTES:
                 results += self._results(held)
                 held = []
         return results + self._results(held)

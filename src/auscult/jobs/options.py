@@ -209,7 +209,7 @@ class RunOptions(RecordOptions):
     """What every verb over frames or scenes is asked for.
 
     Attributes:
-        timeout_s: Seconds for the masks of one frame together.
+        timeout_s: Seconds for the masks of one frame, or of a few with one or two each, together.
     """
 
     timeout_s: Annotated[float, Flag(name="timeout", least=0.1)] = 120.0
@@ -457,7 +457,7 @@ class CompareOptions:
 
     Attributes:
         folders: Records of `auscult audit`, or folders of `auscult run`.
-        out: Also write tables, figures and a report there (records of run r2).
+        out: Also write tables, figures and a report there (records of a suite of models, as run r2).
         overwrite: Start anew over an earlier record in --out.
     """
 

@@ -461,13 +461,11 @@ class FrameVerb(Verb[FrameGroup, S]):
     Attributes:
         command: Its words on the command line.
         results: The file whose lines say which items are done, and from what.
-        joined: How many items of several frames a worker gets at once; a frame's own stay together anyway.
         listing: The items.
     """
 
     command: ClassVar[str]
     results: ClassVar[str]
-    joined: ClassVar[int] = 1
     options: InputOptions
 
     def __init__(self, options: InputOptions) -> None:
@@ -499,7 +497,11 @@ class FrameVerb(Verb[FrameGroup, S]):
         del rows  # a long record would be held in memory while the rest is done
         writer.progress.stage(self.doing, len(items))
         writer.progress.step(sum(item.id in done for item in items))
-        yield frame_groups(items, done=done, joined=self.joined), self.options.timeout_s
+        yield frame_groups(items, done=done, joined=self.joined()), self.options.timeout_s
+
+    def joined(self) -> int:
+        """How many items of several frames a worker gets at once; a frame's own stay together anyway."""
+        return 1
 
     def items(self) -> Sequence[Item]:
         """The items as workers get them."""

@@ -114,7 +114,8 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozens
             if name not in ignore and before != after:
                 shown = words.format(name.replace("_", "-") if words.startswith("--") else name)
                 digests = all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in (before, after))
-                told = "has changed" if digests else f"was {_shown(before)}, now {_shown(after)}"
+                was, is_now = _shown(before), _shown(after)
+                told = "has changed" if digests or was == is_now else f"was {was}, now {is_now}"
                 yield f"{shown} {told}"
 
 

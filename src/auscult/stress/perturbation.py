@@ -53,13 +53,7 @@ class JsonParams:
         Raises:
             InputError: A key is missing, unknown, or holds a value of another kind or out of range.
         """
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]  # subclasses are dataclasses
         hint = "parameters replay only with the stressor and version that wrote them"
-        if isinstance(value, Mapping) and set(value) != set(names):
-            given = ", ".join(sorted(map(str, value))) or "none"
-            raise InputError(
-                f"stressor parameters have the keys {given[:200]}", expected=", ".join(names) or "no keys", hint=hint
-            )
         return codec.from_json(cls, value, error=InputError, hint=hint, exact=True)
 
 

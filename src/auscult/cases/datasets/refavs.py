@@ -290,6 +290,7 @@ def template_of(expression: str) -> str:
 
 
 FILE = "scenes.jsonl"
+_MOST_BYTES = 1 << 30
 MAX_LINE_BYTES = 16 * 1024 * 1024
 
 
@@ -343,6 +344,9 @@ def _lines(file: Path) -> Iterator[bytes | None]:
     """The lines that are not blank; None for one that is too long, and, at the end, for what cannot be read."""
     try:
         with file.open("rb") as opened:
+            if file.stat().st_size > _MOST_BYTES:
+                yield None
+                return
             yield from (content for _, content in lines_of(opened, max_bytes=MAX_LINE_BYTES))
     except OSError:
         yield None

@@ -170,8 +170,8 @@ class StoredCase:
 def _cases(path: Path) -> Iterator[StoredCase]:
     seen: set[str] = set()
     for number, row in numbered_lines(path):
-        told: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "split", "digest")}
-        told["truth"] = row.get("truth", "")
+        told: dict[str, Any] = {key: row.get(key) for key in ("id", "clip", "digest")}
+        told |= {key: row.get(key, "") for key in ("split", "truth")}
         if not all(isinstance(one, str) for one in told.values()) or row["id"] in seen:
             raise RecordError("the line is no case", path=path, line=number, expected="a new id, a clip", hint=_AGAIN)
         seen.add(row["id"])

@@ -92,7 +92,10 @@ def earlier_log(run: RunFolder) -> RequestLog:
 
 
 def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Let ``cases.jsonl`` say these and no others."""
+    """Let ``cases.jsonl`` say these and no others.
+
+    A row has ``id``, ``clip`` and ``digest``; ``split`` and ``truth`` (a hash of the true masks) where there are such.
+    """
     run.remove(CASES)
     run.append_many(CASES, rows)
 

@@ -97,7 +97,7 @@ class Making:
         seed: The same seed makes the same material.
         protocols: Comma-separated: image (one key frame), video (whole clips), or both.
         splits: Comma-separated splits of the source.
-        negatives: Other objects: own (the data set's), or a proposer of regions.
+        negatives: Other objects: own (the data set's), or a model that proposes regions.
         generator: Who makes the defects: standard, or freehand (same kinds, other shapes; image protocol only).
         take: Frames of the image protocol: key (one an object), all, or every:N of them that show the target.
         objects: Objects of the source: sample (the numbers of MQ-RAVSBench, at most two a clip), or all.
@@ -141,7 +141,7 @@ class BuildOptions(InputOptions, Making):
 
     Attributes:
         count: Most instances of a split.
-        key_frame: How objects are counted: annotated, or a proposer of regions.
+        key_frame: How objects are counted: annotated, or a model that proposes regions.
     """
 
     count: Annotated[int | None, Flag(least=1, shown="as MQ-RAVSBench")] = None

@@ -3,22 +3,6 @@
 What it shares with every suite of models (asking, result rows, grid, numbers, tables, charts, page, scoring again and
 comparing) is ``suites.core``.
 
-cases           the four tasks with their metrics and frames; from instances to cases
-conditions      what is done to a case: mixes, kinds alone, levels, dynamics
-perturbing      a case under a condition, and what becomes of its truth
-scoring         stored predictions to scores
-measures        the grid to changes, ranks and breaking points, with intervals
-relations       which kinds harm alike, which model comes first
-tables          numbers to tables
-figures         numbers to charts; what was done and what came of it, in pictures
-results         all that follows from the scores, and how it is laid out
-answering       what became of the questions; what models are shown, as files
-compare         records of several runs side by side
-compare_sets    records read and put together
-compare_models  models over several data sets
-run             the whole: cases, predictions, scores, tables, report
-==============  ==================================================================
-=======
 ==========  ==================================================================
 cases       the four tasks with their metrics and frames; from instances to cases
 conditions  what is done to a case: mixes, kinds alone, levels, dynamics
