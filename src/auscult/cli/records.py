@@ -89,7 +89,7 @@ def compare(options: CompareOptions, shown: Shown) -> None:
     if options.out is not None:
         raise UsageError(
             "a comparison of judges writes nothing",
-            expected="--out with records of `auscult run` of a suite of models, such as r2",
+            expected="--out with records of a suite of models, such as `auscult run r2`",
             hint="use --json",
         )
     from auscult.jobs.compare import compare_folders
