@@ -48,3 +48,15 @@ def test_what_is_no_record_is_refused_with_a_hint(records: tuple[Path, Path], tm
         assert (ran.code, ran.out) == (2, "")
         assert "hint:" in ran.err
     assert auscult("compare").code == 2
+
+
+def test_a_record_of_a_suite_that_is_not_installed_names_the_suite(records: tuple[Path, Path], tmp_path: Path) -> None:
+    foreign = tmp_path / "foreign"
+    shutil.copytree(records[0], foreign)
+    manifest = foreign / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"command": "audit"', '"command": "run toy"'))
+    for command in (("score", foreign), ("compare", foreign, records[0])):
+        ran = auscult(*command)
+        assert (ran.code, ran.out) == (2, "")
+        assert "the record is of the suite 'toy', which is not installed" in ran.err
+        assert "hint: install the plug-in" in ran.err

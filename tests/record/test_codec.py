@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -131,6 +131,29 @@ def test_deep_nesting_is_an_error_of_ours() -> None:
         to_json(deep)
     with pytest.raises(ValueError, match="deep"):
         load(b"[" * 100_000)
+
+
+class Step(NamedTuple):
+    start: Count
+    end: Count
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    edits: tuple[Step, ...]
+
+
+def test_a_named_tuple_is_told_as_the_list_that_it_is() -> None:
+    assert from_json(Edited, {"edits": [[0, 1, "a"]]}) == Edited(edits=(Step(0, 1, "a"),))
+    for edits, expected in (
+        ([{"start": 0}], "a list of 3 items at 'edits[0]'"),
+        ([[-1, 1, "a"]], "a whole number from 0 up at 'edits[0][0]'"),
+        ([[0, 1, 2]], "text at 'edits[0][2]'"),
+    ):
+        with pytest.raises(RecordError) as caught:
+            from_json(Edited, {"edits": edits})
+        assert caught.value.expected == expected
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"[Infinity]", b"{", b"\xff", b"", b"1 2", b"\xef\xbb\xbf{}"])

@@ -76,7 +76,7 @@ class Audit(FrameVerb[Summary]):
         refuse_other_scores(scores, self.listing.items)
 
     def joined(self) -> int:
-        """Four masks cost a fifth less together; no worker is left without any for it."""
+        """Four masks together cost a tenth less than one by one; few items are still shared out among all workers."""
         return max(1, min(_TOGETHER, len(self.listing.items) // max(1, self.options.n_workers)))
 
     def worker(self) -> Callable[[], Auditor]:

@@ -203,14 +203,14 @@ def described(kind: Any) -> str:
         return " or ".join(described(part) for part in parts)
     if is_dataclass(kind):
         return f"an object with the keys {', '.join(field.name for field in fields(kind))}"
-    return _PLAIN[kind] if kind in _PLAIN else _described_many(kind, parts)
+    return _PLAIN[kind] if kind in _PLAIN else _described_many(kind)
 
 
-def _described_many(kind: Any, parts: tuple[Any, ...]) -> str:
-    origin = get_origin(kind) or kind
+def _described_many(kind: Any) -> str:
+    origin, parts = get_origin(kind) or kind, _parts(kind)
     if _is_array(kind):
         return "lists of numbers, all of one length"
-    if origin is tuple and parts and parts[-1] is not ...:
+    if _is_fixed(origin, parts):
         items = {_MANY.get(_bare(part), "items") for part in parts}
         return f"a list of {len(parts)} {items.pop() if len(items) == 1 else 'items'}"
     container = "an object" if _holds_keys(origin) else "a list"
@@ -286,14 +286,26 @@ def _holder(kind: Any, value: object) -> Any:
 
 def _part(kind: Any, step: Any) -> Any:
     """The type of what a type holds under a key or at an index; Any where it says nothing."""
-    parts = get_args(kind)
+    origin, parts = get_origin(kind) or kind, _parts(kind)
     if is_dataclass(kind):
         return get_type_hints(kind, include_extras=True).get(str(step), Any)
     if not parts or _is_array(kind):
         return Any
-    if get_origin(kind) is tuple and parts[-1] is not ...:
+    if _is_fixed(origin, parts):
         return parts[step] if isinstance(step, int) and step < len(parts) else Any
-    return parts[1] if _holds_keys(get_origin(kind)) and len(parts) == 2 else parts[0]
+    return parts[1] if _holds_keys(origin) and len(parts) == 2 else parts[0]
+
+
+def _parts(kind: Any) -> tuple[Any, ...]:
+    """The types that a type is made of; of a NamedTuple those of its fields, since JSON holds it as a list."""
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return tuple(get_type_hints(kind, include_extras=True).values())
+    return get_args(kind)
+
+
+def _is_fixed(origin: Any, parts: tuple[Any, ...]) -> bool:
+    """Whether a tuple has a type for each of its items, not one for as many as there are."""
+    return isinstance(origin, type) and issubclass(origin, tuple) and bool(parts) and parts[-1] is not ...
 
 
 def _bare(kind: Any) -> Any:

@@ -14,7 +14,7 @@ from auscult.errors import ErrorRecord
 from auscult.outcome import Failed, Undefined
 from auscult.rng import generator
 from auscult.score.stats.change import ChangeInterval
-from auscult.suites.core.joined import mean_over
+from auscult.suites.core.data_sets import mean_over
 
 VALUES = st.lists(st.floats(-1, 1), min_size=1, max_size=6)
 SETS = st.lists(st.lists(VALUES, min_size=1, max_size=3), min_size=1, max_size=3)

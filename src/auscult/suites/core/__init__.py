@@ -13,7 +13,7 @@ charts      numbers to charts
 page        all that follows from the scores of a run, laid out and written
 finish      the files of a run's end, whichever suite made them
 records     a record read again and scored from its lines
-joined      several records put together; models over several data sets
+data_sets   several records put together; models over several data sets
 compare     records side by side
 ==========  ======================================================================
 """

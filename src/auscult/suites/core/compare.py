@@ -28,9 +28,9 @@ from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.suites.core.charts import charts_of
 from auscult.suites.core.conditions import Condition, is_kind, is_mix
+from auscult.suites.core.data_sets import ALL, DataSet, Overall, data_sets, kind_means, models_over
 from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Task, questions
-from auscult.suites.core.joined import ALL, DataSet, Overall, data_sets, kind_means, models_over
 from auscult.suites.core.measures import Ranks, correlations_over, unranked
 from auscult.suites.core.numbers import Number, metric_json, number_text
 from auscult.suites.core.page import FAILED, SuiteResults, results_of, sections_of

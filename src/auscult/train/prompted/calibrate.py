@@ -118,8 +118,8 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
 def fit_bent(shares: Doubles, outputs: Outputs, counted: Doubles) -> Bent:
     """How the mean histogram is bent, by maximum likelihood with a little ridge.
 
-    The slope by size is that of other people's models alone: they draw small things worse, while made and flawless
-    masks are as good at any size and would hide it. Made masks count a quarter for the rest.
+    The slope by size is that of real models' masks alone, without our own network's: models draw small things worse,
+    while made and flawless masks are as good at any size and would hide it. Made masks count a quarter for the rest.
     """
     by_models = np.where(np.isin(outputs.family, [FLAWLESS, MADE, OWN]), 0.0, counted)
     by_size = _bending(shares, outputs, by_models).by_size if by_models.any() else 0.0
