@@ -108,7 +108,9 @@ def measure(arguments: Sequence[str], *, watch: Path | None = None) -> Measured:
     command = [sys.executable, "-m", "auscult.cli", *arguments, "--workers", str(WORKERS), "--quiet"]
     begun = time.perf_counter()
     first = None
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # an installed package has its bytecode, whatever this process was told about writing any
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     while True:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         now = time.perf_counter() - begun

@@ -13,7 +13,7 @@ from auscult.act.policy import load_policy
 from auscult.arrays.error_map import error_map_of
 from auscult.jobs import judging
 from auscult.jobs.judging import Auditor
-from auscult.jobs.runner import FrameGroup, frame_groups
+from auscult.jobs.runner import FrameGroup, first_alone, frame_groups
 from auscult.media.frames import write_frame
 from auscult.media.masks import write_mask
 from auscult.types import Case, Evidence, Item, MaskRef, Metadata, Prediction, Verdict
@@ -125,6 +125,16 @@ def test_small_frames_are_joined_and_no_frame_is_torn(tmp_path: Path, joined: in
     assert [group.size for group in groups] == sizes
     assert [item.id for group in groups for item in group.items] == [item.id for item in items]
     assert [len(part.wanted) for part in groups[0].split()] == [1] * sizes[0]
+
+
+def test_the_first_item_goes_alone_and_none_is_lost(tmp_path: Path) -> None:
+    mask = MaskRef(path=tmp_path / "m.png")
+    items = [Item(id=f"a{at}", frame=tmp_path / "a", mask=mask) for at in range(4)]
+    groups = list(first_alone(frame_groups(items, done={"a0"})))
+    assert [sorted(group.wanted) for group in groups] == [["a1"], ["a2", "a3"]]
+    assert [group.items for group in groups] == [tuple(items)] * 2
+    assert [group.size for group in first_alone(frame_groups(items[:1]))] == [1]
+    assert not list(first_alone(iter(())))
 
 
 def test_amounts_are_on_record_where_there_is_a_map_and_only_there(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
@@ -292,6 +293,17 @@ def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: i
         yield FrameGroup(tuple(held), frozenset(wanted))
 
 
+def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:
+    """The same with the first item alone: people wait for the first result, and a frame may have many."""
+    found = iter(groups)
+    for group in islice(found, 1):
+        first = next(item.id for item in group.items if item.id in group.wanted)
+        yield replace(group, wanted=frozenset((first,)))
+        if rest := group.wanted - {first}:
+            yield replace(group, wanted=rest)
+    yield from found
+
+
 def item_row(item: Item) -> dict[str, Any]:
     """Expression, clip and time of an item, as the keys of ``items.jsonl``; what it lacks is left out."""
     keys = {"text": item.query.text, "clip": item.clip, "time_s": item.time_s}
@@ -497,7 +509,7 @@ class FrameVerb(Verb[FrameGroup, S]):
         del rows  # a long record would be held in memory while the rest is done
         writer.progress.stage(self.doing, len(items))
         writer.progress.step(sum(item.id in done for item in items))
-        yield frame_groups(items, done=done, joined=self.joined()), self.options.timeout_s
+        yield first_alone(frame_groups(items, done=done, joined=self.joined())), self.options.timeout_s
 
     def joined(self) -> int:
         """How many items of several frames a worker gets at once; a frame's own stay together anyway."""
