@@ -20,12 +20,15 @@ from auscult.errors import InputError
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Silent
 from auscult.judge.masks.prompted import JUDGE
+from auscult.media.frames import write_frame
+from auscult.media.masks import write_mask
 from auscult.nets.prompted import Design
 from auscult.train.prompted import recipe
 from auscult.train.prompted.loop import Plan
 from auscult.train.prompted.material import Picture, part_of, read_material
 from auscult.train.prompted.outputs import OWN
 from auscult.train.prompted.recipe import prompted_mask
+from auscult.train.recipes import run
 from auscult.types import Case, Prediction
 
 pytestmark = pytest.mark.extra_train
@@ -90,6 +93,49 @@ def test_a_folder_without_training_pictures_is_an_error(tmp_path: Path) -> None:
     small.write(tmp_path, [(name, small.PHOTO) for name in names("calibration", 3)])
     with pytest.raises(InputError, match="no object to learn from"):
         made(tmp_path, tmp_path / "out")
+
+
+def own_masks(folder: Path, *, photographs: int) -> Path:
+    """Eight masks of each photograph, all photographs in one folder; one truth is text and one line is no JSON."""
+    rows = []
+    for at in range(photographs):
+        write_frame(folder / f"frames/{at:03}.jpg", small.picture(at))
+        truth = small.objects(at)[0]
+        write_mask(folder / f"truth/{at:03}.png", truth)
+        for lower in range(8):
+            mask = truth & (np.arange(small.SHAPE[0]) < 120 - 8 * lower)[:, None]
+            name = f"{at:03}_{lower}"
+            write_mask(folder / f"masks/{name}.png", mask)
+            rows.append(
+                {
+                    "id": name,
+                    "frame": f"frames/{at:03}.jpg",
+                    "mask": f"masks/{name}.png",
+                    "truth": {"mask": "truth/broken.png" if at == lower == 0 else f"truth/{at:03}.png"},
+                }
+            )
+    (folder / "truth/broken.png").write_text("no picture")
+    lines = [json.dumps(row) for row in rows]
+    (folder / "items.jsonl").write_text("\n".join([*lines[:3], "no json", *lines[3:]]))
+    return folder / "items.jsonl"
+
+
+def test_masks_of_ones_own_fit_the_shipped_judge_and_what_is_broken_is_named(tmp_path: Path) -> None:
+    for part in ("frames", "masks", "truth"):
+        (tmp_path / part).mkdir()
+    options = TrainOptions(name="prompted-mask", data=own_masks(tmp_path, photographs=10), out=tmp_path / "fitted")
+    written = [path.name for path in run(options, Silent())]
+    assert written == ["material.json", "own.npz", "calibration.txt", "calibration.json"]
+    lost = json.loads((tmp_path / "fitted/material.json").read_text())["lost"]
+    assert [one["path"] for one in lost] == ["items.jsonl", "broken.png"]
+    told = (tmp_path / "fitted/calibration.txt").read_text()
+    assert told.startswith("79 masks with truth; 2 files or lines could not be read")
+    assert "photographs or clips left out, 10 in all" in told
+    frame, mask = small.picture(3), small.objects(3)[0]
+    shipped, fitted = (
+        judge(Case(id="a", frame=frame), Prediction(mask)) for judge in (JUDGE, JUDGE.fitted(tmp_path / "fitted"))
+    )
+    assert fitted.iou != shipped.iou
 
 
 @pytest.mark.slow

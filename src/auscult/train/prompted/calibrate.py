@@ -347,8 +347,10 @@ RIDGES: Final = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 _HELD: Final = 0.01
 
 
-def refit(outputs: Outputs, shipped: Calibration, *, seed: int = 0) -> Calibration:
-    """Fit to masks of a user's own."""
+def refit(
+    outputs: Outputs, shipped: Calibration, *, seed: int = 0, log: Callable[[str], None] = lambda _: None
+) -> Calibration:
+    """Fit to masks of a user's own; ``log`` is told what that brings on photographs that are left out."""
     clusters = np.unique(outputs.cluster)
     if len(outputs) < LEAST_OWN_MASKS or len(clusters) < LEAST_CLUSTERS:
         raise UsageError(
@@ -361,12 +363,21 @@ def refit(outputs: Outputs, shipped: Calibration, *, seed: int = 0) -> Calibrati
     folds = np.array([fold[str(name)] for name in outputs.cluster])
     ridge = min(RIDGES, key=lambda one: _left_out_loss(outputs, shipped, folds=folds, ridge=one))
     levels = [np.zeros(len(outputs)), np.zeros(len(outputs))]
+    estimated = np.zeros(len(outputs))
     for at in range(FOLDS):
         inside = folds == at
         if inside.any():
             found = fitted(outputs.where(~inside), shipped, ridge=ridge)
+            estimated[inside] = estimates(outputs.where(inside), found).iou
             for kept, value in zip(levels, levels_of(found, outputs.where(inside)), strict=True):
                 kept[inside] = value
+    before, after = (
+        float(np.sqrt(np.mean((said - outputs.iou) ** 2))) for said in (estimates(outputs, shipped).iou, estimated)
+    )
+    log(
+        f"RMSE of the IoU on photographs or clips left out, {len(clusters)} in all: {before:.3f} as shipped, "
+        f"{after:.3f} fitted"
+    )
     tails = tails_at(levels[0], levels[1], np.full(len(outputs), 1 / len(outputs)), alpha=(1 - COVERED) / 2)
     return replace(fitted(outputs, shipped, ridge=ridge), tails=tails)
 

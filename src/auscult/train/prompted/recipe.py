@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from auscult.arrays.overlap import iou
 from auscult.cases.listing import list_items
 from auscult.errors import AuscultError, InputError, UsageError
+from auscult.jobs.against_truth import clusters_of
+from auscult.jobs.clip_tracks import filmed
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import scaled
@@ -88,8 +90,10 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     listing = list_items(options.material())
     lost += [(Path(error.path or options.material()), error.error) for _, error in listing.errors]
     known = [item for item in listing.items if item.truth is not None and item.truth.mask is not None]
+    clusters = clusters_of(known, films=filmed(listing))
     progress.stage("judging your masks", len(known))
-    outputs = judged((thing for item in known for thing in _own_thing(item, lost)), members, progress=progress)
+    things = (thing for item in known for thing in _own_thing(item, str(clusters[item.id]), lost))
+    outputs = judged(things, members, progress=progress)
     yield _report_lost(Material(lost=lost), options.out)
     if not len(outputs):
         raise UsageError(
@@ -100,10 +104,14 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
         )
     outputs.save(options.out / "own.npz")
     yield options.out / "own.npz"
-    yield save_calibration(refit(outputs, shipped, seed=options.seed), options.out / "calibration.json")
+    lines = [f"{len(outputs)} masks with truth; {len(lost)} files or lines could not be read, see material.json"]
+    found = refit(outputs, shipped, seed=options.seed, log=lines.append)
+    write_bytes(options.out / "calibration.txt", ("\n".join(lines) + "\n").encode())
+    yield options.out / "calibration.txt"
+    yield save_calibration(found, options.out / "calibration.json")
 
 
-def _own_thing(item: Item, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
+def _own_thing(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
     """An item with its truth, opened; what cannot be read is noted and costs itself."""
     try:
         frame = read_frame(item.frame)
@@ -111,10 +119,9 @@ def _own_thing(item: Item, lost: list[tuple[Path, str]]) -> Iterator[Judgeable]:
         mask = read_mask(item.mask, size=size).mask
         truth = read_mask(item.truth.mask, size=size).mask if item.truth and item.truth.mask else mask
     except AuscultError as error:
-        lost.append((item.frame, error.message))
+        lost.append((Path(error.path or item.frame), error.message))
         return
     if mask.any() and truth.any():
-        cluster = item.clip or item.frame.stem
         yield Judgeable(frame=frame, mask=mask, truth=truth, family="own", cluster=cluster, source="own", name=item.id)
 
 
