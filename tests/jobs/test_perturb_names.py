@@ -30,12 +30,12 @@ def _as_recorded(out: Path) -> set[str]:
 @given(st.lists(st.tuples(STEMS, STEMS), max_size=8))
 def test_no_two_parts_share_a_file_and_a_name_of_ones_own_stays(names: list[tuple[str, str]]) -> None:
     parts = [
-        PerturbedPart(id=str(at), kind="frame", key="", name=f"f/{a}", carried=f"f/{b}")
+        PerturbedPart(id=str(at), medium="picture", key="", name=f"f/{a}", carried=f"f/{b}")
         for at, (a, b) in enumerate(names)
     ]
     files = [{part.name.casefold(), part.carried.casefold()} for part in named_apart(parts)]
     assert sum(map(len, files)) == len(set().union(*files))
-    alone = PerturbedPart(id="a", kind="frame", key="", name="f/alone.png", carried="f/alone.jpg")
+    alone = PerturbedPart(id="a", medium="picture", key="", name="f/alone.png", carried="f/alone.jpg")
     assert alone in named_apart([*parts, alone])
 
 

@@ -2,54 +2,96 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from auscult.cases.ids import counted
 from auscult.errors import InputError, UsageError
 from auscult.jobs.options import Wanted
-from auscult.jobs.perturb.inputs import ROOMS_OF, PerturbedPart, PerturbedParts
-from auscult.jobs.perturb.work import PerturbTask, only
+from auscult.jobs.perturb.inputs import PerturbedPart, left_out
 from auscult.media.video import probe
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
+from auscult.stress.recipe_parts import RecipeStep
 from auscult.stress.schedule import LEVELS
 
 DEFAULT_SEVERITY: Final = "3"
 _MOST_NAMED: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """One folder of the output.
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one recipe makes of one part.
 
     Attributes:
-        name: The folder.
-        recipe: What is done to every part; None where a preset drew.
-        drawn: What a preset drew for each group of parts.
+        recipe: The recipe; its name is that of the folder.
+        part: What it is done to.
     """
 
-    name: str
-    recipe: Recipe | None = None
-    drawn: Mapping[str, Recipe] = field(default_factory=dict)
+    recipe: Recipe
+    part: PerturbedPart
 
-    def of(self, part: PerturbedPart) -> Recipe:
-        """The recipe of a part."""
-        return self.drawn[part.group] if self.recipe is None else self.recipe
+    @property
+    def id(self) -> str:
+        """What it is called in the record."""
+        return f"{self.recipe.name}/{self.part.id}"
 
-    def takes(self, part: PerturbedPart) -> bool:
-        """Whether something becomes of a part: it is perturbed, or carried along."""
-        return bool(part.carried) or bool(only(self.of(part), part).steps)
+    @property
+    def steps(self) -> tuple[RecipeStep, ...]:
+        """The steps of the recipe that can be done to the part."""
+        return tuple(step for step in self.recipe.steps if step.room in self.part.rooms)
+
+    @property
+    def made(self) -> bool:
+        """Whether something becomes of the part: it is perturbed, or carried along."""
+        return bool(self.part.carried or self.steps)
+
+    @property
+    def file(self) -> str:
+        """Where its file goes, relative to the output folder; empty for a sentence."""
+        name = self.part.name if self.steps else self.part.carried
+        return f"{self.recipe.name}/{name}" if name else ""
+
+
+def not_done(recipe: Recipe, rooms: Collection[str]) -> list[str]:
+    """The steps of a recipe that were not taken, since an input has nothing that they perturb."""
+    return [step.name for step in recipe.steps if step.room not in rooms]
+
+
+@dataclass(frozen=True, slots=True)
+class PerturbTask:
+    """Outputs that are made together."""
+
+    outputs: tuple[Output, ...]
+
+    @property
+    def key(self) -> str:
+        """What the first of them is called in the record."""
+        return self.outputs[0].id
+
+    @property
+    def size(self) -> int:
+        """How many they are."""
+        return len(self.outputs)
+
+    def split(self) -> list[PerturbTask]:
+        """One output at a time."""
+        return [PerturbTask((output,)) for output in self.outputs] if len(self.outputs) > 1 else []
+
+
+def tasks_of(outputs: Iterable[Output], *, chunk: int) -> list[PerturbTask]:
+    """Up to ``chunk`` outputs of one recipe together."""
+    by_recipe: dict[Recipe, list[Output]] = {}
+    for output in outputs:
+        by_recipe.setdefault(output.recipe, []).append(output)
+    return [
+        PerturbTask(tuple(members[start : start + chunk]))
+        for members in by_recipe.values()
+        for start in range(0, len(members), chunk)
+    ]
 
 
 def recipes_of(wanted: Wanted) -> tuple[Recipe, ...]:
-    """The recipes, where no preset draws them.
-
-    Raises:
-        UsageError: Nothing was asked for, or both, or something is unknown or out of range.
-    """
+    """The recipes, where no preset draws them; refuses what is unknown, out of range or does not go together."""
     if bool(wanted.kinds) == bool(wanted.preset):
         raise UsageError(
             "both --kind and --preset were given" if wanted.kinds else "nothing was asked for: --kind is missing",
@@ -89,35 +131,34 @@ def rooms_of(wanted: Wanted, recipes: Sequence[Recipe]) -> frozenset[str]:
     return frozenset(room for recipe in recipes for room in recipe.rooms)
 
 
-def choices_of(wanted: Wanted, parts: PerturbedParts, *, recipes: Sequence[Recipe], seed: int) -> tuple[Choice, ...]:
-    """The folders to make."""
+def outputs_of(wanted: Wanted, parts: Sequence[PerturbedPart], *, recipes: Sequence[Recipe], seed: int) -> list[Output]:
+    """Every part with every recipe that it gets, also where nothing becomes of it."""
     if not wanted.preset:
-        _check_clips(recipes, parts.parts)
-        return tuple(Choice(name=recipe.name, recipe=recipe) for recipe in recipes)
-    if not any("vision" in ROOMS_OF[part.kind] for part in parts.parts):
+        _check_clips(recipes, parts)
+        return [Output(recipe, part) for recipe in recipes for part in parts]
+    if not any("vision" in part.rooms for part in parts):
         raise UsageError(
             f"preset {wanted.preset} perturbs pictures and what guides through them, and there are no pictures",
             expected="items, pictures or videos",
         )
-    found, guided = preset(wanted.preset), _guided(parts.parts)
-    drawn = {
-        group: found.recipe(
+    found, guided = preset(wanted.preset), _guided(parts)
+    drawn: dict[str, Recipe] = {}
+    for group in dict.fromkeys(part.group for part in parts):
+        recipe = found.recipe(
             seed=seed,
             key=group,
             guidance=guided.get(group),
             severity=wanted.severities or None,
             place=wanted.place or None,
         )
-        for group in dict.fromkeys(part.group for part in parts.parts)
-    }
-    named = {group: replace(recipe, name=found.name) for group, recipe in drawn.items()}
-    return (Choice(name=found.name, drawn=named),)
+        drawn[group] = replace(recipe, name=found.name)
+    return [Output(drawn[part.group], part) for part in parts]
 
 
 def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> None:
     """Refuse a schedule that moves from frame to frame where every picture stands alone, unless it draws severities."""
     going = [one.schedule.name for one in recipes if one.schedule.moves and not one.schedule.draws_levels]
-    if going and not any(part.kind == "video" or part.count > 1 for part in parts):
+    if going and not any(part.medium == "video" or part.count > 1 for part in parts):
         raise UsageError(
             f"--dynamic {going[0]} goes from frame to frame, and every picture of the input stands alone",
             expected="a video, or items of a clip of several frames",
@@ -125,40 +166,27 @@ def _check_clips(recipes: Sequence[Recipe], parts: Sequence[PerturbedPart]) -> N
         )
 
 
-def untouched(parts: Sequence[PerturbedPart], choices: Sequence[Choice]) -> list[str]:
-    """Notes of parts that nothing becomes of, and of recipes that have nothing to do."""
-    left = Counter(part.kind for part in parts if not any(choice.takes(part) for choice in choices))
-    del left["text"]  # an item keeps its expression as it is
-    notes = [f"left out, since no recipe does anything to it: {counted(n, kind)}" for kind, n in left.items()]
-    idle = [choice.name for choice in choices if not any(only(choice.of(part), part).steps for part in parts)]
-    more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
-    return notes + ([f"perturbs nothing in this input: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else [])
-
-
 def _guided(parts: Sequence[PerturbedPart]) -> dict[str, str]:
     """Which groups have a sound or a sentence; a sentence counts where there are both."""
     found = {part.group: "sound" for part in parts if part.kind == "audio" or _heard(part)}
-    return found | {part.group: "sentences" for part in parts if part.kind == "text"}
+    return found | {part.group: "sentences" for part in parts if part.medium == "sentence"}
 
 
 def _heard(part: PerturbedPart) -> bool:
-    return part.kind == "video" and part.path is not None and _has_sound(part.path)
-
-
-def _has_sound(path: Path) -> bool:
+    if part.medium != "video" or part.path is None:
+        return False
     try:
-        return probe(path).sound_channels > 0
+        return probe(part.path).sound_channels > 0
     except InputError:  # the worker that opens it says what is wrong
         return False
 
 
-def tasks_of(choice: Choice, parts: Sequence[PerturbedPart], *, chunk: int) -> list[PerturbTask]:
-    """Parts with their recipes, up to ``chunk`` of one recipe together."""
-    groups: dict[Recipe, list[PerturbedPart]] = {}
-    for part in parts:
-        groups.setdefault(choice.of(part), []).append(part)
-    return [
-        PerturbTask(recipe, tuple(members[start : start + chunk]))
-        for recipe, members in groups.items()
-        for start in range(0, len(members), chunk)
-    ]
+def idle_notes(outputs: Sequence[Output], folders: Iterable[str]) -> list[str]:
+    """Notes of parts that nothing becomes of, and of recipes that have nothing to do."""
+    made = {output.part.id for output in outputs if output.made}
+    unmade = {output.part.id: output.part for output in outputs if output.part.id not in made}
+    busy = {output.recipe.name for output in outputs if output.steps}
+    idle = [name for name in folders if name not in busy]
+    more = f" and {len(idle) - _MOST_NAMED} more" if len(idle) > _MOST_NAMED else ""
+    notes = left_out(unmade.values(), "no recipe does anything to it")
+    return notes + ([f"perturbs nothing in this input: {', '.join(idle[:_MOST_NAMED])}{more}"] if idle else [])

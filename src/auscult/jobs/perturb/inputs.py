@@ -5,8 +5,6 @@ INPUT is items (whatever ``audit`` takes), one picture, video or sound, a folder
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,169 +13,32 @@ from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal, TypeAlias
 
-from auscult.cases.fields import MAX_TEXT_CHARS
-from auscult.cases.ids import NaturalKey, counted, group_by_frame, natural_key, shown
+from auscult.cases.ids import NaturalKey, counted, group_by_frame, natural_key
 from auscult.cases.listing import INPUTS, Listing, ListOptions, find_layout, list_items
 from auscult.cases.walk import is_file, is_folder, stem, suffix, walk
-from auscult.errors import AuscultError, ErrorRecord, InputError, NothingToDo, UsageError
+from auscult.errors import ErrorRecord, NothingToDo, UsageError
 from auscult.jobs.clip_tracks import filmed
+from auscult.jobs.perturb.sentences import SentencesFile, read_sentences
 from auscult.jobs.stress import frame_name_of
 from auscult.media.frames import FRAME_SUFFIXES
-from auscult.media.limits import Limits
-from auscult.media.paths import read_bytes, safe_name
+from auscult.media.paths import safe_name
 from auscult.media.sound import SOUND_SUFFIXES
 from auscult.media.video import VIDEO_SUFFIXES
 from auscult.record.digest import digest_json
 from auscult.types import Item
 
-TEXT_SUFFIXES: Final = frozenset({".txt", ".csv"})
-MOST_BYTES: Final = 64 * 1024 * 1024
-_COLUMNS: Final = "columns id,text, in UTF-8 and separated by commas"
+Medium: TypeAlias = Literal["picture", "video", "sound", "sentence"]
 
-
-@dataclass(frozen=True, slots=True)
-class SentenceRow:
-    """A sentence of a file.
-
-    Attributes:
-        id: Of its row; the number of its line in a file without ids.
-        text: The sentence.
-        cells: The whole row of a table; empty of lines.
-    """
-
-    id: str
-    text: str
-    cells: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentencesFile:
-    """A file of sentences.
-
-    Attributes:
-        name: The file's own name.
-        header: The columns of a table; empty for lines.
-        rows: Those that can be read; blank lines among them, since they keep their place.
-        errors: Those that cannot.
-    """
-
-    name: str
-    header: tuple[str, ...]
-    rows: tuple[SentenceRow, ...]
-    errors: tuple[tuple[str | None, ErrorRecord], ...] = ()
-
-
-def read_sentences(path: Path) -> SentencesFile:
-    """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and, if it likes, ``id``.
-
-    Raises:
-        UsageError: It cannot be read as a whole: missing, empty, not UTF-8, or without the column.
-    """
-    try:
-        content = read_bytes(path, limits=Limits(max_bytes=MOST_BYTES)).decode("utf-8-sig")
-    except InputError as error:
-        raise UsageError(error.message, expected="a file of sentences", hint=error.hint, path=path) from error
-    except UnicodeDecodeError as error:
-        raise UsageError(
-            f"byte {error.start + 1} is not UTF-8", expected="UTF-8", hint="save the file as UTF-8", path=path
-        ) from error
-    if path.suffix.lower() == ".csv":
-        return _table(content, path)
-    lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-    found = [(number, SentenceRow(str(number), line)) for number, line in enumerate(lines, start=1)]
-    return _checked(found, path=path, header=())
-
-
-def _table(content: str, path: Path) -> SentencesFile:
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    found: list[tuple[int, SentenceRow]] = []
-    short: list[tuple[str | None, ErrorRecord]] = []
-    try:
-        header = next((cells for cells in reader if cells), [])
-        names = [name.strip().lower() for name in header]
-        if "text" not in names:
-            raise UsageError(f"the first row is {shown(','.join(header))}", expected=_COLUMNS, path=path, line=1)
-        place, key = names.index("text"), names.index("id") if "id" in names else None
-        for cells in reader:
-            if len(cells) == len(header):
-                name = str(len(found) + len(short) + 1) if key is None else cells[key]
-                found.append((reader.line_num, SentenceRow(name, cells[place], tuple(cells))))
-            elif cells:
-                wrong = f"the row has {len(cells)} cells, the header {len(header)}"
-                short.append((None, _bad(wrong, path, reader.line_num)))
-    except csv.Error as error:
-        raise UsageError(f"broken CSV: {error}", expected=_COLUMNS, path=path, line=reader.line_num) from error
-    checked = _checked(found, path=path, header=tuple(header))
-    return SentencesFile(name=checked.name, header=checked.header, rows=checked.rows, errors=(*short, *checked.errors))
-
-
-def _checked(found: list[tuple[int, SentenceRow]], *, path: Path, header: tuple[str, ...]) -> SentencesFile:
-    rows: dict[str, SentenceRow] = {}
-    errors: list[tuple[str | None, ErrorRecord]] = []
-    for line, row in found:
-        problem = ""
-        if not row.id or row.id in rows:
-            problem = f"the id {shown(row.id)} is {'used twice' if row.id else 'empty'}"
-        elif len(row.text) > MAX_TEXT_CHARS or "\0" in row.text:
-            problem = f"the sentence has {len(row.text)} characters, or holds a NUL"
-        if problem:
-            errors.append((None, _bad(problem, path, line)))
-        else:
-            rows[row.id] = row
-    name = safe_name(path.stem)
-    return SentencesFile(name=name, header=header, rows=tuple(rows.values()), errors=tuple(errors))
-
-
-def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
-    error: AuscultError = InputError(
-        problem,
-        expected=f"a row of its own id and a text of at most {MAX_TEXT_CHARS} characters, without NUL",
-        hint="correct or drop the row",
-        path=path,
-        line=line,
-    )
-    return ErrorRecord.of(error, "read")
-
-
-def written(sentences: SentencesFile, made: Mapping[str, str]) -> dict[str, str]:
-    """The files of one recipe: name to content.
-
-    A table keeps its other columns and loses the rows that failed. Lines keep their places; where one failed, a table
-    of the others stands instead, since a line that is empty or missing would be a wrong answer.
-    """
-    whole = not sentences.errors and all(row.id in made for row in sentences.rows)
-    if not sentences.header and whole:
-        return {f"{sentences.name}.txt": "".join(f"{made[row.id]}\n" for row in sentences.rows)}
-    header = sentences.header or ("id", "text")
-    place = [name.strip().lower() for name in header].index("text")
-    file = io.StringIO(newline="")
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(header)
-    for row in sentences.rows:
-        if row.id in made:
-            cells = list(row.cells or (row.id, row.text))
-            cells[place] = made[row.id]
-            table.writerow(cells)
-    return {f"{sentences.name}.csv": file.getvalue()}
-
-
-PartKind: TypeAlias = Literal["picture", "video", "sound", "sentence", "frame", "audio", "text"]
-
-ROOMS_OF: Final[dict[PartKind, frozenset[str]]] = {
+ROOMS_OF: Final[Mapping[Medium, frozenset[str]]] = {
     "picture": frozenset({"vision"}),
     "video": frozenset({"vision", "sound", "timing"}),
     "sound": frozenset({"sound"}),
     "sentence": frozenset({"sentences"}),
-    "frame": frozenset({"vision"}),
-    "audio": frozenset({"sound"}),
-    "text": frozenset({"sentences"}),
 }
-"""What can be done to each kind of part. Frames and sounds of items that nothing is done to are carried along."""
+"""What can be done to each medium."""
 
-CARRIED: Final[frozenset[PartKind]] = frozenset({"frame", "audio"})
-
-OF_ITEMS: Final[frozenset[PartKind]] = frozenset({"frame", "audio", "text"})
-"""Parts of items: what one of them cannot take, another does."""
+_IN_ITEMS: Final[Mapping[Medium, str]] = {"picture": "frame", "sound": "audio", "sentence": "text"}
+"""What a part of items is called; one that stands alone is called by its medium."""
 
 RATE_FPS: Final = 25.0
 """Frames a second of a clip that does not say."""
@@ -189,23 +50,22 @@ class PerturbedPart:
 
     Attributes:
         id: Unique among the parts.
-        kind: ``frame``, ``audio`` and ``text`` are parts of items, the others stand alone.
+        medium: What it is.
         key: What the draws are made for; frames of one clip share it.
         group: The clip or file it is of; a preset draws one recipe for all parts of a group.
         path: The file, or None for a sentence.
         name: Of the file that is made, below the recipe's folder; empty for a sentence.
-        carried: Of its copy, where nothing is done to it.
+        carried: Of the copy where nothing is done to it; empty where it is left out then.
         index: The frame's number in its clip.
         count: How many frames the clip has.
         rate_fps: Frames of the clip per second.
         text: The sentence.
-        items: The items of a frame.
+        items: The items it is of, which are lost with it; none where it stands alone.
         twins: Those of the items' ids from which another item's differs in upper and lower case alone.
-        costs: Ids of the items that are lost with a sound or an expression.
     """
 
     id: str
-    kind: PartKind
+    medium: Medium
     key: str
     group: str = ""
     path: Path | None = None
@@ -217,7 +77,16 @@ class PerturbedPart:
     text: str = ""
     items: tuple[Item, ...] = ()
     twins: frozenset[str] = frozenset()
-    costs: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """What people are told that it is: a picture of items is a frame, their sound is audio, a sentence a text."""
+        return _IN_ITEMS[self.medium] if self.items else self.medium
+
+    @property
+    def rooms(self) -> frozenset[str]:
+        """The rooms whose perturbations can be done to it."""
+        return ROOMS_OF[self.medium]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +108,12 @@ class PerturbedParts:
     notes: tuple[str, ...] = ()
     listing: Listing | None = None
     sentences: SentencesFile | None = None
+
+
+def left_out(parts: Iterable[PerturbedPart], why: str) -> list[str]:
+    """Notes of parts of which nothing becomes; an item keeps its expression as it is, so that none is left out."""
+    counts = Counter(part.kind for part in parts if part.kind != "text")
+    return [f"left out, since {why}: {counted(count, kind)}" for kind, count in counts.items()]
 
 
 def named_apart(parts: Iterable[PerturbedPart]) -> list[PerturbedPart]:
@@ -266,21 +141,22 @@ def tagged(name: str, of: str) -> str:
     return str(path.with_name(f"{path.stem}-{tag}{path.suffix}"))
 
 
-def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) -> PerturbedParts:
+# --- items ---
+
+
+def item_parts(source: Path, options: ListOptions, *, by_group: bool) -> PerturbedParts:
     """The frames, sounds and expressions of the items of an INPUT.
 
-    Args:
-        source: INPUT.
-        options: How it is read.
-        by_group: Whether each clip and each loose picture has a recipe of its own. A sound that several of them share
-            is a part for each of them then; else it is one part.
+    A sound that several clips or loose pictures share is one part; ``by_group``, where each of them has a recipe of its
+    own, it is a part for each.
     """
     listing = list_items(source, options)
     films = filmed(listing)
-    frames = _frames(listing, source, films)
+    clips = {item.id: item.clip for item in listing.items if item.clip and item.id in films}
+    frames = _frames(listing.items, source, clips)
     groups = {item.id: frame.group for frame in frames for item in frame.items}
-    sounds = _audios(listing.items, source, films, groups=groups, by_group=by_group)
-    parts = [*named_apart([*frames, *sounds]), *_texts(listing.items, films, groups)]
+    sounds = _sounds(listing.items, source, clips, groups=groups, by_group=by_group)
+    parts = [*named_apart([*frames, *sounds]), *_texts(listing.items, clips, groups)]
     twice = [name for name, count in Counter(part.id for part in parts).items() if count > 1]
     if twice:
         raise UsageError(
@@ -294,117 +170,47 @@ def item_parts(source: Path, options: ListOptions, *, by_group: bool = False) ->
     )
 
 
-def _frames(listing: Listing, source: Path, films: frozenset[str]) -> list[PerturbedPart]:
-    """One part a frame; those of one film share what is drawn, and a loose picture has its own."""
-    clips: dict[str, list[list[Item]]] = {}
-    for group in group_by_frame(listing.items):
-        first = group[0]
-        clips.setdefault(f"clip:{first.clip}" if first.id in films else f"frame:{frame_id(first, source)}", []).append(
-            group
-        )
-    cased = Counter(item.id.casefold() for item in listing.items)
-    known = Counter(Path(frame_id(group[0], source)).stem for groups in clips.values() for group in groups)
-    parts = []
-    for key, members in clips.items():
-        groups = _in_order(members)
-        parts += [
-            PerturbedPart(
-                id=frame_id(group[0], source),
-                kind="frame",
-                key=key.partition(":")[2],
-                group=_group(group[0], source, films),
-                path=group[0].frame,
-                name=f"frames/{_ending(frame_id(group[0], source), '.png', known)}",
-                carried=f"frames/{frame_id(group[0], source)}",
-                index=index,
-                count=len(groups),
-                rate_fps=_rate(groups),
-                items=tuple(group),
-                twins=frozenset(item.id for item in group if cased[item.id.casefold()] > 1),
-            )
-            for index, group in enumerate(groups)
-        ]
-    return parts
+def _frames(items: Sequence[Item], source: Path, clips: Mapping[str, str]) -> list[PerturbedPart]:
+    """One part a frame; those of one film share what is drawn, and a loose picture has its own.
 
-
-def frame_id(item: Item, source: Path) -> str:
-    """What the part of an item's frame is called: its file's name in the output."""
-    return frame_name_of(item.frame, source)
-
-
-def text_id(item: Item) -> str:
-    """What the part of an item's expression is called."""
-    return f"text:{item.id}"
-
-
-def _texts(items: Iterable[Item], films: frozenset[str], groups: Mapping[str, str]) -> list[PerturbedPart]:
-    """One part an expression. What a film's items share as a text is one sentence, and is perturbed alike."""
-    return [
-        PerturbedPart(
-            id=text_id(item),
-            kind="text",
-            key=f"{item.clip}:{digest_json(item.query.text)}" if item.clip and item.id in films else item.id,
-            group=groups[item.id],
-            text=item.query.text,
-            costs=(item.id,),
-        )
-        for item in items
-        if item.query.text
-    ]
-
-
-def _group(item: Item, source: Path, films: frozenset[str]) -> str:
-    """What a preset draws one recipe for: the clip of the first item of a frame, or the picture where it is of none.
-
-    Sounds and expressions of all items of a frame go with it, also of those that call the clip otherwise.
+    A frame is of the clip of its first item. Sounds and expressions of all its items go with it, also of those that
+    call the clip otherwise.
     """
-    return item.clip if item.clip and item.id in films else frame_id(item, source)
-
-
-def audio_id(item: Item, source: Path, group: str = "") -> str:
-    """What the part of an item's sound is called; with a group, what the part that is of it alone is."""
-    assert item.audio is not None  # noqa: S101 - the callers looked
-    return f"audio:{frame_name_of(item.audio, source)}{':' * bool(group)}{group}"
-
-
-def _audios(
-    items: Iterable[Item], source: Path, films: frozenset[str], *, groups: Mapping[str, str], by_group: bool
-) -> list[PerturbedPart]:
-    """One part a file; with a recipe for each group, one for each group that the file is heard in."""
-    heard: dict[Path, dict[str, list[Item]]] = {}
-    for item in items:
-        if item.audio is not None:
-            heard.setdefault(item.audio, {}).setdefault(groups[item.id], []).append(item)
-    names = {path: audio_id(next(iter(places.values()))[0], source) for path, places in heard.items()}
-    known = Counter(Path(name.partition(":")[2]).stem for name in names.values())
+    frames = group_by_frame(items)
+    names = {group[0].frame: frame_name_of(group[0].frame, source) for group in frames}
+    shots: dict[tuple[bool, str], list[list[Item]]] = defaultdict(list)
+    for group in frames:
+        clip = clips.get(group[0].id)
+        shots[clip is not None, clip or names[group[0].frame]].append(group)
+    stems = Counter(Path(name).stem for name in names.values())
+    cased = Counter(item.id.casefold() for item in items)
     parts = []
-    for path, places in heard.items():
-        plain = names[path].partition(":")[2]
-        (group, members), *others = places.items()
-        one = PerturbedPart(
-            id=names[path],
-            kind="audio",
-            key=group if members[0].id in films and not others else names[path],
-            group=group,
-            path=path,
-            name=f"audio/{_ending(plain, '.wav', known)}",
-            carried=f"audio/{plain}",
-            costs=tuple(item.id for members in places.values() for item in members),
-        )
-        parts += [_of_group(one, *place, films=films) for place in places.items()] if by_group else [one]
+    for (_, key), members in shots.items():
+        ordered = _in_order(members)
+        for index, group in enumerate(ordered):
+            name = names[group[0].frame]
+            parts.append(
+                PerturbedPart(
+                    id=name,
+                    medium="picture",
+                    key=key,
+                    group=key,
+                    path=group[0].frame,
+                    name=f"frames/{_with_ending(name, '.png', stems)}",
+                    carried=f"frames/{name}",
+                    index=index,
+                    count=len(ordered),
+                    rate_fps=_rate(ordered),
+                    items=tuple(group),
+                    twins=frozenset(item.id for item in group if cased[item.id.casefold()] > 1),
+                )
+            )
     return parts
 
 
-def _of_group(sound: PerturbedPart, group: str, items: Sequence[Item], *, films: frozenset[str]) -> PerturbedPart:
-    """The part of a sound that is of one group alone: what is drawn for it does not depend on who else has the file."""
-    own, costs = f"{sound.id}:{group}", tuple(item.id for item in items)
-    found = replace(sound, group=group, key=group if items[0].id in films else own, costs=costs)
-    return found if costs == sound.costs else replace(found, id=own, name=tagged(sound.name, own))
-
-
-def _ending(name: str, ending: str, known: Mapping[str, int]) -> str:
+def _with_ending(name: str, ending: str, stems: Mapping[str, int]) -> str:
     """A name with another ending, after its own where two files differ in that alone."""
-    return f"{Path(name).stem}{ending}" if known.get(Path(name).stem, 0) <= 1 else f"{name}{ending}"
+    return f"{Path(name).stem}{ending}" if stems[Path(name).stem] <= 1 else f"{name}{ending}"
 
 
 def _in_order(groups: Sequence[list[Item]]) -> list[list[Item]]:
@@ -424,11 +230,67 @@ def _rate(groups: Sequence[Sequence[Item]]) -> float:
     return (len(groups) - 1) / (last - first)
 
 
+def _sounds(
+    items: Iterable[Item], source: Path, clips: Mapping[str, str], *, groups: Mapping[str, str], by_group: bool
+) -> list[PerturbedPart]:
+    """One part a file; with a recipe for each group, one for each group that the file is heard in.
+
+    What is drawn for the part of a group does not depend on who else has the file.
+    """
+    heard: dict[Path, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        if item.audio is not None:
+            heard[item.audio][groups[item.id]].append(item)
+    names = {path: frame_name_of(path, source) for path in heard}
+    stems = Counter(Path(name).stem for name in names.values())
+    parts = []
+    for path, places in heard.items():
+        shared = len(places) > 1
+        together = [item for members in places.values() for item in members]
+        plain = f"audio:{names[path]}"
+        name = f"audio/{_with_ending(names[path], '.wav', stems)}"
+        for group, members in places.items() if by_group else [(next(iter(places)), together)]:
+            own = f"{plain}:{group}" if by_group else plain
+            one_film = members[0].id in clips and (by_group or not shared)
+            parts.append(
+                PerturbedPart(
+                    id=own if shared else plain,
+                    medium="sound",
+                    key=group if one_film else own,
+                    group=group,
+                    path=path,
+                    name=tagged(name, own) if shared and by_group else name,
+                    carried=f"audio/{names[path]}",
+                    items=tuple(members),
+                )
+            )
+    return parts
+
+
+def _texts(items: Iterable[Item], clips: Mapping[str, str], groups: Mapping[str, str]) -> list[PerturbedPart]:
+    """One part an expression. What a film's items share as a text is one sentence, and is perturbed alike."""
+    return [
+        PerturbedPart(
+            id=f"text:{item.id}",
+            medium="sentence",
+            key=f"{clips[item.id]}:{digest_json(item.query.text)}" if item.id in clips else item.id,
+            group=groups[item.id],
+            text=item.query.text,
+            items=(item,),
+        )
+        for item in items
+        if item.query.text
+    ]
+
+
+# --- any INPUT ---
+
+TEXT_SUFFIXES: Final = frozenset({".txt", ".csv"})
 MEDIA = (
     "a picture, a video, a sound, a folder of them, sentences (.txt with one a line, or .csv with columns id,text), "
     f"or items: {INPUTS}"
 )
-_ENDINGS: Final[tuple[tuple[PartKind, frozenset[str], str], ...]] = (
+_ENDINGS: Final[tuple[tuple[Medium, frozenset[str], str], ...]] = (
     ("picture", FRAME_SUFFIXES, ".png"),
     ("video", VIDEO_SUFFIXES, ".mkv"),
     ("sound", SOUND_SUFFIXES, ".wav"),
@@ -436,43 +298,8 @@ _ENDINGS: Final[tuple[tuple[PartKind, frozenset[str], str], ...]] = (
 _MOST_DEPTH: Final = 5
 
 
-def parts_of(
-    source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool = False
-) -> PerturbedParts:
-    """List what there is to perturb.
-
-    Args:
-        source: INPUT.
-        options: How items are read.
-        rooms: The rooms of the perturbations that were asked for.
-        out: The output folder; what lies in it is no input.
-        by_group: Whether each clip and each loose picture has a recipe of its own, as under a preset.
-
-    Raises:
-        NothingToDo: It holds nothing that they could perturb.
-        UsageError: It does not exist, an option does not fit it, or it lies in the output folder.
-    """
-    _refuse_around(source, out)
-    found = _found(source, options, out, by_group=by_group)
-    wanted = tuple(part for part in found.parts if part.kind in CARRIED or ROOMS_OF[part.kind] & rooms)
-    if any(ROOMS_OF[part.kind] & rooms for part in wanted) or (found.errors and not found.parts):
-        return replace(found, parts=wanted, notes=(*found.notes, *_left_out(found.parts, wanted)))
-    what = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
-    raise NothingToDo(
-        f"the input holds nothing that {' or '.join(sorted(rooms))} can perturb",
-        path=source,
-        expected=" or ".join(sorted(kind for kind, takes in ROOMS_OF.items() if takes & rooms and kind not in CARRIED)),
-        hint=_hint(
-            rooms,
-            what,
-            items=found.listing is not None,
-            nothing="no file that is known" if found.sentences is None else "no sentence",
-        ),
-    )
-
-
-def _refuse_around(source: Path, out: Path) -> None:
-    """Insist that the output folder is not INPUT or around it: what lies in it is no input."""
+def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: Path, by_group: bool) -> PerturbedParts:
+    """List what of an INPUT the perturbations of some rooms can be done to; what lies in the output folder is none."""
     if is_folder(source) and source.resolve().is_relative_to(out.resolve()):
         raise UsageError(
             "the output folder holds the input",
@@ -480,19 +307,27 @@ def _refuse_around(source: Path, out: Path) -> None:
             expected="an output folder beside the input, or in it",
             hint="give another --out",
         )
+    found = _found(source, options, out, by_group=by_group)
+    if not any(part.rooms & rooms for part in found.parts) and (found.parts or not found.errors):
+        raise _nothing_for(rooms, found, source)
+    wanted = [part for part in found.parts if part.carried or part.rooms & rooms]
+    others = [part for part in found.parts if not (part.carried or part.rooms & rooms)]
+    return replace(found, parts=tuple(wanted), notes=(*found.notes, *left_out(others, "nothing is done to it")))
 
 
-def _hint(rooms: frozenset[str], what: str, *, items: bool, nothing: str) -> str:
-    if rooms == {"timing"} and items:
-        return "the frames of items stand alone: perturb the timing of the video and take its frames from that"
-    return f"it holds {what or nothing}"
-
-
-def _left_out(found: Sequence[PerturbedPart], wanted: Sequence[PerturbedPart]) -> list[str]:
-    counts = Counter(part.kind for part in found)
-    counts.subtract(part.kind for part in wanted)
-    del counts["text"]  # an item keeps its expression as it is
-    return [f"left out, since nothing is done to it: {counted(n, kind)}" for kind, n in counts.items() if n]
+def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> NothingToDo:
+    needed = [medium for medium in ROOMS_OF if ROOMS_OF[medium] & rooms]
+    told = [*needed, *(["text"] if "sentence" in needed else [])]
+    held = ", ".join(counted(count, kind) for kind, count in Counter(part.kind for part in found.parts).items())
+    hint = f"it holds {held or ('no file that is known' if found.sentences is None else 'no sentence')}"
+    if rooms == {"timing"} and found.listing is not None:
+        hint = "the frames of items stand alone: perturb the timing of the video and take its frames from that"
+    return NothingToDo(
+        f"the input holds nothing that {' or '.join(sorted(rooms))} can perturb",
+        path=source,
+        expected=" or ".join(sorted(told)),
+        hint=hint,
+    )
 
 
 def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> PerturbedParts:
@@ -503,10 +338,10 @@ def _found(source: Path, options: ListOptions, out: Path, *, by_group: bool) -> 
     try:
         find_layout(source, options)
     except NothingToDo:
+        if source.is_dir() and options == ListOptions():
+            return _folder(source, out)
         _refuse_reading(source, options)
-        if not source.is_dir() or options != ListOptions():
-            raise
-        return _folder(source, out)
+        raise
     return item_parts(source, options, by_group=by_group)
 
 
@@ -529,11 +364,13 @@ def _alone(source: Path) -> PerturbedParts | None:
         return None
     if suffix(source.name) in TEXT_SUFFIXES:
         sentences = read_sentences(source)
-        rows = [
-            PerturbedPart(id=row.id, kind="sentence", key=row.id, group=row.id, text=row.text) for row in sentences.rows
-        ]
-        return PerturbedParts(layout="sentences", parts=tuple(rows), errors=sentences.errors, sentences=sentences)
-    parts = tuple(_media({source.name: source}.items()))
+        rows = tuple(
+            PerturbedPart(id=row.id, medium="sentence", key=row.id, group=row.id, text=row.text)
+            for row in sentences.rows
+        )
+        errors = tuple((None, error) for error in sentences.errors)
+        return PerturbedParts(layout="sentences", parts=rows, errors=errors, sentences=sentences)
+    parts = _media({source.name: source})
     return PerturbedParts(layout="file", parts=parts) if parts else None
 
 
@@ -541,15 +378,14 @@ def _folder(source: Path, out: Path) -> PerturbedParts:
     tree = walk(source, root=source)
     home = out.resolve()
     files = {name: path for name, path in tree.files.items() if not path.resolve().is_relative_to(home)}
-    parts = tuple(_media(files.items()))
+    parts = _media(files)
     if not parts and not tree.errors:
         raise NothingToDo("the folder holds no picture, video or sound", path=source, expected=MEDIA)
     others, hidden = len(files) - len(parts), _hidden(source, home)
     notes = [f"left out, neither picture, video nor sound: {counted(others, 'file')}"] if others else []
     notes += [f"left out, hidden by a dot: {counted(hidden, 'name')}"] if hidden else []
-    return PerturbedParts(
-        layout="folder", parts=parts, errors=tuple((None, error) for error in tree.errors), notes=tuple(notes)
-    )
+    errors = tuple((None, error) for error in tree.errors)
+    return PerturbedParts(layout="folder", parts=parts, errors=errors, notes=tuple(notes))
 
 
 def _hidden(source: Path, out: Path) -> int:
@@ -561,20 +397,21 @@ def _hidden(source: Path, out: Path) -> int:
     return count
 
 
-def _media(files: Iterable[tuple[str, Path]]) -> list[PerturbedPart]:
-    found = []
-    for name, path in files:
-        for kind, endings, ending in _ENDINGS:
-            if suffix(name) in endings:
-                found.append((PerturbedPart(id=name, kind=kind, key=name, group=name, path=path), ending))
-                break
-    plain = Counter((_plain(stem(part.id)) + ending).casefold() for part, ending in found)
-    return named_apart(
-        # two files that differ in their endings alone keep them
-        replace(part, name=_plain(stem(part.id)) + ending)
-        if plain[(_plain(stem(part.id)) + ending).casefold()] == 1
-        else replace(part, name=_plain(part.id) + ending)
-        for part, ending in found
+def _media(files: Mapping[str, Path]) -> tuple[PerturbedPart, ...]:
+    """The pictures, videos and sounds among files."""
+    parts = [
+        PerturbedPart(id=name, medium=medium, key=name, group=name, path=path, name=_plain(stem(name)) + ending)
+        for name, path in files.items()
+        for medium, endings, ending in _ENDINGS
+        if suffix(name) in endings
+    ]
+    counts = Counter(part.name.casefold() for part in parts)
+    return tuple(
+        named_apart(
+            # two files that differ in their endings alone keep them
+            part if counts[part.name.casefold()] == 1 else replace(part, name=_plain(part.id) + suffix(part.name))
+            for part in parts
+        )
     )
 
 

@@ -12,42 +12,32 @@ The same command again continues where a stopped run left off.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from auscult import registry
 from auscult.errors import REMARKS, ErrorRecord, Mismatch, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.options import PerturbOptions, arguments_of, refuse_out_of_range
-from auscult.jobs.perturb.choice import Choice, choices_of, recipes_of, rooms_of, tasks_of, untouched, usual_severities
-from auscult.jobs.perturb.inputs import (
-    PartKind,
-    PerturbedPart,
-    PerturbedParts,
-    SentencesFile,
-    audio_id,
-    frame_id,
-    parts_of,
-    text_id,
-    written,
-)
-from auscult.jobs.perturb.work import (
-    OUTPUTS,
-    STAGE,
-    Perturber,
+from auscult.jobs.perturb.choice import (
+    Output,
     PerturbTask,
-    done_id,
-    failed_rows_of,
+    idle_notes,
     not_done,
-    only,
-    output_name,
-    part_digest,
+    outputs_of,
+    recipes_of,
+    rooms_of,
+    tasks_of,
+    usual_severities,
 )
+from auscult.jobs.perturb.inputs import ROOMS_OF, Medium, PerturbedPart, parts_of
+from auscult.jobs.perturb.sentences import SentencesFile, written
+from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, failed_rows_of, part_digest
 from auscult.jobs.runner import (
+    ERRORS,
     HINT,
     Progress,
     Result,
@@ -59,22 +49,23 @@ from auscult.jobs.runner import (
     run_manifest,
     run_verb,
 )
+from auscult.media.containers import load_av
 from auscult.media.video_write import LOSSLESS, WORST_QUALITY
 from auscult.media.wav import DEPTHS
 from auscult.record.folder import RunFolder
 from auscult.record.schema import Summary
 from auscult.report.tables import Table
-from auscult.stress.recipe import Recipe
+from auscult.stress.recipe import Recipe, preset
 from auscult.types import Item
 
 MOST_SEED: Final = 2**63
-_NEEDS: Final[tuple[tuple[str, frozenset[PartKind], str], ...]] = (
-    ("quality", frozenset({"video"}), "video"),
-    ("depth", frozenset({"video", "sound", "audio"}), "sound"),
-    ("keep", frozenset({"sentence", "text"}), "sentence"),
-    ("keep_head", frozenset({"sentence", "text"}), "sentence"),
-)
-"""Options, and the parts without which they do nothing."""
+_NEEDS: Final[Mapping[str, tuple[Medium, ...]]] = {
+    "quality": ("video",),
+    "depth": ("sound", "video"),
+    "keep": ("sentence",),
+    "keep_head": ("sentence",),
+}
+"""Options, and the media without which they do nothing; people are told of the first."""
 
 
 def check_ranges(options: PerturbOptions) -> None:
@@ -103,11 +94,11 @@ def check_kept(options: PerturbOptions, rooms: frozenset[str]) -> None:
 
 def idle_options(given: frozenset[str], parts: Sequence[PerturbedPart]) -> list[str]:
     """Notes of options that were spelled out, and that nothing in an input makes use of."""
-    there = {part.kind for part in parts}
+    there = {part.medium for part in parts}
     return [
-        f"--{name.replace('_', '-')} has no effect: the input holds no {what}"
-        for name, kinds, what in _NEEDS
-        if name in given and not kinds & there
+        f"--{name.replace('_', '-')} has no effect: the input holds no {media[0]}"
+        for name, media in _NEEDS.items()
+        if name in given and there.isdisjoint(media)
     ]
 
 
@@ -120,126 +111,59 @@ BOXES: Final = ("box", "boxes", "bbox", "bboxes")
 SPANS: Final = ("spans_s",)
 """Keys that tell when something is heard; left out where the sound was taken away in part."""
 
-_ROOM_OF: Final[Mapping[str, str]] = {"picture": "vision", "sound": "sound", "sentence": "sentences"}
-
-RowsById = Mapping[str, Mapping[str, Any]]
+Row = Mapping[str, Any]
 
 
-def item_lines(
-    parts: PerturbedParts, choice: Choice, *, rows: RowsById, options: PerturbOptions
-) -> list[dict[str, Any]]:
-    """The lines of one recipe, in the order of INPUT; an item that failed in any of its parts has none."""
-    assert parts.listing is not None  # noqa: S101 - the caller looked
-    films = filmed(parts.listing)
-    known = {part.id: part for part in parts.parts}
-    lines = []
-    for item in parts.listing.items:
-        names = part_names(item, known, choice, source=options.source)
-        found = _Found.of(item, names, recipe=choice.of(known[names["picture"]]), seed=options.seed, rows=rows)
-        if found is not None:
-            lines.append(found.line(loose=item.id not in films))
-    return lines
+def item_line(item: Item, recipe: Recipe, rows: Mapping[Medium, Row], *, seed: int, loose: bool) -> dict[str, Any]:
+    """The line of an item in ``items.jsonl``, from those of its outputs; keys that auscult does not know are kept."""
+    picture, sound, sentence = rows["picture"], rows.get("sound"), rows.get("sentence")
+    silent_s = sound.get("silent_s") if sound is not None else None
+    gone = (*ELSEWHERE, *(BOXES if picture["moved"] else ()), *(SPANS if silent_s else ()))
+    plans = {medium: row["plan"] for medium, row in rows.items() if row["plan"] is not None}
+    stress: dict[str, Any] = {"recipe": recipe.name, "seed": seed, "plans": plans}
+    stress |= {"index": picture["index"], "moved": picture["moved"]}
+    stress |= {"text": item.query.text, "words": sentence["words"]} if sentence is not None else {}
+    told = {
+        "silent_s": silent_s,
+        "not_done": not_done(recipe, frozenset().union(*(ROOMS_OF[medium] for medium in rows))),
+        "left_out": [key for key in gone if key in item.extra],
+        LOOSE: loose,
+    }
+    stress |= {key: value for key, value in told.items() if value}
+    if "stress" in item.extra:
+        stress["before"] = item.extra["stress"]
+    said = picture["items"][item.id]
+    line = {"id": item.id, "frame": _below(recipe, picture), "mask": said["mask"], **item_row(item)}
+    line |= {"text": sentence["text"]} if sentence is not None else {}
+    line |= {"audio": _below(recipe, sound)} if sound is not None else {}
+    line |= {"truth": said["truth"]} if "truth" in said else {}
+    line |= {key: value for key, value in item.extra.items() if key not in {*gone, "stress"}}
+    return line | {"stress": stress}
 
 
-def part_names(item: Item, known: Mapping[str, PerturbedPart], choice: Choice, *, source: Path) -> dict[str, str]:
-    """Which parts an item is put together from: ``picture``, ``sound``, ``sentence`` to a part's id."""
-    names = {"picture": frame_id(item, source)}
-    if item.audio is not None:
-        own = audio_id(item, source, known[names["picture"]].group)
-        names["sound"] = own if own in known else audio_id(item, source)
-    if item.query.text:
-        part = known.get(text_id(item))
-        if part is not None and only(choice.of(part), part).steps:
-            names["sentence"] = part.id
-    return names
+def _below(recipe: Recipe, row: Row) -> str:
+    """The file of an output, relative to the recipe's folder."""
+    return str(row["output"]).removeprefix(f"{recipe.name}/")
 
 
-class _Found:
-    """An item with the rows of its frame, its sound and its expression."""
-
-    def __init__(self, item: Item, *, recipe: Recipe, seed: int, rows: RowsById) -> None:
-        self._item = item
-        self._recipe = recipe
-        self._seed = seed
-        self._rows = rows
-
-    @classmethod
-    def of(cls, item: Item, names: Mapping[str, str], *, recipe: Recipe, seed: int, rows: RowsById) -> _Found | None:
-        """Put an item together; None where one of its parts is missing."""
-        if any(name not in rows for name in names.values()) or item.id not in rows[names["picture"]]["items"]:
-            return None
-        return cls(item, recipe=recipe, seed=seed, rows={what: rows[name] for what, name in names.items()})
-
-    def line(self, *, loose: bool) -> dict[str, Any]:
-        """The line; keys that auscult does not know are kept."""
-        item, picture = self._item, self._rows["picture"]
-        extra = {key: value for key, value in item.extra.items() if key not in {*self._left_out(), "stress"}}
-        said = picture["items"][item.id]
-        row: dict[str, Any] = {"id": item.id, "frame": self._below(picture), "mask": said["mask"], **item_row(item)}
-        if "sentence" in self._rows:
-            row["text"] = self._rows["sentence"]["text"]
-        if "sound" in self._rows:
-            row["audio"] = self._below(self._rows["sound"])
-        if "truth" in said:
-            row["truth"] = said["truth"]
-        return {**row, **extra, "stress": self._stress(loose=loose)}
-
-    def _left_out(self) -> list[str]:
-        """Keys of the item that are not carried along: what they tell is elsewhere, or true no more."""
-        keys = [*ELSEWHERE]
-        keys += BOXES if self._rows["picture"]["moved"] else ()
-        keys += SPANS if self._rows.get("sound", {}).get("silent_s") else ()
-        return [key for key in keys if key in self._item.extra]
-
-    def _below(self, row: Mapping[str, Any]) -> str:
-        return str(row["output"]).removeprefix(f"{self._recipe.name}/")
-
-    def _stress(self, *, loose: bool) -> dict[str, Any]:
-        item, picture = self._item, self._rows["picture"]
-        plans = {what: row["plan"] for what, row in self._rows.items() if row["plan"] is not None}
-        told: dict[str, Any] = {"recipe": self._recipe.name, "seed": self._seed, "plans": plans}
-        told |= {"index": picture["index"], "moved": picture["moved"]}
-        if "sentence" in self._rows:
-            told |= {"text": item.query.text, "words": self._rows["sentence"]["words"]}
-        silent = self._rows.get("sound", {}).get("silent_s")
-        if silent:
-            told["silent_s"] = silent
-        left = not_done(self._recipe, {_ROOM_OF[what] for what in self._rows})
-        if left:
-            told["not_done"] = left
-        left_out = self._left_out()
-        if left_out:
-            told["left_out"] = left_out
-        if loose:
-            told[LOOSE] = True
-        if "stress" in item.extra:
-            told["before"] = item.extra["stress"]
-        return told
-
-
-def refuse_changed(rows: Mapping[str, Mapping[str, Any]], wanted: Mapping[str, Sequence[PerturbedPart]]) -> None:
-    """Insist that what was made before still comes from the same files.
-
-    Raises:
-        Mismatch: A part changed, can no longer be read, or is no longer there.
-    """
-    known = {done_id(recipe, part.id): part for recipe, parts in wanted.items() for part in parts}
+def refuse_changed(rows: Mapping[str, Row], outputs: Mapping[str, Output]) -> None:
+    """Insist that what was made before still comes from the same files."""
     digests: dict[tuple[str, ...], str] = {}
 
-    def same(part: PerturbedPart, row: Mapping[str, Any]) -> bool:
+    def same(part: PerturbedPart, row: Row) -> bool:
         made_of = (part.id, *row.get("items", ()))
         if made_of not in digests:
             digests[made_of] = part_digest(part, made_of[1:])
         return digests[made_of] == row.get("input")
 
     for name, row in rows.items():
-        part = known.get(name)
-        if part is None:
+        if name not in outputs:
             raise Mismatch(f"{name} was made in the folder and is no longer in the input", hint=HINT)
+        part = outputs[name].part
         require_unchanged(name, partial(same, part, row), path=part.path, made="was made", parts="input has")
 
 
-def content_digest(rows: Mapping[str, Mapping[str, Any]]) -> str:
+def content_digest(rows: Mapping[str, Row]) -> str:
     """One SHA-256 over the hashes of all outputs, by which two people compare what they built.
 
     Of every output, in the order of their ids: its id, and the hashes of frames, sound, sentence, copied file and moved
@@ -262,60 +186,32 @@ _NOTE: Final = (
 _UNOPENED: Final = "; masks of pictures in which nothing moved were copied unopened"
 
 
-def perturbed_tables(
-    run: RunFolder,
-    *,
-    parts: PerturbedParts,
-    choices: Sequence[Choice],
-    rows: Mapping[str, Mapping[str, Any]],
-    made: Mapping[str, int],
-) -> tuple[Summary, list[Table]]:
-    """What a run came to."""
-    wanted = {
-        choice.name: len(parts.listing.items)
-        if parts.listing is not None
-        else sum(choice.takes(part) for part in parts.parts)
-        for choice in choices
-    }
-    unread = sum(error.stage not in REMARKS for _, error in parts.errors)
-    n, ok = sum(wanted.values()) + unread, sum(made.values())
-    summary = Summary(command="stress", n=n, ok=ok, failed=n - ok)
-    tables = [_made(choices, wanted=wanted, made=made, rows=rows, items=parts.listing is not None)]
-    failed = Counter((row.get("stage") or "", row.get("error") or "") for row in run.lines("errors.jsonl"))
-    if failed:
-        told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
-        tables.append(Table(title="failed", header=("stage", "error", "count"), rows=told, note="all: errors.jsonl"))
-    return summary, tables
-
-
-def _made(
-    choices: Sequence[Choice],
-    *,
-    wanted: Mapping[str, int],
-    made: Mapping[str, int],
-    rows: Mapping[str, Mapping[str, Any]],
-    items: bool,
-) -> Table:
-    by_recipe: dict[str, list[Mapping[str, Any]]] = {choice.name: [] for choice in choices}
-    for row in rows.values():
+def _made_table(counts: Mapping[str, tuple[int, int]], rows: Iterable[Row], *, note: str) -> Table:
+    """What was made by each recipe; ``counts`` are how many outputs or items were made, and how many wanted."""
+    by_recipe: dict[str, list[Row]] = {name: [] for name in counts}
+    for row in rows:
         by_recipe[row["recipe"]].append(row)
     cells = []
     for name, mine in by_recipe.items():
+        made, wanted = counts[name]
         frames = sum(row.get("frames", 1) for row in mine if row["kind"] in {"picture", "frame", "video"})
         clipped = sum(row.get("clipped", 0) for row in mine)
         same = sum(row["kind"] in {"sentence", "text"} and not row["words"] for row in mine)
         part = sum(bool(row.get("not_done")) for row in mine)
-        failed = wanted[name] - made[name]
-        cells.append((name, *map(str, (made[name], failed, part, frames, clipped, same))))
-    return Table(
-        title="perturbed",
-        header=("recipe", "made", "failed", "in part", "frames", "samples cut off", "sentences unchanged"),
-        rows=tuple(cells),
-        note=_NOTE + (_UNOPENED if items else ""),
-    )
+        cells.append((name, *map(str, (made, wanted - made, part, frames, clipped, same))))
+    header = ("recipe", "made", "failed", "in part", "frames", "samples cut off", "sentences unchanged")
+    return Table(title="perturbed", header=header, rows=tuple(cells), note=note)
 
 
-_CHUNKS: Final[Mapping[PartKind, int]] = {"picture": 4, "frame": 8, "sentence": 256, "text": 256}
+def _failed_tables(rows: Iterable[Row]) -> list[Table]:
+    """What failed and how often, where something did."""
+    failed = Counter((row.get("stage") or "", row.get("error") or "") for row in rows)
+    told = tuple((stage, error, str(count)) for (stage, error), count in failed.most_common(20))
+    header = ("stage", "error", "count")
+    return [Table(title="failed", header=header, rows=told, note="all: errors.jsonl")] if failed else []
+
+
+_CHUNKS: Final[Mapping[Medium, int]] = {"picture": 4, "sentence": 256}
 
 
 def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
@@ -341,19 +237,22 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
 
     def __init__(self, options: PerturbOptions) -> None:
         super().__init__(options)
+        wanted = options.wanted
         check_ranges(options)
-        recipes = recipes_of(options.wanted)
-        rooms = rooms_of(options.wanted, recipes)
+        recipes = recipes_of(wanted)
+        rooms = rooms_of(wanted, recipes)
         check_kept(options, rooms)
         self._made_by = _origins(recipes)
-        by_group = bool(options.wanted.preset)
-        parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
-        _check_extras(parts.parts)
-        self._choices = choices_of(options.wanted, parts, recipes=recipes, seed=options.seed)
-        notes = (*parts.notes, *idle_options(options.given, parts.parts), *untouched(parts.parts, self._choices))
-        self._parts = replace(parts, notes=notes)
-        self._wanted = {choice.name: [part for part in parts.parts if choice.takes(part)] for choice in self._choices}
-        self._rows: dict[str, Mapping[str, Any]] = {}
+        by_group = bool(wanted.preset)
+        self._parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
+        parts = self._parts.parts
+        if any(part.medium == "video" for part in parts):
+            load_av()  # where the extra is missing, that is said before anything is written
+        outputs = outputs_of(wanted, parts, recipes=recipes, seed=options.seed)
+        self._folders = [preset(wanted.preset).name] if wanted.preset else [recipe.name for recipe in recipes]
+        self._notes = [*self._parts.notes, *idle_options(options.given, parts), *idle_notes(outputs, self._folders)]
+        self._outputs = {output.id: output for output in outputs if output.made}
+        self._rows: dict[str, Row] = {}
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
@@ -362,7 +261,7 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         inputs = {
             "layout": self._parts.layout,
             "items": len(self._parts.parts),
-            "notes": list(self._parts.notes),
+            "notes": self._notes,
             "recipes": self._made_by,
         }
         return run_manifest(f"stress {wanted.room}", options, inputs=inputs, arguments=arguments)
@@ -373,48 +272,40 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
 
     def worker(self) -> partial[Perturber]:
         """Makes the function of a few parts in a worker process."""
-        options = self.options
-        return partial(
-            Perturber,
-            out=options.out.resolve(),
-            seed=options.seed,
-            keep=options.keep,
-            keep_head=options.keep_head,
-            quality=options.quality,
-            depth=options.depth,
-        )
+        return partial(Perturber, replace(self.options, out=self.options.out.resolve()))
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[PerturbTask], float | None]]:
-        """What is still to be done, kind by kind: a video has a time limit of its own."""
+        """What is still to be done, medium by medium: a video has a time limit of its own."""
         self._rows = _rows_there(writer.run)
-        refuse_changed(self._rows, self._wanted)
-        writer.progress.stage(self.doing, sum(map(len, self._wanted.values())))
-        for kind in dict.fromkeys(part.kind for parts in self._wanted.values() for part in parts):
-            tasks: list[PerturbTask] = []
-            for choice in self._choices:
-                mine = [part for part in self._wanted[choice.name] if part.kind == kind]
-                left = [part for part in mine if not self._has(choice.name, part)]
-                writer.progress.step(len(mine) - len(left))
-                tasks += tasks_of(choice, left, chunk=_CHUNKS.get(kind, 1))
-            yield tasks, self.options.video_timeout_s if kind == "video" else self.options.timeout_s
+        refuse_changed(self._rows, self._outputs)
+        by_medium: dict[Medium, list[Output]] = defaultdict(list)
+        for output in self._outputs.values():
+            by_medium[output.part.medium].append(output)
+        writer.progress.stage(self.doing, len(self._outputs))
+        for medium, outputs in by_medium.items():
+            left = [output for output in outputs if not self._has(output)]
+            writer.progress.step(len(outputs) - len(left))
+            limit_s = self.options.video_timeout_s if medium == "video" else self.options.timeout_s
+            yield tasks_of(left, chunk=_CHUNKS.get(medium, 1)), limit_s
 
-    def _has(self, recipe: str, part: PerturbedPart) -> bool:
-        """Whether a part is done; a frame is not, as long as one of its items is missing."""
-        row = self._rows.get(done_id(recipe, part.id))
-        return row is not None and all(item.id in row.get("items", ()) for item in part.items)
+    def _has(self, output: Output) -> bool:
+        """Whether an output is done; a frame is not, as long as one of its items is missing."""
+        if output.id not in self._rows:
+            return False
+        row = self._rows[output.id]
+        return "items" not in row or all(item.id in row["items"] for item in output.part.items)
 
     def begin(self, task: PerturbTask, run: RunFolder) -> None:
         """Note the files that a worker is about to write, so that a later run can remove them."""
-        for part in task.parts:
-            name = output_name(task.recipe, part)
-            if name:
-                run.claim(name)
-            if part.kind == "video":
-                run.claim(f"{name}.part")
+        for output in task.outputs:
+            if output.file:
+                run.claim(output.file)
+            if output.part.medium == "video":
+                run.claim(f"{output.file}.part")
 
     def failed(self, task: PerturbTask, error: ErrorRecord) -> list[dict[str, Any]]:
         """The rows of ``errors.jsonl`` of a part that failed."""
-        return failed_rows_of(task.recipe, task.parts[0], error)
+        return failed_rows_of(task.outputs[0], error)
 
     def kept(self, results: Sequence[Result]) -> None:
         """Take note of the lines of ``outputs.jsonl``."""
@@ -423,37 +314,55 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Write the lines of items and the files of sentences, summary and tables."""
-        run, parts, options = writer.run, self._parts, self.options
-        made: dict[str, int] = {}
-        for choice in self._choices:
-            self._remove_unfinished(run, choice)
-            mine = {str(row["part"]): row for row in self._rows.values() if row["recipe"] == choice.name}
-            made[choice.name] = len(mine)
-            if parts.listing is not None:
-                lines = item_lines(parts, choice, rows=mine, options=options)
-                run.write_lines(f"{choice.name}/items.jsonl", lines)
-                made[choice.name] = len(lines)
-            elif parts.sentences is not None:
-                _write_sentences(run, choice.name, parts.sentences, rows=mine)
-        summary, tables = perturbed_tables(run, parts=parts, choices=self._choices, rows=self._rows, made=made)
+        run, parts = writer.run, self._parts
+        for output in self._outputs.values():
+            if output.part.medium == "video" and not self._has(output):
+                run.remove(f"{output.file}.part")  # a worker that was stopped left it
+        wanted = Counter(output.recipe.name for output in self._outputs.values())
+        made = Counter(str(row["recipe"]) for row in self._rows.values())
+        counts = {name: (made[name], wanted[name]) for name in self._folders}
+        if parts.listing is not None:
+            for name, lines in self._lines().items():
+                run.write_lines(f"{name}/items.jsonl", lines)
+                counts[name] = (len(lines), len(parts.listing.items))
+        if parts.sentences is not None:
+            for name in self._folders:
+                mine = {str(row["part"]): row["text"] for row in self._rows.values() if row["recipe"] == name}
+                _write_sentences(run, name, parts.sentences, made=mine)
         run.manifest["content_sha256"] = content_digest(self._rows)
-        summary = replace(summary, command=f"stress {options.wanted.room}")
-        return finish_tables(run, summary, {table.title.replace(" ", "_"): table for table in tables})
+        note = _NOTE if parts.listing is None else _NOTE + _UNOPENED
+        tables = [_made_table(counts, self._rows.values(), note=note), *_failed_tables(run.lines(ERRORS))]
+        ok = sum(count for count, _ in counts.values())
+        n = sum(count for _, count in counts.values()) + sum(error.stage not in REMARKS for _, error in parts.errors)
+        summary = Summary(command=f"stress {self.options.wanted.room}", n=n, ok=ok, failed=n - ok)
+        return finish_tables(run, summary, {table.title: table for table in tables})
 
-    def _remove_unfinished(self, run: RunFolder, choice: Choice) -> None:
-        """Remove what workers that were stopped left of videos."""
-        for part in self._wanted[choice.name]:
-            if part.kind == "video" and not self._has(choice.name, part):
-                run.remove(f"{output_name(choice.of(part), part)}.part")
+    def _lines(self) -> dict[str, list[dict[str, Any]]]:
+        """The lines of each recipe, in the order of INPUT; an item that failed in any of its parts has none."""
+        assert self._parts.listing is not None  # noqa: S101 - the caller looked
+        films = filmed(self._parts.listing)
+        outputs: dict[tuple[str, str], list[Output]] = defaultdict(list)
+        for output in self._outputs.values():
+            for item in output.part.items:
+                outputs[output.recipe.name, item.id].append(output)
+        lines: dict[str, list[dict[str, Any]]] = {name: [] for name in self._folders}
+        for name, item in ((name, item) for name in self._folders for item in self._parts.listing.items):
+            mine = outputs[name, item.id]
+            rows = {output.part.medium: self._rows[output.id] for output in mine if output.id in self._rows}
+            if len(rows) == len(mine) and item.id in rows["picture"]["items"]:
+                lines[name].append(
+                    item_line(item, mine[0].recipe, rows, seed=self.options.seed, loose=item.id not in films)
+                )
+        return lines
 
 
-def _rows_there(run: RunFolder) -> dict[str, Mapping[str, Any]]:
+def _rows_there(run: RunFolder) -> dict[str, Row]:
     """The lines of ``outputs.jsonl`` by id; of two with one id the later counts.
 
     Only those whose files are there and as large as they were made: the others are made again.
     """
 
-    def there(row: Mapping[str, Any]) -> bool:
+    def there(row: Row) -> bool:
         try:
             return all((run.path / name).stat().st_size == size for name, size in row.get("bytes", {}).items())
         except OSError:
@@ -463,9 +372,9 @@ def _rows_there(run: RunFolder) -> dict[str, Mapping[str, Any]]:
     return {name: row for name, row in lines.items() if there(row)}
 
 
-def _write_sentences(run: RunFolder, recipe: str, sentences: SentencesFile, *, rows: RowsById) -> None:
+def _write_sentences(run: RunFolder, recipe: str, sentences: SentencesFile, *, made: Mapping[str, str]) -> None:
     """Write the perturbed sentences, as lines or as a table, and remove the other where it was written before."""
-    files = written(sentences, {name: str(row["text"]) for name, row in rows.items()})
+    files = written(sentences, made)
     for ending in (".txt", ".csv"):
         name = f"{sentences.name}{ending}"
         if name in files:
@@ -483,10 +392,3 @@ def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:
         recipe.name: [[step.name, step.strength, stressors[step.name].origin] for step in recipe.steps]
         for recipe in recipes
     }
-
-
-def _check_extras(parts: Iterable[PerturbedPart]) -> None:
-    if any(part.kind == "video" for part in parts):
-        from auscult.media.containers import load_av
-
-        load_av()

@@ -1,0 +1,137 @@
+"""Files of sentences: lines of a ``.txt``, or the rows of a ``.csv``; how they are read, and written perturbed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from auscult.cases.fields import MAX_TEXT_CHARS
+from auscult.cases.ids import shown
+from auscult.errors import ErrorRecord, InputError, UsageError
+from auscult.media.limits import Limits
+from auscult.media.paths import read_bytes, safe_name
+
+MOST_BYTES: Final = 64 * 1024 * 1024
+_COLUMNS: Final = "columns id,text, in UTF-8 and separated by commas"
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceRow:
+    """A sentence of a file.
+
+    Attributes:
+        id: Of its row; the number of its line in a file without ids.
+        text: The sentence.
+        cells: The whole row of a table; empty of lines.
+    """
+
+    id: str
+    text: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentencesFile:
+    """A file of sentences.
+
+    Attributes:
+        name: The file's own name.
+        header: The columns of a table; empty for lines.
+        rows: Those that can be read; blank lines among them, since they keep their place.
+        errors: Those that cannot.
+    """
+
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[SentenceRow, ...]
+    errors: tuple[ErrorRecord, ...] = ()
+
+
+def read_sentences(path: Path) -> SentencesFile:
+    """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and, if it likes, ``id``."""
+    try:
+        content = read_bytes(path, limits=Limits(max_bytes=MOST_BYTES)).decode("utf-8-sig")
+    except InputError as error:
+        raise UsageError(error.message, expected="a file of sentences", hint=error.hint, path=path) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"byte {error.start + 1} is not UTF-8", expected="UTF-8", hint="save the file as UTF-8", path=path
+        ) from error
+    header: list[str] = []
+    errors: list[ErrorRecord] = []
+    if path.suffix.lower() == ".csv":
+        header, found, errors = _table(content, path)
+    else:
+        lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+        found = [(number, SentenceRow(str(number), line)) for number, line in enumerate(lines, start=1)]
+    rows: dict[str, SentenceRow] = {}
+    for line, row in found:
+        if not row.id or row.id in rows:
+            errors.append(_bad(f"the id {shown(row.id)} is {'used twice' if row.id else 'empty'}", path, line))
+        elif len(row.text) > MAX_TEXT_CHARS or "\0" in row.text:
+            errors.append(_bad(f"the sentence has {len(row.text)} characters, or holds a NUL", path, line))
+        else:
+            rows[row.id] = row
+    return SentencesFile(
+        name=safe_name(path.stem), header=tuple(header), rows=tuple(rows.values()), errors=tuple(errors)
+    )
+
+
+def _table(content: str, path: Path) -> tuple[list[str], list[tuple[int, SentenceRow]], list[ErrorRecord]]:
+    """The header of a table, its rows with their lines, and what of them is too short or too long."""
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    found: list[tuple[int, SentenceRow]] = []
+    errors: list[ErrorRecord] = []
+    try:
+        header = next((cells for cells in reader if cells), [])
+        names = [name.strip().lower() for name in header]
+        if "text" not in names:
+            raise UsageError(f"the first row is {shown(','.join(header))}", expected=_COLUMNS, path=path, line=1)
+        place, key = names.index("text"), names.index("id") if "id" in names else None
+        for cells in reader:
+            if len(cells) == len(header):
+                name = str(len(found) + len(errors) + 1) if key is None else cells[key]
+                found.append((reader.line_num, SentenceRow(name, cells[place], tuple(cells))))
+            elif cells:
+                wrong = f"the row has {len(cells)} cells, the header {len(header)}"
+                errors.append(_bad(wrong, path, reader.line_num))
+    except csv.Error as error:
+        raise UsageError(f"broken CSV: {error}", expected=_COLUMNS, path=path, line=reader.line_num) from error
+    return header, found, errors
+
+
+def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
+    error = InputError(
+        problem,
+        expected=f"a row of its own id and a text of at most {MAX_TEXT_CHARS} characters, without NUL",
+        hint="correct or drop the row",
+        path=path,
+        line=line,
+    )
+    return ErrorRecord.of(error, "read")
+
+
+def written(sentences: SentencesFile, made: Mapping[str, str]) -> dict[str, str]:
+    """The files of one recipe, name to content, where ``made`` are the perturbed sentences by their ids.
+
+    A table keeps its other columns and loses the rows that failed. Lines keep their places; where one failed, a table
+    of the others stands instead, since a line that is empty or missing would be a wrong answer.
+    """
+    whole = not sentences.errors and all(row.id in made for row in sentences.rows)
+    if not sentences.header and whole:
+        return {f"{sentences.name}.txt": "".join(f"{made[row.id]}\n" for row in sentences.rows)}
+    header = sentences.header or ("id", "text")
+    place = [name.strip().lower() for name in header].index("text")
+    file = io.StringIO(newline="")
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(header)
+    for row in sentences.rows:
+        if row.id in made:
+            cells = list(row.cells or (row.id, row.text))
+            cells[place] = made[row.id]
+            table.writerow(cells)
+    return {f"{sentences.name}.csv": file.getvalue()}
