@@ -20,12 +20,7 @@ _MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one recipe makes of one part.
-
-    Attributes:
-        recipe: The recipe; its name is that of the folder.
-        part: What it is done to.
-    """
+    """What one recipe makes of one part; the folder that it goes to has the recipe's name."""
 
     recipe: Recipe
     part: PerturbedPart

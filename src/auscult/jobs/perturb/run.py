@@ -117,28 +117,31 @@ Row = Mapping[str, Any]
 def item_line(item: Item, recipe: Recipe, rows: Mapping[Medium, Row], *, seed: int, loose: bool) -> dict[str, Any]:
     """The line of an item in ``items.jsonl``, from those of its outputs; keys that auscult does not know are kept."""
     picture, sound, sentence = rows["picture"], rows.get("sound"), rows.get("sentence")
-    silent_s = sound.get("silent_s") if sound is not None else None
+    silent_s = None if sound is None else sound.get("silent_s")
     gone = (*ELSEWHERE, *(BOXES if picture["moved"] else ()), *(SPANS if silent_s else ()))
     plans = {medium: row["plan"] for medium, row in rows.items() if row["plan"] is not None}
     stress: dict[str, Any] = {"recipe": recipe.name, "seed": seed, "plans": plans}
     stress |= {"index": picture["index"], "moved": picture["moved"]}
-    stress |= {"text": item.query.text, "words": sentence["words"]} if sentence is not None else {}
+    said = picture["items"][item.id]
+    line = {"id": item.id, "frame": _below(recipe, picture), "mask": said["mask"], **item_row(item)}
+    if sentence is not None:
+        stress |= {"text": item.query.text, "words": sentence["words"]}
+        line["text"] = sentence["text"]
+    if sound is not None:
+        line["audio"] = _below(recipe, sound)
+    if "truth" in said:
+        line["truth"] = said["truth"]
     told = {
         "silent_s": silent_s,
-        "not_done": not_done(recipe, frozenset().union(*(ROOMS_OF[medium] for medium in rows))),
+        "not_done": not_done(recipe, {room for medium in rows for room in ROOMS_OF[medium]}),
         "left_out": [key for key in gone if key in item.extra],
         LOOSE: loose,
     }
     stress |= {key: value for key, value in told.items() if value}
     if "stress" in item.extra:
         stress["before"] = item.extra["stress"]
-    said = picture["items"][item.id]
-    line = {"id": item.id, "frame": _below(recipe, picture), "mask": said["mask"], **item_row(item)}
-    line |= {"text": sentence["text"]} if sentence is not None else {}
-    line |= {"audio": _below(recipe, sound)} if sound is not None else {}
-    line |= {"truth": said["truth"]} if "truth" in said else {}
-    line |= {key: value for key, value in item.extra.items() if key not in {*gone, "stress"}}
-    return line | {"stress": stress}
+    kept = {key: value for key, value in item.extra.items() if key not in {*gone, "stress"}}
+    return {**line, **kept, "stress": stress}
 
 
 def _below(recipe: Recipe, row: Row) -> str:
@@ -316,13 +319,13 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         """Write the lines of items and the files of sentences, summary and tables."""
         run, parts = writer.run, self._parts
         for output in self._outputs.values():
-            if output.part.medium == "video" and not self._has(output):
+            if output.part.medium == "video" and output.id not in self._rows:
                 run.remove(f"{output.file}.part")  # a worker that was stopped left it
         wanted = Counter(output.recipe.name for output in self._outputs.values())
         made = Counter(str(row["recipe"]) for row in self._rows.values())
         counts = {name: (made[name], wanted[name]) for name in self._folders}
         if parts.listing is not None:
-            for name, lines in self._lines().items():
+            for name, lines in self._lines(parts.listing.items, filmed(parts.listing)):
                 run.write_lines(f"{name}/items.jsonl", lines)
                 counts[name] = (len(lines), len(parts.listing.items))
         if parts.sentences is not None:
@@ -337,23 +340,22 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         summary = Summary(command=f"stress {self.options.wanted.room}", n=n, ok=ok, failed=n - ok)
         return finish_tables(run, summary, {table.title: table for table in tables})
 
-    def _lines(self) -> dict[str, list[dict[str, Any]]]:
+    def _lines(self, items: Sequence[Item], films: frozenset[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         """The lines of each recipe, in the order of INPUT; an item that failed in any of its parts has none."""
-        assert self._parts.listing is not None  # noqa: S101 - the caller looked
-        films = filmed(self._parts.listing)
-        outputs: dict[tuple[str, str], list[Output]] = defaultdict(list)
-        for output in self._outputs.values():
-            for item in output.part.items:
-                outputs[output.recipe.name, item.id].append(output)
-        lines: dict[str, list[dict[str, Any]]] = {name: [] for name in self._folders}
-        for name, item in ((name, item) for name in self._folders for item in self._parts.listing.items):
-            mine = outputs[name, item.id]
-            rows = {output.part.medium: self._rows[output.id] for output in mine if output.id in self._rows}
-            if len(rows) == len(mine) and item.id in rows["picture"]["items"]:
-                lines[name].append(
-                    item_line(item, mine[0].recipe, rows, seed=self.options.seed, loose=item.id not in films)
-                )
-        return lines
+        parts: dict[str, list[PerturbedPart]] = defaultdict(list)
+        for part in self._parts.parts:
+            for item in part.items:
+                parts[item.id].append(part)
+        for name in self._folders:
+            lines = []
+            for item in items:
+                ids = [f"{name}/{part.id}" for part in parts[item.id]]
+                outputs = [self._outputs[one] for one in ids if one in self._outputs]  # a sentence may stay as it is
+                rows = {output.part.medium: self._rows[output.id] for output in outputs if output.id in self._rows}
+                if len(rows) == len(outputs) and item.id in rows["picture"]["items"]:
+                    loose = item.id not in films
+                    lines.append(item_line(item, outputs[0].recipe, rows, seed=self.options.seed, loose=loose))
+            yield name, lines
 
 
 def _rows_there(run: RunFolder) -> dict[str, Row]:
@@ -374,13 +376,9 @@ def _rows_there(run: RunFolder) -> dict[str, Row]:
 
 def _write_sentences(run: RunFolder, recipe: str, sentences: SentencesFile, *, made: Mapping[str, str]) -> None:
     """Write the perturbed sentences, as lines or as a table, and remove the other where it was written before."""
-    files = written(sentences, made)
-    for ending in (".txt", ".csv"):
-        name = f"{sentences.name}{ending}"
-        if name in files:
-            run.write_text(f"{recipe}/{name}", files[name])
-        else:
-            run.remove(f"{recipe}/{name}")
+    ending, content = written(sentences, made)
+    run.write_text(f"{recipe}/{sentences.name}{ending}", content)
+    run.remove(f"{recipe}/{sentences.name}{'.csv' if ending == '.txt' else '.txt'}")
 
 
 def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:

@@ -21,17 +21,11 @@ _COLUMNS: Final = "columns id,text, in UTF-8 and separated by commas"
 
 @dataclass(frozen=True, slots=True)
 class SentenceRow:
-    """A sentence of a file.
-
-    Attributes:
-        id: Of its row; the number of its line in a file without ids.
-        text: The sentence.
-        cells: The whole row of a table; empty of lines.
-    """
+    """A sentence of a file; its id is the number of its line where the file has none, its cells the whole row."""
 
     id: str
     text: str
-    cells: tuple[str, ...] = ()
+    cells: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +34,7 @@ class SentencesFile:
 
     Attributes:
         name: The file's own name.
-        header: The columns of a table; empty for lines.
+        header: The columns of a table; empty for lines, whose cells are id and text.
         rows: Those that can be read; blank lines among them, since they keep their place.
         errors: Those that cannot.
     """
@@ -67,7 +61,9 @@ def read_sentences(path: Path) -> SentencesFile:
         header, found, errors = _table(content, path)
     else:
         lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-        found = [(number, SentenceRow(str(number), line)) for number, line in enumerate(lines, start=1)]
+        found = [
+            (number, SentenceRow(str(number), line, (str(number), line))) for number, line in enumerate(lines, start=1)
+        ]
     rows: dict[str, SentenceRow] = {}
     for line, row in found:
         if not row.id or row.id in rows:
@@ -115,15 +111,15 @@ def _bad(problem: str, path: Path, line: int) -> ErrorRecord:
     return ErrorRecord.of(error, "read")
 
 
-def written(sentences: SentencesFile, made: Mapping[str, str]) -> dict[str, str]:
-    """The files of one recipe, name to content, where ``made`` are the perturbed sentences by their ids.
+def written(sentences: SentencesFile, made: Mapping[str, str]) -> tuple[str, str]:
+    """The ending and content of the file of one recipe, where ``made`` are the perturbed sentences by their ids.
 
     A table keeps its other columns and loses the rows that failed. Lines keep their places; where one failed, a table
     of the others stands instead, since a line that is empty or missing would be a wrong answer.
     """
     whole = not sentences.errors and all(row.id in made for row in sentences.rows)
     if not sentences.header and whole:
-        return {f"{sentences.name}.txt": "".join(f"{made[row.id]}\n" for row in sentences.rows)}
+        return ".txt", "".join(f"{made[row.id]}\n" for row in sentences.rows)
     header = sentences.header or ("id", "text")
     place = [name.strip().lower() for name in header].index("text")
     file = io.StringIO(newline="")
@@ -131,7 +127,7 @@ def written(sentences: SentencesFile, made: Mapping[str, str]) -> dict[str, str]
     table.writerow(header)
     for row in sentences.rows:
         if row.id in made:
-            cells = list(row.cells or (row.id, row.text))
+            cells = list(row.cells)
             cells[place] = made[row.id]
             table.writerow(cells)
-    return {f"{sentences.name}.csv": file.getvalue()}
+    return ".csv", file.getvalue()

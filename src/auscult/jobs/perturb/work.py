@@ -42,6 +42,8 @@ from auscult.stress.sound import AudioInfo
 from auscult.stress.vision import ClipInfo
 from auscult.types import Defect, Frame, Item, Mask, MaskRef, Samples, Truth
 
+# --- hashes, and what reading changed ---
+
 _MODES: Final = {"1": "grey", "L": "grey", "LA": "grey", "La": "grey", "I": "grey", "P": "palette", "PA": "palette"}
 
 
@@ -76,6 +78,9 @@ def conversions(path: Path) -> list[str]:
 def _several(picture: object) -> bool:
     """Whether a file holds further pictures, such as pages or an animation; the preview in a camera's file is none."""
     return bool(getattr(picture, "is_animated", False)) and getattr(picture, "format", "") != "MPO"
+
+
+# --- masks of a frame ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,23 +179,20 @@ def _known(truth: Truth, keys: Iterable[str]) -> dict[str, Any]:
     return {key: getattr(truth, key) for key in keys if getattr(truth, key) is not None}
 
 
+# --- sounds and videos ---
+
 _TIMES_S: Final = np.array([1.0, 2.0])
 
 
-def refuse_sound_steps(output: Output) -> None:
-    """Insist that a recipe for a video without sound perturbs none."""
-    _refuse(output, [step.name for step in output.recipe.steps if step.room == "sound"])
-
-
-def refuse_sound_moved(output: Output, plan: Plan) -> None:
-    """Insist that no step of timing moves the sound alone, as an offset does, where there is none to move."""
+def moving_sound(plan: Plan) -> list[str]:
+    """The steps of timing that move the sound alone, as an offset does."""
     timing = [(name, params) for name, params in plan.steps if room_of(name) == "timing" and params.strength > 0.0]
     stressors = load_stressors(name for name, _ in timing)
-    moving = [name for name, params in timing if not np.array_equal(stressors[name].heard(params, _TIMES_S), _TIMES_S)]
-    _refuse(output, moving)
+    return [name for name, params in timing if not np.array_equal(stressors[name].heard(params, _TIMES_S), _TIMES_S)]
 
 
-def _refuse(output: Output, names: Iterable[str]) -> None:
+def refuse_soundless(output: Output, names: Iterable[str]) -> None:
+    """Insist that no step needs a sound, for a video that has none."""
     needing, recipe = dict.fromkeys(names), output.recipe
     if not needing:
         return
@@ -212,14 +214,7 @@ _TIDY_EVERY: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Film:
-    """A video that was looked through.
-
-    Attributes:
-        path: The file.
-        info: What it says of itself.
-        times_s: The second at which each frame appears.
-        sound: Its sound, or None.
-    """
+    """A video that was looked through, with the second at which each frame appears."""
 
     path: Path
     info: VideoInfo
@@ -322,6 +317,8 @@ def _shown(frames: Iterable[Frame], plan: Plan, count: int, *, path: Path) -> It
     if place != count:
         raise InputError(f"the video ended after {place} of {count} frames", path=path)
 
+
+# --- the worker ---
 
 STAGE: Final = "stress"
 OUTPUTS: Final = "outputs.jsonl"
@@ -426,10 +423,10 @@ class Perturber:
         take = None if film.sound is None else AudioInfo(**sizes(film.sound))
         shot = ClipInfo(height=film.info.height, width=film.info.width, frames=len(film.times_s), rate_fps=film.fps)
         if take is None:
-            refuse_sound_steps(output)
+            refuse_soundless(output, [step.name for step in output.recipe.steps if step.room == "sound"])
         plan = self._plan(output, shot=shot, take=take)
         if take is None:
-            refuse_sound_moved(output, plan)
+            refuse_soundless(output, moving_sound(plan))
         told = write_perturbed(
             film, plan, self.options.out / output.file, quality=self.options.quality, depth=self.options.depth
         )
