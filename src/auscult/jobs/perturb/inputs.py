@@ -235,7 +235,8 @@ def _sounds(
 ) -> list[PerturbedPart]:
     """One part a file; with a recipe for each group, one for each group that the file is heard in.
 
-    What is drawn for the part of a group does not depend on who else has the file.
+    What is drawn for the part of a group does not depend on who else has the file. One that no other group has keeps
+    the file's own name.
     """
     heard: dict[Path, dict[str, list[Item]]] = defaultdict(lambda: defaultdict(list))
     for item in items:
@@ -245,25 +246,24 @@ def _sounds(
     stems = Counter(Path(name).stem for name in names.values())
     parts = []
     for path, places in heard.items():
-        shared = len(places) > 1
-        together = [item for members in places.values() for item in members]
-        plain = f"audio:{names[path]}"
-        name = f"audio/{_with_ending(names[path], '.wav', stems)}"
-        for group, members in places.items() if by_group else [(next(iter(places)), together)]:
-            own = f"{plain}:{group}" if by_group else plain
-            one_film = members[0].id in clips and (by_group or not shared)
-            parts.append(
-                PerturbedPart(
-                    id=own if shared else plain,
-                    medium="sound",
-                    key=group if one_film else own,
-                    group=group,
-                    path=path,
-                    name=tagged(name, own) if shared and by_group else name,
-                    carried=f"audio/{names[path]}",
-                    items=tuple(members),
-                )
-            )
+        (first, members), *others = places.items()
+        whole = PerturbedPart(
+            id=f"audio:{names[path]}",
+            medium="sound",
+            key=first if members[0].id in clips and not others else f"audio:{names[path]}",
+            group=first,
+            path=path,
+            name=f"audio/{_with_ending(names[path], '.wav', stems)}",
+            carried=f"audio/{names[path]}",
+            items=tuple(item for members in places.values() for item in members),
+        )
+        if not by_group:
+            parts.append(whole)
+            continue
+        for group, members in places.items():
+            own = f"{whole.id}:{group}"
+            part = replace(whole, group=group, key=group if members[0].id in clips else own, items=tuple(members))
+            parts.append(replace(part, id=own, name=tagged(whole.name, own)) if others else part)
     return parts
 
 
@@ -308,11 +308,12 @@ def parts_of(source: Path, options: ListOptions, *, rooms: frozenset[str], out: 
             hint="give another --out",
         )
     found = _found(source, options, out, by_group=by_group)
-    if not any(part.rooms & rooms for part in found.parts) and (found.parts or not found.errors):
+    idle = [part for part in found.parts if not part.rooms & rooms]
+    if len(idle) == len(found.parts) and (found.parts or not found.errors):
         raise _nothing_for(rooms, found, source)
     wanted = [part for part in found.parts if part.carried or part.rooms & rooms]
-    others = [part for part in found.parts if not (part.carried or part.rooms & rooms)]
-    return replace(found, parts=tuple(wanted), notes=(*found.notes, *left_out(others, "nothing is done to it")))
+    notes = left_out((part for part in idle if not part.carried), "nothing is done to it")
+    return replace(found, parts=tuple(wanted), notes=(*found.notes, *notes))
 
 
 def _nothing_for(rooms: frozenset[str], found: PerturbedParts, source: Path) -> NothingToDo:

@@ -353,13 +353,8 @@ class Perturber:
             errors = [error_to_json(f"{folder}/{item}", error) for item, error in made.errors]
             if not made.told:
                 return Result(id=output.id, errors=errors)
-            row: dict[str, Any] = {
-                "id": output.id,
-                "recipe": folder,
-                "part": part.id,
-                "kind": part.kind,
-                "key": part.key,
-            }
+            row: dict[str, Any] = {"id": output.id, "recipe": folder, "part": part.id}
+            row |= {"kind": part.kind, "key": part.key}
             files = {f"{folder}/{place}": data for place, data in made.files.items()}
             if output.file:
                 row["output"] = output.file
