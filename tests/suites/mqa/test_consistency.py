@@ -4,10 +4,14 @@ import pytest
 from mqa_material import benchmark, candidate, right
 
 from auscult.outcome import Scored, Undefined
-from auscult.suites.mqa.evaluate import blocks_of
+from auscult.suites.mqa.calibration import consistency_cells, track_consistency
+from auscult.suites.mqa.evaluate import JudgedBlock, blocks_of
 from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import JudgeAnswer
-from auscult.suites.mqa.tables import METRICS, consistency_cells, track_consistency
+
+
+def _cells(block, said):
+    return consistency_cells(JudgedBlock(block=block, judge="judge", answers=said))
 
 
 def _track(true, told, defects, numbers=None):
@@ -49,11 +53,11 @@ def test_one_frame_has_no_steps_and_none_nothing():
 
 def test_the_right_judge_is_perfectly_consistent_and_an_absent_one_undefined():
     block = blocks_of(benchmark(3, protocols=("video",)))[0]
-    cells = consistency_cells(block, "right", {one.id: right(one) for one in block.candidates})
-    assert [cell.metric for cell in cells] == list(METRICS)
+    cells = _cells(block, {one.id: right(one) for one in block.candidates})
+    assert [cell.metric for cell in cells] == ["excess_change", "step_error", "agreement", "flicker"]
     assert [cell.outcome.value for cell in cells] == pytest.approx([0, 0, 1, 0])
     assert all(cell.n == 39 for cell in cells)
-    absent = consistency_cells(block, "absent", {})
+    absent = _cells(block, {})
     assert all(isinstance(cell.outcome, Undefined) and cell.n == 0 for cell in absent)
     assert not any(isinstance(cell.outcome, Scored) for cell in absent)
 
@@ -63,7 +67,7 @@ def test_failed_frames_and_frames_without_an_answer_are_counted():
     said = {one.id: right(one) for one in block.candidates[4:]}
     said[block.candidates[4].id] = JudgeAnswer(defect="erode")
     said[block.candidates[5].id] = JudgeAnswer(iou=0.5)
-    cells = {cell.metric: cell for cell in consistency_cells(block, "judge", said)}
+    cells = {cell.metric: cell for cell in _cells(block, said)}
     assert all(cell.failed == 4 for cell in cells.values())
     assert all(cell.unparsed == 1 for cell in cells.values())
     table = results_of(block.candidates, {"judge": said}).all_tables["video_seen_consistency"]

@@ -22,15 +22,14 @@ from auscult.score.stats import (
     spearman,
 )
 from auscult.suites.core.finish import cells_csv, cells_json
-from auscult.suites.mqa.calibration import SIZES, calibration_error, pairs_of, reliability, size_cells, size_name
+from auscult.suites.mqa.calibration import SIZES, calibration_error, reliability, size_cells, size_name
 from auscult.suites.mqa.evaluate import (
+    JudgedBlock,
     ablation_cells,
     block_cells,
     blocks_of,
     columns_of,
-    measure_confusion_a,
-    measure_f2_a,
-    measure_f2_m,
+    measured_by,
     training_of,
 )
 from auscult.suites.mqa.results import results_of, summary_metrics
@@ -42,8 +41,12 @@ CANDIDATES = benchmark(4)
 ANSWERS = answers(CANDIDATES)
 
 
+def _judged(block, said):
+    return JudgedBlock(block=block, judge="judge", answers=said)
+
+
 def _cells(block, said, **options):
-    return {(cell.metric, cell.column): cell for cell in block_cells(block, "judge", said, **options)}
+    return {(cell.metric, cell.column): cell for cell in block_cells(_judged(block, said), **options)}
 
 
 @pytest.mark.parametrize("block", blocks_of(CANDIDATES), ids=lambda block: f"{block.protocol}-{block.part}")
@@ -86,14 +89,14 @@ def test_what_is_over_all_masks_is_the_statistic_of_all_masks():
     assert cells["coverage", "all"].outcome.value == pytest.approx(held.value)
 
 
-@pytest.mark.parametrize("measure", [measure_f2_m, measure_f2_a, measure_confusion_a])
+@pytest.mark.parametrize("metric", ["f2_m", "f2_a", "f2_confusion_a"])
 @pytest.mark.parametrize("unparsed", ["wrong", "skip"])
-def test_the_number_from_sums_is_the_number_of_the_items(measure, unparsed):
+def test_the_number_from_sums_is_the_number_of_the_items(metric, unparsed):
     block = blocks_of(CANDIDATES)[0]
-    kept = [one for one in block.candidates if measure is not measure_f2_m or one.defect == "erode"]
+    kept = [one for one in block.candidates if metric != "f2_m" or one.defect == "erode"]
     silent = {kept[0].id: JudgeAnswer(), kept[3].id: JudgeAnswer(iou=0.4, defect="merge")}
     pairs = [(one, {**ANSWERS, **silent}[one.id]) for one in kept]
-    measured = measure(pairs, "image", unparsed)
+    measured = measured_by(metric, pairs, protocol="image", unparsed=unparsed)
     assert measured.from_sums(measured.rows.sum(axis=0)[None])[0] == pytest.approx(measured.outcome.value)
     assert measured.n == len(kept) - (measured.unparsed if unparsed == "skip" else 0)
 
@@ -226,7 +229,7 @@ def test_cells_are_told_as_json_csv_and_metrics():
 
 def test_spearman_and_reliability():
     block = blocks_of(CANDIDATES)[0]
-    pairs = pairs_of(block, ANSWERS)
+    pairs = _judged(block, ANSWERS).pairs("rmse")
     expected = spearman([answer.iou for _, answer in pairs], [one.iou for one, _ in pairs])
     cells = {cell.metric: cell for cell in results_of(CANDIDATES, {"one": ANSWERS}).blocks[0].cells["one"]}
     assert cells["spearman"].outcome.value == pytest.approx(expected.value)
@@ -286,7 +289,7 @@ def test_empty_masks_are_in_no_number_and_counted_as_undefined(protocol):
     for metric, value in (("rmse", 0.0), ("f2_confusion_m", 1.0), ("f2_confusion_a", 1.0)):
         cell = cells[metric, "all"]
         assert (cell.outcome.value, cell.n, cell.undefined) == (pytest.approx(value), 1, 1)
-    small = size_cells(block, "judge", said)[1]
+    small = size_cells(_judged(block, said))[1]
     assert (small.outcome.value, small.n, small.undefined) == (pytest.approx(0.0), 1, 1)
 
 
@@ -303,7 +306,7 @@ def test_a_track_without_any_iou_counts_as_0_whatever_its_truth():
 
 def test_the_interval_of_the_ablation_mean_is_drawn_over_all_its_columns():
     parts = [
-        [cell for cell in block_cells(block, "judge", ANSWERS) if cell.metric == "rmse"][:9]
+        [cell for cell in block_cells(_judged(block, ANSWERS)) if cell.metric == "rmse"][:9]
         for block in blocks_of(CANDIDATES)
         if block.protocol == "image"
     ]
@@ -318,7 +321,7 @@ def test_the_interval_of_the_ablation_mean_is_drawn_over_all_its_columns():
 
 def test_failed_masks_are_counted_in_every_cell_of_sizes():
     ones = [_erode("a"), _erode("b"), _erode("c", area=0.5), _erode("d", area=0.5, iou=None)]
-    cells = size_cells(blocks_of(ones)[0], "judge", {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)})
+    cells = size_cells(_judged(blocks_of(ones)[0], {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)}))
     assert [(cell.n, cell.failed, cell.undefined) for cell in cells] == [
         (0, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 0), (0, 1, 1),
     ]  # fmt: skip

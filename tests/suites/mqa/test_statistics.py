@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auscult.suites.mqa.layout import iou_figure
-from auscult.suites.mqa.results import histogram, places, statistics
+from auscult.suites.mqa.statistics import histogram, iou_figure, places, statistics
 from auscult.types import DEFECTS
 
 Rows = list[dict[str, Any]]

@@ -65,9 +65,9 @@ from auscult.suites.mqa.building import (
 )
 from auscult.suites.mqa.layout import SURVEY, finish
 from auscult.suites.mqa.options import UNLISTED, BuildOptions, MqaProtocol
-from auscult.suites.mqa.results import REASON_WORDS
 from auscult.suites.mqa.rows import KEY
 from auscult.suites.mqa.sample import SampledInstances, choose, split_of, split_remarks, splits_in, with_photographs
+from auscult.suites.mqa.statistics import REASON_WORDS
 from auscult.types import Instance, Moment
 from auscult.work.pool import Task, TaskResult, run_tasks
 

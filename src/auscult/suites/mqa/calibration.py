@@ -1,4 +1,4 @@
-"""How far a judge's estimates can be trusted: by size of the object, by order, and bin by bin of what it says.
+"""How far a judge can be trusted: by size of the object, by order, bin by bin of its estimates, and over time.
 
 - Size: RMSE over the objects whose share of the frame lies in a bin (``SIZES``).
 - Order: Spearman's rank correlation of estimated and true IoU over all masks of a block.
@@ -6,14 +6,33 @@
   true IoU. A judge is calibrated where the two agree. ``calibration_error`` is the mean of their absolute differences,
   weighted by the masks in the bins: 0..1, lower is better.
 - Coverage of the judge's own 90 % intervals is measured with the cells.
+
+A track is one kind of mask over the frames of a clip: its true type is the same throughout and its true IoU changes
+slowly. With s_t the estimated and g_t the true IoU of frame t, over the steps between neighbouring frames that
+both have an answer:
+
+- ``excess_change``: mean of |s_t - s_(t-1)| minus mean of |g_t - g_(t-1)|. 0 is best: the judge moves as much as the
+  mask does. Above 0 it is restless, below 0 it does not follow.
+- ``step_error``: mean of |(s_t - s_(t-1)) - (g_t - g_(t-1))|, 0 or more, lower is better: a judge that moves as much
+  but at other times is found here.
+- ``agreement``: share of the frames whose told type is the track's most frequent one (of equally frequent ones any).
+  0..1, higher is better. It asks for one mind, not for the right one.
+- ``flicker``: share of the steps at which the told type changes, 0..1, lower is better.
+
+Each is computed per track and averaged over the tracks; intervals draw whole clips. A track with fewer than two
+answered neighbours has no steps and enters ``agreement`` only.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
+from itertools import pairwise
 from statistics import fmean
+
+import numpy as np
 
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.rng import generator
@@ -21,14 +40,13 @@ from auscult.score.judges import ClusterDraws, measures
 from auscult.suites.mqa.evaluate import (
     AnsweredCandidate,
     Block,
+    JudgedBlock,
     TableNumber,
-    cell_for,
-    defined_pairs,
+    compared_part,
     judge_columns,
-    measure_rmse,
-    with_lost,
+    measured_by,
 )
-from auscult.suites.mqa.rows import Answers, Candidate
+from auscult.suites.mqa.rows import Candidate, JudgeAnswer
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
 """Bins of the object's share of the frame: low end included, high end not (but for the last)."""
@@ -56,14 +74,13 @@ def size_name(bounds: tuple[float, float]) -> str:
     return f"under {100 * high:g} %" if low == 0 else f"{100 * low:g} to {100 * high:g} %"
 
 
-def size_cells(block: Block, judge: str, answers: Answers) -> list[TableNumber]:
+def size_cells(judged: JudgedBlock) -> list[TableNumber]:
     """RMSE by size of the object, one cell per bin; Undefined where a bin holds no mask or no size is known."""
     cells = []
     for bounds in SIZES:
-        members = of_size(block, bounds)
-        measured = measure_rmse(defined_pairs(members, answers, "rmse"), block.protocol, "wrong")
-        cell = cell_for(block, judge, measured, metric="rmse_by_size", column=size_name(bounds))
-        cells.append(with_lost(cell, members, answers, metric="rmse"))
+        members = of_size(judged.block, bounds)
+        measured = measured_by("rmse", judged.pairs("rmse", members), protocol=judged.block.protocol)
+        cells.append(judged.cell("rmse_by_size", measured, column=size_name(bounds), members=members))
     return cells
 
 
@@ -77,31 +94,24 @@ def of_size(block: Block, bounds: tuple[float, float]) -> list[Candidate]:
     ]
 
 
-def rank_cell(block: Block, judge: str, answers: Answers) -> TableNumber:
+def rank_cell(judged: JudgedBlock) -> TableNumber:
     """Spearman's correlation over all masks of a block, with an interval over clips."""
-    measured = measures.spearman(*judge_columns(defined_pairs(block.candidates, answers, "rmse")))
+    measured = measures.spearman(*judge_columns(judged.pairs("spearman")))
     draws = ClusterDraws.of(
         measured.clusters, rng=partial(generator, 0, "mqa", "bootstrap", "spearman"), replicates=DRAWS
     )
-    cell = cell_for(block, judge, measured, metric="spearman", column="all", draws=draws)
-    return with_lost(cell, block.candidates, answers, metric="rmse")
-
-
-def pairs_of(block: Block, answers: Answers) -> list[AnsweredCandidate]:
-    """The candidates that have both an estimate and a true IoU."""
-    return [pair for pair in defined_pairs(block.candidates, answers, "rmse") if pair[1].iou is not None]
+    return judged.cell("spearman", measured, draws=draws)
 
 
 def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
-    """The reliability curve of an estimate.
+    """The reliability curve: ``BINS`` even bins of the estimated IoU over 0..1, from low to high.
 
-    Returns:
-        ``BINS`` even bins of the estimated IoU over 0..1, from low to high.
+    A mask without an estimate or a true IoU is in none.
     """
     members: list[list[tuple[float, float]]] = [[] for _ in range(BINS)]
     for one, answer in pairs:
-        told, true = answer.iou or 0.0, one.iou or 0.0
-        members[min(BINS - 1, max(0, int(told * BINS + 1e-9)))].append((told, true))
+        if answer.iou is not None and one.iou is not None:
+            members[min(BINS - 1, max(0, int(answer.iou * BINS + 1e-9)))].append((answer.iou, one.iou))
     return [
         Bin(
             low=index / BINS,
@@ -121,3 +131,67 @@ def calibration_error(bins: Sequence[Bin]) -> Scored[float] | Undefined:
         return Undefined("no masks")
     value = sum(one.n * abs(one.told - one.true) for one in bins if one.told is not None and one.true is not None)
     return Scored(value / total, Signature.of(metric="calibration error", bins=len(bins), of="estimated IoU"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackConsistency:
+    """The four quantities of one track; None where it has no steps, or no answers."""
+
+    excess_change: float | None
+    step_error: float | None
+    agreement: float | None
+    flicker: float | None
+
+
+def track_consistency(frames: Sequence[tuple[Candidate, JudgeAnswer | None]]) -> TrackConsistency:
+    """Consistency of a judge on the frames of one track, in any order; None for what it said where it failed."""
+    in_order = sorted(frames, key=lambda pair: pair[0].frame)
+    ordered = [(one, answer) for one, answer in in_order if answer is not None]
+    steps = [
+        ((one, said), (other, then))
+        for (one, said), (other, then) in pairwise(in_order)
+        if said is not None and then is not None
+    ]
+    moves = [move for before, after in steps if (move := _move(before, after)) is not None]
+    told = Counter(answer.defect for _, answer in ordered)
+    return TrackConsistency(
+        excess_change=fmean(abs(own) for own, _ in moves) - fmean(abs(true) for _, true in moves) if moves else None,
+        step_error=fmean(abs(own - true) for own, true in moves) if moves else None,
+        agreement=max(told.values()) / len(ordered) if ordered else None,
+        flicker=fmean(after[1].defect != before[1].defect for before, after in steps) if steps else None,
+    )
+
+
+def _move(before: AnsweredCandidate, after: AnsweredCandidate) -> tuple[float, float] | None:
+    """Change of the estimated and of the true IoU; None where one of the four is missing."""
+    told, true = (before[1].iou, after[1].iou), (before[0].iou, after[0].iou)
+    if told[0] is None or told[1] is None or true[0] is None or true[1] is None:
+        return None
+    return told[1] - told[0], true[1] - true[0]
+
+
+def consistency_cells(judged: JudgedBlock) -> list[TableNumber]:
+    """The four quantities of a judge over the tracks of a video block, each with its interval.
+
+    ``n`` counts tracks; ``failed``, ``undefined`` and ``unparsed`` count frames.
+    """
+    tracks: dict[str, list[tuple[Candidate, JudgeAnswer | None]]] = {}
+    for one in judged.block.candidates:
+        if one.defect != "empty":
+            tracks.setdefault(one.track, []).append((one, judged.answers.get(one.id)))
+    found = [(frames[0][0].clip, track_consistency(frames)) for frames in tracks.values()]
+    return [_consistency_cell(judged, found, metric.name) for metric in fields(TrackConsistency)]
+
+
+def _consistency_cell(judged: JudgedBlock, tracks: Sequence[tuple[str, TrackConsistency]], metric: str) -> TableNumber:
+    kept = [(clip, value) for clip, track in tracks if (value := getattr(track, metric)) is not None]
+    measured = measures.mean_of(
+        np.array([value for _, value in kept]),
+        [clip for clip, _ in kept],
+        without="no track has two neighbouring frames with an answer",
+        missing=sum(getattr(answer, compared_part(metric)) is None for _, answer in judged.pairs(metric)),
+        metric=metric,
+        over="tracks",
+        protocol="video",
+    )
+    return judged.cell(metric, measured)

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -72,6 +72,10 @@ class Column:
             return told == self.difficulty if told is not None else candidate.rank == RANKS[self.difficulty]
         return self.rank is None or candidate.rank in {None, self.rank}
 
+    def of(self, block: Block) -> list[Candidate]:
+        """The candidates of a block that belong into the column."""
+        return [one for one in block.candidates if self.holds(one)]
+
 
 def _columns(rank: int | None) -> tuple[Column, ...]:
     graded = (
@@ -112,15 +116,7 @@ def mean_by_group(values: Sequence[Scored[float] | Undefined]) -> tuple[Scored[f
     return tuple(mean if isinstance(mean, Scored) else Undefined(NO_ITEMS) for mean in means)
 
 
-def ablation_mean(
-    seen: Sequence[Scored[float] | Undefined], unseen: Sequence[Scored[float] | Undefined] = ()
-) -> Scored[float] | Undefined:
-    """The average of the ablation tables: six columns of seen and six of unseen, plain mean of the twelve."""
-    return plain_mean([*mean_by_group(seen), *(mean_by_group(unseen) if unseen else ())])
-
-
 AnsweredCandidate: TypeAlias = tuple[Candidate, JudgeAnswer]
-Measure: TypeAlias = Callable[[Sequence[AnsweredCandidate], MqaProtocol, Unparsed], Measured]
 
 
 def judge_columns(pairs: Sequence[AnsweredCandidate]) -> tuple[JudgeColumns, TruthColumns]:
@@ -142,58 +138,71 @@ def judge_columns(pairs: Sequence[AnsweredCandidate]) -> tuple[JudgeColumns, Tru
     return said, true
 
 
-def measure_rmse(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
-    """RMSE of the estimated IoU, in video over tracks; lower is better."""
-    over: measures.Over = "tracks" if protocol == "video" else "items"
-    return measures.rmse(*judge_columns(pairs), over=over, unparsed=unparsed)
+METRICS: Final = ("rmse", "f2_m", "f2_a")
+"""The three metrics of the paper's tables, per column."""
+
+OVERALL: Final = ("rmse", "f2_confusion_m", "f2_confusion_a", "coverage")
+"""What is measured over all masks of a block at once."""
 
 
-def measure_f2_m(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
-    """F2-tables of the type; higher is better. The pairs are those of one true type."""
-    f2 = measures.f2_tracks if protocol == "video" else measures.f2_tables
-    return f2(*judge_columns(pairs), unparsed=unparsed)
+def _f2_of_actions(said: JudgeColumns, true: TruthColumns, *, unparsed: Unparsed) -> Measured:
+    """Macro over the actions that are right somewhere."""
+    return measures.f2_tables(said, true, label="action", columns=["all"] * len(true), unparsed=unparsed)
 
 
-def measure_f2_a(pairs: Sequence[AnsweredCandidate], protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
-    """F2-tables of the action: macro over the actions that are right somewhere among the pairs; higher is better."""
-    columns = judge_columns(pairs)
-    if protocol == "video":
-        return measures.f2_tracks(*columns, label="action", unparsed=unparsed)
-    return measures.f2_tables(*columns, label="action", columns=["all"] * len(pairs), unparsed=unparsed)
-
-
-def measure_confusion_m(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
-    """F2-confusion of the type over all pairs: false alarms count; higher is better. Frames count one by one."""
-    return measures.f2_confusion(*judge_columns(pairs), unparsed=unparsed)
-
-
-def measure_confusion_a(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, unparsed: Unparsed) -> Measured:
-    """F2-confusion of the action over all pairs; higher is better. Frames count one by one."""
-    return measures.f2_confusion(*judge_columns(pairs), label="action", unparsed=unparsed)
-
-
-def measure_coverage(pairs: Sequence[AnsweredCandidate], _protocol: MqaProtocol, _unparsed: Unparsed) -> Measured:
-    """Share of true IoUs inside the judge's own 90 % interval, ends included; best is .90."""
-    found = measures.coverage(*judge_columns(pairs))
-    silent = pairs and not found.n
+def _coverage(said: JudgeColumns, true: TruthColumns, **_: Unparsed) -> Measured:
+    found = measures.coverage(said, true)
+    silent = len(true) and not found.n
     return replace(found, outcome=Undefined("the judge gives no interval")) if silent else found
+
+
+_OF_IMAGES: Final[Mapping[str, Callable[..., Measured]]] = {
+    "rmse": measures.rmse,
+    "f2_m": measures.f2_tables,
+    "f2_a": _f2_of_actions,
+    "f2_confusion_m": measures.f2_confusion,
+    "f2_confusion_a": partial(measures.f2_confusion, label="action"),
+    "coverage": _coverage,
+}
+MEASURES: Final[Mapping[MqaProtocol, Mapping[str, Callable[..., Measured]]]] = {
+    "image": _OF_IMAGES,
+    "video": {
+        **_OF_IMAGES,
+        "rmse": partial(measures.rmse, over="tracks"),
+        "f2_m": measures.f2_tracks,
+        "f2_a": partial(measures.f2_tracks, label="action"),
+    },
+}
+"""Metric to how it is measured. F2-confusion and coverage count the frames of a video one by one."""
+
+
+def measured_by(
+    metric: str, pairs: Sequence[AnsweredCandidate], *, protocol: MqaProtocol, unparsed: Unparsed = "wrong"
+) -> Measured:
+    """A metric over some pairs; ``f2_m`` is for those of one true type."""
+    return MEASURES[protocol][metric](*judge_columns(pairs), unparsed=unparsed)
+
+
+_COMPARED: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("rmse", "coverage", "rmse_by_size", "spearman", "excess_change", "step_error"), "iou"),
+    **dict.fromkeys(("f2_a", "f2_confusion_a"), "action"),
+}
+
+
+def compared_part(metric: str) -> str:
+    """The part of an answer, and of the truth, that a metric compares: ``iou``, ``defect`` or ``action``."""
+    return _COMPARED.get(metric, "defect")
+
+
+def is_defined(candidate: Candidate, metric: str) -> bool:
+    """Whether the quantity that the metric compares with exists for a candidate."""
+    return candidate.defect != "empty" and getattr(candidate, compared_part(metric)) is not None
 
 
 REPLICATES = 1000
 TEST_SPLITS: Mapping[str, str] = {"test_s": "seen", "test_u": "unseen"}
 ALL = "all"
 TRAIN = "train"
-
-METRICS: Mapping[str, Measure] = {"rmse": measure_rmse, "f2_m": measure_f2_m, "f2_a": measure_f2_a}
-"""The three metrics of the paper's tables, per column."""
-
-OVERALL: Mapping[str, Measure] = {
-    "rmse": measure_rmse,
-    "f2_confusion_m": measure_confusion_m,
-    "f2_confusion_a": measure_confusion_a,
-    "coverage": measure_coverage,
-}
-"""What is measured over all masks of a block at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -211,6 +220,16 @@ class Block:
     part: str
     candidates: tuple[Candidate, ...]
     draws: ClusterDraws
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return f"{self.protocol}_{self.part}"
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.protocol.capitalize()} protocol" + ("" if self.part == ALL else f", {self.part}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -277,123 +296,95 @@ def training_of(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [one for one in candidates if one.split == TRAIN and one.protocol == "image"]
 
 
-def block_cells(block: Block, judge: str, answers: Answers, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
-    """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks."""
-    cells: list[TableNumber] = []
-    for metric, measure in METRICS.items():
-        row = [
-            _cell(
-                _Where(block, judge, metric, column.key),
-                [one for one in block.candidates if column.holds(one)],
-                answers,
-                measure=measure,
-                unparsed=unparsed,
-            )
-            for column in columns_of(block.protocol)
-        ]
-        cells += [*row, _average(row)]
-    for metric, measure in OVERALL.items():
-        where = _Where(block, judge, metric, ALL)
-        cells.append(_cell(where, block.candidates, answers, measure=measure, unparsed=unparsed))
-    return cells
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedBlock:
+    """What one judge answered in one block, and the cells that follow."""
 
-
-def ablation_cells(seen: Sequence[TableNumber], unseen: Sequence[TableNumber] = ()) -> list[TableNumber]:
-    """The ablation form of one judge and metric: six columns of each part, and the mean of all."""
-    cells = [
-        replace(_summed(members), column=defect, outcome=outcome, draws=_mean_draws(members))
-        for part in (seen, unseen)
-        if part
-        for (defect, members), outcome in zip(
-            _grouped(part), mean_by_group([cell.outcome for cell in part]), strict=True
-        )
-    ]
-    value = ablation_mean([cell.outcome for cell in seen], [cell.outcome for cell in unseen])
-    draws = _mean_draws(cells)
-    over = sum(isinstance(cell.outcome, Scored) for cell in cells)
-    mean = replace(_summed(cells), part="both" if unseen else cells[0].part, column="avg", n=over, draws=draws)
-    return [*cells, replace(mean, outcome=with_interval(value, draws, clusters=0, drawn="clips"))]
-
-
-def cell_for(
-    block: Block, judge: str, measured: Measured, *, metric: str, column: str, draws: ClusterDraws | None = None
-) -> TableNumber:
-    """A cell of a quantity that was measured elsewhere, with the interval of its block or of other draws."""
-    return _drawn(_Where(block, judge, metric, column), measured, draws=draws)
-
-
-@dataclass(frozen=True, slots=True)
-class _Where:
     block: Block
     judge: str
-    metric: str
-    column: str
+    answers: Answers
+
+    def pairs(self, metric: str, members: Sequence[Candidate] | None = None) -> list[AnsweredCandidate]:
+        """The candidates, all or some, that were answered and have the quantity that a metric compares with."""
+        ones = self.block.candidates if members is None else members
+        return [(one, self.answers[one.id]) for one in ones if one.id in self.answers and is_defined(one, metric)]
+
+    def unanswered(self) -> tuple[int, int, int]:
+        """How many replies about masks that are not empty hold no IoU, no type and no action."""
+        ones = [one for one in self.block.candidates if one.defect != "empty"]
+        said = [self.answers[one.id] for one in ones if one.id in self.answers]
+        iou, defect, action = (sum(getattr(one, part) is None for one in said) for part in ("iou", "defect", "action"))
+        return iou, defect, action
+
+    def cell(
+        self,
+        metric: str,
+        measured: Measured,
+        *,
+        column: str = ALL,
+        members: Sequence[Candidate] | None = None,
+        draws: ClusterDraws | None = None,
+    ) -> TableNumber:
+        """A quantity of all candidates or of some as a cell; its interval is by the draws of the block or by others."""
+        ones = self.block.candidates if members is None else members
+        drawn = (draws or self.block.draws).values(measured)
+        answered = [one for one in ones if one.id in self.answers]
+        return TableNumber(
+            protocol=self.block.protocol,
+            part=self.block.part,
+            judge=self.judge,
+            metric=metric,
+            column=column,
+            outcome=with_interval(measured.outcome, drawn, clusters=len(set(measured.clusters)), drawn="clips"),
+            n=measured.n,
+            failed=len(ones) - len(answered),
+            undefined=sum(not is_defined(one, metric) for one in answered),
+            unparsed=measured.unparsed,
+            draws=drawn,
+        )
 
 
-def _cell(
-    where: _Where,
-    candidates: Sequence[Candidate],
-    answers: Answers,
-    *,
-    measure: Measure,
-    unparsed: Unparsed,
-) -> TableNumber:
-    measured = measure(defined_pairs(candidates, answers, where.metric), where.block.protocol, unparsed)
-    if not candidates:
-        measured = replace(measured, outcome=Undefined(NO_ITEMS))
-    return with_lost(_drawn(where, measured), candidates, answers, metric=where.metric)
+def block_cells(judged: JudgedBlock, *, unparsed: Unparsed = "wrong") -> list[TableNumber]:
+    """All cells of one judge in one block: nine columns and their mean per metric, and what is over all masks."""
+    measure = partial(measured_by, protocol=judged.block.protocol, unparsed=unparsed)
+    cells: list[TableNumber] = []
+    for metric in METRICS:
+        row = []
+        for column in columns_of(judged.block.protocol):
+            members = column.of(judged.block)
+            measured = measure(metric, judged.pairs(metric, members))
+            if not members:
+                measured = replace(measured, outcome=Undefined(NO_ITEMS))
+            row.append(judged.cell(metric, measured, column=column.key, members=members))
+        cells += [*row, _average(row)]
+    return cells + [judged.cell(metric, measure(metric, judged.pairs(metric))) for metric in OVERALL]
 
 
-def defined_pairs(candidates: Sequence[Candidate], answers: Answers, metric: str) -> list[AnsweredCandidate]:
-    """The candidates that were answered and have the quantity that a metric compares with."""
-    return [(one, answers[one.id]) for one in candidates if one.id in answers and _defined(one, metric)]
+def ablation_cells(*parts: Sequence[TableNumber]) -> list[TableNumber]:
+    """The ablation form of one judge and metric: six columns of each part, seen and unseen, and the mean of all."""
+    cells = []
+    for row in parts:
+        by_key = {cell.column: cell for cell in row}
+        means = mean_by_group([cell.outcome for cell in row])
+        for (defect, keys), outcome in zip(GROUPS, means, strict=True):
+            cells.append(_joined([by_key[key] for key in keys], column=defect, outcome=outcome))
+    mean = replace(_average(cells), part="both" if len(parts) > 1 else cells[0].part)
+    return [replace(cell, metric=f"{cell.metric}_ablation") for cell in (*cells, mean)]
 
 
-def with_lost(cell: TableNumber, candidates: Sequence[Candidate], answers: Answers, *, metric: str) -> TableNumber:
-    """A cell with how many candidates the judge failed on, and how many of the others have no such quantity."""
+def _average(cells: Sequence[TableNumber]) -> TableNumber:
+    joined = _joined(cells, column="avg", outcome=plain_mean([cell.outcome for cell in cells]))
     return replace(
-        cell,
-        failed=sum(one.id not in answers for one in candidates),
-        undefined=sum(one.id in answers and not _defined(one, metric) for one in candidates),
+        joined,
+        outcome=with_interval(joined.outcome, joined.draws, clusters=0, drawn="clips"),
+        n=sum(isinstance(cell.outcome, Scored) for cell in cells),
     )
 
 
-def _defined(candidate: Candidate, metric: str) -> bool:
-    """Whether the quantity that the metric compares with exists for a candidate."""
-    if candidate.defect == "empty":
-        return False
-    if metric in {"rmse", "coverage"}:
-        return candidate.iou is not None
-    return candidate.action is not None if metric.endswith("_a") else True
-
-
-def _drawn(where: _Where, measured: Measured, *, draws: ClusterDraws | None = None) -> TableNumber:
-    drawn = (draws or where.block.draws).values(measured)
-    return TableNumber(
-        protocol=where.block.protocol,
-        part=where.block.part,
-        judge=where.judge,
-        metric=where.metric,
-        column=where.column,
-        outcome=with_interval(measured.outcome, drawn, clusters=len(set(measured.clusters)), drawn="clips"),
-        n=measured.n,
-        unparsed=measured.unparsed,
-        draws=drawn,
-    )
-
-
-def _average(row: Sequence[TableNumber]) -> TableNumber:
-    draws = _mean_draws(row)
-    return replace(
-        row[0],
-        column="avg",
-        outcome=with_interval(plain_mean([cell.outcome for cell in row]), draws, clusters=0, drawn="clips"),
-        n=sum(isinstance(cell.outcome, Scored) for cell in row),
-        failed=sum(cell.failed for cell in row),
-        undefined=sum(cell.undefined for cell in row),
-        unparsed=sum(cell.unparsed for cell in row),
-        draws=draws,
-    )
+def _joined(cells: Sequence[TableNumber], *, column: str, outcome: Scored[float] | Undefined) -> TableNumber:
+    """Several cells as one, with the counts of all and draw by draw their mean."""
+    counts = {name: sum(getattr(cell, name) for cell in cells) for name in TableNumber.COUNTED}
+    return replace(cells[0], column=column, outcome=outcome, draws=_mean_draws(cells), **counts)
 
 
 def _mean_draws(cells: Sequence[TableNumber]) -> Doubles:
@@ -403,14 +394,3 @@ def _mean_draws(cells: Sequence[TableNumber]) -> Doubles:
         return np.empty(0)
     mean: Doubles = np.stack(drawn).mean(axis=0)
     return mean
-
-
-def _summed(cells: Sequence[TableNumber]) -> TableNumber:
-    """The first cell with the counts of all."""
-    counts = {name: sum(getattr(cell, name) for cell in cells) for name in ("n", "failed", "undefined", "unparsed")}
-    return replace(cells[0], **counts)
-
-
-def _grouped(row: Sequence[TableNumber]) -> list[tuple[str, list[TableNumber]]]:
-    by_key = {cell.column: cell for cell in row}
-    return [(defect, [by_key[key] for key in keys]) for defect, keys in GROUPS]

@@ -16,22 +16,11 @@ from auscult.cases.layouts import mqravs, refavs
 from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
-from auscult.report.charts.basic import HISTOGRAM_PX, Stack, histogram_parts
-from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, to_svg
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import Order
 from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.results import (
-    BINS,
-    JsonRow,
-    TableCell,
-    histogram,
-    iou_cells,
-    sample_table,
-    split_words,
-    statistics,
-)
 from auscult.suites.mqa.sample import SampledInstances, is_clip
+from auscult.suites.mqa.statistics import JsonRow, iou_figure, sample_table, statistics
 from auscult.types import ACTIONS, DEFECTS, Instance
 
 _FID: Final = re.compile(r"fid_([0-9]{1,6})")
@@ -67,50 +56,6 @@ def object_number(instance: Instance) -> int:
             match = _FID.fullmatch(moment.target.path.parent.name)
             return int(match[1]) if match else 0
     return 0
-
-
-_PANEL, _HEAD, _LEGEND = HISTOGRAM_PX + 12.0, 22.0, 30.0
-_WIDTH: Final = 540.0
-_COLOURS: Final = {kind: f"s{number}" for number, kind in enumerate(DEFECTS)}
-
-
-def iou_figure(items: Sequence[JsonRow]) -> str:
-    """Draw the exact IoUs of every split, as SVG."""
-    cells: dict[TableCell, dict[str, list[int]]] = {}
-    for place, kind, ious in iou_cells(items):
-        cells.setdefault(place, {})[kind] = histogram(ious)
-    parts = _legend()
-    for index, (place, kinds) in enumerate(cells.items()):
-        parts += _panel(place, kinds, top=_LEGEND + index * (_PANEL + _HEAD))
-    height = round(_LEGEND + len(cells) * (_PANEL + _HEAD))
-    title = "Exact IoU of the masks of each split, by type"
-    return to_svg(Drawing(size=(round(_WIDTH), height), parts=tuple(parts), title=title))
-
-
-def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[DrawnShape]:
-    stacks = [
-        Stack(
-            f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
-            tuple((_COLOURS[kind], kind, kinds[kind][index]) for kind in DEFECTS if kind in kinds),
-        )
-        for index in range(BINS)
-    ]
-    total = sum(stack.total for stack in stacks)
-    title = f"{split_words(place[1])}, {place[0]} protocol: {total:,} masks"
-    ticks = {edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)}
-    return [
-        Text(at=(40, top + 14), words=title, bold=True),
-        *histogram_parts(stacks, ticks=ticks, top=top + _HEAD),
-    ]
-
-
-def _legend() -> list[DrawnShape]:
-    step = (_WIDTH - 44) / len(DEFECTS)
-    parts: list[DrawnShape] = []
-    for index, (kind, colour) in enumerate(_COLOURS.items()):
-        parts.append(Rect(x=40 + index * step, y=8, width_px=11, height_px=11, fill=colour))
-        parts.append(Text(at=(56 + index * step, 18), words=kind, colour="quiet"))
-    return parts
 
 
 FIGURE = "figures/iou.svg"

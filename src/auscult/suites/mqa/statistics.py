@@ -1,0 +1,239 @@
+"""What a benchmark that was made consists of: tables and a figure, counted from ``items.jsonl`` and ``targets.jsonl``.
+
+Nothing is estimated: a type that has no mask has an empty cell, not a zero share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any, Final, TypeAlias
+
+from auscult.report.charts.basic import HISTOGRAM_PX, Stack, histogram_parts
+from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, to_svg
+from auscult.report.tables import Table
+from auscult.suites.mqa.options import ALL_THERE, PROTOCOLS, TARGETS, BuildOptions
+from auscult.suites.mqa.sample import SampledInstances
+from auscult.types import DEFECTS
+
+JsonRow: TypeAlias = Mapping[str, Any]
+TableCell: TypeAlias = tuple[str, str]
+
+BINS: Final = 10
+"""Bins of the IoU distribution, .1 wide; the last one holds 1 itself."""
+
+SPLIT_WORDS: Final[Mapping[str, str]] = {"train": "train", "test_s": "test (seen)", "test_u": "test (unseen)"}
+REASON_WORDS: Final[Mapping[str, str]] = {
+    "null_expression": "refers to nothing (null expression)",
+    "target_missing": "the data set has no mask of the target",
+    "target_empty": "the target's mask is empty in every frame",
+    "too_small": "the target has too few pixels in every frame",
+    "unreadable": "a file is missing or broken: see errors.jsonl",
+    "split_not_taken": "split not taken",
+}
+
+
+def statistics(items: Sequence[JsonRow], targets: Sequence[JsonRow]) -> dict[str, Table]:
+    """The tables of a benchmark that was made."""
+    return {
+        "masks": masks_table(items),
+        "types": types_table(items),
+        "iou": iou_table(items),
+        "undefined": undefined_table(targets),
+    }
+
+
+def place_of(row: JsonRow) -> TableCell:
+    """Protocol and split of a row of ``items.jsonl``."""
+    return str(row["mqa"]["protocol"]), str(row["mqa"]["split"])
+
+
+def places(items: Iterable[JsonRow]) -> list[TableCell]:
+    """Protocols and splits that occur, in the paper's order: image before video, training first."""
+    order = (*TARGETS, "")
+    return sorted(
+        {place_of(row) for row in items},
+        key=lambda place: (
+            PROTOCOLS.index(place[0]) if place[0] in PROTOCOLS else len(PROTOCOLS),
+            order.index(place[1]) if place[1] in order else len(order),
+            place[1],
+        ),
+    )
+
+
+def masks_table(items: Sequence[JsonRow]) -> Table:
+    """Table 1: videos, expressions and masks per protocol and split, test splits added up."""
+    grouped = _by_place(items)
+    rows: list[tuple[str, ...]] = []
+    for protocol in dict.fromkeys(place[0] for place in places(items)):
+        splits = [place for place in places(items) if place[0] == protocol]
+        rows += [(protocol, split_words(place[1]), *_amounts(grouped[place])) for place in splits]
+        tests = [place for place in splits if place[1] != "train"]
+        if len(tests) > 1:
+            rows.append((protocol, "test, all", *_amounts([row for place in tests for row in grouped[place]])))
+    return Table(
+        title="benchmark: videos, expressions, masks",
+        header=("protocol", "split", "videos", "expressions", "masks"),
+        rows=tuple(rows),
+        note="form of MQ-RAVSBench, Table 1; a mask of the video protocol is one frame of a track",
+    )
+
+
+def types_table(items: Sequence[JsonRow]) -> Table:
+    """Table 8: masks of each type per protocol and split."""
+    counts = {place: Counter(row["truth"]["defect"] for row in rows) for place, rows in _by_place(items).items()}
+    rows = tuple(
+        (
+            place[0],
+            split_words(place[1]),
+            f"{counts[place].total():,}",
+            *(f"{counts[place][kind]:,}" for kind in DEFECTS),
+        )
+        for place in places(items)
+    )
+    return Table(
+        title="benchmark: masks of each type",
+        header=("protocol", "split", "total", *DEFECTS),
+        rows=rows,
+        note="form of MQ-RAVSBench, Table 8: 1 perfect, 2 cutout, dilate and erode, at most 3 merge and full_neg each",
+    )
+
+
+def iou_table(items: Sequence[JsonRow]) -> Table:
+    """Fig. 4 as text: how many masks of each type have which IoU, image protocol; video where there is no other."""
+    rows = []
+    for place, kind, ious in iou_cells(items):
+        bins = histogram(ious)
+        spread = f"{min(ious):.3f} {median(ious):.3f} {max(ious):.3f}"
+        rows.append((split_words(place[1]), kind, f"{len(ious):,}", spread, *(str(count or "") for count in bins)))
+    return Table(
+        title="benchmark: exact IoU",
+        header=("split", "type", "n", "min median max", *(f".{index}" for index in range(BINS))),
+        rows=tuple(rows),
+        note="form of MQ-RAVSBench, Fig. 4; columns are IoU from .0, .1, ..., .9 up, the last one with 1 itself",
+    )
+
+
+def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
+    """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
+    shown = "image" if any(row["mqa"]["protocol"] == "image" for row in items) else "video"
+    cells: dict[tuple[TableCell, str], list[float]] = defaultdict(list)
+    for row in items:
+        if row["mqa"]["protocol"] == shown:
+            cells[place_of(row), row["truth"]["defect"]].append(float(row["truth"]["iou"]))
+    return [(place, kind, cells[place, kind]) for place in places(items) for kind in DEFECTS if (place, kind) in cells]
+
+
+def histogram(ious: Iterable[float]) -> list[int]:
+    """Counts of values 0..1 in ``BINS`` equal bins; 1 itself is in the last."""
+    counts = Counter(min(BINS - 1, int(iou * BINS + 1e-9)) for iou in ious)
+    return [counts[index] for index in range(BINS)]
+
+
+def undefined_table(targets: Sequence[JsonRow]) -> Table:
+    """What could not be made, and why: frames of tracks in the video protocol, masks in the image protocol."""
+    counts: Counter[tuple[str, str, str, str, str]] = Counter()
+    for row in targets:
+        for entry in row["undefined"]:
+            counts[row["protocol"], row["split"], entry["kind"], entry["difficulty"] or "", entry["reason"]] += (
+                entry.get("count", 1)
+            )
+    order = (*DEFECTS, "")
+    rows = sorted(counts, key=lambda key: (*key[:2], order.index(key[2]) if key[2] in order else len(order), key[3:]))
+    return Table(
+        title="benchmark: undefined",
+        header=("protocol", "split", "type", "difficulty", "reason", "masks"),
+        rows=tuple((key[0], split_words(key[1]), *key[2:], f"{counts[key]:,}") for key in rows),
+        note="masks that the object does not allow; they are counted here and in no score",
+    )
+
+
+def sample_table(sample: SampledInstances, options: BuildOptions) -> Table:
+    """How many clips and instances were wanted and how many there are, with what was left out."""
+    rows: list[tuple[str, ...]] = []
+    for split, chosen in sample.image.items():
+        target = options.target(split)
+        clips, videos = {instance.clip for instance in chosen}, sample.video.get(split, ())
+        rows += [
+            (split_words(split), "videos or photographs", _wanted(target.clips), str(len(clips))),
+            (split_words(split), "instances", _wanted(target.instances), str(len(chosen))),
+        ]
+        if target.videos and "video" in options.protocols:
+            rows.append((split_words(split), "videos of the video protocol", _wanted(target.videos), str(len(videos))))
+    for split, reasons in sorted(sample.left_out.items()):
+        rows += [
+            (split_words(split), f"left out: {REASON_WORDS.get(reason, reason)}", "", str(count))
+            for reason, count in sorted(reasons.items())
+        ]
+    return Table(
+        title="benchmark: sample",
+        header=("split", "of what", "wanted", "there"),
+        rows=tuple(rows),
+        note="only files of instances that were about to be taken are opened: other broken ones are not counted",
+    )
+
+
+def _wanted(count: int) -> str:
+    return "all" if count == ALL_THERE.instances else str(count)
+
+
+def split_words(split: str) -> str:
+    """A split's name as the tables print it."""
+    return SPLIT_WORDS.get(split, split)
+
+
+def _by_place(items: Iterable[JsonRow]) -> dict[TableCell, list[JsonRow]]:
+    grouped: dict[TableCell, list[JsonRow]] = defaultdict(list)
+    for row in items:
+        grouped[place_of(row)].append(row)
+    return grouped
+
+
+def _amounts(rows: Sequence[JsonRow]) -> tuple[str, str, str]:
+    clips = {row["mqa"]["vid"] for row in rows}
+    return f"{len(clips):,}", f"{len({row['mqa']['uid'] for row in rows}):,}", f"{len(rows):,}"
+
+
+_PANEL, _HEAD, _LEGEND = HISTOGRAM_PX + 12.0, 22.0, 30.0
+_WIDTH: Final = 540.0
+_COLOURS: Final = {kind: f"s{number}" for number, kind in enumerate(DEFECTS)}
+
+
+def iou_figure(items: Sequence[JsonRow]) -> str:
+    """Draw the exact IoUs of every split, as SVG."""
+    cells: dict[TableCell, dict[str, list[int]]] = {}
+    for place, kind, ious in iou_cells(items):
+        cells.setdefault(place, {})[kind] = histogram(ious)
+    parts = _legend()
+    for index, (place, kinds) in enumerate(cells.items()):
+        parts += _panel(place, kinds, top=_LEGEND + index * (_PANEL + _HEAD))
+    height = round(_LEGEND + len(cells) * (_PANEL + _HEAD))
+    title = "Exact IoU of the masks of each split, by type"
+    return to_svg(Drawing(size=(round(_WIDTH), height), parts=tuple(parts), title=title))
+
+
+def _panel(place: TableCell, kinds: dict[str, list[int]], *, top: float) -> list[DrawnShape]:
+    stacks = [
+        Stack(
+            f"IoU {index / BINS:.1f} to {(index + 1) / BINS:.1f}",
+            tuple((_COLOURS[kind], kind, kinds[kind][index]) for kind in DEFECTS if kind in kinds),
+        )
+        for index in range(BINS)
+    ]
+    total = sum(stack.total for stack in stacks)
+    title = f"{split_words(place[1])}, {place[0]} protocol: {total:,} masks"
+    ticks = {edge: f"{edge / BINS:.1f}" for edge in range(0, BINS + 1, 2)}
+    return [
+        Text(at=(40, top + 14), words=title, bold=True),
+        *histogram_parts(stacks, ticks=ticks, top=top + _HEAD),
+    ]
+
+
+def _legend() -> list[DrawnShape]:
+    step = (_WIDTH - 44) / len(DEFECTS)
+    parts: list[DrawnShape] = []
+    for index, (kind, colour) in enumerate(_COLOURS.items()):
+        parts.append(Rect(x=40 + index * step, y=8, width_px=11, height_px=11, fill=colour))
+        parts.append(Text(at=(56 + index * step, 18), words=kind, colour="quiet"))
+    return parts
