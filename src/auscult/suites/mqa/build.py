@@ -26,11 +26,11 @@ A name is a clip's, or a picture's with or without its suffix. What the file doe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from auscult.cases import fields
 from auscult.cases.ids import natural_key
@@ -40,23 +40,24 @@ from auscult.jobs.options import arguments_of
 from auscult.jobs.runner import (
     HINT,
     SAME_RESULT,
-    ErrorLog,
     Progress,
+    ResultWriter,
     Silent,
+    Workers,
     failed_row,
     require_unchanged,
     run_manifest,
 )
+from auscult.jobs.stress import TARGETS
 from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
-from auscult.record.folder import RunFolder, open_run
+from auscult.record.folder import open_run
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import (
     UNREADABLE,
-    Built,
     Looked,
     Order,
     digest_of,
@@ -65,11 +66,10 @@ from auscult.suites.mqa.building import (
 )
 from auscult.suites.mqa.layout import SURVEY, finish
 from auscult.suites.mqa.options import UNLISTED, BuildOptions, MqaProtocol
-from auscult.suites.mqa.rows import KEY
 from auscult.suites.mqa.sample import SampledInstances, choose, split_of, split_remarks, splits_in, with_photographs
 from auscult.suites.mqa.statistics import REASON_WORDS
 from auscult.types import Instance, Moment
-from auscult.work.pool import Task, TaskResult, run_tasks
+from auscult.work.pool import Task, run_tasks
 
 SOUND = "audio"
 MEDIA = "media"
@@ -138,7 +138,6 @@ def _order(
     places = [media.frames[instance.moments[index].frame] for index in moments]
     return Order(
         instance=instance,
-        split=split_of(instance),
         protocol=protocol,
         moments=tuple(moments),
         numbers=tuple(number for number, _ in places),
@@ -160,48 +159,37 @@ SOUND_REMARK = "frames"
 """Stage of a clip's missing sound: it is named in ``errors.jsonl`` and costs no mask."""
 
 
-class CandidateWriter:
-    """Keeps what workers made; what was kept before a stop is not kept twice."""
+class ClipCopies:
+    """The frames and sounds of clips, each clip copied once a run; what was copied before a stop stays."""
 
-    def __init__(self, run: RunFolder, errors: ErrorLog, media: Mapping[str, Media]) -> None:
-        self._run = run
-        self._errors = errors
+    def __init__(self, writer: ResultWriter, media: Mapping[str, Media]) -> None:
+        self._writer = writer
         self._media = media
-        self._clips: set[str] = set()
+        self._done: set[str] = set()
 
-    def __call__(self, instance: Instance, built: Built) -> None:
-        """Keep one instance of one protocol."""
-        if built.error is not None:
-            self._errors.keep([built.error])
-            return
+    def has(self, instance: Instance) -> bool:
+        """Copy the clip of an instance; False, and the error kept, where a frame cannot be read."""
+        if instance.clip in self._done:
+            return True
+        media = self._media[instance.clip]
         try:
-            self._copy_clip(instance.clip)
-        except InputError as error:
-            self._errors.keep([failed_row(instance, error, "read")])
-            return
-        for name, data in built.files.items():
-            self._run.write_bytes(name, data, durable=False)
-        self._run.append_many("items.jsonl", [dict(row) for row in built.items])  # of equal ids the last one holds
-        self._run.append("targets.jsonl", built.target)
-
-    def _copy_clip(self, clip: str) -> None:
-        """Copy a clip's frames and sound, once a run."""
-        if clip in self._clips:
-            return
-        media = self._media[clip]
-        for source, (_, name) in media.frames.items():
-            self._copy(source, name)
-        if media.sound is not None:
-            source, name = media.sound
-            try:
+            for source, (_, name) in media.frames.items():
                 self._copy(source, name)
+        except InputError as error:
+            self._writer.errors.keep([failed_row(instance, error, "read")])
+            return False
+        if media.sound is not None:
+            try:
+                self._copy(*media.sound)
             except InputError as error:
-                self._errors.keep([error_to_json(None, ErrorRecord.of(error, SOUND_REMARK))])
-        self._clips.add(clip)
+                self._writer.errors.keep([error_to_json(None, ErrorRecord.of(error, SOUND_REMARK))])
+        self._done.add(instance.clip)
+        return True
 
     def _copy(self, source: Path, name: str) -> None:
-        if not (self._run.path / name).is_file():
-            self._run.write_bytes(name, read_bytes(source), durable=False)
+        run = self._writer.run
+        if not (run.path / name).is_file():
+            run.write_bytes(name, read_bytes(source), durable=False)
 
 
 _MOST_BYTES: Final = 64 << 20
@@ -259,9 +247,6 @@ def _named(value: Any, path: Path, *, depth: int = 0) -> Iterator[tuple[str, str
             yield from _named(entry, path, depth=1)
 
 
-P = TypeVar("P")
-R = TypeVar("R")
-
 _SHORT = 12
 
 # The sample follows from the whole listing: a source that has gained an instance would give another benchmark.
@@ -287,7 +272,6 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
     make_finder(options.key_frame)  # here a name that nobody registered stops it, before anything is written
     make_builder(options.negatives, seed=options.seed)
     parts = None if options.splits_file is None else read_parts(options.splits_file)
-    listener = progress or Silent()
     listing = list_instances(options.source, options.listing)
     loose = listing.layout == "datasets.folder.v1"  # any other layout says itself what is a clip
     instances = with_photographs(listing.instances) if loose else listing.instances
@@ -298,14 +282,13 @@ def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> 
         options.out, _manifest(options, listing, instances), overwrite=options.overwrite, ignore=_SAME_BENCHMARK
     ) as run:
         run.remove("errors.jsonl")  # whatever failed before is tried again now
-        errors = ErrorLog(run)
-        errors.keep(error_to_json(name, error) for name, error in listing.errors)
-        job = _Job(run, errors, options=options, progress=listener)
-        sample, looked = job.sample(instances)
+        writer = ResultWriter(run, progress or Silent())
+        writer.errors.keep(error_to_json(name, error) for name, error in listing.errors)
+        sample, looked = _sample(writer, instances, options)
         media = media_of(sample.instances)
         taken = {name: taken_of(found, options) for name, found in looked.items() if found.frame is not None}
         orders = orders_of(sample, taken, options=options, media=media)
-        job.make(orders, CandidateWriter(run, errors, media))
+        _make(writer, orders, media=media, options=options)
         remarks = (*listing.notes, *split_remarks(instances))
         return finish(run, orders, sample=sample, options=options, remarks=remarks)
 
@@ -330,78 +313,61 @@ def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, bro
     )
 
 
-class _Job:
-    """The two stages of the work, each handed to worker processes."""
+def _sample(
+    writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions
+) -> tuple[SampledInstances, dict[str, Looked]]:
+    """Choose instances and open their masks, until all that are chosen can be used."""
+    rows = [row for row in writer.run.lines(SURVEY) if row["reason"] != UNREADABLE]
+    path = writer.run.path / SURVEY
+    looked = {row["id"]: from_json(Looked, row, path=path, hint=HINT) for row in rows}
+    while True:
+        rejected = {name: found.reason for name, found in looked.items() if found.reason}
+        sample = choose(instances, options, rejected=rejected)
+        unseen = [instance for instance in sample.instances if instance.id not in looked]
+        if not unseen:
+            writer.errors.keep(row for found in looked.values() for row in found.errors)
+            return sample, looked
+        looked |= {found.id: found for found in _look(writer, unseen, options)}
 
-    def __init__(self, run: RunFolder, errors: ErrorLog, *, options: BuildOptions, progress: Progress) -> None:
-        self._run = run
-        self._errors = errors
-        self._progress = progress
-        self._options = options
 
-    def sample(self, instances: Sequence[Instance]) -> tuple[SampledInstances, dict[str, Looked]]:
-        """Choose instances and open their masks, until all that are chosen can be used."""
-        rows = [row for row in self._run.lines(SURVEY) if row["reason"] != UNREADABLE]
-        path = self._run.path / SURVEY
-        looked = {row["id"]: from_json(Looked, row, path=path, hint=HINT) for row in rows}
-        while True:
-            rejected = {name: found.reason for name, found in looked.items() if found.reason}
-            sample = choose(instances, self._options, rejected=rejected)
-            unseen = [instance for instance in sample.instances if instance.id not in looked]
-            if not unseen:
-                self._errors.keep(row for found in looked.values() for row in found.errors)
-                return sample, looked
-            looked |= {found.id: found for found in self._look(unseen)}
+def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOptions) -> Iterator[Looked]:
+    writer.progress.stage("opening masks", len(instances))
+    find = partial(make_finder, options.key_frame, least_px=options.least_px)
+    tasks = (Task(instance.id, instance) for instance in instances)
+    for result in run_tasks(find, tasks, workers=options.n_workers, timeout_s=options.timeout_s, stage="read"):
+        found = result.outcome
+        if isinstance(found, Failed):
+            row = error_to_json(result.key, found.error)
+            found = Looked(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
+        writer.run.append(SURVEY, asdict(found))
+        yield found
+        writer.progress.step()
 
-    def _look(self, instances: Sequence[Instance]) -> Iterator[Looked]:
-        self._progress.stage("opening masks", len(instances))
-        tasks = (Task(instance.id, instance) for instance in instances)
-        for result in self._each(
-            partial(make_finder, self._options.key_frame, least_px=self._options.least_px), tasks, stage="read"
-        ):
-            found = result.outcome
-            if isinstance(found, Failed):
-                row = error_to_json(result.key, found.error)
-                found = Looked(id=result.key, frame=None, reason=UNREADABLE, errors=(row,))
-            self._run.append(SURVEY, asdict(found))
-            yield found
 
-    def make(self, orders: Sequence[Order], keep: CandidateWriter) -> None:
-        """Make what is not made yet."""
-        done = {row["id"]: row["input"] for row in self._run.lines("targets.jsonl")}
-        wanted = [order for order in orders if order.key not in done]
-        _refuse_changed([order for order in orders if order.key in done], done)
-        self._progress.stage("making masks", len(orders))
-        self._progress.step(len(orders) - len(wanted))
-        by_key = {order.key: order for order in wanted}
-        options = self._options
-        making = _making(options)
-        make = partial(make_builder, options.negatives, seed=options.seed, generator=options.generator)
-        for result in self._each(make, (Task(order.key, order) for order in wanted), stage="stress"):
-            instance = by_key[result.key].instance
-            if isinstance(result.outcome, Failed):
-                self._errors.keep([error_to_json(instance.id, result.outcome.error)])
-            else:
-                keep(instance, _signed(result.outcome, making))
-
-    def _each(
-        self, make: Callable[[], Callable[[P], R]], tasks: Iterable[Task[P]], *, stage: str
-    ) -> Iterator[TaskResult[R]]:
-        options = self._options
-        for result in run_tasks(make, tasks, workers=options.n_workers, timeout_s=options.timeout_s, stage=stage):
-            yield result
-            self._progress.step()
+def _make(writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, Media], options: BuildOptions) -> None:
+    """Make what is not made yet."""
+    done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
+    _refuse_changed([order for order in orders if order.key in done], done)
+    wanted = [order for order in orders if order.key not in done]
+    writer.progress.stage("making masks", len(orders))
+    writer.progress.step(len(orders) - len(wanted))
+    make = partial(
+        make_builder, options.negatives, seed=options.seed, generator=options.generator, making=_making(options)
+    )
+    clips = ClipCopies(writer, media)
+    workers = Workers(make=make, count=options.n_workers, stage="stress", timeout_s=options.timeout_s)
+    for order, outcome in workers.results(wanted):
+        if isinstance(outcome, Failed):
+            writer.errors.keep([error_to_json(order.instance.id, outcome.error)])
+        elif outcome.errors or clips.has(order.instance):
+            writer.keep([outcome])
+        writer.progress.step()
 
 
 def _making(options: BuildOptions) -> dict[str, str]:
     """What a score over these masks depends on, for their lines: how instances and frames were chosen."""
     division = splits_digest(options.splits_file)
     return options.making | ({} if division is None else {"splits_file": division[:_SHORT]})
-
-
-def _signed(built: Built, making: Mapping[str, str]) -> Built:
-    """What was built, its lines saying how it was chosen."""
-    return replace(built, items=[{**row, KEY: {**row[KEY], **making}} for row in built.items])
 
 
 def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:

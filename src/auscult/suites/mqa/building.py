@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from auscult import registry
 from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
-from auscult.jobs.runner import failed_row, mask_digest
+from auscult.jobs.runner import Indivisible, Result, failed_row, mask_digest
+from auscult.jobs.stress import ITEMS, TARGETS
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
@@ -24,7 +25,8 @@ from auscult.record.schema import error_to_json
 from auscult.stress.masks import tracks, variants
 from auscult.stress.masks.making import MaskVariant
 from auscult.suites.mqa.options import ANNOTATED, GENERATORS, OWN, STANDARD, MqaProtocol
-from auscult.suites.mqa.rows import RANKS
+from auscult.suites.mqa.rows import KEY, RANKS, TRUTH
+from auscult.suites.mqa.sample import split_of
 from auscult.types import Frame, Instance, Mask, MaskRef, Moment, StressedMask
 
 REMARK = "truth"
@@ -55,20 +57,14 @@ def open_moment(moment: Moment) -> OpenedMoment:
     size = frame_size(moment.frame)
     target = None if moment.target is None else read_mask(moment.target, size=size).mask
     others: list[Mask | None] = []
-    remarks: list[ErrorRecord] = []
+    remarks = []
     for ref in moment.others:
-        other = _other(ref, size)
-        others.append(None if isinstance(other, AuscultError) else other)
-        if isinstance(other, AuscultError):
-            remarks.append(ErrorRecord.of(other, REMARK))
+        try:
+            others.append(None if ref is None else read_mask(ref, size=size).mask)
+        except InputError as error:
+            others.append(None)
+            remarks.append(ErrorRecord.of(error, REMARK))
     return OpenedMoment(target=target, others=tuple(others), remarks=tuple(remarks))
-
-
-def _other(ref: MaskRef | None, size: tuple[int, int]) -> Mask | AuscultError | None:
-    try:
-        return None if ref is None else read_mask(ref, size=size).mask
-    except InputError as error:
-        return error
 
 
 def digest_of(instance: Instance, moments: Sequence[int]) -> str:
@@ -198,11 +194,10 @@ NO_TRACKS = "proposer_has_no_tracks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Indivisible):
     """What to make of an instance."""
 
     instance: Instance
-    split: str
     protocol: MqaProtocol
     moments: tuple[int, ...]  # the key frame, or all that have a mask of the target
     numbers: tuple[int, ...]  # of each of those frames in its clip
@@ -219,17 +214,6 @@ class Order:
     def key(self) -> str:
         """Unique among the orders."""
         return f"{self.protocol}/{self.made_for}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
-    """What became of an order."""
-
-    key: str
-    items: Sequence[Mapping[str, Any]] = ()  # lines of items.jsonl
-    files: Mapping[str, bytes] = field(default_factory=dict)  # the mask files those lines name
-    target: Mapping[str, Any] = field(default_factory=dict)  # the line of targets.jsonl
-    error: Mapping[str, Any] | None = None  # row of errors.jsonl when the instance could not be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,31 +235,32 @@ class Builder:
     seed: int
     proposer: MaskProposer | None = None  # where other objects come from; None for the data set's own
     generator: str = STANDARD  # a key of GENERATORS
+    making: Mapping[str, str] = field(default_factory=dict)  # how instances and frames were chosen, for every line
 
-    def __call__(self, order: Order) -> Built:
+    def __call__(self, order: Order) -> Result:
         """Make an order; an instance that cannot be read costs itself."""
         try:
             opened = [open_moment(order.instance.moments[index]) for index in order.moments]
             digest = digest_of(order.instance, order.moments)
             made, undefined = self._image(order, opened[0]) if order.protocol == "image" else self._video(order, opened)
         except AuscultError as error:
-            return Built(key=order.key, error=failed_row(order.instance, error, "read"))
+            return Result(id=order.key, errors=[failed_row(order.instance, error, "read")])
         files = {_truth_name(order, place): encode_mask(_target(moment)) for place, moment in enumerate(opened)}
         items = []
         for candidate in made:
             files[_mask_name(order, candidate)] = encode_mask(candidate.made.output)
-            items.append(_line(order, candidate, opened[candidate.place], generator=self.generator))
+            items.append(self._line(order, candidate, opened[candidate.place]))
         target = {
             "id": order.key,
             "uid": order.instance.id,
             "vid": order.instance.clip,
             "protocol": order.protocol,
-            "split": order.split,
+            "split": split_of(order.instance),
             "made": len(items),
             "undefined": undefined,
             "input": digest,
         }
-        return Built(key=order.key, items=items, files=files, target=target)
+        return Result(id=order.key, files=files, rows={ITEMS: items, TARGETS: [target]})
 
     def _image(self, order: Order, opened: OpenedMoment) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
@@ -294,13 +279,8 @@ class Builder:
                 negative = self._named(order, outcome.value.params.get("other"))
                 candidates.append(MadeMask(name, kind, rank, 0, outcome.value, negative))
             elif isinstance(outcome, Undefined):
-                undefined.append(
-                    {
-                        "kind": kind.removeprefix(f"{self.generator}_"),
-                        "difficulty": difficulty,
-                        "reason": outcome.reason,
-                    }
-                )
+                bare = kind.removeprefix(f"{self.generator}_")
+                undefined.append({"kind": bare, "difficulty": difficulty, "reason": outcome.reason})
         return candidates, undefined
 
     def _others(self, order: Order, opened: OpenedMoment) -> Sequence[Mask | None]:
@@ -336,13 +316,43 @@ class Builder:
     def _reason(self, reason: str) -> str:
         return NO_TRACKS if self.proposer is not None and reason == "no_other_object" else reason
 
+    def _line(self, order: Order, candidate: MadeMask, opened: OpenedMoment) -> dict[str, Any]:
+        """One line of ``items.jsonl``."""
+        instance, frame = order.instance, order.numbers[candidate.place]
+        moment, truth = instance.moments[order.moments[candidate.place]], candidate.made.truth
+        name = f"{order.key}/{candidate.name}" + (f"/{frame:05d}" if order.protocol == "video" else "")
+        row: dict[str, Any] = {"id": name, "frame": order.frames[candidate.place], "mask": _mask_name(order, candidate)}
+        known = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": order.sound}
+        row |= {key: value for key, value in known.items() if value is not None}
+        row["truth"] = {"mask": _truth_name(order, candidate.place)} | {name: getattr(truth, name) for name in TRUTH}
+        row["stress"] = {"target": instance.id, "kind": candidate.kind, "params": dict(candidate.made.params)}
+        row[KEY] = {
+            "uid": instance.id,
+            "vid": instance.clip,
+            "split": split_of(order.instance),
+            "protocol": order.protocol,
+            "frame": frame,
+            "rank": candidate.rank,
+            "track": candidate.name,
+            "category": instance.category,
+            "template": instance.template,
+            "area": round(opened.area / _target(opened).size, 6),
+        }
+        if candidate.negative:
+            row[KEY]["negative"] = candidate.negative
+        if self.generator != STANDARD:
+            row[KEY]["generator"] = self.generator
+        row[KEY] |= self.making
+        return row
 
-def make_builder(negatives: str | MaskProposer, *, seed: int, generator: str = STANDARD) -> Builder:
+
+def make_builder(
+    negatives: str | MaskProposer, *, seed: int, generator: str = STANDARD, making: Mapping[str, str] | None = None
+) -> Builder:
     """Make the worker's function; module-level, so that a child process can be told to call it."""
-    if not isinstance(negatives, str):
-        return Builder(seed=seed, proposer=negatives, generator=generator)
-    proposer = None if negatives == OWN else load_proposer(negatives)
-    return Builder(seed=seed, proposer=proposer, generator=generator)
+    own = None if negatives == OWN else negatives
+    proposer = load_proposer(own) if isinstance(own, str) else own
+    return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})
 
 
 def _easier(variant: MaskVariant) -> float:
@@ -357,48 +367,10 @@ def _target(opened: OpenedMoment) -> Mask:
     return opened.target
 
 
-def _folder(order: Order) -> str:
-    return safe_name(order.instance.id)
-
-
 def _truth_name(order: Order, place: int) -> str:
-    return f"truth/{_folder(order)}/{order.numbers[place]:05d}.png"
+    return f"truth/{safe_name(order.instance.id)}/{order.numbers[place]:05d}.png"
 
 
 def _mask_name(order: Order, candidate: MadeMask) -> str:
-    return f"masks/{_folder(order)}/{order.protocol}/{candidate.name}/{order.numbers[candidate.place]:05d}.png"
-
-
-def _line(order: Order, candidate: MadeMask, opened: OpenedMoment, *, generator: str) -> dict[str, Any]:
-    """One line of ``items.jsonl``."""
-    instance, frame = order.instance, order.numbers[candidate.place]
-    moment, truth = instance.moments[order.moments[candidate.place]], candidate.made.truth
-    name = f"{order.key}/{candidate.name}" + (f"/{frame:05d}" if order.protocol == "video" else "")
-    row: dict[str, Any] = {"id": name, "frame": order.frames[candidate.place], "mask": _mask_name(order, candidate)}
-    known = {"text": instance.query.text, "clip": instance.clip, "time_s": moment.time_s, "audio": order.sound}
-    row |= {key: value for key, value in known.items() if value is not None}
-    row["truth"] = {
-        "mask": _truth_name(order, candidate.place),
-        "iou": truth.iou,
-        "defect": truth.defect,
-        "difficulty": truth.difficulty,
-        "action": truth.action,
-    }
-    row["stress"] = {"target": instance.id, "kind": candidate.kind, "params": dict(candidate.made.params)}
-    row["mqa"] = {
-        "uid": instance.id,
-        "vid": instance.clip,
-        "split": order.split,
-        "protocol": order.protocol,
-        "frame": frame,
-        "rank": candidate.rank,
-        "track": candidate.name,
-        "category": instance.category,
-        "template": instance.template,
-        "area": round(opened.area / _target(opened).size, 6),
-    }
-    if candidate.negative:
-        row["mqa"]["negative"] = candidate.negative
-    if generator != STANDARD:
-        row["mqa"]["generator"] = generator
-    return row
+    folder = f"masks/{safe_name(order.instance.id)}/{order.protocol}"
+    return f"{folder}/{candidate.name}/{order.numbers[candidate.place]:05d}.png"

@@ -19,7 +19,7 @@ from auscult.record.schema import Summary, counted_by
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import Order
 from auscult.suites.mqa.options import BuildOptions
-from auscult.suites.mqa.sample import SampledInstances, is_clip
+from auscult.suites.mqa.sample import SampledInstances, is_clip, split_of
 from auscult.suites.mqa.statistics import JsonRow, iou_figure, sample_table, statistics
 from auscult.types import ACTIONS, DEFECTS, Instance
 
@@ -37,7 +37,7 @@ def layout_files(
         refavs.MetadataRow(
             vid=order.instance.clip,
             uid=name,
-            split=order.split,
+            split=split_of(order.instance),
             fid=object_number(order.instance),
             exp=order.instance.query.text or "",
             kfid=key_frames.get(name),

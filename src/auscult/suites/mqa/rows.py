@@ -23,6 +23,9 @@ MakingName: TypeAlias = Literal["take", "objects", "least_px", "splits_file"]
 FrameCount: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 31)]
 
 KEY = "mqa"
+TRUTH = ("iou", "defect", "difficulty", "action")
+"""What the truth of a line tells beside its mask."""
+
 MAKING: tuple[MakingName, ...] = ("take", "objects", "least_px", "splits_file")
 
 _NUMBERED = re.compile(r"_([0-9]{1,3})$")
