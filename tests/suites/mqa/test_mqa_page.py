@@ -28,7 +28,7 @@ def _page_of(tmp_path, monkeypatch, judges):
     from auscult.record.manifest import build
     from auscult.report.page import Example
 
-    def drawn(run, chosen, _shown):
+    def drawn(run, chosen, **_shown):
         run.write_bytes("pictures/x.jpg", JPEG)
         return [
             Example(title=title, jpeg=JPEG, text="", id=one.id, facts=(), file="pictures/x.jpg")

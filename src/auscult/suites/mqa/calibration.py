@@ -46,7 +46,7 @@ from auscult.suites.mqa.evaluate import (
     judge_columns,
     measured_by,
 )
-from auscult.suites.mqa.rows import Candidate, JudgeAnswer
+from auscult.suites.mqa.rows import Candidate, JudgeAnswer, bin_of
 
 SIZES: tuple[tuple[float, float], ...] = ((0.0, 0.01), (0.01, 0.05), (0.05, 0.15), (0.15, 0.30), (0.30, 1.0))
 """Bins of the object's share of the frame: low end included, high end not (but for the last)."""
@@ -111,7 +111,7 @@ def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
     members: list[list[tuple[float, float]]] = [[] for _ in range(BINS)]
     for one, answer in pairs:
         if answer.iou is not None and one.iou is not None:
-            members[min(BINS - 1, max(0, int(answer.iou * BINS + 1e-9)))].append((answer.iou, one.iou))
+            members[bin_of(answer.iou, BINS)].append((answer.iou, one.iou))
     return [
         Bin(
             low=index / BINS,

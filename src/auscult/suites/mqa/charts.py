@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from auscult.arrays.boxes import box_of, grown, union_box, window
@@ -22,15 +21,18 @@ from auscult.suites.mqa.baselines import BASELINES, RANDOM
 from auscult.suites.mqa.calibration import Bin
 from auscult.suites.mqa.evaluate import Block, TableNumber
 from auscult.suites.mqa.results import BlockResults
-from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer
+from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer, bin_of
 from auscult.types import DEFECTS, Frame, Item, Mask
+
+SeriesPoints: TypeAlias = tuple[tuple[float, float, str], ...]
+"""Points of a line, x and y with their words."""
 
 _BINS = 20
 
 
 def figures_of(results: BlockResults) -> tuple[Figure, ...]:
     """The charts of one block, named after it."""
-    start = f"{results.block.protocol}_{results.block.part}"
+    start = results.block.name
     return (
         _true_ious(results.block, f"{start}_iou"),
         _reliability(results, f"{start}_reliability"),
@@ -39,8 +41,8 @@ def figures_of(results: BlockResults) -> tuple[Figure, ...]:
 
 
 def _true_ious(block: Block, name: str) -> Figure:
-    known = [one for one in block.candidates if one.iou is not None]
-    counts = Counter(min(_BINS - 1, int((one.iou or 0.0) * _BINS + 1e-9)) for one in known)
+    known = [one.iou for one in block.candidates if one.iou is not None]
+    counts = Counter(bin_of(iou, _BINS) for iou in known)
     bars = [(f"IoU {index / _BINS:.2f} to {(index + 1) / _BINS:.2f}", counts[index]) for index in range(_BINS)]
     drawing = bars_drawing(
         bars,
@@ -53,12 +55,9 @@ def _true_ious(block: Block, name: str) -> Figure:
 
 def _reliability(results: BlockResults, name: str) -> Figure:
     """Rows that say the same of everything have one point and no line."""
-    styles = _styles(results)
-    lines = [
-        Series(name=judge, points=_points(curve), style=styles[judge], quiet=judge in BASELINES)
-        for judge, curve in results.curves.items()
-        if judge not in BASELINES or judge == RANDOM
-    ]
+    curves = {
+        judge: _points(curve) for judge, curve in results.curves.items() if judge not in BASELINES or judge == RANDOM
+    }
     axes = Axes(
         x=(0.0, 1.0),
         y=(0.0, 1.0),
@@ -71,11 +70,11 @@ def _reliability(results: BlockResults, name: str) -> Figure:
         name=name,
         caption="Reliability: masks in ten bins of the estimated IoU. On the diagonal an estimate is right on average; "
         "below it the judge is too kind.",
-        drawing=lines_drawing(lines, axes, title="Mean true IoU by estimated IoU"),
+        drawing=lines_drawing(_lines(results, curves), axes, title="Mean true IoU by estimated IoU"),
     )
 
 
-def _points(curve: Sequence[Bin]) -> tuple[tuple[float, float, str], ...]:
+def _points(curve: Sequence[Bin]) -> SeriesPoints:
     return tuple(
         (one.told, one.true, f"estimated {one.told:.2f}, true {one.true:.2f}, {one.n} masks")
         for one in curve
@@ -83,17 +82,17 @@ def _points(curve: Sequence[Bin]) -> tuple[tuple[float, float, str], ...]:
     )
 
 
-def _styles(results: BlockResults) -> dict[str, int]:
-    """One mark and shade per row in every chart of the page, by the order of the rows."""
-    return {judge: number for number, judge in enumerate(results.cells)}
+def _lines(results: BlockResults, points: Mapping[str, SeriesPoints]) -> list[Series]:
+    """A line for each row that has points, with one mark and shade in every chart of the page."""
+    return [
+        Series(name=judge, points=points[judge], style=number, quiet=judge in BASELINES)
+        for number, judge in enumerate(results.cells)
+        if judge in points
+    ]
 
 
 def _sizes(results: BlockResults, name: str) -> Figure:
-    styles = _styles(results)
-    lines = [
-        Series(name=judge, points=_size_points(cells), style=styles[judge], quiet=judge in BASELINES)
-        for judge, cells in results.sizes.items()
-    ]
+    lines = _lines(results, {judge: _size_points(cells) for judge, cells in results.sizes.items()})
     most = max((y for line in lines for _, y, _ in line.points), default=1.0)
     columns = [cell.column for cell in next(iter(results.sizes.values()), [])]
     axes = Axes(
@@ -110,7 +109,7 @@ def _sizes(results: BlockResults, name: str) -> Figure:
     )
 
 
-def _size_points(cells: Sequence[TableNumber]) -> tuple[tuple[float, float, str], ...]:
+def _size_points(cells: Sequence[TableNumber]) -> SeriesPoints:
     return tuple(
         (float(index), cell.outcome.value, f"{cell.column}: {cell.outcome.value:.3f}, n {cell.n}")
         for index, cell in enumerate(cells)
@@ -126,79 +125,51 @@ DASH = "–"
 Pick: TypeAlias = tuple[str, Candidate]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """Where the pictures come from."""
-
-    items: Mapping[str, Item]
-    judges: Mapping[str, Answers]  # row to answers; baselines left out
-
-
 def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
     """The best and the worst case of each type, by a judge's error of the IoU; none of a type that nobody answered.
 
     Where several are equally good the wrong type counts as worse, then the id decides.
     """
+    errors: dict[str, list[tuple[float, bool, str, Candidate]]] = {}
+    for one in candidates:
+        said = answers.get(one.id)
+        if said is not None and said.iou is not None and one.iou is not None:
+            row = abs(said.iou - one.iou), said.defect != one.defect, one.id, one
+            errors.setdefault(one.defect, []).append(row)
     found: list[Pick] = []
     for defect in DEFECTS:
-        scored = sorted(
-            (
-                (abs(answers[one.id].iou - one.iou), answers[one.id].defect != defect, one.id, one)  # type: ignore[operator]
-                for one in candidates
-                if one.defect == defect and _has_both(one, answers)
-            ),
-            key=lambda row: row[:3],
-        )
-        if scored:
-            found.append((f"{defect}: best case", scored[0][-1]))
-        if len(scored) > 1:
-            found.append((f"{defect}: worst case", scored[-1][-1]))
+        ranked = sorted(errors.get(defect, ()), key=lambda row: row[:3])
+        found += [(f"{defect}: best case", row[-1]) for row in ranked[:1]]
+        found += [(f"{defect}: worst case", row[-1]) for row in ranked[1:][-1:]]
     return found
 
 
-def draw_examples(run: RunFolder, chosen: Sequence[Pick], shown: Shown) -> list[Example]:
+def draw_examples(
+    run: RunFolder, chosen: Sequence[Pick], *, items: Mapping[str, Item], judges: Mapping[str, Answers]
+) -> list[Example]:
     """Draw what was picked and keep it in the record; one whose files cannot be read is left out."""
     examples = []
     for title, one in chosen:
-        item = shown.items[one.id]
-        name = f"pictures/{safe_name(one.id)}.jpg"
+        item, name = items[one.id], f"pictures/{safe_name(one.id)}.jpg"
         try:
             jpeg = _drawn(item)
         except AuscultError:
             continue
         run.write_bytes(name, jpeg)
-        examples.append(
-            Example(
-                title=title,
-                jpeg=jpeg,
-                text=item.query.text or "",
-                id=one.id,
-                facts=tuple(_facts(one, shown.judges)),
-                file=name,
-            )
-        )
+        facts = tuple(_facts(one, judges))
+        examples.append(Example(title=title, jpeg=jpeg, text=item.query.text or "", id=one.id, facts=facts, file=name))
     return examples
 
 
-def outlined(frame: Frame, mask: Mask, truth: Mask | None) -> Frame:
-    """A candidate's tint and the true outline on a frame, at most ``LONGEST_PX`` on the longer side.
-
-    Args:
-        frame: uint8 RGB (H, W, 3); not changed.
-        mask: The candidate, bool (H, W).
-        truth: The true mask, bool (H, W); None for none.
-    """
-    frame, mask, truth = _view(frame, mask, truth)
-    scale = min(1.0, LONGEST_PX / max(mask.shape))
-    size = max(1, round(mask.shape[1] * scale)), max(1, round(mask.shape[0] * scale))
-    return compared(frame, mask, truth, size=size)
-
-
 def _drawn(item: Item) -> bytes:
+    """A candidate's tint and the true outline on its frame, as JPEG, at most ``LONGEST_PX`` on the longer side."""
     frame = read_frame(item.frame)
     size = (frame.shape[0], frame.shape[1])
     truth = None if item.truth is None or item.truth.mask is None else read_mask(item.truth.mask, size=size).mask
-    return encode_jpeg(outlined(frame, read_mask(item.mask, size=size).mask, truth), quality=80)
+    frame, mask, truth = _view(frame, read_mask(item.mask, size=size).mask, truth)
+    scale = min(1.0, LONGEST_PX / max(mask.shape))
+    small = max(1, round(mask.shape[1] * scale)), max(1, round(mask.shape[0] * scale))
+    return encode_jpeg(compared(frame, mask, truth, size=small), quality=80)
 
 
 def _view(frame: Frame, mask: Mask, truth: Mask | None) -> tuple[Frame, Mask, Mask | None]:
@@ -209,10 +180,6 @@ def _view(frame: Frame, mask: Mask, truth: Mask | None) -> tuple[Frame, Mask, Ma
     margin = max(_LEAST_MARGIN_PX, round(0.5 * max(shown[2] - shown[0], shown[3] - shown[1])))
     rows, columns = window(grown(shown, margin, mask.shape))
     return frame[rows, columns], mask[rows, columns], None if truth is None else truth[rows, columns]
-
-
-def _has_both(one: Candidate, answers: Answers) -> bool:
-    return one.iou is not None and one.id in answers and answers[one.id].iou is not None
 
 
 def _facts(one: Candidate, judges: Mapping[str, Answers]) -> list[tuple[str, str]]:

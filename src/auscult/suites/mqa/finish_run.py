@@ -11,7 +11,7 @@ With these alone the tables are computed anew: no mask and no data set is opened
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Final
@@ -32,7 +32,7 @@ from auscult.report.page import Example, Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
 from auscult.suites.mqa.baselines import Constant, baseline_answers
-from auscult.suites.mqa.charts import Pick, Shown, draw_examples, figures_of, picks
+from auscult.suites.mqa.charts import Pick, draw_examples, figures_of, picks
 from auscult.suites.mqa.results import BlockResults, MqaResults, results_of, summary_metrics
 from auscult.suites.mqa.rows import Answers, Candidate, answers_of
 from auscult.suites.registered import SuiteRun
@@ -110,25 +110,25 @@ class RunOutcome:
     by_defect: Mapping[str, int]
 
 
-def judge_answers(run: Run, wanted: Container[str]) -> Answers:
-    """What the record of a judge says of the wanted candidates."""
-    return answers_of(verdict for verdict, _ in run.verdicts if verdict.id in wanted)
-
-
 def outcome_of(
     command: str,
-    candidates: tuple[Candidate, ...],
-    judges: Mapping[str, Answers],
+    candidates: Sequence[Candidate],
+    runs: Mapping[str, Run | None],
     *,
-    runs: Mapping[str, Run],
     constant: Constant,
     policy: Policy,
 ) -> RunOutcome:
-    """The answers beside the rows that look at nothing, and how often each action and defect was told."""
-    verdicts = [verdict for run in runs.values() for verdict, _ in run.verdicts]
+    """What the records of the judges say of the candidates, beside the rows that look at nothing.
+
+    A judge without a record failed as a whole.
+    """
+    wanted = {one.id for one in candidates}
+    said = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
+    judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in said.items()}
+    verdicts = [verdict for mine in said.values() for verdict in mine]
     return RunOutcome(
         command=command,
-        candidates=candidates,
+        candidates=tuple(candidates),
         judges=judges,
         rows={**judges, **baseline_answers(candidates, constant, policy)},
         constant=constant,
@@ -145,7 +145,7 @@ def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, It
     basis = Basis(judges=tuple(outcome.judges), constant=outcome.constant, unlisted=unlisted)
     write_basis(run, outcome.candidates, basis)
     judge, chosen = _chosen(outcome)
-    examples = draw_examples(run, chosen, Shown(items=items, judges=outcome.judges))
+    examples = draw_examples(run, chosen, items=items, judges=outcome.judges)
     page = _page(run, outcome, results, tables=tables, cases=_cases(judge, examples), unlisted=unlisted)
     return write_run(run, page, tables=tables, numbers=results.cells, summary=summary)
 
@@ -247,10 +247,9 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
 
 def _section(results: BlockResults, tables: Mapping[str, Table]) -> Section:
     block = results.block
-    part = "" if block.part == "all" else f", {block.part}"
     return Section(
         name=f"{block.protocol}-{block.part}",
-        title=f"{block.protocol.capitalize()} protocol{part}",
+        title=block.title,
         figures=figures_of(results),
         tables=tuple(tables[name] for name in results.tables),
     )
@@ -284,11 +283,9 @@ def score_mqa(folder: Path) -> SuiteRun:
     if manifest["command"] != RUN:
         raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {RUN}")
     candidates, basis = read_candidates(folder), read_basis(folder)
-    listed = {one.id for one in candidates}
-    runs = {name: run for name in basis.judges if (run := _run(folder, name)) is not None}
-    judges = {name: judge_answers(runs[name], listed) if name in runs else {} for name in basis.judges}
+    runs = {name: _run(folder, name) for name in basis.judges}
     policy = _policy(argument(manifest, "policy"), folder)
-    outcome = outcome_of(COMMAND, candidates, judges, runs=runs, constant=basis.constant, policy=policy)
+    outcome = outcome_of(COMMAND, candidates, runs, constant=basis.constant, policy=policy)
     results = results_of(outcome.candidates, outcome.rows)
     tables = noted_tables(results, outcome.constant)
     summary = summary_of(outcome, results, unlisted=basis.unlisted)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Final
 
 from auscult.cases.layouts import mqravs, refavs
+from auscult.jobs.runner import finish_tables
 from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
@@ -73,12 +74,9 @@ def finish(
     """Write everything that follows from the lines."""
     items, targets = _settled(run, orders)
     failed = failed_rows(run.lines("errors.jsonl"), ())
-    tables = {
-        "sample": _with_remarks(sample_table(sample, options), [*remarks, *_without_video(sample, options)]),
-        **statistics(items, targets),
-    }
-    for name, table in tables.items():
-        run.write_json(f"tables/{name}.json", asdict(table))
+    counted = sample_table(sample, options)
+    note = "; ".join([counted.note, *remarks, *_without_video(sample, options)])
+    tables = {"sample": replace(counted, note=note), **statistics(items, targets)}
     run.write_text(FIGURE, iou_figure(items))
     if not options.step:  # the release has one frame an instance in its image protocol
         for file, data in layout_files(items, orders, key_frames=_key_frames(run, orders)).items():
@@ -94,9 +92,8 @@ def finish(
         by_defect=counted_by([row["truth"]["defect"] for row in items], DEFECTS),
         metrics={},
     )
-    run.write_json("summary.json", summary.as_json())
-    run.finish()
-    return summary, [table for table in tables.values() if table.rows]
+    summary, shown = finish_tables(run, summary, tables)
+    return summary, [table for table in shown if table.rows]
 
 
 def _settled(run: RunFolder, orders: Sequence[Order]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -140,14 +137,8 @@ def _without_video(sample: SampledInstances, options: BuildOptions) -> list[str]
     """Splits whose video protocol is empty because the source has photographs, or one annotated frame a clip."""
     if "video" not in options.protocols:
         return []
-    empty = [split for split, chosen in sample.image.items() if chosen and split in sample.video]
     return [
         f"no video protocol for {split}: no clip has two annotated frames of the target"
-        for split in empty
-        if not any(is_clip(instance) for instance in sample.image[split])
+        for split, chosen in sample.image.items()
+        if chosen and split in sample.video and not any(is_clip(instance) for instance in chosen)
     ]
-
-
-def _with_remarks(table: Table, remarks: Sequence[str]) -> Table:
-    note = "; ".join([table.note, *remarks])
-    return Table(title=table.title, header=table.header, rows=table.rows, note=note)

@@ -115,6 +115,18 @@ class Making:
     least_px: Annotated[int, Flag(least=0)] = 0
     splits_file: Annotated[Path | None, Flag(read=input_path)] = None
 
+    def check_protocols(self) -> None:
+        """Refuse a protocol that is unknown, and none.
+
+        Raises:
+            UsageError: As said.
+        """
+        for name in self.protocols:
+            if name not in PROTOCOLS:
+                raise UsageError(f"there is no protocol {name!r}", expected="image, video, or both")
+        if not self.protocols:
+            raise UsageError("no protocol was chosen", expected="image, video, or both")
+
 
 @dataclass(frozen=True, kw_only=True)
 class MqaOptions(SuiteOptions, Making):
@@ -169,11 +181,7 @@ class BuildOptions(InputOptions, Making):
         Raises:
             UsageError: A protocol is unknown, none was chosen, or the count is not positive.
         """
-        for name in self.protocols:
-            if name not in PROTOCOLS:
-                raise UsageError(f"there is no protocol {name!r}", expected="image, video, or both")
-        if not self.protocols:
-            raise UsageError("no protocol was chosen", expected="image, video, or both")
+        self.check_protocols()
         if self.count is not None and self.count < 1:
             raise UsageError(f"{self.count} instances are nothing", expected="a count of 1 or more")
         self._check_making()

@@ -189,6 +189,11 @@ def with_true_ious(candidates: Sequence[Candidate], ious: Mapping[str, float]) -
     return [replace(one, iou=ious.get(one.id, one.iou)) for one in candidates]
 
 
+def bin_of(iou: float, bins: int) -> int:
+    """Which of some even bins of 0..1 an IoU is in; the last one holds 1 itself."""
+    return min(bins - 1, max(0, int(iou * bins + 1e-9)))
+
+
 def _unplaced(item: Item, known: Candidate) -> Candidate:
     stress = item.extra.get("stress")
     target = stress.get("target") if isinstance(stress, Mapping) else None

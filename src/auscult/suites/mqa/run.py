@@ -18,7 +18,7 @@ cannot be loaded, or that crashes, costs its own cells.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -43,9 +43,9 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
-from auscult.suites.mqa.finish_run import RunOutcome, judge_answers, outcome_of, write_results
-from auscult.suites.mqa.options import PROTOCOLS, BuildOptions, Making, MqaOptions
-from auscult.suites.mqa.rows import KEY, Answers, Candidate, candidates_of, with_true_ious
+from auscult.suites.mqa.finish_run import outcome_of, write_results
+from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
+from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of, with_true_ious
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
@@ -81,13 +81,6 @@ def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
     if options.data == SCENES:
         return _built(_scenes(options, progress), options, progress)
     source = Path(options.data)
-    if not source.exists():
-        raise UsageError(
-            "there is no such file or folder",
-            path=source,
-            expected="a source with true masks, a benchmark, or the word scenes",
-            hint="see `auscult run --help`",
-        )
     listing = _listed(source, options)
     if listing is not None and any(_stands(item) for item in listing.items):
         _refuse_making(options, source)
@@ -97,7 +90,7 @@ def benchmark_of(options: MqaOptions, progress: Progress) -> Benchmark:
 
 def _refuse_making(options: MqaOptions, source: Path) -> None:
     """Refuse to say how masks are made where they are made already."""
-    for name in ("generator", "take", "objects", "least_px", "splits_file"):
+    for name in ("generator", *MAKING):
         if getattr(options, name) != getattr(Making, name):
             raise UsageError(
                 f"--{name.replace('_', '-')} says how a benchmark is made, and this one is made already",
@@ -154,17 +147,17 @@ def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> li
     judges' records say.
     """
     known: dict[tuple[str, int | None], float | None] = {}
-    found = []
-    for one in candidates:
+
+    def area_of(one: Candidate) -> float | None:
         truth = items[one.id].truth
-        if one.area is None and truth is not None and truth.mask is not None:
-            key = str(truth.mask.path or one.id), truth.mask.index
-            if key not in known:
-                known[key] = _share(truth.mask)
-            found.append(replace(one, area=known[key]))
-        else:
-            found.append(one)
-    return found
+        if one.area is not None or truth is None or truth.mask is None:
+            return one.area
+        key = str(truth.mask.path or one.id), truth.mask.index
+        if key not in known:
+            known[key] = _share(truth.mask)
+        return known[key]
+
+    return [replace(one, area=area_of(one)) for one in candidates]
 
 
 def _share(ref: MaskRef) -> float | None:
@@ -228,20 +221,11 @@ def _mask(ref: MaskRef, home: Path) -> Any:
 
 def _truth(truth: Truth, home: Path) -> dict[str, Any]:
     row: dict[str, Any] = {} if truth.mask is None else {"mask": _mask(truth.mask, home)}
-    row |= {"iou": truth.iou, "defect": truth.defect, "difficulty": truth.difficulty, "action": truth.action}
+    row |= {name: getattr(truth, name) for name in TRUTH}
     return {key: value for key, value in row.items() if value is not None}
 
 
 # --- the whole ---
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What the judges' records say."""
-
-    answers: Mapping[str, Answers]  # those asked for first, then what the folder had before
-    runs: Mapping[str, Run]  # a judge that has none failed as a whole
-    ious: Mapping[str, float]  # item id to true IoU, as computed from the masks
 
 
 def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
@@ -276,19 +260,22 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         errors.keep(error_to_json(name, error) for name, error in broken)
         tested = _tested(candidates, options, benchmark)
         items = _write_items(run, benchmark, tested)
-        judged = _judge_all(run, options, judges, items=items, policy=policy, errors=errors, progress=listener)
-        outcome = _outcome(judged, candidates, with_areas(tested, items), policy=policy)
+        _judge_all(run, options, judges, items=items, errors=errors, progress=listener)
+        runs = _runs(run.path / JUDGES, judges, items, policy=policy, overwrite=options.overwrite)
+        outcome = outcome_of(
+            COMMAND,
+            with_true_ious(with_areas(tested, items), _true_ious(runs.values())),
+            runs,
+            constant=constant_of([one for one in training_of(candidates) if one.id not in items]),
+            policy=policy,
+        )
         return write_results(
             run, outcome, items=items, unlisted=len(benchmark.listing.errors) + len(broken) + benchmark.lost
         )
 
 
 def _judges(options: MqaOptions) -> dict[str, registry.Entry]:
-    for name in options.protocols:
-        if name not in PROTOCOLS:
-            raise UsageError(f"there is no protocol {name!r}", expected="image, video, or both")
-    if not options.protocols:
-        raise UsageError("no protocol was chosen", expected="image, video, or both")
+    options.check_protocols()
     found = [registry.find("judge", name) for name in options.judges]
     if not found:
         raise UsageError("no judge was named", expected="at least one --judge", hint="`auscult list judge` shows them")
@@ -339,10 +326,9 @@ def _judge_all(
     judges: Mapping[str, registry.Entry],
     *,
     items: Mapping[str, Item],
-    policy: Policy,
     errors: ErrorLog,
     progress: Progress,
-) -> Judged:
+) -> None:
     root = root_of(run.path, list(items.values()))
     for name in judges:
         progress.stage(f"judge {name}", 0)
@@ -365,33 +351,30 @@ def _judge_all(
             raise
         except AuscultError as error:  # this judge has no card, or cannot be loaded: the others go on
             errors.keep([error_to_json(None, ErrorRecord.of(error, "judge"))])
-    return _read(run.path / JUDGES, list(judges), items, policy=policy, overwrite=options.overwrite)
 
 
-def _read(folder: Path, names: Sequence[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool) -> Judged:
-    """Read the records of the judges asked for, and of those that judged the same masks here before."""
+def _runs(
+    folder: Path, names: Iterable[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool
+) -> dict[str, Run | None]:
+    """The records of the judges asked for, and of those that judged the same masks here before.
+
+    A judge without one failed as a whole.
+    """
     there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).is_file()) if folder.is_dir() else []
-    runs = {name: read_run(folder / name) for name in names if name in there}
-    answers: dict[str, Answers] = {name: judge_answers(runs[name], items) if name in runs else {} for name in names}
+    runs = {name: read_run(folder / name) if name in there else None for name in names}
     for name in there:
-        if name in answers or overwrite:
+        if name in runs or overwrite:
             continue
         before = read_run(folder / name)
         if digest_json(argument(before.manifest, "policy")) != digest_json(asdict(policy)):
             continue
         with suppress(Mismatch):
             refuse_changed({verdict.id: row.get("input") for verdict, row in before.verdicts}, list(items.values()))
-            runs[name], answers[name] = before, judge_answers(before, items)
-    ious: dict[str, float] = {}
-    for run in runs.values():
-        ious |= {row["id"]: float(row["iou"]) for row in run.truths() if row.get("iou") is not None}
-    return Judged(answers=answers, runs=runs, ious=ious)
+            runs[name] = before
+    return runs
 
 
-def _outcome(
-    judged: Judged, candidates: Sequence[Candidate], tested: Sequence[Candidate], *, policy: Policy
-) -> RunOutcome:
-    judged_ids = {one.id for one in tested}
-    constant = constant_of([one for one in training_of(candidates) if one.id not in judged_ids])
-    exact = tuple(with_true_ious(tested, judged.ious))
-    return outcome_of(COMMAND, exact, judged.answers, runs=judged.runs, constant=constant, policy=policy)
+def _true_ious(runs: Iterable[Run | None]) -> dict[str, float]:
+    """Item id to true IoU, as computed from the masks."""
+    truths = (row for run in runs if run is not None for row in run.truths())
+    return {row["id"]: float(row["iou"]) for row in truths if row.get("iou") is not None}

@@ -14,6 +14,7 @@ from auscult.report.charts.basic import HISTOGRAM_PX, Stack, histogram_parts
 from auscult.report.drawing import Drawing, DrawnShape, Rect, Text, to_svg
 from auscult.report.tables import Table
 from auscult.suites.mqa.options import ALL_THERE, PROTOCOLS, TARGETS, BuildOptions
+from auscult.suites.mqa.rows import bin_of
 from auscult.suites.mqa.sample import SampledInstances
 from auscult.types import DEFECTS
 
@@ -44,34 +45,30 @@ def statistics(items: Sequence[JsonRow], targets: Sequence[JsonRow]) -> dict[str
     }
 
 
-def place_of(row: JsonRow) -> TableCell:
-    """Protocol and split of a row of ``items.jsonl``."""
-    return str(row["mqa"]["protocol"]), str(row["mqa"]["split"])
+def by_place(items: Iterable[JsonRow]) -> dict[TableCell, list[JsonRow]]:
+    """Rows of ``items.jsonl`` by protocol and split, in the paper's order: image before video, training first."""
+    grouped: dict[TableCell, list[JsonRow]] = defaultdict(list)
+    for row in items:
+        grouped[str(row["mqa"]["protocol"]), str(row["mqa"]["split"])].append(row)
+    splits = (*TARGETS, "")
 
+    def rank(place: TableCell) -> tuple[int, int, str]:
+        protocol, split = place
+        return [*PROTOCOLS, protocol].index(protocol), [*splits, split].index(split), split
 
-def places(items: Iterable[JsonRow]) -> list[TableCell]:
-    """Protocols and splits that occur, in the paper's order: image before video, training first."""
-    order = (*TARGETS, "")
-    return sorted(
-        {place_of(row) for row in items},
-        key=lambda place: (
-            PROTOCOLS.index(place[0]) if place[0] in PROTOCOLS else len(PROTOCOLS),
-            order.index(place[1]) if place[1] in order else len(order),
-            place[1],
-        ),
-    )
+    return {place: grouped[place] for place in sorted(grouped, key=rank)}
 
 
 def masks_table(items: Sequence[JsonRow]) -> Table:
     """Table 1: videos, expressions and masks per protocol and split, test splits added up."""
-    grouped = _by_place(items)
+    grouped = by_place(items)
     rows: list[tuple[str, ...]] = []
-    for protocol in dict.fromkeys(place[0] for place in places(items)):
-        splits = [place for place in places(items) if place[0] == protocol]
-        rows += [(protocol, split_words(place[1]), *_amounts(grouped[place])) for place in splits]
-        tests = [place for place in splits if place[1] != "train"]
+    for protocol in dict.fromkeys(of for of, _ in grouped):
+        splits = {split: members for (of, split), members in grouped.items() if of == protocol}
+        rows += [(protocol, split_words(split), *_amounts(members)) for split, members in splits.items()]
+        tests = [members for split, members in splits.items() if split != "train"]
         if len(tests) > 1:
-            rows.append((protocol, "test, all", *_amounts([row for place in tests for row in grouped[place]])))
+            rows.append((protocol, "test, all", *_amounts([row for members in tests for row in members])))
     return Table(
         title="benchmark: videos, expressions, masks",
         header=("protocol", "split", "videos", "expressions", "masks"),
@@ -82,20 +79,15 @@ def masks_table(items: Sequence[JsonRow]) -> Table:
 
 def types_table(items: Sequence[JsonRow]) -> Table:
     """Table 8: masks of each type per protocol and split."""
-    counts = {place: Counter(row["truth"]["defect"] for row in rows) for place, rows in _by_place(items).items()}
-    rows = tuple(
-        (
-            place[0],
-            split_words(place[1]),
-            f"{counts[place].total():,}",
-            *(f"{counts[place][kind]:,}" for kind in DEFECTS),
-        )
-        for place in places(items)
-    )
+    rows = []
+    for (protocol, split), members in by_place(items).items():
+        counts = Counter(row["truth"]["defect"] for row in members)
+        each = (f"{counts[kind]:,}" for kind in DEFECTS)
+        rows.append((protocol, split_words(split), f"{len(members):,}", *each))
     return Table(
         title="benchmark: masks of each type",
         header=("protocol", "split", "total", *DEFECTS),
-        rows=rows,
+        rows=tuple(rows),
         note="form of MQ-RAVSBench, Table 8: 1 perfect, 2 cutout, dilate and erode, at most 3 merge and full_neg each",
     )
 
@@ -117,17 +109,19 @@ def iou_table(items: Sequence[JsonRow]) -> Table:
 
 def iou_cells(items: Sequence[JsonRow]) -> list[tuple[TableCell, str, list[float]]]:
     """The exact IoUs of each split and type that has any, of the protocol that Fig. 4 shows."""
-    shown = "image" if any(row["mqa"]["protocol"] == "image" for row in items) else "video"
-    cells: dict[tuple[TableCell, str], list[float]] = defaultdict(list)
-    for row in items:
-        if row["mqa"]["protocol"] == shown:
-            cells[place_of(row), row["truth"]["defect"]].append(float(row["truth"]["iou"]))
-    return [(place, kind, cells[place, kind]) for place in places(items) for kind in DEFECTS if (place, kind) in cells]
+    grouped = by_place(items)
+    shown = next((protocol for protocol, _ in grouped), "")  # the first one is that of images, where there is any
+    found: list[tuple[TableCell, str, list[float]]] = []
+    for place, rows in grouped.items():
+        for kind in DEFECTS if place[0] == shown else ():
+            ious = [float(row["truth"]["iou"]) for row in rows if row["truth"]["defect"] == kind]
+            found += [(place, kind, ious)] if ious else []
+    return found
 
 
 def histogram(ious: Iterable[float]) -> list[int]:
     """Counts of values 0..1 in ``BINS`` equal bins; 1 itself is in the last."""
-    counts = Counter(min(BINS - 1, int(iou * BINS + 1e-9)) for iou in ious)
+    counts = Counter(bin_of(iou, BINS) for iou in ious)
     return [counts[index] for index in range(BINS)]
 
 
@@ -181,13 +175,6 @@ def _wanted(count: int) -> str:
 def split_words(split: str) -> str:
     """A split's name as the tables print it."""
     return SPLIT_WORDS.get(split, split)
-
-
-def _by_place(items: Iterable[JsonRow]) -> dict[TableCell, list[JsonRow]]:
-    grouped: dict[TableCell, list[JsonRow]] = defaultdict(list)
-    for row in items:
-        grouped[place_of(row)].append(row)
-    return grouped
 
 
 def _amounts(rows: Sequence[JsonRow]) -> tuple[str, str, str]:
