@@ -23,7 +23,6 @@ from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
 from auscult.stress.masks import tracks, variants
-from auscult.stress.masks.making import MaskVariant
 from auscult.suites.mqa.options import ANNOTATED, GENERATORS, OWN, STANDARD, MqaProtocol
 from auscult.suites.mqa.rows import KEY, RANKS, TRUTH
 from auscult.suites.mqa.sample import split_of
@@ -268,8 +267,9 @@ class Builder:
         target = tracks.target_of(mask, self._others(order, opened))
         candidates, undefined = [], []
         made = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
-        hardest = sorted((v for v in made if v[0] == "merge" and isinstance(v[3], Scored)), key=_easier)
-        places = {id(v[3]): place for place, v in enumerate(hardest)}
+        merges = [outcome for kind, *_, outcome in made if kind == "merge" and isinstance(outcome, Scored)]
+        merges.sort(key=lambda merge: -(merge.value.truth.iou or 0.0))  # as in the video protocol and Table 3
+        places = {id(merge): place for place, merge in enumerate(merges)}
         for kind, difficulty, number, outcome in made:
             index = places.get(id(outcome), number)
             rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty or "", 1)
@@ -353,12 +353,6 @@ def make_builder(
     own = None if negatives == OWN else negatives
     proposer = load_proposer(own) if isinstance(own, str) else own
     return Builder(seed=seed, proposer=proposer, generator=generator, making=making or {})
-
-
-def _easier(variant: MaskVariant) -> float:
-    """Merges by falling IoU, as in the video protocol and Table 3."""
-    outcome = variant[3]
-    return -(outcome.value.truth.iou or 0.0) if isinstance(outcome, Scored) else 0.0
 
 
 def _target(opened: OpenedMoment) -> Mask:

@@ -207,19 +207,12 @@ TRAIN = "train"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Block:
-    """The candidates of one protocol and one part of the benchmark: what one table is about.
-
-    Attributes:
-        protocol: ``image`` or ``video``.
-        part: ``seen``, ``unseen``, or ``all`` where the source has no such splits.
-        candidates: What is judged.
-        draws: Draws of its clips, the same for all its cells.
-    """
+    """The candidates of one protocol and one part of the benchmark: what one table is about."""
 
     protocol: MqaProtocol
-    part: str
-    candidates: tuple[Candidate, ...]
-    draws: ClusterDraws
+    part: str  # ``seen``, ``unseen``, or ``all`` where the source has no such splits
+    candidates: tuple[Candidate, ...]  # what is judged
+    draws: ClusterDraws  # draws of its clips, the same for all its cells
 
     @property
     def name(self) -> str:
@@ -234,21 +227,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableNumber(SuiteNumber):
-    """One number of a table.
-
-    Attributes:
-        protocol: Of the block.
-        part: Of the block.
-        judge: The row.
-        metric: A key of ``METRICS`` or ``OVERALL``.
-        column: Key of the column, ``avg`` for their mean, ``all`` for all masks at once.
-        outcome: The number; with interval where there are two clusters or more.
-        n: Items, or tracks, that it is over; of an average the columns.
-        failed: Candidates of the column that the judge failed on.
-        undefined: Candidates of the column that have no such quantity.
-        unparsed: Replies without this answer.
-        draws: The number in each bootstrap draw, NaN where undefined; empty for one cluster.
-    """
+    """One number of a table."""
 
     NAMED: ClassVar = ("protocol", "part", "judge", "metric", "column")
     COUNTED: ClassVar = ("n", "failed", "undefined", "unparsed")
@@ -256,14 +235,14 @@ class TableNumber(SuiteNumber):
     protocol: MqaProtocol
     part: str
     judge: str
-    metric: str
-    column: str
-    outcome: Scored[float] | Undefined
-    n: int
-    failed: int = 0
-    undefined: int = 0
-    unparsed: int = 0
-    draws: Doubles = field(default_factory=lambda: np.empty(0))
+    metric: str  # of ``METRICS`` or ``OVERALL``, or one of ``calibration``
+    column: str  # key of the column, ``avg`` for their mean, ``all`` for all masks at once
+    outcome: Scored[float] | Undefined  # the number; with interval where there are two clusters or more
+    n: int  # items, or tracks, that it is over; of an average the columns
+    failed: int = 0  # candidates of the column that the judge failed on
+    undefined: int = 0  # candidates of the column that have no such quantity
+    unparsed: int = 0  # replies without this answer
+    draws: Doubles = field(default_factory=lambda: np.empty(0))  # NaN where undefined; empty for one cluster
 
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:

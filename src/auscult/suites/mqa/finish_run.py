@@ -46,17 +46,11 @@ _AGAIN: Final = "repeat the `auscult run` command that made the record: it judge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What is beside the candidates.
+    """What is beside the candidates."""
 
-    Attributes:
-        judges: In the order of the tables; one without a record failed as a whole.
-        constant: What the constant row says.
-        unlisted: Candidates that could not be listed; each is a failure of every judge.
-    """
-
-    judges: tuple[Annotated[str, Meta(pattern=r"\S")], ...]
-    constant: Constant
-    unlisted: Count
+    judges: tuple[Annotated[str, Meta(pattern=r"\S")], ...]  # in the order of the tables
+    constant: Constant  # what the constant row says
+    unlisted: Count  # candidates that could not be listed; each is a failure of every judge
 
 
 def write_basis(run: RunFolder, candidates: tuple[Candidate, ...], basis: Basis) -> None:

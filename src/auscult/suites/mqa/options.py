@@ -46,19 +46,12 @@ _MOST: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """How much of a split is wanted; a source that has less gives what it has.
+    """How much of a split is wanted; a source that has less gives what it has."""
 
-    Attributes:
-        clips: Videos or photographs.
-        instances: Referring expressions.
-        doubled: Whether a clip may give a second expression where one per clip does not reach ``instances``.
-        videos: Clips of the video protocol, one expression each.
-    """
-
-    clips: int
-    instances: int
-    doubled: bool = True
-    videos: int = 0
+    clips: int  # videos or photographs
+    instances: int  # referring expressions
+    doubled: bool = True  # whether a clip may give a second one where one per clip is not enough
+    videos: int = 0  # clips of the video protocol, one expression each
 
     def at_most(self, count: int | None) -> Target:
         """The same, with no number above ``count``."""

@@ -7,7 +7,7 @@ Lines without that key, as ``auscult stress masks`` writes them, are candidates 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeAlias
 
@@ -36,43 +36,24 @@ _SHOULD = '"mqa": {"uid", "vid", "split", "protocol": "image" or "video", "frame
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One candidate mask of the benchmark.
+    """One candidate mask of the benchmark."""
 
-    Attributes:
-        id: The item's id.
-        uid: The instance: an expression in a clip.
-        clip: The clip or photograph; candidates of one clip are one cluster.
-        split: The source's split; empty where it has none.
-        protocol: ``image`` or ``video``.
-        frame: Number of the frame in its clip.
-        rank: 1 is the hardest of its type (highest IoU); None where there is no order.
-        track: The mask over the frames of a clip that this one belongs to.
-        category: The target's category; empty where not known.
-        area: Share of the frame that the target covers, 0..1; None where not known.
-        iou: True IoU, 0..1; None where it cannot be had.
-        defect: True defect; ``empty`` where nothing is segmented, which is in no score.
-        difficulty: How visible the defect is.
-        action: The right action.
-        generator: Who made the mask; empty for the standard generator, and where it is not known.
-        making: How instances and frames were chosen, where not in the paper's way: names of ``MAKING`` and values.
-    """
-
-    id: str
-    uid: str
-    clip: str
-    split: str = ""
+    id: str  # the item's id
+    uid: str  # the instance: an expression in a clip
+    clip: str  # the clip or photograph; candidates of one clip are one cluster
+    split: str = ""  # the source's split; empty where it has none
     protocol: MqaProtocol = "image"
-    frame: FrameCount = 0
-    rank: FrameCount | None = None
-    track: str = ""
-    category: str = ""
-    area: Share | None = None
-    iou: Share | None = None
-    defect: Defect = "perfect"
-    difficulty: Difficulty | None = None
-    action: Action | None = None
-    generator: str = ""
-    making: tuple[tuple[MakingName, str], ...] = ()
+    frame: FrameCount = 0  # number of the frame in its clip
+    rank: FrameCount | None = None  # 1 is the hardest of its type (highest IoU); None where there is no order
+    track: str = ""  # the mask over the frames of a clip that this one belongs to
+    category: str = ""  # the target's category; empty where not known
+    area: Share | None = None  # share of the frame that the target covers, 0..1; None where not known
+    iou: Share | None = None  # true IoU, 0..1; None where it cannot be had
+    defect: Defect = "perfect"  # true defect; ``empty`` where nothing is segmented, which is in no score
+    difficulty: Difficulty | None = None  # how visible the defect is
+    action: Action | None = None  # the right action
+    generator: str = ""  # who made the mask; empty for the standard generator, and where it is not known
+    making: tuple[tuple[MakingName, str], ...] = ()  # how it was chosen, where not in the paper's way: of ``MAKING``
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,21 +78,13 @@ class _Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
-    """What a judge said of a candidate; None where its reply held no answer.
+    """What a judge said of a candidate; None where its reply held no answer."""
 
-    Attributes:
-        iou: Estimated IoU, 0..1.
-        low: Lower end of its 90 % interval.
-        high: Upper end.
-        defect: One of the six; None also for ``empty``, which is no answer on a mask that is not.
-        action: What the policy decided.
-    """
-
-    iou: float | None = None
-    low: float | None = None
-    high: float | None = None
-    defect: str | None = None
-    action: str | None = None
+    iou: float | None = None  # estimated IoU, 0..1
+    low: float | None = None  # lower end of its 90 % interval
+    high: float | None = None  # upper end
+    defect: str | None = None  # one of the six; None also for ``empty``, which is no answer on a mask that is not
+    action: str | None = None  # what the policy decided
 
 
 Answers: TypeAlias = Mapping[str, JudgeAnswer]
@@ -182,11 +155,6 @@ def answers_of(verdicts: Iterable[Verdict]) -> dict[str, JudgeAnswer]:
         )
         for verdict in verdicts
     }
-
-
-def with_true_ious(candidates: Sequence[Candidate], ious: Mapping[str, float]) -> list[Candidate]:
-    """Candidates with the IoU that was computed from their masks, where it was; else as the input gives it."""
-    return [replace(one, iou=ious.get(one.id, one.iou)) for one in candidates]
 
 
 def bin_of(iou: float, bins: int) -> int:

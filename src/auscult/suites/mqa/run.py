@@ -45,7 +45,7 @@ from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
 from auscult.suites.mqa.finish_run import outcome_of, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
-from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of, with_true_ious
+from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of
 from auscult.suites.options import SCENES
 from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
@@ -140,11 +140,13 @@ def _scenes(options: MqaOptions, progress: Progress) -> Path:
 # --- what the judges are shown ---
 
 
-def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> list[Candidate]:
-    """Candidates with their object's share of the frame, told by the benchmark or measured on the true mask.
+def with_measured(
+    candidates: Sequence[Candidate], items: Mapping[str, Item], ious: Mapping[str, float]
+) -> list[Candidate]:
+    """Candidates with the IoU that was computed from their masks, and with their object's share of the frame.
 
-    Each true mask is opened once. The area stays unknown where there is none, or where it cannot be read, which the
-    judges' records say.
+    Where the benchmark does not tell the share, the true mask is opened, each once. It stays unknown where there is
+    none, or where it cannot be read, which the judges' records say.
     """
     known: dict[tuple[str, int | None], float | None] = {}
 
@@ -157,7 +159,7 @@ def with_areas(candidates: Sequence[Candidate], items: Mapping[str, Item]) -> li
             known[key] = _share(truth.mask)
         return known[key]
 
-    return [replace(one, area=area_of(one)) for one in candidates]
+    return [replace(one, iou=ious.get(one.id, one.iou), area=area_of(one)) for one in candidates]
 
 
 def _share(ref: MaskRef) -> float | None:
@@ -264,7 +266,7 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         runs = _runs(run.path / JUDGES, judges, items, policy=policy, overwrite=options.overwrite)
         outcome = outcome_of(
             COMMAND,
-            with_true_ious(with_areas(tested, items), _true_ious(runs.values())),
+            with_measured(tested, items, _true_ious(runs.values())),
             runs,
             constant=constant_of([one for one in training_of(candidates) if one.id not in items]),
             policy=policy,
