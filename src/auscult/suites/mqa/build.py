@@ -65,7 +65,7 @@ from auscult.suites.mqa.building import (
     make_finder,
 )
 from auscult.suites.mqa.layout import SURVEY, finish
-from auscult.suites.mqa.options import UNLISTED, BuildOptions, MqaProtocol
+from auscult.suites.mqa.options import PROTOCOLS, UNLISTED, BuildOptions, MqaProtocol
 from auscult.suites.mqa.sample import SampledInstances, choose, split_of, split_remarks, splits_in, with_photographs
 from auscult.suites.mqa.statistics import REASON_WORDS
 from auscult.types import Instance, Moment
@@ -115,36 +115,24 @@ def orders_of(
     sample: SampledInstances, taken: Mapping[str, Sequence[int]], *, options: BuildOptions, media: Mapping[str, Media]
 ) -> list[Order]:
     """What is to be made: the image protocol first, each in the order of the sample."""
-    orders: list[Order] = []
-    several = options.step > 0
-    if "image" in options.protocols:
-        orders += [
-            _order(instance, media[instance.clip], protocol="image", moments=[place], several=several)
-            for instance in sample.instances
-            for place in taken[instance.id]
-        ]
-    if "video" in options.protocols:
-        orders += [
-            _order(instance, media[instance.clip], protocol="video", moments=_annotated(instance))
-            for chosen in sample.video.values()
-            for instance in chosen
-        ]
-    return orders
 
+    def order(instance: Instance, protocol: MqaProtocol, moments: Sequence[int]) -> Order:
+        clip = media[instance.clip]
+        places = [clip.frames[instance.moments[index].frame] for index in moments]
+        return Order(
+            instance=instance,
+            protocol=protocol,
+            moments=tuple(moments),
+            numbers=tuple(number for number, _ in places),
+            frames=tuple(name for _, name in places),
+            sound=clip.sound[1] if clip.sound else None,
+            several=protocol == "image" and options.step > 0,
+        )
 
-def _order(
-    instance: Instance, media: Media, *, protocol: MqaProtocol, moments: Sequence[int], several: bool = False
-) -> Order:
-    places = [media.frames[instance.moments[index].frame] for index in moments]
-    return Order(
-        instance=instance,
-        protocol=protocol,
-        moments=tuple(moments),
-        numbers=tuple(number for number, _ in places),
-        frames=tuple(name for _, name in places),
-        sound=media.sound[1] if media.sound else None,
-        several=several,
-    )
+    images = [order(one, "image", [place]) for one in sample.instances for place in taken[one.id]]
+    videos = [order(one, "video", _annotated(one)) for chosen in sample.video.values() for one in chosen]
+    by_protocol = {"image": images, "video": videos}
+    return [one for protocol in PROTOCOLS if protocol in options.protocols for one in by_protocol[protocol]]
 
 
 def _annotated(instance: Instance) -> list[int]:

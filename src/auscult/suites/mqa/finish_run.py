@@ -28,16 +28,18 @@ from auscult.record.manifest import argument
 from auscult.record.reader import Run, read_run, require_record
 from auscult.record.schema import Summary, counted_by
 from auscult.report.facts import facts_of
-from auscult.report.page import Example, Page, Section
+from auscult.report.page import Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
 from auscult.suites.mqa.baselines import Constant, baseline_answers
-from auscult.suites.mqa.charts import Pick, draw_examples, figures_of, picks
+from auscult.suites.mqa.charts import draw_examples, figures_of, picks
 from auscult.suites.mqa.results import BlockResults, MqaResults, results_of, summary_metrics
 from auscult.suites.mqa.rows import Answers, Candidate, answers_of
 from auscult.suites.registered import SuiteRun
 from auscult.types import ACTIONS, DEFECTS, Item
 
+COMMAND: Final = "run mqa"
+JUDGES: Final = "judges"
 CANDIDATES: Final = "candidates.jsonl"
 BASIS: Final = "basis.json"
 
@@ -138,9 +140,8 @@ def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, It
     tables = noted_tables(results, outcome.constant)
     basis = Basis(judges=tuple(outcome.judges), constant=outcome.constant, unlisted=unlisted)
     write_basis(run, outcome.candidates, basis)
-    judge, chosen = _chosen(outcome)
-    examples = draw_examples(run, chosen, items=items, judges=outcome.judges)
-    page = _page(run, outcome, results, tables=tables, cases=_cases(judge, examples), unlisted=unlisted)
+    cases = _cases(run, outcome, items)
+    page = _page(run, outcome, results, tables=tables, cases=cases, unlisted=unlisted)
     return write_run(run, page, tables=tables, numbers=results.cells, summary=summary)
 
 
@@ -188,7 +189,7 @@ def _page(
         sections.append(Section(name="ablation", title="Ablation form", lead=lead, tables=over))
     return Page(
         title=f"{len(judges)} judge{'' if len(judges) == 1 else 's'} on {len(outcome.candidates):,} masks",
-        command="run mqa",
+        command=COMMAND,
         facts=(
             ("Judges", ", ".join(judges)),
             ("Data", PurePath(str(argument(run.manifest, "data") or "")).name),
@@ -204,22 +205,17 @@ def _page(
                 "than they are is what it is worth."
             ),
         ),
-        links=tuple((name, f"judges/{name}/report.html") for name in judges),
+        links=tuple((name, f"{JUDGES}/{name}/report.html") for name in judges),
         sections=(*sections, *cases),
         shown=shown_of(tables),
     )
 
 
-def _chosen(outcome: RunOutcome) -> tuple[str, list[Pick]]:
-    """The first judge that has answers, and its best and worst cases; nothing where no judge has any."""
-    for judge, answers in outcome.judges.items():
-        chosen = picks(outcome.candidates, answers)
-        if chosen:
-            return judge, chosen
-    return "", []
-
-
-def _cases(judge: str, examples: Sequence[Example]) -> list[Section]:
+def _cases(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> list[Section]:
+    """The best and the worst cases of the first judge that has answers; nothing where no judge has any."""
+    chosen = {judge: picks(outcome.candidates, answers) for judge, answers in outcome.judges.items()}
+    judge = next((name for name, mine in chosen.items() if mine), "")
+    examples = draw_examples(run, chosen.get(judge, []), items=items, judges=outcome.judges)
     lead = (
         f"The smallest and the largest error of {judge} on each type. Tinted is the candidate, the white line is the "
         "true outline, which no judge saw."
@@ -233,7 +229,7 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
     notes = []
     for judge, answers in outcome.judges.items():
         count = sum(one.id not in answers for one in outcome.candidates)
-        own = f"judges/{judge}/errors.jsonl"
+        own = f"{JUDGES}/{judge}/errors.jsonl"
         place = own if (run.path / own).is_file() else "errors.jsonl"
         notes += [f"Failed cases of {judge}: {count:,}; see {place}."] if count else []
     return notes
@@ -254,9 +250,6 @@ def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
     return tuple(table for name, table in tables.items() if name.endswith(_SHOWN) and "ablation" not in name)
 
 
-COMMAND: Final = "score"
-RUN: Final = "run mqa"
-_JUDGES: Final = "judges"
 _GROUPS: Final = ("perfect", "shape", "merge", "full_neg")
 
 
@@ -274,12 +267,12 @@ def score_mqa(folder: Path) -> SuiteRun:
     """
     require_record(folder)
     manifest = read_manifest(folder)
-    if manifest["command"] != RUN:
-        raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {RUN}")
+    if manifest["command"] != COMMAND:
+        raise RecordError(f"the record is of `auscult {manifest['command']}`", path=folder, expected=f"of {COMMAND}")
     candidates, basis = read_candidates(folder), read_basis(folder)
     runs = {name: _run(folder, name) for name in basis.judges}
     policy = _policy(argument(manifest, "policy"), folder)
-    outcome = outcome_of(COMMAND, candidates, runs, constant=basis.constant, policy=policy)
+    outcome = outcome_of("score", candidates, runs, constant=basis.constant, policy=policy)
     results = results_of(outcome.candidates, outcome.rows)
     tables = noted_tables(results, outcome.constant)
     summary = summary_of(outcome, results, unlisted=basis.unlisted)
@@ -289,7 +282,7 @@ def score_mqa(folder: Path) -> SuiteRun:
 def _run(folder: Path, name: str) -> Run | None:
     """The record of a judge; None where it has none, as with one that could not be loaded."""
     try:
-        home = inside(folder, f"{_JUDGES}/{name}")
+        home = inside(folder, f"{JUDGES}/{name}")
     except InputError as error:
         raise RecordError(error.message, expected="names of judges", path=folder / BASIS) from error
     return read_run(home) if (home / MANIFEST).is_file() else None

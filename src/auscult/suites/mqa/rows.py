@@ -76,6 +76,10 @@ class _Place:
     splits_file: str | None = None
 
 
+_SAME = ("split", "protocol", "frame", "rank", "category", "area", "generator")
+"""What a candidate takes from its place as it is; what is missing there has the candidate's own default."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAnswer:
     """What a judge said of a candidate; None where its reply held no answer."""
@@ -131,15 +135,9 @@ def candidate_of(item: Item, *, cluster: str) -> Candidate:
         known,
         uid=uid,
         clip=told.vid or known.clip,
-        split=told.split or "",
-        protocol=told.protocol,
-        frame=told.frame or 0,
-        rank=told.rank,
         track=f"{uid}/{told.track or _track_name(known, told.rank)}",
-        category=told.category or "",
-        area=told.area,
-        generator=told.generator or "",
         making=tuple((name, value) for name in MAKING if (value := getattr(told, name))),
+        **{name: value for name in _SAME if (value := getattr(told, name)) is not None},
     )
 
 

@@ -43,7 +43,7 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
-from auscult.suites.mqa.finish_run import outcome_of, write_results
+from auscult.suites.mqa.finish_run import COMMAND, JUDGES, outcome_of, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
 from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of
 from auscult.suites.options import SCENES
@@ -51,9 +51,7 @@ from auscult.suites.registered import SuiteRun, refuse_idle
 from auscult.suites.scene_source import scenes_of
 from auscult.types import Item, MaskRef, Truth
 
-COMMAND: Final = "run mqa"
 FILE: Final = "items.jsonl"
-JUDGES: Final = "judges"
 FRAME_LIMIT_S: Final = 120.0
 """Limit for the masks of one frame together, where no other is given."""
 
@@ -108,9 +106,9 @@ def _listed(source: Path, options: MqaOptions) -> Listing | None:
         return None
 
 
-def _stands(item: object) -> bool:
-    extra, truth = getattr(item, "extra", {}), getattr(item, "truth", None)
-    return KEY in extra or ("stress" in extra and truth is not None and truth.defect is not None)
+def _stands(item: Item) -> bool:
+    """Whether an item says where in a benchmark it stands, or that it was made by ``auscult stress masks``."""
+    return KEY in item.extra or ("stress" in item.extra and item.truth is not None and item.truth.defect is not None)
 
 
 def _built(source: Path, options: MqaOptions, progress: Progress) -> Benchmark:

@@ -22,6 +22,7 @@ from auscult.suites.mqa.options import EVERYTHING, LEFT_OUT, TARGETS, WITHOUT_SP
 from auscult.types import Instance
 
 TemplateCell: TypeAlias = tuple[str, str]
+"""What is balanced over: category and template."""
 
 LEAST_MOMENTS = 2
 """A clip with fewer annotated frames is a photograph."""
@@ -78,16 +79,14 @@ def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Ma
             pools[split].append(instance)
     image, video = {}, {}
     for split in splits:
-        target = options.target(split)
-        ranks = _ranks(pools[split], options.seed)
-        image[split] = (
-            _each(pools[split], target.instances, ranks)
-            if options.objects == EVERYTHING
-            else _with_seconds(pools[split], target, ranks)
-        )
+        target, drawn = options.target(split), _Draw(pools[split], options.seed)
+        if options.objects == EVERYTHING:
+            image[split] = drawn.first(target.instances)
+        else:
+            image[split] = drawn.with_seconds(target)
         if target.videos:
-            clips = [instance for instance in image[split] if is_clip(instance)]
-            video[split] = _in_order(image[split], _greedy(clips, most=target.videos, ranks=ranks))
+            clips = _Draw([instance for instance in image[split] if is_clip(instance)], options.seed)
+            video[split] = clips.in_order(clips.balanced(clips.pool, target.videos))
     return SampledInstances(
         image=image, video=video, left_out={split: dict(counts) for split, counts in left_out.items()}
     )
@@ -130,83 +129,72 @@ def is_clip(instance: Instance) -> bool:
     return sum(moment.target is not None for moment in instance.moments) >= LEAST_MOMENTS
 
 
-def _each(pool: Sequence[Instance], most: int, ranks: Mapping[str, float]) -> tuple[Instance, ...]:
-    """Every instance, however many a clip has; of more than ``most`` those whose draws come first."""
-    return _in_order(pool, sorted(pool, key=lambda instance: (ranks[instance.id], instance.id))[:most])
+class _Draw:
+    """Takes instances from a pool, and knows how often each category and template was taken.
 
+    Args:
+        pool: What there is; it is given back in this order.
+        seed: Of the draws, one per instance, that break ties.
+    """
 
-def _with_seconds(pool: Sequence[Instance], target: Target, ranks: Mapping[str, float]) -> tuple[Instance, ...]:
-    """One expression per clip, then second ones of the same clips until the target is reached."""
-    load = _Load(pool)
-    first = _greedy(pool, most=min(target.clips, target.instances), ranks=ranks, load=load)
-    if not target.doubled:
-        return _in_order(pool, first)
-    objects = {instance.clip: _object_of(instance) for instance in first}
-    taken = {instance.id for instance in first}
-    rest = [instance for instance in pool if instance.clip in objects and instance.id not in taken]
-    of_another = [instance for instance in rest if _object_of(instance) != objects[instance.clip]]
-    second = _greedy(of_another, most=target.instances - len(first), ranks=ranks, load=load)
-    doubled = {instance.clip for instance in second}
-    rest = [instance for instance in rest if instance.clip not in doubled]
-    third = _greedy(rest, most=target.instances - len(first) - len(second), ranks=ranks, load=load)
-    return _in_order(pool, [*first, *second, *third])
+    def __init__(self, pool: Sequence[Instance], seed: int) -> None:
+        self.pool = pool
+        self._ranks = {one.id: float(randomness.generator(seed, "mqa", "sample", one.id).random()) for one in pool}
+        # in shares of what an even spread would give
+        self._categories = dict.fromkeys((one.category for one in pool), 0)
+        self._templates = dict.fromkeys((one.template for one in pool), 0)
 
+    def first(self, most: int) -> tuple[Instance, ...]:
+        """Every instance, however many a clip has; of more than ``most`` those whose draws come first."""
+        return self.in_order(sorted(self.pool, key=lambda one: (self._ranks[one.id], one.id))[:most])
 
-class _Load:
-    """How often each category and template was taken, in shares of what an even spread would give."""
+    def with_seconds(self, target: Target) -> tuple[Instance, ...]:
+        """One expression per clip, then second ones of the same clips until the target is reached."""
+        first = self.balanced(self.pool, min(target.clips, target.instances))
+        if not target.doubled:
+            return self.in_order(first)
+        objects = {one.clip: _object_of(one) for one in first}
+        taken = {one.id for one in first}
+        rest = [one for one in self.pool if one.clip in objects and one.id not in taken]
+        of_another = [one for one in rest if _object_of(one) != objects[one.clip]]
+        second = self.balanced(of_another, target.instances - len(first))
+        doubled = {one.clip for one in second}
+        rest = [one for one in rest if one.clip not in doubled]
+        third = self.balanced(rest, target.instances - len(first) - len(second))
+        return self.in_order([*first, *second, *third])
 
-    def __init__(self, pool: Iterable[Instance]) -> None:
-        cells = {cell_of(instance) for instance in pool}
-        self._categories = dict.fromkeys((category for category, _ in cells), 0)
-        self._templates = dict.fromkeys((template for _, template in cells), 0)
+    def balanced(self, pool: Iterable[Instance], most: int) -> list[Instance]:
+        """Take at most ``most`` instances of different clips, each time of what was taken least so far."""
+        cells: dict[TemplateCell, list[Instance]] = defaultdict(list)
+        for one in sorted(pool, key=lambda one: (-self._ranks[one.id], one.id)):
+            cells[one.category, one.template].append(one)  # the lowest rank last, where it is cheap to take off
+        chosen: list[Instance] = []
+        used: set[str] = set()
+        while len(chosen) < most and cells:
+            best = min(cells, key=lambda cell: (self._load(cell), self._ranks[cells[cell][-1].id]))
+            instance = cells[best].pop()
+            if not cells[best]:
+                del cells[best]
+            if instance.clip not in used:
+                chosen.append(instance)
+                used.add(instance.clip)
+                self._categories[best[0]] += len(self._categories)
+                self._templates[best[1]] += len(self._templates)
+        return chosen
 
-    def of(self, cell: TemplateCell) -> int:
-        return self._categories[cell[0]] + self._templates[cell[1]]
+    def _load(self, cell: TemplateCell) -> int:
+        category, template = cell
+        return self._categories[category] + self._templates[template]
 
-    def add(self, cell: TemplateCell) -> None:
-        self._categories[cell[0]] += len(self._categories)
-        self._templates[cell[1]] += len(self._templates)
-
-
-def cell_of(instance: Instance) -> TemplateCell:
-    """What is balanced over: category and template."""
-    return instance.category, instance.template
-
-
-def _greedy(
-    pool: Sequence[Instance], *, most: int, ranks: Mapping[str, float], load: _Load | None = None
-) -> list[Instance]:
-    """Take at most ``most`` instances of different clips, each time from the cell that was taken least so far."""
-    load = load or _Load(pool)
-    cells: dict[TemplateCell, list[Instance]] = defaultdict(list)
-    for instance in sorted(pool, key=lambda instance: (-ranks[instance.id], instance.id)):
-        cells[cell_of(instance)].append(instance)  # the lowest rank last, where it is cheap to take off
-    chosen: list[Instance] = []
-    used: set[str] = set()
-    while len(chosen) < most and cells:
-        best = min(cells, key=lambda cell: (load.of(cell), ranks[cells[cell][-1].id]))
-        instance = cells[best].pop()
-        if not cells[best]:
-            del cells[best]
-        if instance.clip not in used:
-            chosen.append(instance)
-            used.add(instance.clip)
-            load.add(best)
-    return chosen
-
-
-def _ranks(pool: Iterable[Instance], seed: int) -> dict[str, float]:
-    return {instance.id: float(randomness.generator(seed, "mqa", "sample", instance.id).random()) for instance in pool}
+    def in_order(self, chosen: Iterable[Instance]) -> tuple[Instance, ...]:
+        """What was chosen, in the order of the pool."""
+        names = {one.id for one in chosen}
+        return tuple(one for one in self.pool if one.id in names)
 
 
 def _object_of(instance: Instance) -> list[object]:
     """What tells one object of a clip from another: where its masks are."""
     return [moment.target for moment in instance.moments]
-
-
-def _in_order(pool: Sequence[Instance], chosen: Iterable[Instance]) -> tuple[Instance, ...]:
-    names = {instance.id for instance in chosen}
-    return tuple(instance for instance in pool if instance.id in names)
 
 
 def split_remarks(instances: Sequence[Instance]) -> tuple[str, ...]:
