@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -50,6 +50,11 @@ class Entry:
     name: str
     package: str
     _point: metadata.EntryPoint
+
+    @property
+    def room(self) -> str | None:
+        """What stands before the bare name; None where the kind has no rooms."""
+        return _parts(self.name)[0]
 
     @property
     def version(self) -> int:
@@ -129,23 +134,24 @@ def malformed(kind: str) -> tuple[str, ...]:
     return tuple(sorted({point.name for point in metadata.entry_points(group=KINDS[kind])} - known))
 
 
-def find(kind: str, name: str) -> Entry:
+def find(kind: str, name: str, *, besides: Collection[str] = ()) -> Entry:
     """Find one registered thing by its full or short name.
 
     Args:
         kind: A key of ``KINDS``.
         name: ``masks.erode.v1``, ``masks.erode``, ``erode.v1`` or ``erode``.
+        besides: Rooms that are not looked in.
 
     Raises:
         UnknownName: No such name, or one that several rooms have; the message lists the nearest.
     """
-    known = entries(kind)
+    known = [entry for entry in entries(kind) if entry.room not in besides]
     match = _NAME.match(name)
     candidates = [entry for entry in known if match is not None and _answers(entry.name, name)]
     if not candidates:
         names = [entry.name for entry in known]
         raise UnknownName(f"there is no {kind} {name!r}", expected=_listed(names), hint=_nearest(name, names))
-    rooms = {_parts(entry.name)[0] for entry in candidates}
+    rooms = {entry.room for entry in candidates}
     if len(rooms) > 1:
         raise UnknownName(f"several rooms have a {kind} {name!r}", expected=_listed(entry.name for entry in candidates))
     return max(candidates, key=lambda entry: entry.version)

@@ -380,10 +380,28 @@ def test_stress_makes_only_what_is_asked_for(stressed: tuple[Path, Ran], tmp_pat
     assert all(0.85 <= row["truth"]["iou"] <= 0.90 for row in made)
     assert "stressed masks" in ran.out
     assert f"next: auscult audit {tmp_path / 'made'}" in ran.err
-    for wrong in (("--kind", "melt"), ("--kind", ","), ("--difficulty", "easy"), ("--seed", "x")):
-        refused = auscult("stress", "masks", place / "in", "--out", tmp_path / "no", *wrong)
-        assert refused.code == 2
-        assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (("--kind", "melt"), "masks.merge.v1"),
+        (("--kind", "fog"), "`auscult stress vision --kind fog`"),
+        (("--kind", "erode,timing.drift.v1"), "`auscult stress timing --kind drift`"),
+        (("--kind", "impulse_noise"), "there is no stressor 'impulse_noise'"),
+        (("--kind", ","), "at least one of each"),
+        (("--difficulty", "easy"), "hard, medium"),
+        (("--seed", "x"), "--seed"),
+    ],
+)
+def test_wrong_stress_is_told_once_and_offers_stressors_of_masks(
+    stressed: tuple[Path, Ran], tmp_path: Path, wrong: tuple[str, str], says: str
+) -> None:
+    refused = auscult("stress", "masks", stressed[0] / "in", "--out", tmp_path / "no", *wrong)
+    assert refused.code == 2
+    assert " ".join(refused.err.split()).count(says) == 1
+    assert "vision." not in refused.err
+    assert not (tmp_path / "no").exists()
 
 
 # --- score ---

@@ -13,7 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from auscult import registry
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.clip_tracks import LOOSE, filmed
 from auscult.jobs.options import DIFFICULTIES, StressOptions, arguments_of
@@ -39,7 +38,7 @@ from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
 from auscult.report.tables import Table
-from auscult.stress.masks import variants
+from auscult.stress.masks import making, variants
 from auscult.types import ACTIONS, DEFECTS, Item, Mask, MaskTarget, StressedMask
 
 
@@ -204,7 +203,7 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
 
 def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     kinds = DEFECTS if "all" in options.kinds else options.kinds
-    kinds = tuple(registry.find("stressor", name).name for name in kinds)
+    kinds = tuple(making.find(name).name for name in kinds)
     for name in options.difficulties:
         if name not in DIFFICULTIES:
             raise UsageError(f"there is no difficulty {name!r}", expected="hard, medium, or both")

@@ -11,7 +11,7 @@ import numpy as np
 from auscult import registry
 from auscult import rng as randomness
 from auscult.arrays import overlap
-from auscult.errors import UsageError
+from auscult.errors import UnknownName, UsageError
 from auscult.outcome import Outcome, Scored, Signature, Undefined
 from auscult.stress.masks import negatives
 from auscult.stress.masks.base import (
@@ -24,6 +24,7 @@ from auscult.stress.masks.base import (
     undefined,
     workpiece,
 )
+from auscult.stress.recipe_parts import ROOMS, base_of, room_of
 from auscult.types import DEFECTS, Difficulty, Mask, MaskTarget, Stressed, StressedMask
 
 MaskVariant: TypeAlias = tuple[str, Difficulty | None, int, Outcome[StressedMask]]
@@ -165,13 +166,41 @@ def check_masks(masks: Sequence[Mask], *, of: str = "") -> None:
             )
 
 
+def find(name: str) -> registry.Entry:
+    """Find a mask stressor by its full or short name.
+
+    Raises:
+        UnknownName: No such stressor of masks; one of another room is told with the command that takes it.
+        UsageError: It cannot be loaded, or what is registered makes no masks.
+    """
+    try:
+        entry = registry.find("stressor", name, besides=ROOMS)
+    except UnknownName as error:
+        other = _elsewhere(name)
+        raise UnknownName(
+            f"{name} is no mask stressor" if other else error.message,
+            expected=error.expected,
+            hint=f"`auscult stress {room_of(other)} --kind {base_of(other)}` makes it" if other else error.hint,
+        ) from error
+    if not isinstance(entry.load(), MaskStressor):
+        raise UsageError(
+            f"what {entry.package} registers as {entry.name} is no mask stressor",
+            expected="an object with name, defect, meta, difficulties, params, choose, render",
+            hint="the plug-in is at fault; its contract test shows where",
+        )
+    return entry
+
+
+def _elsewhere(name: str) -> str:
+    """The full name of what another room has under this name; empty where none or several have."""
+    try:
+        return registry.find("stressor", name).name
+    except UnknownName:
+        return ""
+
+
 @cache
 def _stressor(name: str) -> MaskStressor[Any]:
     """Load a stressor once: looking through the installed packages costs more than making a mask."""
-    loaded = registry.load("stressor", name)
-    if not isinstance(loaded, MaskStressor):
-        raise UsageError(
-            f"{name} is no mask stressor",
-            expected="an object with name, defect, meta, difficulties, params, choose, render",
-        )
-    return loaded
+    stressor: MaskStressor[Any] = find(name).load()
+    return stressor
