@@ -24,7 +24,7 @@ from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions
 from auscult.outcome import Failed
 from auscult.record.reader import read_run
-from auscult.types import ACTIONS, Case, MaskRef, Metadata, Prediction, Truth, Verdict
+from auscult.types import ACTIONS, Case, Item, MaskRef, Metadata, Prediction, Truth, Verdict
 from plugged import plug_in
 from small_inputs import (
     HEIGHT,
@@ -84,6 +84,44 @@ def test_audit_mask_gives_a_decided_verdict() -> None:
 def test_arrays_of_another_kind_are_refused(frame: Any, mask: Any, says: str) -> None:
     with pytest.raises(InputError) as caught:
         auscult.audit_mask(frame, mask)
+    assert says in caught.value.message
+    assert caught.value.expected
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ((1, 8, 9), "mask[0]"),
+        ((8, 1, 9), "mask[:, 0]"),
+        ((8, 9, 1), "mask[..., 0]"),
+        ((1, 1, 8, 9), "mask.squeeze()"),
+        ((2, 8, 9), "one by one"),
+        ((72,), "reshape"),
+    ],
+)
+def test_a_mask_of_other_axes_is_told_how_to_get_two(shape: tuple[int, ...], hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        auscult.audit_mask(np.zeros((8, 9, 3), np.uint8), np.zeros(shape, bool))
+    assert hint in caught.value.hint
+    assert "resize" not in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: auscult.audit_mask(picture(), LEFT, policy=3), "policy is of type int"),
+        (lambda: auscult.audit_mask(picture(), LEFT, text=5), "text is of type int"),
+        (lambda: list(auscult.audit([], policy=3)), "policy is of type int"),
+        (lambda: list(auscult.audit(None)), "the items are of type NoneType"),
+        (lambda: list(auscult.audit("folder")), "the items are of type str"),
+        (lambda: list(auscult.audit(["a"])), "an item is of type str"),
+        (lambda: list(auscult.audit(Item(id="a", frame=Path("a"), mask=MaskRef(path=Path("a"))))), "of type Item"),
+    ],
+)
+def test_arguments_of_another_type_are_refused(call: Callable[[], object], says: str) -> None:
+    with pytest.raises((UsageError, InputError)) as caught:
+        call()
     assert says in caught.value.message
     assert caught.value.expected
     assert caught.value.hint

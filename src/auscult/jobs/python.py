@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.problems import unique
-from auscult.errors import InputError
+from auscult.errors import InputError, UsageError
 from auscult.jobs.judging import VERDICTS, Checker, load_identity, make_auditor
 from auscult.jobs.judging import load_judge as _load_judge
 from auscult.jobs.runner import Result, Workers, frame_groups
@@ -21,6 +22,8 @@ from auscult.media.wav import Sound
 from auscult.outcome import Failed
 from auscult.record.schema import error_from_json, verdict_from_json
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Query, Verdict
+
+_LISTED: Final = "auscult.cases.listing.list_items(path).items gives those of a folder or file"
 
 
 def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
@@ -66,6 +69,7 @@ def audit_mask(
 
     Raises:
         InputError: An array has another shape or dtype.
+        UsageError: Another argument is of another type; no such policy or judge.
 
     Example:
         >>> import numpy as np
@@ -80,8 +84,14 @@ def audit_mask(
     _check(frame, mask)
     for other in others:
         _check(frame, other)
+    if text is not None and not isinstance(text, str):
+        raise UsageError(
+            f"text is of type {type(text).__name__}",
+            expected="the referring expression as a str, or None",
+            hint="leave it out if there is none",
+        )
     used = _load_judge(judge) if isinstance(judge, str) else judge
-    rules = load_policy(policy) if isinstance(policy, str) else policy
+    rules = _rules(policy)
     checker = None if identity is None else Checker(load_identity(identity) if isinstance(identity, str) else identity)
     case, prediction = Case(id="mask", frame=frame, query=Query(text), others=tuple(others)), Prediction(mask)
     begun = time.perf_counter()
@@ -114,16 +124,15 @@ def audit(
         identity: Name of a registered identity check; None for none.
         workers: Worker processes; 0 judges in this process.
 
+    Raises:
+        UsageError: What is given are no items or no policy; no such judge or identity check.
+
     Yields:
         A ``Verdict`` for each item that could be judged and a ``Failed`` for each that could not, in the order in
         which they are done; a ``Failed`` names its item in ``error.id``. Of items with one id the first is judged.
     """
-    rules = load_policy(policy) if isinstance(policy, str) else policy
-    given = tuple(items)
-    for item in given:
-        if not isinstance(item, Item):
-            raise InputError(f"an item is of type {type(item).__name__}", expected="auscult.Item")
-    once, twice = unique(given)
+    rules = _rules(policy)
+    once, twice = unique(_items(items))
     yield from (Failed(replace(error, id=name)) for name, error in twice)
     made = partial(make_auditor, judge, rules, Path(), identity=identity)
     auditors = Workers(make=made, count=workers, stage="judge")
@@ -132,6 +141,33 @@ def audit(
             yield from (Failed(replace(outcome.error, id=name)) for name in sorted(group.wanted))
         else:
             yield from map(_verdict_or_failed, outcome)
+
+
+def _rules(policy: Policy | str) -> Policy:
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str | Path):
+        return load_policy(policy)
+    raise UsageError(
+        f"policy is of type {type(policy).__name__}",
+        expected="a policy's name, a policy file, or what auscult.act.policy.load_policy gives",
+        hint="leave it out for the default",
+    )
+
+
+def _items(items: Iterable[Item]) -> tuple[Item, ...]:
+    expected = "auscult.Item objects in a list or another iterable"
+    if isinstance(items, Item | str | Path) or not isinstance(items, Iterable):
+        raise UsageError(
+            f"the items are of type {type(items).__name__}",
+            expected=expected,
+            hint="put it into a list: [item]" if isinstance(items, Item) else _LISTED,
+        )
+    given = tuple(items)
+    for item in given:
+        if not isinstance(item, Item):
+            raise InputError(f"an item is of type {type(item).__name__}", expected=expected, hint=_LISTED)
+    return given
 
 
 def _verdict_or_failed(judged: Result) -> Verdict | Failed:
@@ -161,9 +197,28 @@ def _check(frame: Frame, mask: Mask) -> None:
             expected="bool (height, width)",
             hint="threshold it: mask > 0.5",
         )
+    if mask.ndim != 2:
+        raise InputError(
+            f"the mask has shape {mask.shape}, so {mask.ndim} axes",
+            expected="bool (height, width)",
+            hint=_without(mask.shape),
+        )
     if mask.shape != frame.shape[:2]:
         raise InputError(
             f"the mask has shape {mask.shape} and the frame {frame.shape[:2]}",
             expected="equal heights and widths",
             hint="resize the prediction the way the model's own release does; auscult never guesses",
         )
+
+
+def _without(shape: tuple[int, ...]) -> str:
+    """How to make a mask of two axes from an array of this shape."""
+    if len(shape) < 2:
+        return "give it the frame's height and width: mask.reshape(frame.shape[:2])"
+    if sum(length != 1 for length in shape) > 2:
+        return "a call judges one mask: pass them one by one, for example mask[0] of (masks, height, width)"
+    if len(shape) > 3:
+        return "take the axes of length 1 off: mask.squeeze()"
+    return (
+        f"take the extra axis off: {'mask[0]' if shape[0] == 1 else 'mask[..., 0]' if shape[2] == 1 else 'mask[:, 0]'}"
+    )
