@@ -27,7 +27,7 @@ from auscult.record.folder import open_run
 from auscult.record.reader import read_run, read_verdicts
 from auscult.record.schema import DECIMALS, ClipRow, verdict_to_json
 from auscult.types import Evidence, Verdict
-from small_inputs import auscult, ellipse, item, rows, save_frame, save_mask, write_lines
+from small_inputs import auscult, ellipse, item, rows, save_frame, save_mask, save_palette, write_lines
 
 FRAMES = 16
 SIZE = (96, 128)
@@ -276,6 +276,103 @@ def test_a_flat_folder_is_photographs_whatever_it_is_called(tmp_path: Path) -> N
     assert tracks_of(list_items(tmp_path / "photos", ListOptions(frames=Path("photos")))) == []
     (clip,) = tracks_of(list_items(tmp_path / "films", ListOptions(frames=Path("films"))))
     assert (clip.clip, len(clip.frames)) == ("films", 3)
+
+
+# --- what failed already while INPUT was listed, and frames without a mask ---
+
+
+def film(folder: Path, *, palette: bool = False, davis: bool = False) -> Path:
+    """Eight frames of a clip with one mask each, or with two objects in a palette; gives the folder of the masks."""
+    frames, masks = ("JPEGImages", "pred") if davis else ("frames", "masks")
+    for number in range(8):
+        save_frame(folder / frames / "dog" / f"{number:05d}.png", seed=1)
+        save_mask(folder / masks / "dog" / f"{number:05d}.png")
+        if palette:
+            objects = {1: ellipse((12, 16), (7, 9)), 2: ellipse((34, 44), (8, 11))}
+            save_palette(folder / masks / "dog" / f"{number:05d}.png", objects)
+    return folder / masks / "dog"
+
+
+def clips_of(tmp_path: Path, source: Path, *options: object) -> list[dict[str, Any]]:
+    run = auscult("audit", source, "--out", tmp_path / "out", "--workers", "1", "--quiet", *options)
+    assert run.code in {0, 1}, run.err
+    return rows(tmp_path / "out" / "clips.jsonl")
+
+
+@pytest.mark.parametrize("palette", [False, True])
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_mask_that_failed_while_it_was_listed_keeps_its_clip_from_being_accepted(
+    tmp_path: Path, palette: bool, number: int
+) -> None:
+    (film(tmp_path / "in", palette=palette) / f"{number:05d}.png").write_bytes(b"")
+    found = clips_of(tmp_path, tmp_path / "in")
+    assert [row["track"] for row in found] == (["#1", "#2"] if palette else [""])
+    for row in found:
+        assert (row["n"], row["failed"], row["missing"]) == (8, 1, 0)
+        assert row["action"] != "accept"
+        assert row["frames"][number] == f"dog/{number:05d}"
+    (error,) = rows(tmp_path / "out" / "errors.jsonl")
+    assert error["id"] == f"dog/{number:05d}"
+
+
+def test_a_candidate_that_failed_counts_for_its_own_track(tmp_path: Path) -> None:
+    for number in range(5):
+        save_frame(tmp_path / "frames" / "dog" / f"{number:05d}.png", seed=1)
+        for name in "ab":
+            save_mask(tmp_path / "masks" / "dog" / f"{number:05d}" / f"{name}.png")
+    (tmp_path / "masks" / "dog" / "00002" / "a.png").write_bytes(b"")
+    (clip,) = tracks_of(list_items(tmp_path))
+    listed = {one.id for one in list_items(tmp_path).items}
+    failed = {track.name: [one.id for one in track.places.values() if one.id not in listed] for track in clip.tracks}
+    assert failed == {"dog/*/a": ["dog/00002/a"], "dog/*/b": []}
+
+
+def test_a_mask_whose_frame_is_gone_and_one_that_is_a_photograph_have_failed(tmp_path: Path) -> None:
+    masks = film(tmp_path / "in")
+    (tmp_path / "in" / "frames" / "dog" / "00002.png").unlink()
+    (masks / "00005.png").rename(masks / "00005.jpg")
+    (row,) = clips_of(tmp_path, tmp_path / "in")
+    assert (row["n"], row["failed"], row["missing"]) == (8, 2, 0)
+    assert row["action"] != "accept"
+
+
+@pytest.mark.parametrize("broken", [{"mask": 7}, {"truth": {"iou": 1.7}}, {"mask": "../out.png"}])
+def test_a_line_that_cannot_be_used_has_failed_in_its_clip(tmp_path: Path, broken: dict[str, Any]) -> None:
+    lines = []
+    for number in range(6):
+        save_frame(tmp_path / "frames" / f"{number}.png", seed=1)
+        lines += [
+            item(f"{name}/{number}", frame=f"frames/{number}.png", mask=encode(ellipse((24, 18), (14, 11))), clip="v")
+            | {"track": name}
+            for name in ("dog", "cat")
+        ]
+    lines[4] |= broken
+    found = clips_of(tmp_path, write_lines(tmp_path / "items.jsonl", *lines))
+    assert {row["track"]: (row["n"], row["failed"]) for row in found} == {"dog": (6, 1), "cat": (6, 0)}
+
+
+@pytest.mark.parametrize("davis", [False, True])
+def test_masks_deleted_from_the_middle_of_a_clip_are_missing(tmp_path: Path, davis: bool) -> None:
+    masks = film(tmp_path / "in", davis=davis)
+    for number in (0, 3, 4):  # nothing says that the first should be there
+        (masks / f"{number:05d}.png").unlink()
+    (row,) = clips_of(tmp_path, tmp_path / "in", *(("--masks", "pred") if davis else ()))
+    assert (row["n"], row["failed"], row["missing"]) == (5, 0, 2)
+    assert row["frames"][2:4] == [None, None]
+    assert [(mark["kind"], mark["frame"]) for mark in row["odd"]] == [
+        ("missing", "00003.png"),
+        ("missing", "00004.png"),
+    ]
+
+
+@pytest.mark.parametrize("step", [2, 3])
+def test_where_masks_were_made_of_every_few_frames_only_none_is_missing(tmp_path: Path, step: int) -> None:
+    masks = film(tmp_path / "in")
+    for number in range(8):
+        if number % step:
+            (masks / f"{number:05d}.png").unlink()
+    (clip,) = tracks_of(list_items(tmp_path / "in"))
+    assert [frame.stem for frame in clip.frames] == [f"{number:05d}" for number in range(0, 8, step)]
 
 
 # --- what resembles one another ---

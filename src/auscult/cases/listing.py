@@ -289,6 +289,9 @@ class Listing:
         layout: Registry name of the layout.
         notes: Plain sentences about what was left out on purpose.
         unmasked: Frames whose mask cannot be opened, or is missing where the layout has one for every frame.
+        bare: Frames without a mask where the layout need not have one for every frame.
+        lost: What ``errors`` says cannot be used, as far as its frame is known: its mask is none to be opened. A video
+            in which one failed must not look whole.
     """
 
     items: tuple[Item, ...]
@@ -296,6 +299,8 @@ class Listing:
     layout: str
     notes: tuple[str, ...] = ()
     unmasked: tuple[Unmasked, ...] = ()
+    bare: tuple[Unmasked, ...] = ()
+    lost: tuple[Item, ...] = ()
 
 
 @runtime_checkable

@@ -53,7 +53,9 @@ class Pairs:
     Attributes:
         items: In natural order of the frames.
         problems: What could not be paired.
-        bare: Frames without a mask.
+        bare: Frames without a mask, in pairings that are not whole.
+        without: How many frames have no mask.
+        lost: Masks that cannot be used, of which the frame is known.
         ignored: Names of files among the masks that are no masks.
         untold: Items whose truth does not say which object they are.
         unmasked: Frames whose true mask is not known.
@@ -61,7 +63,9 @@ class Pairs:
 
     items: list[Item] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
-    bare: int = 0
+    without: int = 0
+    bare: list[Unmasked] = field(default_factory=list)
+    lost: list[Item] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     untold: int = 0
     unmasked: list[Unmasked] = field(default_factory=list)
@@ -69,7 +73,7 @@ class Pairs:
     def notes(self) -> tuple[str, ...]:
         """What was left out on purpose, in plain sentences."""
         told = (
-            (self.bare, "{} without a mask", "frame"),
+            (self.without, "{} without a mask", "frame"),
             (len(self.ignored), f"{{}} among the masks left out, no mask format: {few(self.ignored)}", "file"),
             (self.untold, "{} left without truth: the true mask does not say which object is meant", "item"),
         )
@@ -77,8 +81,20 @@ class Pairs:
 
     def listing(self, layout: str, notes: tuple[str, ...] = ()) -> Listing:
         """All of it, as a layout lists it."""
-        errors = tuple(self.problems.found)
-        return Listing(tuple(self.items), errors, layout, (*self.notes(), *notes), tuple(self.unmasked))
+        return Listing(
+            tuple(self.items),
+            tuple(self.problems.found),
+            layout,
+            notes=(*self.notes(), *notes),
+            unmasked=tuple(self.unmasked),
+            bare=tuple(self.bare),
+            lost=tuple(self.lost),
+        )
+
+    def lose(self, name: str, *, frame: Path, clip: str | None, mask: Path) -> None:
+        """Note that a mask of a frame failed, where its name can be an id."""
+        if safe_id(name) is not None:
+            self.lost.append(Item(id=name, frame=frame, mask=MaskRef(path=mask), clip=clip, source=mask))
 
 
 def pair(pairing: Pairing, into: Pairs) -> None:
@@ -90,7 +106,6 @@ def pair(pairing: Pairing, into: Pairs) -> None:
     for tree, stage in ((pairing.frames, "frames"), (pairing.masks, "read"), (pairing.truth, "truth")):
         into.problems.take(() if tree is None else tree.errors, stage=stage)
     frames = _frames(pairing, into)
-    folders = frozenset(name.rpartition("/")[0] for name in frames)
     matched: dict[str, list[tuple[str, Path]]] = {}
     for name, path in pairing.masks.files.items():
         if suffix(name) not in MASK_SUFFIXES:
@@ -101,24 +116,18 @@ def pair(pairing: Pairing, into: Pairs) -> None:
         if owner in frames:
             matched.setdefault(owner, []).append((key, path))
         else:
-            error = InputError(
-                "a mask for a missing frame",
-                expected=_NO_FRAME,
-                hint=f"add the frame {_owner(key, folders)}, or remove the mask",
-            )
-            into.problems.add(error, path, item=safe_id(pairing.prefix + key))
+            _no_frame(key, path, into=into, frames=frames, pairing=pairing)
     truths = _Truths(pairing.truth, labels=pairing.labels)
     for owner, frame in frames.items():
         for key, path in sorted(matched.get(owner, ()), key=lambda entry: natural_key(entry[0])):
             _add(_Candidate(pairing=pairing, owner=owner, key=key, frame=frame, path=path), truths, into)
-    into.bare += len(frames.keys() - matched.keys())
-    if pairing.whole:
-        known = {one.frame for one in into.unmasked}
-        into.unmasked += (
-            Unmasked(clip=pairing.clip_of(name), frame=frame, mask=pairing.masks.folder / f"{name}.png")
-            for name, frame in frames.items()
-            if name not in matched and frame not in known
-        )
+    into.without += len(frames.keys() - matched.keys())
+    known = {one.frame for one in into.unmasked}
+    (into.unmasked if pairing.whole else into.bare).extend(
+        Unmasked(clip=pairing.clip_of(name), frame=frame, mask=pairing.masks.folder / f"{name}.png")
+        for name, frame in frames.items()
+        if name not in matched and frame not in known
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +177,7 @@ def _add(candidate: _Candidate, truths: _Truths, into: Pairs) -> None:
     except InputError as error:
         record = into.problems.add(error, error.path or candidate.path, item=safe_id(name))
         into.unmasked.append(candidate.unmasked(candidate.path, record))
+        into.lose(name, frame=candidate.frame, clip=candidate.clip, mask=candidate.path)
 
 
 class _Truths:
@@ -242,8 +252,24 @@ def _no_mask(name: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], 
         hint="write masks as PNG",
     )
     key = stem(name)
-    record = into.problems.add(error, path, item=safe_id(key))
+    record = into.problems.add(error, path, item=safe_id(pairing.prefix + key))
     into.unmasked.append(Unmasked(clip=pairing.clip_of(key), frame=frames[key], mask=path, error=record))
+    into.lose(pairing.prefix + key, frame=frames[key], clip=pairing.clip_of(key), mask=path)
+
+
+def _no_frame(key: str, path: Path, *, into: Pairs, frames: Mapping[str, Path], pairing: Pairing) -> None:
+    folders = {name.rpartition("/")[0]: frame.suffix for name, frame in frames.items()}
+    error = InputError(
+        "a mask for a missing frame",
+        expected=_NO_FRAME,
+        hint=f"add the frame {_owner(key, frozenset(folders))}, or remove the mask",
+    )
+    into.problems.add(error, path, item=safe_id(pairing.prefix + key))
+    parent = key.rpartition("/")[0]
+    name = key if parent in folders else parent
+    if (folder := name.rpartition("/")[0]) in folders:
+        frame = pairing.frames.folder / f"{name}{folders[folder]}"  # where it should stand, like those beside it
+        into.lose(pairing.prefix + key, frame=frame, clip=pairing.clip_of(name), mask=path)
 
 
 def _owner(key: str, folders: frozenset[str]) -> str:

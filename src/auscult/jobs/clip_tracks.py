@@ -19,12 +19,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from auscult.cases.datasets.items import MAX_LINE_BYTES
 from auscult.cases.fields import BOM, parse
-from auscult.cases.ids import natural_key
+from auscult.cases.ids import NaturalKey, natural_key
 from auscult.cases.listing import Listing
 from auscult.errors import InputError
 from auscult.types import Item
@@ -89,7 +90,8 @@ class ObjectTrack:
     Attributes:
         clip: The video.
         name: What tells it from the clip's other tracks; empty where it is the only one.
-        places: Its items by the number of the frame in ``ClipTracks.frames``.
+        places: Its items by the number of the frame in ``ClipTracks.frames``, those among them that failed already
+            while INPUT was listed; these have no verdict.
     """
 
     clip: str
@@ -103,7 +105,7 @@ class ClipTracks:
 
     Attributes:
         clip: Its name.
-        frames: All its frames that have an item, in order of time.
+        frames: All its frames that have an item, and those in between whose mask is missing, in order of time.
         times_s: Their times, or empty where not all are known.
         tracks: In natural order of their names.
     """
@@ -117,12 +119,24 @@ class ClipTracks:
 def tracks_of(listing: Listing) -> list[ClipTracks]:
     """Find the videos of an INPUT and the tracks in them."""
     named = _named(listing)
-    clips: dict[str, list[Item]] = {}
-    for item in listing.items:
-        if item.clip is not None and _is_video(item, listing.layout, named=named):
-            clips.setdefault(item.clip, []).append(item)
-    found = [_clip(name, items) for name, items in clips.items()]
+    clips = _by_clip(listing.items, listing.layout, named=named)
+    lost = _by_clip(listing.lost, listing.layout, named=named)
+    bare: dict[str | None, list[Path]] = {}
+    for one in (*listing.unmasked, *listing.bare):
+        if one.error is None:
+            bare.setdefault(one.clip, []).append(one.frame)
+    found = [_clip(name, items, lost=lost.get(name, ()), bare=bare.get(name, ())) for name, items in clips.items()]
     return [clip for clip in found if clip.tracks]
+
+
+def _by_clip(
+    items: Iterable[Item], layout: str, *, named: Collection[tuple[Path | None, int | None]]
+) -> dict[str, list[Item]]:
+    clips: dict[str, list[Item]] = {}
+    for item in items:
+        if item.clip is not None and _is_video(item, layout, named=named):
+            clips.setdefault(item.clip, []).append(item)
+    return clips
 
 
 def filmed(listing: Listing) -> frozenset[str]:
@@ -141,7 +155,7 @@ def filmed(listing: Listing) -> frozenset[str]:
 
 
 def _named(listing: Listing) -> Collection[tuple[Path | None, int | None]]:
-    return naming_lines(listing.items) if listing.layout == _LINES else frozenset()
+    return naming_lines((*listing.items, *listing.lost)) if listing.layout == _LINES else frozenset()
 
 
 def _is_video(item: Item, layout: str, *, named: Collection[tuple[Path | None, int | None]]) -> bool:
@@ -161,21 +175,25 @@ def _is_video(item: Item, layout: str, *, named: Collection[tuple[Path | None, i
     return layout not in _PHOTO_LAYOUTS  # a plug-in's layout names clips on purpose
 
 
-def _clip(name: str, items: Sequence[Item]) -> ClipTracks:
+def _clip(name: str, items: Sequence[Item], *, lost: Sequence[Item], bare: Sequence[Path]) -> ClipTracks:
     first: dict[Path, Item] = {}
-    for item in items:
+    for item in (*items, *lost):
         first.setdefault(item.frame, item)
     times = {frame: item.time_s for frame, item in first.items()}
     told = {time for time in times.values() if time is not None}
     timed = len(told) == len(times)
-    keys = {frame: natural_key(frame.as_posix()) for frame in times}
-    frames = sorted(times, key=lambda frame: ((times[frame] or 0.0) if timed else 0.0, keys[frame]))
+    # of a frame that nobody names no time is known
+    frames = sorted(times, key=lambda frame: (times[frame] or 0.0, _order(frame))) if timed else _between(times, bare)
     number = {frame: place for place, frame in enumerate(frames)}
     grouped = _grouped(items)
+    failed = _failed(lost, items, grouped)
     tracks = []
     for key in sorted(grouped, key=natural_key):
         places = {number[item.frame]: item for item in grouped[key]}
-        if LEAST_FRAMES <= len(places) == len(grouped[key]):  # else several candidates of one moment
+        if len(places) < len(grouped[key]):
+            continue  # several candidates of one moment
+        places = {number[item.frame]: item for item in failed[key]} | places
+        if len(places) >= LEAST_FRAMES:
             tracks.append(ObjectTrack(clip=name, name=key, places=dict(sorted(places.items()))))
     return ClipTracks(
         clip=name,
@@ -183,6 +201,45 @@ def _clip(name: str, items: Sequence[Item]) -> ClipTracks:
         times_s=tuple(times[frame] or 0.0 for frame in frames) if timed else (),
         tracks=tuple(tracks),
     )
+
+
+def _order(frame: Path) -> NaturalKey:
+    return natural_key(frame.as_posix())
+
+
+def _between(frames: Collection[Path], bare: Iterable[Path]) -> list[Path]:
+    """The frames of a clip with those in between that have no mask.
+
+    Where masks were made of every fifth frame, say, none is missing: unless most steps from a frame with a mask lead to
+    the very next frame, the clip is the frames that have one.
+    """
+    every = sorted({*frames, *bare}, key=_order)
+    places = [place for place, frame in enumerate(every) if frame in frames]
+    next_to = sum(second == first + 1 for first, second in pairwise(places))
+    if 2 * next_to <= len(places) - 1:
+        return [every[place] for place in places]
+    return every[places[0] : places[-1] + 1]
+
+
+def _failed(
+    lost: Sequence[Item], items: Sequence[Item], grouped: Mapping[str, Sequence[Item]]
+) -> dict[str, list[Item]]:
+    """What failed while INPUT was listed, by track.
+
+    Where nothing says whose it is, as for a file of several objects, it counts for every track.
+    """
+    found: dict[str, list[Item]] = {name: [] for name in grouped}
+    patterns = _patterns((*items, *lost)) if lost else {}
+    told = {name: {_told(item) for item in group} for name, group in grouped.items()}
+    for one in lost:
+        if _told(one):
+            own = [name for name, names in told.items() if _told(one) in names]
+        else:
+            named = _name(one, patterns)
+            own = [named] if named in grouped else list(grouped)
+        for name in own:
+            found[name].append(one)
+    return found
 
 
 def _grouped(items: Sequence[Item]) -> dict[str, list[Item]]:
@@ -204,15 +261,19 @@ def _names_tracks(items: Iterable[Item]) -> bool:
 
 
 def _name(item: Item, patterns: Mapping[str, str]) -> str:
-    told = item.extra.get("track")
-    if isinstance(told, str | int) and not isinstance(told, bool):
-        return str(told)
-    benchmark = _of_benchmark(item.extra.get("mqa"))
-    if benchmark:
-        return benchmark
+    if told := _told(item):
+        return told
     if item.mask.index is not None:
         return f"#{item.mask.index}"
     return patterns[item.id]
+
+
+def _told(item: Item) -> str:
+    """The track that the item's line or its benchmark names; empty where neither does."""
+    told = item.extra.get("track")
+    if isinstance(told, str | int) and not isinstance(told, bool):
+        return str(told)
+    return _of_benchmark(item.extra.get("mqa"))
 
 
 def _of_benchmark(place: Any) -> str:

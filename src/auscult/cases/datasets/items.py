@@ -25,6 +25,9 @@ MASK_FORMS = "a path, a COCO RLE object {size, counts}, a list of polygons, or {
 
 _KNOWN = frozenset({"id", "frame", "mask", "text", "clip", "time_s", "audio", "truth"})
 _DIFFICULTIES: tuple[Difficulty, ...] = ("hard", "medium", "easy")
+_NO_PLACE = frozenset({"mask", "text", "audio", "truth"})
+"""Keys that say nothing of where an item stands in a video."""
+_NO_MASK: Mapping[str, Any] = {"size": [0, 0], "counts": ""}
 _MAX_INDEX = 65_535
 
 
@@ -161,6 +164,7 @@ class ItemsDataset:
         file = source / FILE if source.is_dir() else source
         home = Home(file=file, base=base_folder(file, options.root), labels=options.labels)
         items: list[Item] = []
+        lost: list[Item] = []
         problems = Problems()
         for line, content in _lines(file):
             row = None
@@ -169,7 +173,8 @@ class ItemsDataset:
                 items.append(item_of(row, home=home, line=line))
             except InputError as error:  # the path an item names is in the message, the file that names it in ``path``
                 problems.add(error, file, line=line, item=_id_of(row))
-        return Listing(tuple(items), tuple(problems.found), self.name)
+                lost += _place_of(row, home=home, line=line)
+        return Listing(tuple(items), tuple(problems.found), self.name, lost=tuple(lost))
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes | None]]:
@@ -199,6 +204,19 @@ def _parsed(content: bytes | None, *, file: Path, line: int) -> Any:
 def _id_of(row: object) -> str | None:
     name = row.get("id") if isinstance(row, dict) else None
     return safe_id(name) if isinstance(name, str) else None
+
+
+def _place_of(row: object, *, home: Home, line: int) -> list[Item]:
+    """The item of a line that cannot be used, where it names id and frame: a video in which it failed must say so."""
+    if not isinstance(row, dict):
+        return []
+    told = {key: value for key, value in row.items() if key not in _NO_PLACE}
+    for mask in (row.get("mask"), _NO_MASK):
+        try:
+            return [item_of({**told, "mask": mask}, home=home, line=line)]
+        except InputError:
+            continue
+    return []
 
 
 DATASET = ItemsDataset()
