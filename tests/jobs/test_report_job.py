@@ -19,6 +19,7 @@ from auscult.jobs.options import AuditOptions, FilterOptions, StressOptions
 from auscult.jobs.report import report_folder
 from auscult.jobs.stress import stress_masks
 from auscult.record.folder import open_run, read_manifest
+from auscult.record.lines import read_lines
 from small_inputs import folder_input, rows, tree, write_lines
 
 
@@ -65,8 +66,43 @@ def test_an_unfinished_record_can_be_looked_at_and_gone_on_with(tmp_path: Path) 
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
     partly = report_folder(tmp_path / "out")
     assert (partly.n, partly.ok) == (2, 2)
+    assert "finished" not in read_manifest(tmp_path / "out")  # whether it ended is not for a report to say
+    assert report_folder(tmp_path / "out") == partly
     assert audit_folder(options) == whole
     assert [row["id"] for row in rows(tmp_path / "out" / "verdicts.jsonl")] == ["a", "b", "c"]
+
+
+CUTS: dict[str, Callable[[Path], object]] = {
+    "cut within a line": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "cut after a line": lambda path: write_lines(path, *rows(path)[:1]),
+    "deleted": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("damage", ["", "no summary", "no masks"])
+def test_verdicts_that_a_finished_record_lost_are_no_smaller_number(copy: Path, cut: str, damage: str) -> None:
+    whole = len(rows(copy / "verdicts.jsonl"))
+    CUTS[cut](copy / "verdicts.jsonl")
+    if damage:
+        (copy / ("summary.json" if damage == "no summary" else "masks.jsonl")).unlink()
+    left = sum(1 for _ in read_lines(copy / "verdicts.jsonl"))
+    before = tree(copy)
+    for job in (report_folder, score_record, lambda folder: filter_record(FilterOptions(folder=folder))):
+        with pytest.raises(RecordError, match=f"{whole - left} of {whole} verdicts") as caught:
+            job(copy)
+        assert caught.value.path == str(copy / "verdicts.jsonl")
+    assert tree(copy) == before
+
+
+def test_the_same_audit_again_judges_the_verdicts_that_were_lost(tmp_path: Path) -> None:
+    options = AuditOptions(source=folder_input(tmp_path / "in"), out=tmp_path / "out", workers=0)
+    whole = audit_folder(options)
+    write_lines(tmp_path / "out" / "verdicts.jsonl", *rows(tmp_path / "out" / "verdicts.jsonl")[:1])
+    with pytest.raises(RecordError, match="2 of 3 verdicts"):
+        report_folder(tmp_path / "out")
+    assert audit_folder(options) == whole
+    assert report_folder(tmp_path / "out") == whole
 
 
 def test_records_of_other_commands_are_refused_by_name(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from auscult.errors import OutputError, RecordError
 from auscult.jobs.finish import coco_of, in_order
 from auscult.jobs.options import FilterOptions
 from auscult.media.paths import write_bytes
-from auscult.record.reader import Run, column, read_run
+from auscult.record.reader import Run, column, read_run, require_whole
 from auscult.report.facts import policy_of
 from auscult.types import ACTIONS
 
@@ -86,9 +86,10 @@ def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
     """A record and the rows of its verdicts, in the natural order of their ids.
 
     Raises:
-        RecordError: It holds no verdict.
+        RecordError: It holds no verdict, or has lost some.
     """
     run = read_run(folder)
+    require_whole(folder)
     rows = in_order(row for _, row in run.verdicts)
     if not rows:
         raise RecordError("the record holds no verdict", path=folder, expected="a record of `auscult audit`")

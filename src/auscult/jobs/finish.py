@@ -22,7 +22,7 @@ from auscult.media.paths import safe_name
 from auscult.media.rle import decode
 from auscult.outcome import Scored, Signature
 from auscult.record.folder import RunFolder
-from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run
+from auscult.record.reader import DAMAGED, Run, Verdicts, column, read_run, require_whole
 from auscult.record.schema import Summary, counted_by, metric_row
 from auscult.report.audit import page_of_audit
 from auscult.report.facts import UNLIKE, UNLIKE_SHARE, worst_first
@@ -173,8 +173,11 @@ HANDOVERS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None) -> Summary:
-    """Write everything that follows from the lines: summary, tables, CSV, COCO, report."""
+def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None, ended: bool = True) -> Summary:
+    """Write everything that follows from the lines: summary, tables, CSV, COCO, report.
+
+    ``ended`` says that the run came to its end, which is then noted.
+    """
     read = read_run(run.path, verdicts=verdicts)
     compared, beside = _measured(read, read.truths())
     summary = summarise(read, command=command, metrics={**beside.metrics, **compared.metrics})
@@ -192,7 +195,8 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
         run.write_json(name, coco_of(chosen, masks), indent=None)
     page = _page(replace(read, summary=summary.as_json()), tables, beside.strongest)
     run.write_text("report.html", page)
-    run.finish()
+    if ended:
+        run.finish()
     return summary
 
 
@@ -200,9 +204,10 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
     """Score the verdicts of a record against the truth it holds; no input file is opened.
 
     Raises:
-        RecordError: The folder holds no record, or one without truth.
+        RecordError: The folder holds no record, one without truth, or one that has lost verdicts.
     """
     read = read_run(folder)
+    require_whole(folder)
     truths = read.truths()
     if not truths:
         raise RecordError(

@@ -14,7 +14,7 @@ from auscult.media.paths import read_bytes
 from auscult.record.codec import load
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest
-from auscult.record.reader import require_record
+from auscult.record.reader import require_record, require_whole
 from auscult.record.schema import Summary
 from auscult.report.page import Page, render
 from auscult.report.suite import PAGE, REPORT, read_page
@@ -32,7 +32,8 @@ def report_folder(folder: Path) -> Summary:
         folder: A record of ``auscult audit``; it may be unfinished.
 
     Raises:
-        RecordError: The folder holds no record of an audit, or another process writes to it.
+        RecordError: The folder holds no record of an audit, or one that has lost verdicts; or another process writes
+            to it.
     """
     require_record(folder)
     manifest = read_manifest(folder)
@@ -44,9 +45,10 @@ def report_folder(folder: Path) -> Summary:
             expected="a record of `auscult audit` or `auscult run`",
             hint="its tables/ folder holds the tables of other commands",
         )
+    require_whole(folder)
     with open_run(folder, manifest) as run:
         run.remove(_SUMMARY)  # it is written anew; a damaged one is no reason to stop
-        return finish_run(run, command=command)
+        return finish_run(run, command=command, ended="finished" in manifest)
 
 
 def is_suite(folder: Path) -> bool:

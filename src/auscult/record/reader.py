@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -190,6 +191,33 @@ def require_record(folder: Path) -> None:
             expected="the output folder of an auscult command",
             hint="`auscult audit INPUT --out DIR` makes one",
             path=folder,
+        )
+
+
+def require_whole(folder: Path) -> None:
+    """Insist that a finished audit has its verdicts: a file that was cut must not look like fewer masks.
+
+    A mask is written before its verdict, so each stands for a verdict or an error; and the summary says how many
+    verdicts there were. A run that was stopped may lack its last verdicts, and is left alone.
+
+    Raises:
+        RecordError: Verdicts are missing.
+    """
+    if "finished" not in read_manifest(folder):
+        return
+    verdicts = {verdict.id for verdict, _ in read_verdicts(folder)}
+    told = verdicts | {row.get("id") for row in read_lines(folder / "errors.jsonl")}
+    names = {row.get("id") for row in read_lines(folder / "masks.jsonl")} - told
+    known: object = None
+    with suppress(RecordError):  # a damaged summary says nothing; who needs it says so
+        known = (_summary(folder / "summary.json") or {}).get("ok")
+    missing = max(len(names), (known if isinstance(known, int) else 0) - len(verdicts))
+    if missing > 0:
+        raise RecordError(
+            f"{missing} of {missing + len(verdicts)} verdicts of the finished run are missing",
+            expected="a verdict for each mask of masks.jsonl, as many as summary.json counts",
+            hint="the file was cut or deleted; give the command of this record again: it judges what is missing",
+            path=folder / "verdicts.jsonl",
         )
 
 
