@@ -105,6 +105,20 @@ def test_what_would_change_nothing_is_said_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("suite", ["mqa", "r2"])
+def test_a_folder_that_is_taken_for_the_word_scenes_is_said(
+    tmp_path: Path, suite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scenes").mkdir()
+    monkeypatch.chdir(tmp_path)
+    more = ("--task", "ris", "--model", "baseline.centre_box") if suite == "r2" else ()
+    ran = auscult("run", suite, "--data", "scenes", "--count", "2", *more, "--out", tmp_path / "out", "--quiet")
+    assert ran.code == 2
+    assert "./scenes" in ran.err
+    assert "rename it" in ran.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_public_function_is_the_command(benchmark: Path, tmp_path: Path) -> None:
     done = package.run("mqa", data=benchmark, judges="cues", out=str(tmp_path / "out"), workers=0)
     assert done.summary.ok == 4

@@ -106,7 +106,11 @@ def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
     scenes = {} if options.data == SCENES else dict.fromkeys(("count", "assets"), "generated scenes: --data scenes")
     for name, what in {**scenes, **idle}.items():
         if name in options.given:
-            raise UsageError(f"--{name} changes nothing here", expected=f"it with {what}", hint="leave it out")
+            told, hint = f"--{name} changes nothing here", "leave it out"
+            if name in scenes and str(options.data) == SCENES:  # data_of prefers the folder to the word
+                told += f": --data {SCENES} is the folder ./{SCENES}"
+                hint += " to use the folder; for generated scenes rename it, or work in another folder"
+            raise UsageError(told, expected=f"it with {what}", hint=hint)
     if isinstance(options.data, Path) and not options.data.exists():
         raise UsageError(
             "there is no such file or folder",
