@@ -89,6 +89,11 @@ def test_every_registered_name_has_its_line() -> None:
                 assert f"`{entry.name}`" in names
 
 
+def test_the_count_of_the_listed_stressors_is_that_of_a_fresh_install() -> None:
+    built_in = [entry for entry in registry.entries("stressor") if entry.package == registry.BUILT_IN]
+    assert f"$ auscult list stressor\nstressor: {len(built_in)}\n" in (DOCS / "plugins.md").read_text(encoding="utf-8")
+
+
 def test_every_page_is_in_the_contents_and_the_other_way_round() -> None:
     def pages(entry: object) -> list[str]:
         if isinstance(entry, str):
