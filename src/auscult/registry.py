@@ -89,7 +89,9 @@ def entries(kind: str) -> tuple[Entry, ...]:
         UnknownName: ``kind`` is none of ``KINDS``.
     """
     if kind not in KINDS:
-        raise UnknownName(f"there is no kind {kind!r}", expected=_listed(KINDS), hint=_nearest(kind, KINDS))
+        raise UnknownName(
+            f"there is no kind {kind!r}", expected=_listed(KINDS), hint=_nearest(kind, KINDS) or "write one of these"
+        )
     return _entries(kind, _installed())
 
 
@@ -150,7 +152,8 @@ def find(kind: str, name: str, *, besides: Collection[str] = ()) -> Entry:
     candidates = [entry for entry in known if match is not None and _answers(entry.name, name)]
     if not candidates:
         names = [entry.name for entry in known]
-        raise UnknownName(f"there is no {kind} {name!r}", expected=_listed(names), hint=_nearest(name, names))
+        hint = _nearest(name, names) or f"`auscult list {kind}` says what each is for"
+        raise UnknownName(f"there is no {kind} {name!r}", expected=_listed(names), hint=hint)
     rooms = {entry.room for entry in candidates}
     if len(rooms) > 1:
         raise UnknownName(f"several rooms have a {kind} {name!r}", expected=_listed(entry.name for entry in candidates))

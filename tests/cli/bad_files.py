@@ -267,6 +267,7 @@ IN_LINES = (
     Bad("pickled mask", _file_line("mask", "objects.npy", pickled_npy), "pickled", path="objects.npy"),
     Bad("no mask", line(mask=...), "'mask'"),
     Bad("null mask", line(mask=None), "'mask'"),
+    Bad("no polygon", line(mask=[]), "'mask' is an empty list"),
     Bad("mask is a number", line(mask=3), "a number"),
     Bad("rle of another size", line(mask={"size": [10, 10], "counts": [0, 100]}), "10 x 10, its frame 48 x 64"),
     Bad("rle too short", line(mask={**RLE, "counts": [0, 5]}), "cover"),

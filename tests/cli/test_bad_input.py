@@ -321,6 +321,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Sequence[object]], str]] = {
     "frames that are not there": (_good("--frames", "nowhere"), "nowhere"),
     "coco without pictures": (_broken_coco('{"images": [], "annotations": []}'), "--images"),
     "coco with no folder": (_broken_coco("{}", "--images", "nowhere"), "--images"),
+    "coco of an empty object": (_broken_coco("{}", "--images", "IMAGES"), "there is no 'images'"),
     "coco that is broken": (_broken_coco('{"images": ', "--images", "IMAGES"), "broken JSON"),
     "coco that is empty": (_broken_coco('{"images": [], "annotations": []}', "--images", "IMAGES"), "no mask"),
     "coco that is null": (_broken_coco("null", "--images", "IMAGES"), "null"),
@@ -328,6 +329,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Sequence[object]], str]] = {
     "unknown policy": (_good("--policy", "lenient"), "there is no policy 'lenient'"),
     "missing policy": (_good("--policy", "nowhere.json"), "does not exist"),
     "broken policy": (_policy("p.json", "{"), "broken JSON"),
+    "broken policy in TOML": (_policy("p.toml", "name ="), "broken TOML"),
     "policy of another kind": (_policy("p.json", "[]"), "an object with the keys"),
     "policy with an unknown key": (_policy("p.toml", 'name = "x"\nstrict = true\n'), "strict"),
     "unknown judge": (_good("--judge", "masks.cuse"), "masks.cues.v1"),
@@ -360,6 +362,8 @@ def test_what_cannot_be_carried_out_is_refused(tmp_path: Path, case: str) -> Non
     ran = _audit(tmp_path, *arguments).ran
     assert ran.code == 2, ran
     assert says in " ".join(ran.err.split()), ran.err
+    if case.startswith(("coco", "broken policy", "policy", "results")):
+        assert "hint:" in ran.err, ran.err
     assert ran.out == ""
     assert not (tmp_path / "out").exists()
 

@@ -46,6 +46,10 @@ def test_an_unknown_kind_lists_the_kinds() -> None:
     with pytest.raises(UnknownName) as caught:
         registry.entries("stresor")
     assert "stressor" in caught.value.hint
+    for unlike in (lambda: registry.entries("bogus"), lambda: registry.find("stressor", "bogusssss")):
+        with pytest.raises(UnknownName) as caught:
+            unlike()
+        assert caught.value.hint
 
 
 @pytest.mark.parametrize("kind", [kind for kind in registry.KINDS if registry.entries(kind)])

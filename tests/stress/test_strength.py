@@ -40,6 +40,7 @@ def test_numbers_out_of_range_are_refused(severity: float) -> None:
         with pytest.raises(UsageError) as caught:
             strength_of(given_as)
         assert all(name in caught.value.expected for name in NAMED)
+        assert caught.value.hint
 
 
 @pytest.mark.parametrize(

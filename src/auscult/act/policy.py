@@ -149,6 +149,9 @@ def shipped_policies() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _SHIPPED.glob("*.json")))
 
 
+_CORRECT = "correct the file, or use a shipped policy by its name, such as default"
+
+
 def load_policy(source: str | Path) -> Policy:
     """Load a policy by its name or from a file.
 
@@ -179,10 +182,11 @@ def _read(path: Path) -> Policy:
         content = tomllib.loads(text) if path.suffix.lower() == ".toml" else load(text.encode())
         return policy_of(content)
     except InputError as error:
-        raise UsageError(error.message, expected=error.expected, hint=error.hint, path=path) from error
+        raise UsageError(error.message, expected=error.expected, hint=error.hint or _CORRECT, path=path) from error
     except (ValueError, RecursionError) as error:  # a table of TOML may nest too deeply
         kind = path.suffix[1:].upper()
-        raise UsageError(f"broken {kind}: {str(error)[:120]}", expected=f"a policy in {kind}", path=path) from error
+        told = f"broken {kind}: {str(error)[:120]}"
+        raise UsageError(told, expected=f"a policy in {kind}", hint=_CORRECT, path=path) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

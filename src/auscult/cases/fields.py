@@ -128,7 +128,8 @@ def kind(value: object) -> str:
 def wrong(key: str, value: object, expected: str) -> InputError:
     """The error for a value of the wrong kind."""
     told = f" ({shown(value)})" if isinstance(value, str) else f" ({value})" if _short(value) else ""
-    return InputError(f"{key!r} is {kind(value)}{told}", expected=f"{key!r} is {expected}", hint="correct the line")
+    given = "an empty list" if value == [] else kind(value)
+    return InputError(f"{key!r} is {given}{told}", expected=f"{key!r} is {expected}", hint="correct the line")
 
 
 def text(row: Mapping[str, Any], key: str) -> str | None:

@@ -345,7 +345,8 @@ def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
     items, unknown = with_texts(items, text=options.text, texts=options.texts)
     errors = (*listing.errors, *twice, *unknown)
     if not items and all(error.stage in REMARKS for _, error in errors):
-        raise NothingToDo(f"the input holds no mask (read as {dataset.name})", path=source, expected=INPUTS)
+        told = f"the input holds no mask (read as {dataset.name})"
+        raise NothingToDo(told, path=source, expected=INPUTS, hint="add masks to it, or give another INPUT")
     items, notes = with_scores(items, options.scores)
     return replace(listing, items=items, errors=errors, notes=(*listing.notes, *notes))
 
@@ -370,7 +371,9 @@ def _check_places(options: ListOptions) -> None:
         ("root", options.root, is_folder, "folder"),
     ):
         if path is not None and not there(path):
-            raise UsageError(f"--{name} names no {what}", path=path, expected=f"an existing {what}")
+            raise UsageError(
+                f"--{name} names no {what}", path=path, expected=f"an existing {what}", hint="check the path"
+            )
 
 
 def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:

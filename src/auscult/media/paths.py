@@ -190,7 +190,7 @@ def unreadable(path: Path, error: OSError) -> InputError:
 
 def _empty(path: Path) -> InputError:
     return InputError(
-        "the file is empty (0 bytes)", expected="a picture or mask", hint="write or copy it again", path=path
+        "the file is empty (0 bytes)", expected="a file with content", hint="write or copy it again", path=path
     )
 
 

@@ -16,6 +16,7 @@ STRONGEST: Final = 5.0
 NAMED: Final[Mapping[str, float]] = {"low": 1.0, "medium": 3.0, "high": 5.0}
 
 _WANTED: Final = f"a number from 0 to {STRONGEST:g}, or {', '.join(NAMED)}"
+_LEVELS: Final = "0 changes nothing, 5 is the strongest; low, medium and high are 1, 3 and 5"
 
 Rows: TypeAlias = Sequence[Sequence[float]]
 
@@ -37,9 +38,9 @@ def strength_of(severity: float | str) -> float:
     try:
         found = float(severity)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"{severity!r} is no severity", expected=_WANTED) from error
+        raise UsageError(f"{severity!r} is no severity", expected=_WANTED, hint=_LEVELS) from error
     if isinstance(severity, bool) or not (math.isfinite(found) and 0.0 <= found <= STRONGEST):
-        raise UsageError(f"the severity is {severity!r}", expected=_WANTED)
+        raise UsageError(f"the severity is {severity!r}", expected=_WANTED, hint=_LEVELS)
     return found
 
 

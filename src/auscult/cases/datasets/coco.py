@@ -30,6 +30,7 @@ _INSTANCE_KEYS = (b'"images"', b'"annotations"', b'"categories"', b'"licenses"')
 _RESULT_KEYS = (b'"image_id"', b'"segmentation"')
 _DROPPED = frozenset({"id", "frame", "mask", "segmentation", "area", "bbox", "iscrowd", "text"})
 _LARGEST = 1e300
+_EXPORT = "export it again as COCO instances; an items.jsonl takes masks of any other form"
 _FORMS = "an RLE object {size, counts} or a list of polygons"
 
 
@@ -50,13 +51,15 @@ class CocoFile:
 
     def __init__(self, data: object, path: Path, *, options: ListOptions, needs: Sequence[str] = ("images",)) -> None:
         if not isinstance(data, dict):
-            raise NothingToDo(f"the file holds {fields.kind(data)}", expected="COCO instances with 'images'", path=path)
+            expected = "COCO instances with 'images'"
+            raise NothingToDo(f"the file holds {fields.kind(data)}", expected=expected, hint=_EXPORT, path=path)
         found: dict[str, list[Mapping[str, Any]]] = {}
         for key in ("images", "annotations", "categories"):
             rows = data.get(key, None if key in needs else [])
             if not isinstance(rows, list):
                 expected = f"COCO instances, where {key!r} is a list"
-                raise NothingToDo(f"{key!r} is {fields.kind(rows)}", expected=expected, path=path)
+                told = f"{key!r} is {fields.kind(rows)}" if key in data else f"there is no {key!r}"
+                raise NothingToDo(told, expected=expected, hint=_EXPORT, path=path)
             found[key] = [row for row in rows if isinstance(row, dict) and type(row.get("id")) in {int, str}]
         self.path = path
         self.annotations = _by_id(found["annotations"])
@@ -119,7 +122,12 @@ def folder_of(options: ListOptions, source: Path) -> Path:
             "COCO annotations need their pictures", expected="--images FOLDER", hint="name their folder", path=source
         )
     if not is_folder(options.images):
-        raise UsageError("--images names no folder", path=options.images, expected="the folder of the pictures")
+        raise UsageError(
+            "--images names no folder",
+            path=options.images,
+            expected="the folder of the pictures",
+            hint="check the path",
+        )
     return options.images
 
 
