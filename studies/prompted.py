@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from auscult.cli import show
 from auscult.judge.masks.prompted.calibration import Calibration, load_calibration
-from auscult.judge.masks.prompted.network import Member, load_member
+from auscult.judge.masks.prompted.network import FOLDER, TYPES_FILE, Member, load_member, load_types
 from auscult.rng import generator
 from auscult.train.prompted.calibrate import estimates, fit
 from auscult.train.prompted.material import FAMILIES, Material, SplitPart, read_material
@@ -57,7 +57,8 @@ def outputs(material: Material, members: Sequence[Member], part: SplitPart, path
     with show.progress_bar(quiet=False) as progress:
         pictures = material.of(part)
         progress.stage(f"judging {part}", sum(len(one.real) + len(one.objects) for one in pictures))
-        found = judged(real_and_flawless(pictures, every=every), members, progress=progress)
+        types = load_types(FOLDER / TYPES_FILE)
+        found = judged(real_and_flawless(pictures, every=every), members, types=types, progress=progress)
     found.save(path)
     return found
 
@@ -74,7 +75,7 @@ def alone(dev: Outputs, known: Outputs) -> str:
     real = dev.where(dev.family != FLAWLESS)
     count = dev.ious.shape[1]
     for name, at in [*((f"network {at + 1}", [at]) for at in range(count)), ("mean", list(range(count)))]:
-        calibration = fit(_only(known, at), ["0" * 64] * len(at))
+        calibration = fit(_only(known, at), ["0" * 64] * len(at), "0" * 64)
         lines.append(_line(name, real, row(_only(real, at), calibration)))
     return "\n".join(lines)
 

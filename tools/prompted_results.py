@@ -21,7 +21,7 @@ from auscult.judge.masks.compact import CompactJudge
 from auscult.judge.masks.cues import CuesJudge
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import load_calibration
-from auscult.judge.masks.prompted.network import load_member
+from auscult.judge.masks.prompted.network import TYPES_FILE, load_member, load_types
 from auscult.train.prompted.material import FAMILIES, read_material
 from auscult.types import MaskJudge
 
@@ -59,7 +59,8 @@ def _judge(folder: Path | None) -> PromptedJudge:
         return PromptedJudge()
     calibration = load_calibration(folder / "calibration.json")
     members = [load_member(folder / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
-    return PromptedJudge(members=members, calibration=calibration)
+    types = load_types(folder / TYPES_FILE, calibration.types)
+    return PromptedJudge(members=members, calibration=calibration, types=types)
 
 
 def _sequences(rows: list[tuple[str, str, int, float, int]]) -> str:

@@ -27,6 +27,8 @@ PROMPTS: Final = 4
 FEATURES: Final = 64
 SHAPE: Final = 10
 STRIP: Final = 6
+MEMBERS: Final = 5
+"""Perceptrons of a `TypesNet`."""
 
 _WIDE, _MIDDLE, _FINE, _LAST = 96, 48, 32, 16
 _HEADS, _EACH = 8, 12
@@ -300,3 +302,48 @@ def _joined(layer: nn.Conv2d, coarse: Tensor, *beside: Tensor) -> Tensor:
 
 def _up(given: Tensor) -> Tensor:
     return functional.interpolate(given, scale_factor=2.0, mode="bilinear", align_corners=False)
+
+
+class TypesNet(nn.Module):
+    """Tells the type of a defect from cues measured along the outline and from the mask's shape.
+
+    A few perceptrons apart from one another; the answer is the mean of their log shares.
+
+    Args:
+        cues: How many cues there are.
+        shape: How many numbers describe the shape.
+        hidden: Width of both layers.
+    """
+
+    def __init__(self, *, cues: int, shape: int = SHAPE, hidden: int = 64) -> None:
+        super().__init__()
+        self.cues, self.shape = cues, shape
+        width = cues + shape
+        self.centre = nn.Buffer(torch.zeros(width))
+        self.spread = nn.Buffer(torch.ones(width))
+        self.members = nn.ModuleList(
+            nn.Sequential(
+                nn.Linear(width, hidden), nn.GELU(), nn.Dropout(0.3),
+                nn.Linear(hidden, hidden), nn.GELU(), nn.Dropout(0.3),
+                nn.Linear(hidden, len(TYPES)),
+            )
+            for _ in range(MEMBERS)
+        )  # fmt: skip
+
+    @classmethod
+    def standardised(cls, cues: Tensor, shape: Tensor) -> TypesNet:
+        """A network that begins with the means and deviations of its samples, (n, cues) and (n, shape)."""
+        net = cls(cues=cues.shape[1], shape=shape.shape[1])
+        both = torch.cat([cues, shape], dim=1)
+        net.centre.copy_(both.mean(dim=0))
+        net.spread.copy_(both.std(dim=0).clamp_min(1e-6))
+        return net
+
+    def members_of(self, cues: Tensor, shape: Tensor, *, noise: float = 0.0) -> list[Tensor]:
+        """Logits by each member, (n, 6); ``noise`` is added to what it sees, in deviations."""
+        seen = ((torch.cat([cues, shape], dim=1) - self.centre) / self.spread).clamp(-5, 5)
+        return [one(seen + noise * torch.randn_like(seen) if noise else seen) for one in self.members]
+
+    def forward(self, cues: Tensor, shape: Tensor) -> Tensor:
+        """Mean log shares of the six types, (n, 6)."""
+        return torch.stack([one.log_softmax(dim=1) for one in self.members_of(cues, shape)]).mean(dim=0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from auscult.judge.masks.compact.calibration import KnownFeatures
 from auscult.judge.masks.prompted import PromptedJudge
-from auscult.judge.masks.prompted.calibration import BINS, Bent, Calibration
+from auscult.judge.masks.prompted.calibration import BINS, Bent, Calibration, load_calibration
 from auscult.judge.masks.prompted.network import FEATURES, Member, load_member
 from auscult.judge.masks.prompted.view import Lens
 from auscult.rng import generator
@@ -27,7 +27,8 @@ def calibration(**changed: object) -> Calibration:
         "bent": Bent(),
         "tails": (0.05, 0.05),
         "temperature": 1.0,
-        "outline": 0.0,
+        "types": load_calibration().types,
+        "cues": 0.0,
         "offsets": (0.0,) * 6,
         "prior": np.full(BINS, 1 / BINS),
         "spread": (0.5, 0.8, 1.0),

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.runner import Progress
-from auscult.judge.masks.compact.view import look as outline_look
-from auscult.judge.masks.prompted.network import Member, outline_types, run
+from auscult.judge.masks.compact.view import outline_of
+from auscult.judge.masks.prompted.network import Member, TypesNetwork, run
 from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.media.rle import decode
 from auscult.rng import generator
@@ -96,13 +96,13 @@ class Outputs(CandidateColumns):
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits, (n, members, 6).
         features: (n, members, 64).
-        outline: The outline network's log shares of the types, (n, 6).
+        cues: Log shares of the types by the network on cues, (n, 6).
         size: Log share of the frame as ``view.shape_of`` has it, (n,).
     """
 
     ious: Floats
     types: Floats
-    outline: NDArray[np.float64]
+    cues: NDArray[np.float64]
     features: Floats
     size: NDArray[np.float64]
 
@@ -120,7 +120,9 @@ def load_outputs(path: Path) -> Outputs:
         raise InputError(f"the outputs cannot be read: {error}", expected="a .npz of this recipe", path=path) from error
 
 
-def judged(things: Iterable[Judgeable], members: Sequence[Member], *, progress: Progress) -> Outputs:
+def judged(
+    things: Iterable[Judgeable], members: Sequence[Member], *, types: TypesNetwork, progress: Progress
+) -> Outputs:
     """Run networks on candidates, a batch at a time."""
     rows: list[dict[str, Any]] = []
     batch: list[Judgeable] = []
@@ -128,9 +130,9 @@ def judged(things: Iterable[Judgeable], members: Sequence[Member], *, progress: 
         batch.append(thing)
         progress.step()
         if len(batch) == _BATCH:
-            rows += _rows(batch, members)
+            rows += _rows(batch, members, types)
             batch = []
-    rows += _rows(batch, members) if batch else []
+    rows += _rows(batch, members, types) if batch else []
     return Outputs(**_stacked(rows, Outputs))
 
 
@@ -156,16 +158,16 @@ def _known(one: Judgeable) -> dict[str, Any]:
     }
 
 
-def _rows(batch: Sequence[Judgeable], members: Sequence[Member]) -> Iterator[dict[str, Any]]:
+def _rows(batch: Sequence[Judgeable], members: Sequence[Member], types: TypesNetwork) -> Iterator[dict[str, Any]]:
     lenses = tuple(member.lens for member in members)
-    outlines = [outline_look(one.frame, one.mask) for one in batch]
+    outlines = [outline_of(one.frame, one.mask) for one in batch]
     views = [looks(one.frame, one.mask, lenses, outline=seen) for one, seen in zip(batch, outlines, strict=True)]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
-    outline = outline_types(outlines)
+    cues = types(np.stack([one.cues for one in outlines]), np.stack([view[0].shape for view in views]))
     for at, one in enumerate(batch):
         yield {
             **_known(one),
-            "outline": outline[at],
+            "cues": cues[at],
             "ious": np.stack([member["ious"][at] for member in found]),
             "types": np.stack([member["types"][at] for member in found]),
             "features": np.stack([member["features"][at] for member in found]),

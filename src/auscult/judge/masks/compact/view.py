@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.cues.features import measure
+from auscult.judge.masks.cues.features import Findings, measure
 from auscult.judge.masks.cues.model import CUES
 from auscult.judge.masks.cues.view import LAB_BINS, bins_of, resized, shares_of, tables_of
 from auscult.types import Box, Floats, Frame, Mask
@@ -328,6 +328,29 @@ class View:
     points: Strip | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outline:
+    """What is measured along a mask's outline; part of what a ``View`` holds.
+
+    Attributes:
+        strip: (6, 24, 256), as in ``View``; ``cues`` (169,) and ``box`` likewise.
+        inside: (128, 128): share of each cell of the box that lies inside the mask, 255 for all of it.
+    """
+
+    strip: Bytes
+    cues: Floats
+    inside: Bytes
+    box: Box
+
+
+def outline_of(frame: Frame, mask: Mask) -> Outline:
+    """Measure along the outline of a mask; arguments and errors as of ``look``."""
+    found = _measured(frame, mask)
+    box, crop, strip, likeness = _outlined(frame, mask)
+    line = np.concatenate([strip.bytes, likeness(strip.bytes[:3])[None]])
+    return Outline(strip=line, cues=_cues(found, line), inside=crop[3], box=box)
+
+
 def look(frame: Frame, mask: Mask) -> View:
     """Cut the view of a mask.
 
@@ -338,17 +361,25 @@ def look(frame: Frame, mask: Mask) -> View:
     Raises:
         InputError: The mask is empty.
     """
-    found = measure(frame, mask)
-    if found is None:
-        raise InputError("the mask is empty", expected="a mask with at least one pixel")
+    found = _measured(frame, mask)
     box, crop, strip, likeness = _outlined(frame, mask)
     x0, y0, x1, y1 = box
     wide = square((x0 + x1) / 2, (y0 + y1) / 2, (x1 - x0) * WIDER)
     context = channels(cut(frame, wide, CONTEXT_PX), coverage(mask, wide, CONTEXT_PX))
     context, line = (np.concatenate([one, likeness(one[:3])[None]]) for one in (context, strip.bytes))
     crop = np.concatenate([crop, likeness.own[None]])
-    cues = np.concatenate([found.vector().astype(np.float32), along(line)])
-    return View(crop=crop, context=context, strip=line, cues=cues, box=box, points=strip)
+    return View(crop=crop, context=context, strip=line, cues=_cues(found, line), box=box, points=strip)
+
+
+def _measured(frame: Frame, mask: Mask) -> Findings:
+    found = measure(frame, mask)
+    if found is None:
+        raise InputError("the mask is empty", expected="a mask with at least one pixel")
+    return found
+
+
+def _cues(found: Findings, line: Bytes) -> Floats:
+    return np.concatenate([found.vector().astype(np.float32), along(line)])
 
 
 def strip_along(frame: Frame, mask: Mask) -> Bytes:

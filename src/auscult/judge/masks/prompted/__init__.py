@@ -19,7 +19,7 @@ from auscult.types import Case, Metadata, Prediction, Verdict
 if TYPE_CHECKING:
     from auscult.judge.masks.prompted.calibration import Calibration
     from auscult.judge.masks.prompted.evidence import Evidence
-    from auscult.judge.masks.prompted.network import Member
+    from auscult.judge.masks.prompted.network import Member, TypesNetwork
 
 
 class PromptedJudge:
@@ -28,6 +28,7 @@ class PromptedJudge:
     Args:
         members: The networks; the shipped ones by default, opened at the first mask.
         calibration: What their numbers mean; the shipped one by default. Give both or neither.
+        types: The network on cues; the shipped one by default.
         evidence: Another segmenter whose answers count instead of the networks' own; None for none.
     """
 
@@ -45,6 +46,7 @@ class PromptedJudge:
         *,
         members: Sequence[Member] | None = None,
         calibration: Calibration | None = None,
+        types: TypesNetwork | None = None,
         evidence: Evidence | None = None,
     ) -> None:
         if (members is None) != (calibration is None):
@@ -53,6 +55,7 @@ class PromptedJudge:
             )
         self._members = members
         self._calibration = calibration
+        self._types = types
         self._evidence = evidence
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
@@ -86,12 +89,13 @@ class PromptedJudge:
 
         for case, prediction in zip(cases, predictions, strict=True):
             check(case, prediction)
-        members, calibration = self._parts()
+        members, types, calibration = self._parts()
         seen = [at for at, prediction in enumerate(predictions) if prediction.mask.any()]
         made = verdicts_of(
             [cases[at] for at in seen],
             [predictions[at].mask for at in seen],
             members=members,
+            types=types,
             calibration=calibration,
             judge=self.name,
             evidence=self._evidence,
@@ -110,7 +114,7 @@ class PromptedJudge:
         """This judge as ``auscult train prompted-mask`` fitted it.
 
         Args:
-            folder: Holds ``calibration.json``, and ``member*.onnx`` unless the shipped ones are meant.
+            folder: Holds ``calibration.json``, and the networks unless the shipped ones are meant.
 
         Raises:
             UsageError: A file is missing or broken, or they do not belong together.
@@ -118,7 +122,9 @@ class PromptedJudge:
         from auscult.judge.masks.prompted.calibration import load_calibration
 
         calibration = load_calibration(folder / "calibration.json")
-        return PromptedJudge(members=_members(calibration, folder), calibration=calibration)
+        return PromptedJudge(
+            members=_members(calibration, folder), calibration=calibration, types=_types(calibration, folder)
+        )
 
     def with_evidence(self, name: str) -> PromptedJudge:
         """This judge with another segmenter's answers in place of its networks' own.
@@ -131,15 +137,15 @@ class PromptedJudge:
         """
         from auscult.judge.masks.prompted.evidence import load_evidence
 
-        return PromptedJudge(members=self._members, calibration=self._calibration, evidence=load_evidence(name))
+        return PromptedJudge(
+            members=self._members, calibration=self._calibration, types=self._types, evidence=load_evidence(name)
+        )
 
-    def _parts(self) -> tuple[Sequence[Member], Calibration]:
-        if self._members is not None and self._calibration is not None:
-            return self._members, self._calibration
+    def _parts(self) -> tuple[Sequence[Member], TypesNetwork, Calibration]:
         from auscult.judge.masks.prompted.calibration import load_calibration
 
-        calibration = load_calibration()
-        return _members(calibration), calibration
+        calibration = self._calibration or load_calibration()
+        return self._members or _members(calibration), self._types or _types(calibration), calibration
 
 
 def _members(calibration: Calibration, folder: Path | None = None) -> list[Member]:
@@ -148,6 +154,14 @@ def _members(calibration: Calibration, folder: Path | None = None) -> list[Membe
 
     own = folder if folder is not None and (folder / "member0.onnx").exists() else FOLDER
     return [load_member(own / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
+
+
+def _types(calibration: Calibration, folder: Path | None = None) -> TypesNetwork:
+    """The network on cues that a calibration is for, likewise."""
+    from auscult.judge.masks.prompted.network import FOLDER, TYPES_FILE, load_types
+
+    own = folder if folder is not None and (folder / TYPES_FILE).exists() else FOLDER
+    return load_types(own / TYPES_FILE, calibration.types)
 
 
 JUDGE = PromptedJudge()

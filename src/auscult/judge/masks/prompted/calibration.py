@@ -35,7 +35,7 @@ from auscult.record.codec import Count, Share, dump, read_file, to_json
 from auscult.types import Doubles
 
 FILE: Final = FOLDER / "calibration.json"
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 MOST_BYTES: Final = 400_000
 CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 GOOD: Final = 0.8
@@ -85,10 +85,11 @@ class Fitted:
 
     Attributes:
         weights: SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing.
+        types: The same of the network on cues.
         bent: How the mean histogram is bent.
         tails: Levels of q at which the interval's lower and upper end lie, each 0...5.
         temperature: Multiplies the log shares of the networks' types, above 0.
-        outline: Multiplies those of the outline network, 0 and more; 0 leaves it aside.
+        cues: Multiplies those of the network on cues, 0 and more; 0 leaves it aside.
         offsets: Added to the logits of the types, (6,).
         prior: The calibration masks' histogram, (25,), summing to 1.
         spread: Standard deviations of the networks' mean histogram that are novelty 0, .5 and 1, ascending.
@@ -98,10 +99,11 @@ class Fitted:
     """
 
     weights: Annotated[tuple[Digest, ...], Meta(min_length=1, max_length=4)]
+    types: Digest
     bent: Bent
     tails: tuple[_Tail, _Tail]
     temperature: Factor
-    outline: Annotated[float, Meta(ge=0.0, le=1e3)]
+    cues: Annotated[float, Meta(ge=0.0, le=1e3)]
     offsets: Annotated[tuple[_Offset, ...], Meta(min_length=len(TYPES), max_length=len(TYPES))]
     prior: Doubles
     spread: tuple[NotNegative, NotNegative, NotNegative]
@@ -127,7 +129,7 @@ class Calibration(Fitted):
 class _File(Fitted):
     """``calibration.json``: a ``Calibration``, key by key."""
 
-    schema: Literal[2]
+    schema: Literal[3]
     novelty: NoveltyFile
     head: Head | None = None
 
@@ -213,9 +215,9 @@ def interval_of(shares: Doubles, tails: tuple[float, float]) -> tuple[Doubles, D
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def types_of(own: ArrayLike, outline: ArrayLike, calibration: Calibration) -> Doubles:
-    """Probabilities of the six types, (n, 6), from the networks' mean log shares and the outline network's."""
-    scores = calibration.temperature * np.asarray(own) + calibration.outline * np.asarray(outline)
+def types_of(own: ArrayLike, cues: ArrayLike, calibration: Calibration) -> Doubles:
+    """Probabilities of the six types, (n, 6), from the networks' mean log shares and those of the one on cues."""
+    scores = calibration.temperature * np.asarray(own) + calibration.cues * np.asarray(cues)
     return softmax(scores + np.asarray(calibration.offsets))
 
 

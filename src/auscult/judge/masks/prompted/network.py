@@ -2,8 +2,8 @@
 
 Processes share the work, so a session has one thread; see ``compact.network`` for why it keeps no arena.
 
-Beside them stands the outline network of `masks.compact.v1`, asked for the type of defect alone: it knows rims and
-cutouts better than a look at 256 px can; of the IoU of real masks it knows little.
+Beside them stands a small one, `types.onnx`, asked for the type of defect alone: from cues measured along the outline,
+those of `masks.compact.v1`, it knows rims and cutouts better than a look at 256 px can.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.errors import RecordError, UsageError
-from auscult.judge.masks.compact.calibration import load_calibration
-from auscult.judge.masks.compact.network import check_outputs, load_network, named, open_session, read_network
-from auscult.judge.masks.compact.view import View as OutlineView
-from auscult.judge.masks.compact.view import inputs as outline_inputs
+from auscult.judge.masks.compact.network import check_outputs, open_session, read_network
+from auscult.judge.masks.compact.view import CUE_COUNT
 from auscult.judge.masks.prompted.view import SHAPE, Lens
+from auscult.judge.masks.shared import softmax
 from auscult.record.codec import from_json, load
 from auscult.types import Doubles, Floats
 
@@ -33,8 +32,9 @@ TYPES: Final = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
 FEATURES: Final = 64
 LENSES: Final = "lens"
 """Key of the file's own description: how the network looks, as JSON."""
-
+TYPES_FILE: Final = "types.onnx"
 _LEAST: Final = 1e-6
+
 _HINT: Final = "install auscult again; new files come from `auscult train prompted-mask`"
 
 
@@ -85,12 +85,64 @@ def load_member(path: Path, digest: str | None = None) -> Member:
     Raises:
         UsageError: The file is missing, too large, broken, another one, or has other inputs.
     """
-    status = path.stat() if path.is_file() else None
-    return _opened(path, digest, (status.st_mtime_ns, status.st_size) if status else (0, 0))
+    return _member(path, digest, _written(path))
 
 
 @lru_cache(maxsize=16)
-def _opened(path: Path, digest: str | None, _written: tuple[int, int]) -> Member:
+def _member(path: Path, digest: str | None, _changed: tuple[int, int]) -> Member:
+    found, session = _opened(path, digest)
+    return Member(path=path, lens=_lens(session, path), digest=found, session=session)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TypesNetwork:
+    """The network on cues.
+
+    Attributes:
+        path: The file it came from.
+        digest: SHA-256 of the file, in hex.
+        session: The session of ONNX Runtime.
+    """
+
+    path: Path
+    digest: str
+    session: Any = field(repr=False)
+
+    def __call__(self, cues: Floats, shape: Floats) -> Doubles:
+        """Log shares of the six types, (n, 6), in the order of ``TYPES``.
+
+        Args:
+            cues: What is measured along the outline, float32 (n, 169).
+            shape: As of ``view.shape_of``, float32 (n, 10).
+        """
+        (found,) = self.session.run(["types"], {"cues": cues, "shape": shape})
+        check_outputs({"types": found}, {"types": (len(TYPES),)}, count=len(cues), hint=_HINT, path=self.path)
+        return np.log(softmax(found) + _LEAST)
+
+
+def load_types(path: Path, digest: str | None = None) -> TypesNetwork:
+    """Open the network on cues; arguments and errors as of ``load_member``."""
+    return _types(path, digest, _written(path))
+
+
+@lru_cache(maxsize=16)
+def _types(path: Path, digest: str | None, _changed: tuple[int, int]) -> TypesNetwork:
+    found, session = _opened(path, digest)
+    inputs = {one.name: tuple(one.shape[1:]) for one in session.get_inputs()}
+    wanted = {"cues": (CUE_COUNT,), "shape": (SHAPE,)}
+    if inputs != wanted:
+        raise UsageError(f"the network's inputs are {inputs}", expected=f"{wanted}", hint=_HINT, path=path)
+    return TypesNetwork(path=path, digest=found, session=session)
+
+
+def _written(path: Path) -> tuple[int, int]:
+    """When a file was written and its size: a cached network is that of the file as it is now."""
+    status = path.stat() if path.is_file() else None
+    return (status.st_mtime_ns, status.st_size) if status else (0, 0)
+
+
+def _opened(path: Path, digest: str | None) -> tuple[str, Any]:
+    """Hash and session of a file."""
     content = read_network(path, most_bytes=MOST_BYTES)
     found = hashlib.sha256(content).hexdigest()
     if digest is not None and found != digest:
@@ -100,8 +152,7 @@ def _opened(path: Path, digest: str | None, _written: tuple[int, int]) -> Member
             hint=_HINT,
             path=path,
         )
-    session = open_session(content, path)
-    return Member(path=path, lens=_lens(session, path), digest=found, session=session)
+    return found, open_session(content, path)
 
 
 def _lens(session: Any, path: Path) -> Lens:
@@ -130,15 +181,3 @@ def run(
     """Run each member on its own inputs, and on another segmenter's answers where there are some."""
     given: Sequence[Floats | None] = answers or [None] * len(members)
     return [member(one, answer) for member, one, answer in zip(members, inputs, given, strict=True)]
-
-
-def outline_types(views: Sequence[OutlineView]) -> Doubles:
-    """Log shares of the six types by the outline network, (n, 6), in the order of ``TYPES``.
-
-    Args:
-        views: What ``masks.compact.v1`` sees of each mask.
-    """
-    network, calibration = load_network(), load_calibration()
-    found = network(outline_inputs(list(views)))
-    shares = named(found["types"], calibration.temperature, calibration.arbitrary)
-    return np.asarray(np.log(np.maximum(shares, _LEAST)), dtype=np.float64)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.judge.masks.compact.view import CROP_PX, box_round, coverage, cut, planes, scaled, strip_along
-from auscult.judge.masks.compact.view import View as OutlineView
+from auscult.judge.masks.compact.view import CROP_PX, Outline, box_round, coverage, cut, planes, scaled, strip_along
 from auscult.types import Box, Floats, Frame, Mask
 
 SHAPE: Final = 10
@@ -76,16 +75,14 @@ def look(frame: Frame, mask: Mask, lens: Lens) -> View:
     return looks(frame, mask, (lens,))[0]
 
 
-def looks(
-    frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, outline: OutlineView | None = None
-) -> tuple[View, ...]:
+def looks(frame: Frame, mask: Mask, lenses: tuple[Lens, ...], *, outline: Outline | None = None) -> tuple[View, ...]:
     """See a candidate through several lenses; strip and shape are the same in all.
 
     Args:
         frame: uint8 RGB (H, W, 3).
         mask: bool (H, W), not empty.
         lenses: How.
-        outline: What `masks.compact.v1` sees of the same mask, where that is known already.
+        outline: What was measured along the same mask's outline, where that is known already.
 
     Raises:
         InputError: The mask is empty.
@@ -96,7 +93,7 @@ def looks(
     found = []
     for lens in lenses:
         box = box_round(mask, lens.margin)
-        known = outline.crop[3] if outline is not None and (outline.box, CROP_PX) == (box, lens.grid) else None
+        known = outline.inside if outline is not None and (outline.box, CROP_PX) == (box, lens.grid) else None
         found.append(
             View(
                 crop=planes(cut(frame, box, lens.side)),

@@ -1,0 +1,146 @@
+"""Trains the small network that tells the type of a defect from cues measured along the outline.
+
+Its material are masks of known type on the training part: flawless ones, what ``train.candidates`` makes, and the
+defects of ``stress.masks``. Measuring takes a core some ten minutes, learning one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from auscult.errors import InputError, OutputError
+from auscult.jobs.runner import Progress
+from auscult.judge.masks.compact.view import outline_of
+from auscult.judge.masks.prompted.network import TYPES
+from auscult.judge.masks.prompted.view import shape_of
+from auscult.nets.prompted import TypesNet
+from auscult.rng import generator
+from auscult.train.material import made
+from auscult.train.prompted.material import Picture
+from auscult.train.prompted.outputs import Judgeable, judgeable, made_of
+from auscult.types import Floats, MaskTarget
+
+OBJECTS: Final = 3
+"""Objects of a picture that are used."""
+MADE_EACH: Final = 3
+STRESSED_EACH: Final = 5
+"""Masks of an object by either maker."""
+EPOCHS: Final = 30
+LEAST_PX: Final = 32 * 32
+VIDEO_COUNTS: Final = 3
+"""A mask of a video's frame counts this often: a few sequences stand beside a thousand photographs."""
+_BATCH: Final = 128
+_NOISE: Final = 0.1
+_RATE: Final = 4e-3
+_STRESSORS: Final = ("cutout", "dilate", "erode", "merge")
+_OPSET: Final = 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TypedSamples:
+    """Masks of known type as the network sees them.
+
+    Attributes:
+        cues: float32 (n, 169).
+        shape: float32 (n, 10).
+        types: Place of the type in ``TYPES``, (n,).
+    """
+
+    cues: Floats
+    shape: Floats
+    types: NDArray[np.int64]
+
+
+def measured(pictures: Sequence[Picture], *, seed: int, progress: Progress) -> TypedSamples:
+    """Make masks of known type on pictures and measure along their outlines.
+
+    Raises:
+        InputError: No object of the pictures is large enough.
+    """
+    cues, shapes, types = list[Floats](), list[Floats](), list[int]()
+    for picture in pictures:
+        for one in typed_masks(picture, seed=seed):
+            times = VIDEO_COUNTS if picture.source == "davis" else 1
+            cues += [outline_of(one.frame, one.mask).cues] * times
+            shapes += [shape_of(one.mask)] * times
+            types += [TYPES.index(one.defect)] * times
+        progress.step()
+    if not types:
+        raise InputError("there is no object to learn types from", expected=f"objects of {LEAST_PX} pixels and more")
+    return TypedSamples(cues=np.stack(cues), shape=np.stack(shapes), types=np.array(types, dtype=np.int64))
+
+
+def typed_masks(picture: Picture, *, seed: int) -> Iterator[Judgeable]:
+    """Masks of known type of some objects of a picture: flawless, and by both makers."""
+    frame, masks = picture.frame(), picture.masks()
+    rng = generator(seed, "prompted", "types", picture.path.name)
+    large = [at for at in rng.permutation(len(masks)).tolist() if np.count_nonzero(masks[at]) >= LEAST_PX]
+    chosen = large[:OBJECTS]
+    drawn = {f"{picture.path.name}#{at}" for at in chosen}
+    yield from (one for one in made_of([picture], seed=seed, each=MADE_EACH) if one.name in drawn and one.defect)
+    for at in chosen:
+        others = tuple(other for place, other in enumerate(masks) if place != at)
+        yield judgeable(picture, at, frame=frame, mask=masks[at], truth=masks[at], family="", defect="perfect")
+        name = (picture.source, picture.cluster, f"{picture.path.name}/{at}")
+        stressed = list(
+            made(MaskTarget(mask=masks[at], others=others), frame, (), name=name, seed=seed, kinds=_STRESSORS)
+        )
+        for place in rng.permutation(len(stressed))[:STRESSED_EACH].tolist():
+            one = stressed[place]
+            yield judgeable(picture, at, frame=frame, mask=one.mask, truth=masks[at], family="", defect=one.defect)
+
+
+def learned(samples: TypedSamples, *, seed: int) -> TypesNet:
+    """Train the network; every type counts alike."""
+    torch.manual_seed(seed)
+    rng = generator(seed, "prompted", "types", "batches")
+    cues, shape = torch.from_numpy(samples.cues), torch.from_numpy(samples.shape)
+    net = TypesNet.standardised(cues, shape)
+    counts = np.bincount(samples.types, minlength=len(TYPES))
+    weight = torch.from_numpy((len(samples.types) / (len(TYPES) * np.maximum(counts, 1))).astype(np.float32))
+    wanted = torch.from_numpy(samples.types)
+    steps = max(1, EPOCHS * len(samples.types) // _BATCH)
+    optimiser = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=1e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, _RATE, total_steps=steps + 1)
+    net.train()
+    for _ in range(steps):
+        some = torch.from_numpy(rng.integers(0, len(wanted), _BATCH))
+        scores = net.members_of(cues[some], shape[some], noise=_NOISE)
+        loss = sum(functional.cross_entropy(one, wanted[some], weight=weight) for one in scores)
+        optimiser.zero_grad()
+        torch.as_tensor(loss).backward()
+        optimiser.step()
+        schedule.step()
+    net.eval()
+    return net
+
+
+def export(net: TypesNet, path: Path) -> Path:
+    """Write the network as ONNX."""
+    example = (torch.zeros(2, net.cues), torch.zeros(2, net.shape))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")  # the exporter that needs no further package calls itself old
+            torch.onnx.export(
+                net,
+                example,
+                str(path),
+                input_names=["cues", "shape"],
+                output_names=["types"],
+                dynamic_axes={name: {0: "n"} for name in ("cues", "shape", "types")},
+                opset_version=_OPSET,
+                dynamo=False,
+            )
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+    return path
