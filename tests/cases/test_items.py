@@ -132,7 +132,7 @@ BAD = {
     "mask nul": ({"id": "x", "frame": "f", "mask": "a\x00"}, "NUL"),
     "mask long": ({"id": "x", "frame": "f", "mask": "m" * 5000}, "too long"),
     "mask number": ({"id": "x", "frame": "f", "mask": 4}, "'mask' is a number"),
-    "mask empty": ({"id": "x", "frame": "f", "mask": []}, "'mask' is a list"),
+    "mask empty": ({"id": "x", "frame": "f", "mask": []}, "'mask' is an empty list"),
     "mask half": ({"id": "x", "frame": "f", "mask": {"size": [2, 2]}}, "'mask' is an object"),
     "index": ({"id": "x", "frame": "f", "mask": {"path": "m", "index": 0}}, "'index'"),
     "text type": ({"id": "x", "frame": "f", "mask": "m", "text": 5}, "'text' is a number"),

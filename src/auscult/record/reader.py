@@ -206,8 +206,9 @@ def require_whole(folder: Path) -> None:
     if "finished" not in read_manifest(folder):
         return
     verdicts = {verdict.id for verdict, _ in read_verdicts(folder)}
-    told = verdicts | {row.get("id") for row in read_lines(folder / "errors.jsonl")}
-    names = {row.get("id") for row in read_lines(folder / "masks.jsonl")} - told
+    # as text: a file that was edited may hold anything
+    told = verdicts | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
+    names = {str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - told
     known: object = None
     with suppress(RecordError):  # a damaged summary says nothing; who needs it says so
         known = (_summary(folder / "summary.json") or {}).get("ok")
