@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from auscult.cli import show
 from auscult.judge.masks.prompted.calibration import Calibration, load_calibration
-from auscult.judge.masks.prompted.network import FOLDER, TYPES_FILE, Member, load_member, load_types
+from auscult.judge.masks.prompted.network import FOLDER, CLASSIFIER_FILE, Member, load_member, load_classifier
 from auscult.rng import generator
 from auscult.train.prompted.calibrate import estimates, fit
 from auscult.train.prompted.material import FAMILIES, Material, SplitPart, read_material
@@ -57,8 +57,8 @@ def outputs(material: Material, members: Sequence[Member], part: SplitPart, path
     with show.progress_bar(quiet=False) as progress:
         pictures = material.of(part)
         progress.stage(f"judging {part}", sum(len(one.real) + len(one.objects) for one in pictures))
-        types = load_types(FOLDER / TYPES_FILE)
-        found = judged(real_and_flawless(pictures, every=every), members, types=types, progress=progress)
+        classifier = load_classifier(FOLDER / CLASSIFIER_FILE)
+        found = judged(real_and_flawless(pictures, every=every), members, classifier=classifier, progress=progress)
     found.save(path)
     return found
 

@@ -21,7 +21,7 @@ from auscult.judge.masks.compact import CompactJudge
 from auscult.judge.masks.cues import CuesJudge
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import load_calibration
-from auscult.judge.masks.prompted.network import TYPES_FILE, load_member, load_types
+from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, load_classifier, load_member
 from auscult.train.prompted.material import FAMILIES, read_material
 from auscult.types import MaskJudge
 
@@ -59,8 +59,8 @@ def _judge(folder: Path | None) -> PromptedJudge:
         return PromptedJudge()
     calibration = load_calibration(folder / "calibration.json")
     members = [load_member(folder / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
-    types = load_types(folder / TYPES_FILE, calibration.types)
-    return PromptedJudge(members=members, calibration=calibration, types=types)
+    classifier = load_classifier(folder / CLASSIFIER_FILE, calibration.classifier)
+    return PromptedJudge(members=members, calibration=calibration, classifier=classifier)
 
 
 def _sequences(rows: list[tuple[str, str, int, float, int]]) -> str:

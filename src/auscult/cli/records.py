@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from auscult.cli import show
 from auscult.cli.audit import show_record
 from auscult.cli.command import Shown, command
-from auscult.errors import UnknownName, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.options import CompareOptions, ReportOptions, ScoreOptions
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
     if command.startswith("run "):
         from auscult.suites.core import records
 
-        _require_suite(folder, command)
-        suite = records.suite_of(command)
+        suite = records.suite_of(command, folder)
         if suite is not None:
             made = records.score_record(folder, suite)
             for remark in made.remarks:
@@ -114,9 +113,7 @@ def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
         return None
     from auscult.suites.core.records import suite_of
 
-    for folder, made_by in commands.items():
-        _require_suite(folder, made_by)
-    suites = {folder: suite_of(made_by) for folder, made_by in commands.items()}
+    suites = {folder: suite_of(made_by, folder) for folder, made_by in commands.items()}
     first = next((folder for folder, suite in suites.items() if suite is not None), None)
     if first is None:
         return None
@@ -127,24 +124,6 @@ def _suite_of(folders: Sequence[Path]) -> ModelSuite | None:
             expected="records of one kind: of models under test, or of judges",
         )
     return suites[first]
-
-
-def _require_suite(folder: Path, command: str) -> None:
-    """Insist that the suite whose record a folder is can be loaded here; a plug-in may be missing."""
-    from auscult.suites.registered import load_suite
-
-    if not command.startswith("run "):
-        return
-    name = command.removeprefix("run ")
-    try:
-        load_suite(name)
-    except UnknownName as unknown:
-        raise UsageError(
-            f"the record is of the suite {name!r}, which is not installed",
-            expected="a record of a suite that `auscult list suites` shows",
-            hint="install the plug-in that it is from",
-            path=folder,
-        ) from unknown
 
 
 def _compare_models(options: CompareOptions, suite: ModelSuite, *, json: bool) -> None:

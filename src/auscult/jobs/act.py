@@ -89,7 +89,7 @@ def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
         RecordError: It holds no verdict, or has lost some.
     """
     run = read_run(folder)
-    require_whole(folder)
+    require_whole(folder, run.verdicts)
     rows = in_order(row for _, row in run.verdicts)
     if not rows:
         raise RecordError("the record holds no verdict", path=folder, expected="a record of `auscult audit`")

@@ -207,7 +207,7 @@ def score_record(folder: Path) -> tuple[Summary, list[Table]]:
         RecordError: The folder holds no record, one without truth, or one that has lost verdicts.
     """
     read = read_run(folder)
-    require_whole(folder)
+    require_whole(folder, read.verdicts)
     truths = read.truths()
     if not truths:
         raise RecordError(

@@ -14,7 +14,7 @@ from auscult.media.paths import read_bytes
 from auscult.record.codec import load
 from auscult.record.files import Files
 from auscult.record.folder import FolderLock, open_run, read_manifest
-from auscult.record.reader import require_record, require_whole
+from auscult.record.reader import read_verdicts, require_record, require_whole
 from auscult.record.schema import Summary
 from auscult.report.page import Page, render
 from auscult.report.suite import PAGE, REPORT, read_page
@@ -45,10 +45,11 @@ def report_folder(folder: Path) -> Summary:
             expected="a record of `auscult audit` or `auscult run`",
             hint="its tables/ folder holds the tables of other commands",
         )
-    require_whole(folder)
+    verdicts = read_verdicts(folder)
+    require_whole(folder, verdicts)
     with open_run(folder, manifest) as run:
         run.remove(_SUMMARY)  # it is written anew; a damaged one is no reason to stop
-        return finish_run(run, command=command, ended="finished" in manifest)
+        return finish_run(run, command=command, verdicts=verdicts, ended="finished" in manifest)
 
 
 def is_suite(folder: Path) -> bool:

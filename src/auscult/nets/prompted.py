@@ -28,7 +28,7 @@ FEATURES: Final = 64
 SHAPE: Final = 10
 STRIP: Final = 6
 MEMBERS: Final = 5
-"""Perceptrons of a `TypesNet`."""
+"""Perceptrons of a `DefectClassifier`."""
 
 _WIDE, _MIDDLE, _FINE, _LAST = 96, 48, 32, 16
 _HEADS, _EACH = 8, 12
@@ -304,7 +304,7 @@ def _up(given: Tensor) -> Tensor:
     return functional.interpolate(given, scale_factor=2.0, mode="bilinear", align_corners=False)
 
 
-class TypesNet(nn.Module):
+class DefectClassifier(nn.Module):
     """Tells the type of a defect from cues measured along the outline and from the mask's shape.
 
     A few perceptrons apart from one another; the answer is the mean of their log shares.
@@ -331,7 +331,7 @@ class TypesNet(nn.Module):
         )  # fmt: skip
 
     @classmethod
-    def standardised(cls, cues: Tensor, shape: Tensor) -> TypesNet:
+    def standardised(cls, cues: Tensor, shape: Tensor) -> DefectClassifier:
         """A network that begins with the means and deviations of its samples, (n, cues) and (n, shape)."""
         net = cls(cues=cues.shape[1], shape=shape.shape[1])
         both = torch.cat([cues, shape], dim=1)

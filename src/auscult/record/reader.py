@@ -194,32 +194,35 @@ def require_record(folder: Path) -> None:
         )
 
 
-def require_whole(folder: Path) -> None:
+def require_whole(folder: Path, verdicts: Verdicts) -> None:
     """Insist that a finished audit has its verdicts: a file that was cut must not look like fewer masks.
 
-    A mask is written before its verdict, so each stands for a verdict or an error; and the summary says how many
-    verdicts there were. A run that was stopped may lack its last verdicts, and is left alone.
+    A run that was stopped may lack its last verdicts, and is left alone.
 
     Raises:
         RecordError: Verdicts are missing.
     """
     if "finished" not in read_manifest(folder):
         return
-    verdicts = {verdict.id for verdict, _ in read_verdicts(folder)}
-    # as text: a file that was edited may hold anything
-    told = verdicts | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
-    names = {str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - told
-    known: object = None
-    with suppress(RecordError):  # a damaged summary says nothing; who needs it says so
-        known = (_summary(folder / "summary.json") or {}).get("ok")
-    missing = max(len(names), (known if isinstance(known, int) else 0) - len(verdicts))
+    missing = _judged(folder, verdicts) - len(verdicts)
     if missing > 0:
         raise RecordError(
             f"{missing} of {missing + len(verdicts)} verdicts of the finished run are missing",
-            expected="a verdict for each mask of masks.jsonl, as many as summary.json counts",
+            expected="as many as summary.json counts, or one for each mask of masks.jsonl that did not fail",
             hint="the file was cut or deleted; give the command of this record again: it judges what is missing",
             path=folder / "verdicts.jsonl",
         )
+
+
+def _judged(folder: Path, verdicts: Verdicts) -> int:
+    """How many masks a finished audit judged: by its summary, or where that is damaged, by the masks it wrote."""
+    with suppress(RecordError):
+        known = (_summary(folder / "summary.json") or {}).get("ok")
+        if isinstance(known, int):
+            return known
+    # a mask is written before its verdict or error; as text: a file that was edited may hold anything
+    told = {verdict.id for verdict, _ in verdicts} | {str(row.get("id")) for row in read_lines(folder / "errors.jsonl")}
+    return len(verdicts) + len({str(row.get("id")) for row in read_lines(folder / "masks.jsonl")} - told)
 
 
 def read_verdicts(folder: Path) -> Verdicts:

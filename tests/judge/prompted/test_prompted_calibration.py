@@ -166,7 +166,7 @@ def made() -> Calibration:
 def test_a_calibration_is_read_as_it_was_written(made: Calibration, tmp_path: Path, head: Head | None) -> None:
     written = calibration(**{one.name: getattr(made, one.name) for one in fields(made)} | {"head": head})
     found = load_calibration(save_calibration(written, tmp_path / "calibration.json"))
-    for name in ("tails", "temperature", "cues", "offsets", "prior", "spread", "mixing", "shift"):
+    for name in ("tails", "temperature", "classifier_temperature", "offsets", "prior", "spread", "mixing", "shift"):
         assert np.asarray(getattr(found, name)) == pytest.approx(np.asarray(getattr(made, name)), rel=1e-5), name
     assert (found.weights, found.bent, found.counts) == (made.weights, made.bent, made.counts)
     assert found.known.precision == pytest.approx(made.known.precision)
@@ -208,7 +208,7 @@ BROKEN = {
     "schema": changed("schema", to=1),
     "no weights": changed("weights", to=[]),
     "no digest": changed("weights", to=["xyz"]),
-    "no digest of the network on cues": changed("types", to=KeyError),
+    "no digest of the defect classifier": changed("classifier", to=KeyError),
     "a part is missing": changed("tails", to=KeyError),
     "no number": changed("temperature", to="1.0"),
     "a truth value": changed("temperature", to=True),

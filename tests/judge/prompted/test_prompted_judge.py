@@ -155,9 +155,11 @@ def test_two_likely_defects_are_said_to_be_mixed(nets: list[Member]) -> None:
     assert found.defect == "cutout"
 
 
-def test_the_network_on_cues_has_a_say_in_the_types_only(nets: list[Member], verdicts: dict[str, Verdict]) -> None:
-    (alone,) = judged(PromptedJudge(members=nets, calibration=calibration(temperature=1e-3, cues=1.0)), TRUE)
-    (joint,) = judged(PromptedJudge(members=nets, calibration=calibration(cues=1.0)), TRUE)
+def test_the_defect_classifier_has_a_say_in_the_types_only(nets: list[Member], verdicts: dict[str, Verdict]) -> None:
+    (alone,) = judged(
+        PromptedJudge(members=nets, calibration=calibration(temperature=1e-3, classifier_temperature=1.0)), TRUE
+    )
+    (joint,) = judged(PromptedJudge(members=nets, calibration=calibration(classifier_temperature=1.0)), TRUE)
     own = verdicts["right"]
     wanted = {name: own.defect_probs[name] * alone.defect_probs[name] for name in DEFECTS}
     assert {name: value / sum(wanted.values()) for name, value in wanted.items()} == pytest.approx(

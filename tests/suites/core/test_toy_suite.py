@@ -273,10 +273,14 @@ def test_two_records_are_compared_as_one_run_of_both_models(toy: Path) -> None:
     assert "Finding squares: 2 models compared" in page
 
 
-def test_a_suite_of_models_is_found_by_the_command_of_its_record() -> None:
-    assert suite_of("run r2") is R2
+def test_a_suite_of_models_is_found_by_the_command_of_its_record(tmp_path: Path) -> None:
+    assert suite_of("run r2", tmp_path) is R2
     assert isinstance(SUITE, ModelSuite)
-    assert [suite_of(command) for command in ("run mqa", "run nothing", "audit", "run ")] == [None] * 4
+    assert [suite_of(command, tmp_path) for command in ("run mqa", "audit")] == [None, None]
+    for command in ("run nothing", "run "):
+        with pytest.raises(UsageError, match="not installed") as refused:
+            suite_of(command, tmp_path)
+        assert str(refused.value.path) == str(tmp_path)
 
 
 def test_what_it_does_not_know_is_refused(toy: Path) -> None:

@@ -48,7 +48,7 @@ TYPES = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
 SHARP, SLOPE = 0.5, 4.0
 """How the made networks are wrong: too sure of themselves, and too low."""
 WEIGHTS = ("a" * 64, "b" * 64)
-ON_CUES = "c" * 64
+CLASSIFIER = "c" * 64
 
 
 def outputs(seed: int, **counts: int) -> Outputs:
@@ -78,7 +78,7 @@ def outputs(seed: int, **counts: int) -> Outputs:
         share=np.full(n, 0.1),
         ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
         types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
-        cues=np.log(softmax(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
+        classified=np.log(softmax(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
         features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
         size=rng.normal(0, 0.5, n),
     )
@@ -93,7 +93,7 @@ REAL = FRESH.where(FRESH.family != FLAWLESS)
 
 @pytest.fixture(scope="module")
 def found() -> Calibration:
-    return fit(SEEN, WEIGHTS, ON_CUES)
+    return fit(SEEN, WEIGHTS, CLASSIFIER)
 
 
 def test_nine_of_ten_fresh_masks_lie_in_their_interval(found: Calibration) -> None:
@@ -134,9 +134,9 @@ def test_types_are_named_where_the_networks_lean_to_one(found: Calibration) -> N
     raw, fitted = typed.types.mean(axis=1).argmax(axis=1), estimates(typed, found).types.argmax(axis=1)
     assert np.mean(raw == right) < 0.4
     assert np.mean(fitted == right) > 0.8
-    without = estimates(typed, replace(found, cues=0.0)).types.argmax(axis=1)
+    without = estimates(typed, replace(found, classifier_temperature=0.0)).types.argmax(axis=1)
     assert np.mean(fitted == right) > np.mean(without == right) + 0.02
-    assert (found.temperature, found.cues, found.offsets) == fit_types(SEEN)
+    assert (found.temperature, found.classifier_temperature, found.offsets) == fit_types(SEEN)
 
 
 def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) -> None:
@@ -151,7 +151,7 @@ def test_novelty_is_low_for_the_like_and_one_for_the_unlike(found: Calibration) 
 
 
 def test_what_was_fitted_is_named_and_survives_its_file(found: Calibration, tmp_path: Path) -> None:
-    assert (found.weights, found.types) == (WEIGHTS, ON_CUES)
+    assert (found.weights, found.classifier) == (WEIGHTS, CLASSIFIER)
     assert {name: masks for name, (masks, _) in found.counts.items()} == {name: COUNTS[name] for name in COUNTED}
     assert all(clusters == pytest.approx(masks / 4, abs=1) for masks, clusters in found.counts.values())
     back = load_calibration(save_calibration(found, tmp_path / "calibration.json"))
@@ -200,10 +200,10 @@ def test_the_slope_by_size_is_that_of_real_models_masks() -> None:
     size = rng.uniform(-1, 1, len(SEEN))
     models = ~np.isin(SEEN.family, [FLAWLESS, MADE])
     worse_where_small = replace(SEEN, size=size, iou=np.where(models, np.clip(SEEN.iou + 0.2 * size, 0, 1), SEEN.iou))
-    found = fit(worse_where_small, WEIGHTS, ON_CUES).bent
+    found = fit(worse_where_small, WEIGHTS, CLASSIFIER).bent
     assert found.by_size > 1
     others_elsewhere = replace(worse_where_small, size=np.where(models, size, rng.permutation(size)))
-    assert fit(others_elsewhere, WEIGHTS, ON_CUES).bent.by_size == pytest.approx(found.by_size, abs=1e-6)
+    assert fit(others_elsewhere, WEIGHTS, CLASSIFIER).bent.by_size == pytest.approx(found.by_size, abs=1e-6)
 
 
 def test_where_no_real_model_has_enough_masks_size_says_nothing() -> None:
@@ -218,7 +218,7 @@ def test_fewer_than_two_families_are_refused(counts: dict[str, int]) -> None:
     with pytest.raises(
         UsageError, match=f"there are {sum(n >= LEAST_MASKS for n in counts.values())} families"
     ) as caught:
-        fit(outputs(4, **counts), WEIGHTS, ON_CUES)
+        fit(outputs(4, **counts), WEIGHTS, CLASSIFIER)
     assert caught.value.expected == "at least two"
 
 
@@ -231,7 +231,7 @@ def test_soft_labels_are_those_of_training() -> None:
 
 def test_an_unbent_histogram_is_learned_from_networks_that_are_right() -> None:
     right = replace(SEEN, ious=(SHARP * SEEN.ious + np.float32(SLOPE) * CENTRES).astype(np.float32))
-    bent = fit(right, WEIGHTS, ON_CUES).bent
+    bent = fit(right, WEIGHTS, CLASSIFIER).bent
     assert bent.sharp == pytest.approx(Bent().sharp, abs=0.2)
     raw = softmax(right.ious).mean(axis=1)
     assert np.abs(mean_iou(bend(raw, right.size, bent)) - mean_iou(raw)).mean() < 0.02

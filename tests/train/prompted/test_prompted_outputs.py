@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.runner import Silent
-from auscult.judge.masks.prompted.network import FOLDER, TYPES_FILE, load_types
+from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, FOLDER, load_classifier
 from auscult.judge.masks.prompted.view import Lens, look, shape_of
 from auscult.media.rle import encode
 from auscult.nets.prompted import TYPES
@@ -70,7 +70,7 @@ def things(material: Material) -> list[Judgeable]:
 
 @pytest.fixture(scope="module")
 def outputs(things: list[Judgeable]) -> Outputs:
-    return judged(things, MEMBERS, types=load_types(FOLDER / TYPES_FILE), progress=Silent())  # type: ignore[arg-type]
+    return judged(things, MEMBERS, classifier=load_classifier(FOLDER / CLASSIFIER_FILE), progress=Silent())  # type: ignore[arg-type]
 
 
 def test_every_object_gives_its_truth_and_the_models_masks(material: Material, things: list[Judgeable]) -> None:

@@ -143,7 +143,7 @@ def test_masks_of_ones_own_fit_the_shipped_judge_and_what_is_broken_is_named(tmp
 def test_pieces_give_the_same_judge_as_one_go(data: Path, tmp_path: Path) -> None:
     whole, pieces = tmp_path / "whole", tmp_path / "pieces"
     written = [path.name for path in made(data, whole)]
-    assert {"member0.pt", "member0.onnx", "types.onnx", "calibration.json"} <= set(written)
+    assert {"member0.pt", "member0.onnx", "defect_classifier.onnx", "calibration.json"} <= set(written)
     stopped = [path.name for path in made(data, pieces, minutes=0.0)]
     assert "member0.onnx" not in stopped
     assert made(data, pieces)

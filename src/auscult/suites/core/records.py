@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Final, Protocol, runtime_checkable
 
-from auscult.errors import REMARKS, RecordError, UnknownName
+from auscult.errors import REMARKS, RecordError, UnknownName, UsageError
 from auscult.jobs.predict import FILE as PREDICTIONS
 from auscult.jobs.predict import STAGE
 from auscult.media.paths import safe_name
@@ -42,12 +42,24 @@ def command_of(suite: ModelSuite) -> str:
     return f"{_VERB}{suite.name.partition('.')[0]}"
 
 
-def suite_of(command: str) -> ModelSuite | None:
-    """The suite of models whose records a command makes; None where it makes others, or the suite is not here."""
-    try:
-        found = load_suite(command.removeprefix(_VERB)) if command.startswith(_VERB) else None
-    except UnknownName:
+def suite_of(command: str, folder: Path) -> ModelSuite | None:
+    """The suite of models that a record is of, by the command that made it; None where it is of something else.
+
+    Raises:
+        UsageError: The record is of a suite that is not installed.
+    """
+    if not command.startswith(_VERB):
         return None
+    name = command.removeprefix(_VERB)
+    try:
+        found = load_suite(name)
+    except UnknownName as unknown:
+        raise UsageError(
+            f"the record is of the suite {name!r}, which is not installed",
+            expected="a record of a suite that `auscult list suites` shows",
+            hint="install the plug-in that it is from",
+            path=folder,
+        ) from unknown
     return found if isinstance(found, ModelSuite) else None
 
 

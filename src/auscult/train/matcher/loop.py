@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import time
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from auscult.errors import OutputError, UsageError
+from auscult.errors import UsageError
 from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.identity.scenes import CROP, MARGIN, NETWORK, WORDS, Eyes, ScenesIdentity
@@ -38,6 +37,7 @@ from auscult.train.matcher.frames import CROP as KEPT
 from auscult.train.matcher.frames import MARGIN as KEPT_MARGIN
 from auscult.train.matcher.frames import AssetSource, Shard, lay_out, load, painted, stamps_on, vocabulary
 from auscult.train.matcher.pairs import SentencePair, pairs_of
+from auscult.train.onnx_file import write_onnx
 from auscult.types import Floats
 
 FRAMES: Final = 10
@@ -175,37 +175,25 @@ def _defective(
     return made if made.any() else own
 
 
-OPSET: Final = 17
-
-
 def export(net: Matcher, path: Path) -> Path:
     """Write a network in evaluation mode as ``scenes.onnx``; frames of any size, any number of crops."""
     net = net.eval().to(memory_format=torch.contiguous_format)
     example = (torch.zeros(1, 3, 144, 256), torch.zeros(2, 4, CROP, CROP))
     maps = {0: "frames", 2: "rows", 3: "columns"}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # the exporter that needs no further package calls itself old
-            torch.onnx.export(
-                net,
-                example,
-                str(path),
-                input_names=["frame", "crop"],
-                output_names=["centres", "seen", "names"],
-                dynamic_axes={
-                    "frame": {0: "frames", 2: "height", 3: "width"},
-                    "crop": {0: "crops"},
-                    "centres": maps,
-                    "seen": maps,
-                    "names": {0: "crops"},
-                },
-                opset_version=OPSET,
-                dynamo=False,
-            )
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
-    return path
+    return write_onnx(
+        net,
+        example,
+        path,
+        inputs=("frame", "crop"),
+        outputs=("centres", "seen", "names"),
+        axes={
+            "frame": {0: "frames", 2: "height", 3: "width"},
+            "crop": {0: "crops"},
+            "centres": maps,
+            "seen": maps,
+            "names": {0: "crops"},
+        },
+    )
 
 
 _RATE: Final = 2.5e-3

@@ -49,23 +49,23 @@ _MIXINGS: Final = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 
 
 def fit(
-    outputs: Outputs, weights: Sequence[str], types: str, *, log: Callable[[str], None] = lambda _: None
+    outputs: Outputs, weights: Sequence[str], classifier: str, *, log: Callable[[str], None] = lambda _: None
 ) -> Calibration:
-    """Fit all numbers of a calibration; ``weights`` and ``types`` are the hashes of the networks' files."""
+    """Fit all numbers of a calibration; ``weights`` and ``classifier`` are the hashes of the networks' files."""
     counted = weights_of(outputs)
     shares = softmax(outputs.ious)
     bent = fit_bent(shares.mean(axis=1), outputs, counted)
     known = _known(outputs, counted)
     spread = _scale(numbers.spread_of(shares), counted)
-    temperature, cues, offsets = fit_types(outputs)
+    temperature, classifier_temperature, offsets = fit_types(outputs)
     prior = soft(outputs.iou)
     found = Calibration(
         weights=tuple(weights),
-        types=types,
+        classifier=classifier,
         bent=bent,
         tails=(0.05, 0.05),
         temperature=temperature,
-        cues=cues,
+        classifier_temperature=classifier_temperature,
         offsets=offsets,
         prior=(prior * counted[:, None]).sum(axis=0),
         spread=spread,
@@ -110,7 +110,7 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
     return estimates_of(
         outputs.ious,
         outputs.types,
-        outputs.cues,
+        outputs.classified,
         features=outputs.features,
         size=outputs.size,
         calibration=calibration,
@@ -149,7 +149,7 @@ def _bending(shares: Doubles, outputs: Outputs, counted: Doubles, *, by_size: fl
 
 
 def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
-    """Temperature, weight of the network on cues and offsets; types count alike, the flawless three times."""
+    """Temperature, the defect classifier's and offsets; types count alike, the flawless three times."""
     typed = np.isin(outputs.defect, TYPES)
     labels = np.array([TYPES.index(str(name)) for name in outputs.defect[typed]], dtype=np.int64)
     counts = np.bincount(labels, minlength=len(TYPES))
@@ -157,18 +157,18 @@ def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
     share[0] *= 3.0
     scores = torch.from_numpy(numbers.log_shares(list(outputs.types[typed].transpose(1, 0, 2))))
     weight, wanted = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
-    seen = torch.from_numpy(outputs.cues[typed])
-    counts_for = torch.tensor([0.0, -1.0], dtype=torch.float64, requires_grad=True)  # logs, own and cues
+    classified = torch.from_numpy(outputs.classified[typed])
+    temperatures = torch.tensor([0.0, -1.0], dtype=torch.float64, requires_grad=True)  # logs of both
     offsets = torch.zeros(len(TYPES), dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
-        joint = torch.exp(counts_for[0]) * scores + torch.exp(counts_for[1]) * seen + offsets
+        joint = torch.exp(temperatures[0]) * scores + torch.exp(temperatures[1]) * classified + offsets
         entropy = functional.cross_entropy(joint, wanted, reduction="none")
         return (weight * entropy).sum() + 1e-3 * (offsets**2).sum()
 
-    minimise(loss, [counts_for, offsets])
-    own, cues = torch.exp(counts_for).detach().tolist()
-    return own, cues, tuple(offsets.detach().tolist())
+    minimise(loss, [temperatures, offsets])
+    own, beside = torch.exp(temperatures).detach().tolist()
+    return own, beside, tuple(offsets.detach().tolist())
 
 
 def fit_tails(calibration: Calibration, outputs: Outputs, counted: Doubles) -> tuple[float, float]:

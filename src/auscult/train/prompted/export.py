@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,10 +19,10 @@ from auscult.judge.masks.prompted.network import LENSES, load_member
 from auscult.judge.masks.prompted.view import Lens
 from auscult.nets.prompted import SHAPE, STRIP, PromptedNet
 from auscult.rng import generator
+from auscult.train.onnx_file import write_onnx
 
 CLOSE: Final = 2e-4
 """Largest difference of any output between a network and its file of whole numbers."""
-_OPSET: Final = 17
 _IN_EIGHT_BITS: Final = ("Conv", "Relu", "Clip", "Add", "Concat", "Resize")
 """What is done in 8 bits. The heads are not: they cost nothing, and lose a tenth of their agreement."""
 _NAMES: Final = ("crop", "candidate", "strip", "shape", "given", "counts")
@@ -48,23 +47,9 @@ def export(net: PromptedNet, path: Path) -> float:
     """Write a network as ONNX and compare the two on random inputs."""
     shipped = _Shipped(net).eval()
     example = tuple(torch.from_numpy(one) for one in random_inputs(net, count=2).values())
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # the exporter that needs no further package calls itself old
-            torch.onnx.export(
-                shipped,
-                example,
-                str(path),
-                input_names=list(_NAMES),
-                output_names=list(_OUTPUTS),
-                dynamic_axes={name: {0: "n"} for name in (*_NAMES, *_OUTPUTS)},
-                opset_version=_OPSET,
-                dynamo=False,
-            )
-        describe(path, Lens(side=net.design.side, margin=net.design.margin))
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
+    axes = {name: {0: "n"} for name in (*_NAMES, *_OUTPUTS)}
+    write_onnx(shipped, example, path, inputs=_NAMES, outputs=_OUTPUTS, axes=axes)
+    describe(path, Lens(side=net.design.side, margin=net.design.margin))
     apart = difference(net, path)
     if apart > CLOSE:
         raise UsageError(f"the exported network differs by {apart:.2g}", expected=f"at most {CLOSE}", path=path)
@@ -78,7 +63,10 @@ def describe(path: Path, lens: Lens) -> None:
     model = onnx.load(str(path))
     del model.metadata_props[:]
     model.metadata_props.add(key=LENSES, value=json.dumps(asdict(lens)))
-    onnx.save(model, str(path))
+    try:
+        onnx.save(model, str(path))
+    except OSError as error:
+        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
 
 
 def random_inputs(net: PromptedNet, *, count: int, seed: int = 0) -> dict[str, NDArray[np.float32]]:

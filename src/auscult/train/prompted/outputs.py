@@ -16,7 +16,7 @@ from auscult.arrays.overlap import iou
 from auscult.errors import InputError
 from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import outline_of
-from auscult.judge.masks.prompted.network import Member, TypesNetwork, run
+from auscult.judge.masks.prompted.network import Classifier, Member, run
 from auscult.judge.masks.prompted.view import inputs, looks
 from auscult.media.rle import decode
 from auscult.rng import generator
@@ -96,13 +96,13 @@ class Outputs(CandidateColumns):
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits, (n, members, 6).
         features: (n, members, 64).
-        cues: Log shares of the types by the network on cues, (n, 6).
+        classified: Log shares of the types by the defect classifier, (n, 6).
         size: Log share of the frame as ``view.shape_of`` has it, (n,).
     """
 
     ious: Floats
     types: Floats
-    cues: NDArray[np.float64]
+    classified: NDArray[np.float64]
     features: Floats
     size: NDArray[np.float64]
 
@@ -121,7 +121,7 @@ def load_outputs(path: Path) -> Outputs:
 
 
 def judged(
-    things: Iterable[Judgeable], members: Sequence[Member], *, types: TypesNetwork, progress: Progress
+    things: Iterable[Judgeable], members: Sequence[Member], *, classifier: Classifier, progress: Progress
 ) -> Outputs:
     """Run networks on candidates, a batch at a time."""
     rows: list[dict[str, Any]] = []
@@ -130,9 +130,9 @@ def judged(
         batch.append(thing)
         progress.step()
         if len(batch) == _BATCH:
-            rows += _rows(batch, members, types)
+            rows += _rows(batch, members, classifier)
             batch = []
-    rows += _rows(batch, members, types) if batch else []
+    rows += _rows(batch, members, classifier) if batch else []
     return Outputs(**_stacked(rows, Outputs))
 
 
@@ -158,16 +158,16 @@ def _known(one: Judgeable) -> dict[str, Any]:
     }
 
 
-def _rows(batch: Sequence[Judgeable], members: Sequence[Member], types: TypesNetwork) -> Iterator[dict[str, Any]]:
+def _rows(batch: Sequence[Judgeable], members: Sequence[Member], classifier: Classifier) -> Iterator[dict[str, Any]]:
     lenses = tuple(member.lens for member in members)
     outlines = [outline_of(one.frame, one.mask) for one in batch]
     views = [looks(one.frame, one.mask, lenses, outline=seen) for one, seen in zip(batch, outlines, strict=True)]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
-    cues = types(np.stack([one.cues for one in outlines]), np.stack([view[0].shape for view in views]))
+    classified = classifier(np.stack([one.cues for one in outlines]), np.stack([view[0].shape for view in views]))
     for at, one in enumerate(batch):
         yield {
             **_known(one),
-            "cues": cues[at],
+            "classified": classified[at],
             "ious": np.stack([member["ious"][at] for member in found]),
             "types": np.stack([member["types"][at] for member in found]),
             "features": np.stack([member["features"][at] for member in found]),

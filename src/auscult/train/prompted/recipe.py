@@ -25,7 +25,14 @@ from auscult.jobs.options import TrainOptions
 from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import scaled
 from auscult.judge.masks.prompted.calibration import load_calibration, save_calibration
-from auscult.judge.masks.prompted.network import FOLDER, TYPES_FILE, Member, TypesNetwork, load_member, load_types
+from auscult.judge.masks.prompted.network import (
+    CLASSIFIER_FILE,
+    FOLDER,
+    Classifier,
+    Member,
+    load_classifier,
+    load_member,
+)
 from auscult.judge.masks.prompted.view import Lens, View, inputs, look, picture
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
@@ -33,7 +40,7 @@ from auscult.media.paths import write_bytes
 from auscult.nets.prompted import Design, PromptedNet
 from auscult.record.codec import dump
 from auscult.rng import generator
-from auscult.train.prompted import types_network
+from auscult.train.prompted import defect_classifier
 from auscult.train.prompted.calibrate import accept_threshold, estimates, fit, left_out_coverage, refit, summary
 from auscult.train.prompted.export import Inputs, export, in_eight_bits
 from auscult.train.prompted.feed import Feed, boxes_or_points
@@ -74,13 +81,13 @@ def prompted_mask(options: TrainOptions, progress: Progress, wanted: Sequence[Pl
         path = _shipped(options, plan, material, at=at)
         yield path
         members.append(load_member(path))
-    yield _types_file(material.of("train"), options, progress)
-    types = load_types(options.out / TYPES_FILE)
+    yield _classifier_file(material.of("train"), options, progress)
+    classifier = load_classifier(options.out / CLASSIFIER_FILE)
     net, _ = network_of(options.out / "member0.pt")
-    outputs = calibration_outputs(material, members, net, types=types, options=options, progress=progress)
+    outputs = calibration_outputs(material, members, net, classifier=classifier, options=options, progress=progress)
     outputs.save(options.out / "calibration.npz")
     yield options.out / "calibration.npz"
-    yield calibrate(outputs, members, types, out=options.out)
+    yield calibrate(outputs, members, classifier, out=options.out)
 
 
 def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
@@ -96,8 +103,8 @@ def fit_to_own(options: TrainOptions, progress: Progress) -> Iterator[Path]:
     clusters = clusters_of(known, films=filmed(listing))
     progress.stage("judging your masks", len(known))
     things = (thing for item in known for thing in _own_thing(item, str(clusters[item.id]), lost))
-    types = load_types(FOLDER / TYPES_FILE, shipped.types)
-    outputs = judged(things, members, types=types, progress=progress)
+    classifier = load_classifier(FOLDER / CLASSIFIER_FILE, shipped.classifier)
+    outputs = judged(things, members, classifier=classifier, progress=progress)
     yield _report_lost(Material(lost=lost), options.out)
     if not len(outputs):
         raise UsageError(
@@ -129,10 +136,10 @@ def _own_thing(item: Item, cluster: str, lost: list[tuple[Path, str]]) -> Iterat
         yield Judgeable(frame=frame, mask=mask, truth=truth, family="own", cluster=cluster, source="own", name=item.id)
 
 
-def calibrate(outputs: Outputs, members: Sequence[Member], types: TypesNetwork, *, out: Path) -> Path:
+def calibrate(outputs: Outputs, members: Sequence[Member], classifier: Classifier, *, out: Path) -> Path:
     """Fit the numbers and write ``calibration.json``, with ``calibration.txt`` on how it went."""
     lines: list[str] = []
-    found = fit(outputs, [member.digest for member in members], types.digest, log=lines.append)
+    found = fit(outputs, [member.digest for member in members], classifier.digest, log=lines.append)
     good = estimates(outputs, found).good
     lines += [
         json.dumps(dict(summary(found, outputs))),
@@ -154,7 +161,7 @@ def calibration_outputs(
     members: Sequence[Member],
     net: PromptedNet,
     *,
-    types: TypesNetwork,
+    classifier: Classifier,
     options: TrainOptions,
     progress: Progress,
 ) -> Outputs:
@@ -166,7 +173,7 @@ def calibration_outputs(
         made_of(pictures, seed=options.seed, each=_MADE_EACH),
         chain.from_iterable(drawn_by(net, pictures, seed=options.seed)),
     ]
-    return judged((thing for some in things for thing in some), members, types=types, progress=progress)
+    return judged((thing for some in things for thing in some), members, classifier=classifier, progress=progress)
 
 
 _DRAWN_EACH: Final = 3
@@ -253,13 +260,13 @@ def _trained(
     return done
 
 
-def _types_file(pictures: Sequence[Picture], options: TrainOptions, progress: Progress) -> Path:
-    """The network on cues, trained where it is not there yet."""
-    path = options.out / TYPES_FILE
+def _classifier_file(pictures: Sequence[Picture], options: TrainOptions, progress: Progress) -> Path:
+    """The defect classifier, trained where it is not there yet."""
+    path = options.out / CLASSIFIER_FILE
     if not path.exists():
         progress.stage("measuring along outlines", len(pictures))
-        samples = types_network.measured(pictures, seed=options.seed, progress=progress)
-        types_network.export(types_network.learned(samples, seed=options.seed), path)
+        samples = defect_classifier.samples_of(pictures, seed=options.seed, progress=progress)
+        defect_classifier.export(defect_classifier.fit_classifier(samples, seed=options.seed), path)
     return path
 
 
@@ -291,7 +298,7 @@ def range_inputs(pictures: Sequence[Picture], plan: Plan, *, seed: int) -> list[
 
 def ship(out: Path, folder: Path) -> list[Path]:
     """Copy a trained judge's files to where the judge looks for them."""
-    names = [*sorted(path.name for path in out.glob("member?.onnx")), TYPES_FILE, "calibration.json"]
+    names = [*sorted(path.name for path in out.glob("member?.onnx")), CLASSIFIER_FILE, "calibration.json"]
     if len(names) < 3 or not (out / "calibration.json").exists():
         raise InputError("there is no trained judge here", expected="member*.onnx and calibration.json", path=out)
     for name in names:

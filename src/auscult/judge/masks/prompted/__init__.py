@@ -19,7 +19,7 @@ from auscult.types import Case, Metadata, Prediction, Verdict
 if TYPE_CHECKING:
     from auscult.judge.masks.prompted.calibration import Calibration
     from auscult.judge.masks.prompted.evidence import Evidence
-    from auscult.judge.masks.prompted.network import Member, TypesNetwork
+    from auscult.judge.masks.prompted.network import Classifier, Member
 
 
 class PromptedJudge:
@@ -28,7 +28,7 @@ class PromptedJudge:
     Args:
         members: The networks; the shipped ones by default, opened at the first mask.
         calibration: What their numbers mean; the shipped one by default. Give both or neither.
-        types: The network on cues; the shipped one by default.
+        classifier: Tells the type of defect; the shipped one by default.
         evidence: Another segmenter whose answers count instead of the networks' own; None for none.
     """
 
@@ -46,7 +46,7 @@ class PromptedJudge:
         *,
         members: Sequence[Member] | None = None,
         calibration: Calibration | None = None,
-        types: TypesNetwork | None = None,
+        classifier: Classifier | None = None,
         evidence: Evidence | None = None,
     ) -> None:
         if (members is None) != (calibration is None):
@@ -55,7 +55,7 @@ class PromptedJudge:
             )
         self._members = members
         self._calibration = calibration
-        self._types = types
+        self._classifier = classifier
         self._evidence = evidence
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
@@ -89,13 +89,13 @@ class PromptedJudge:
 
         for case, prediction in zip(cases, predictions, strict=True):
             check(case, prediction)
-        members, types, calibration = self._parts()
+        members, classifier, calibration = self._parts()
         seen = [at for at, prediction in enumerate(predictions) if prediction.mask.any()]
         made = verdicts_of(
             [cases[at] for at in seen],
             [predictions[at].mask for at in seen],
             members=members,
-            types=types,
+            classifier=classifier,
             calibration=calibration,
             judge=self.name,
             evidence=self._evidence,
@@ -123,7 +123,9 @@ class PromptedJudge:
 
         calibration = load_calibration(folder / "calibration.json")
         return PromptedJudge(
-            members=_members(calibration, folder), calibration=calibration, types=_types(calibration, folder)
+            members=_members(calibration, folder),
+            calibration=calibration,
+            classifier=_classifier(calibration, folder),
         )
 
     def with_evidence(self, name: str) -> PromptedJudge:
@@ -138,14 +140,17 @@ class PromptedJudge:
         from auscult.judge.masks.prompted.evidence import load_evidence
 
         return PromptedJudge(
-            members=self._members, calibration=self._calibration, types=self._types, evidence=load_evidence(name)
+            members=self._members,
+            calibration=self._calibration,
+            classifier=self._classifier,
+            evidence=load_evidence(name),
         )
 
-    def _parts(self) -> tuple[Sequence[Member], TypesNetwork, Calibration]:
+    def _parts(self) -> tuple[Sequence[Member], Classifier, Calibration]:
         from auscult.judge.masks.prompted.calibration import load_calibration
 
         calibration = self._calibration or load_calibration()
-        return self._members or _members(calibration), self._types or _types(calibration), calibration
+        return self._members or _members(calibration), self._classifier or _classifier(calibration), calibration
 
 
 def _members(calibration: Calibration, folder: Path | None = None) -> list[Member]:
@@ -156,12 +161,12 @@ def _members(calibration: Calibration, folder: Path | None = None) -> list[Membe
     return [load_member(own / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
 
 
-def _types(calibration: Calibration, folder: Path | None = None) -> TypesNetwork:
-    """The network on cues that a calibration is for, likewise."""
-    from auscult.judge.masks.prompted.network import FOLDER, TYPES_FILE, load_types
+def _classifier(calibration: Calibration, folder: Path | None = None) -> Classifier:
+    """The defect classifier that a calibration is for, likewise."""
+    from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, FOLDER, load_classifier
 
-    own = folder if folder is not None and (folder / TYPES_FILE).exists() else FOLDER
-    return load_types(own / TYPES_FILE, calibration.types)
+    own = folder if folder is not None and (folder / CLASSIFIER_FILE).exists() else FOLDER
+    return load_classifier(own / CLASSIFIER_FILE, calibration.classifier)
 
 
 JUDGE = PromptedJudge()

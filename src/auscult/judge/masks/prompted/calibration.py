@@ -85,11 +85,11 @@ class Fitted:
 
     Attributes:
         weights: SHA-256 of each network's file, in hex, in order; for other weights the numbers mean nothing.
-        types: The same of the network on cues.
+        classifier: The same of the defect classifier.
         bent: How the mean histogram is bent.
         tails: Levels of q at which the interval's lower and upper end lie, each 0...5.
         temperature: Multiplies the log shares of the networks' types, above 0.
-        cues: Multiplies those of the network on cues, 0 and more; 0 leaves it aside.
+        classifier_temperature: Multiplies those of the defect classifier, 0 and more; 0 leaves it aside.
         offsets: Added to the logits of the types, (6,).
         prior: The calibration masks' histogram, (25,), summing to 1.
         spread: Standard deviations of the networks' mean histogram that are novelty 0, .5 and 1, ascending.
@@ -99,11 +99,11 @@ class Fitted:
     """
 
     weights: Annotated[tuple[Digest, ...], Meta(min_length=1, max_length=4)]
-    types: Digest
+    classifier: Digest
     bent: Bent
     tails: tuple[_Tail, _Tail]
     temperature: Factor
-    cues: Annotated[float, Meta(ge=0.0, le=1e3)]
+    classifier_temperature: Annotated[float, Meta(ge=0.0, le=1e3)]
     offsets: Annotated[tuple[_Offset, ...], Meta(min_length=len(TYPES), max_length=len(TYPES))]
     prior: Doubles
     spread: tuple[NotNegative, NotNegative, NotNegative]
@@ -215,9 +215,10 @@ def interval_of(shares: Doubles, tails: tuple[float, float]) -> tuple[Doubles, D
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def types_of(own: ArrayLike, cues: ArrayLike, calibration: Calibration) -> Doubles:
-    """Probabilities of the six types, (n, 6), from the networks' mean log shares and those of the one on cues."""
-    scores = calibration.temperature * np.asarray(own) + calibration.cues * np.asarray(cues)
+def types_of(own: ArrayLike, classified: ArrayLike, calibration: Calibration) -> Doubles:
+    """Probabilities of the six types, (n, 6), from the networks' mean log shares and the defect classifier's."""
+    scores = calibration.temperature * np.asarray(own)
+    scores = scores + calibration.classifier_temperature * np.asarray(classified)
     return softmax(scores + np.asarray(calibration.offsets))
 
 

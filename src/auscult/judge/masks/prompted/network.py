@@ -2,8 +2,8 @@
 
 Processes share the work, so a session has one thread; see ``compact.network`` for why it keeps no arena.
 
-Beside them stands a small one, `types.onnx`, asked for the type of defect alone: from cues measured along the outline,
-those of `masks.compact.v1`, it knows rims and cutouts better than a look at 256 px can.
+Beside them stands a small one for the type of defect alone, `defect_classifier.onnx`: from cues measured along the
+outline, those of `masks.compact.v1`, it knows rims and cutouts better than a look at 256 px can.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TYPES: Final = ("perfect", "cutout", "dilate", "erode", "merge", "arbitrary")
 FEATURES: Final = 64
 LENSES: Final = "lens"
 """Key of the file's own description: how the network looks, as JSON."""
-TYPES_FILE: Final = "types.onnx"
+CLASSIFIER_FILE: Final = "defect_classifier.onnx"
 _LEAST: Final = 1e-6
 
 _HINT: Final = "install auscult again; new files come from `auscult train prompted-mask`"
@@ -95,8 +95,8 @@ def _member(path: Path, digest: str | None, _changed: tuple[int, int]) -> Member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TypesNetwork:
-    """The network on cues.
+class Classifier:
+    """The network that tells the type of defect.
 
     Attributes:
         path: The file it came from.
@@ -120,19 +120,19 @@ class TypesNetwork:
         return np.log(softmax(found) + _LEAST)
 
 
-def load_types(path: Path, digest: str | None = None) -> TypesNetwork:
-    """Open the network on cues; arguments and errors as of ``load_member``."""
-    return _types(path, digest, _written(path))
+def load_classifier(path: Path, digest: str | None = None) -> Classifier:
+    """Open the defect classifier; arguments and errors as of ``load_member``."""
+    return _classifier(path, digest, _written(path))
 
 
 @lru_cache(maxsize=16)
-def _types(path: Path, digest: str | None, _changed: tuple[int, int]) -> TypesNetwork:
+def _classifier(path: Path, digest: str | None, _changed: tuple[int, int]) -> Classifier:
     found, session = _opened(path, digest)
     inputs = {one.name: tuple(one.shape[1:]) for one in session.get_inputs()}
     wanted = {"cues": (CUE_COUNT,), "shape": (SHAPE,)}
     if inputs != wanted:
         raise UsageError(f"the network's inputs are {inputs}", expected=f"{wanted}", hint=_HINT, path=path)
-    return TypesNetwork(path=path, digest=found, session=session)
+    return Classifier(path=path, digest=found, session=session)
 
 
 def _written(path: Path) -> tuple[int, int]:

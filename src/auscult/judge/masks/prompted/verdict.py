@@ -17,7 +17,7 @@ from auscult.judge.masks.compact.verdict import in_frame, noted, places_of, say,
 from auscult.judge.masks.compact.view import outline_of
 from auscult.judge.masks.prompted import calibration as numbers
 from auscult.judge.masks.prompted.calibration import Calibration
-from auscult.judge.masks.prompted.network import Member, TypesNetwork, run
+from auscult.judge.masks.prompted.network import Classifier, Member, run
 from auscult.judge.masks.prompted.view import View, inputs, looks
 from auscult.judge.masks.shared import BLIND, Sight, softmax
 from auscult.types import DEFECTS, Case, Defect, Doubles, Evidence, Floats, Mask, Verdict
@@ -57,7 +57,7 @@ class Estimates:
 def estimates_of(
     ious: Floats,
     types: Floats,
-    cues: Doubles,
+    classified: Doubles,
     *,
     features: Floats,
     size: Doubles,
@@ -69,7 +69,7 @@ def estimates_of(
     Args:
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits of each network's types, (n, members, 6).
-        cues: Log shares of the types by the network on cues, (n, 6).
+        classified: Log shares of the types by the defect classifier, (n, 6).
         features: (n, members, 64).
         size: Log share of the frame, (n,).
         calibration: What these numbers mean.
@@ -86,7 +86,7 @@ def estimates_of(
         high=high,
         good=numbers.share_from(bent, numbers.GOOD),
         fair=numbers.share_from(bent, numbers.BAD),
-        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), cues, calibration),
+        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), classified, calibration),
         novelty=novelty,
     )
 
@@ -103,7 +103,7 @@ def verdicts_of(
     masks: Sequence[Mask],
     *,
     members: Sequence[Member],
-    types: TypesNetwork,
+    classifier: Classifier,
     calibration: Calibration,
     judge: str,
     evidence: Segmenter | None = None,
@@ -114,7 +114,7 @@ def verdicts_of(
         cases: The frames.
         masks: The candidates, bool (H, W), none empty.
         members: The networks.
-        types: The network on cues.
+        classifier: Tells the type of defect.
         calibration: What their numbers mean.
         judge: The judge's name.
         evidence: Another segmenter whose answers count instead of the networks' own.
@@ -126,7 +126,7 @@ def verdicts_of(
             cases[some],
             masks[some],
             members=members,
-            types=types,
+            classifier=classifier,
             calibration=calibration,
             judge=judge,
             evidence=evidence,
@@ -139,7 +139,7 @@ def _batch(
     masks: Sequence[Mask],
     *,
     members: Sequence[Member],
-    types: TypesNetwork,
+    classifier: Classifier,
     calibration: Calibration,
     judge: str,
     evidence: Segmenter | None,
@@ -160,7 +160,7 @@ def _batch(
     estimates = estimates_of(
         np.stack([one["ious"] for one in said], axis=1),
         np.stack([one["types"] for one in said], axis=1),
-        types(np.stack([one.cues for one in outlines]), np.stack([one[0].shape for one in views])),
+        classifier(np.stack([one.cues for one in outlines]), np.stack([one[0].shape for one in views])),
         features=np.stack([one["features"] for one in said], axis=1),
         size=np.array([one[0].shape[0] for one in views], dtype=np.float64),
         calibration=calibration,

@@ -1,4 +1,4 @@
-"""Trains the small network that tells the type of a defect from cues measured along the outline.
+"""Trains the defect classifier: it tells the type of a defect from cues measured along the outline.
 
 Its material are masks of known type on the training part: flawless ones, what ``train.candidates`` makes, and the
 defects of ``stress.masks``. Measuring takes a core some ten minutes, learning one.
@@ -6,7 +6,6 @@ defects of ``stress.masks``. Measuring takes a core some ten minutes, learning o
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +16,15 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from auscult.errors import InputError, OutputError
+from auscult.errors import InputError
 from auscult.jobs.runner import Progress
 from auscult.judge.masks.compact.view import outline_of
 from auscult.judge.masks.prompted.network import TYPES
 from auscult.judge.masks.prompted.view import shape_of
-from auscult.nets.prompted import TypesNet
+from auscult.nets.prompted import DefectClassifier
 from auscult.rng import generator
 from auscult.train.material import made
+from auscult.train.onnx_file import write_onnx
 from auscult.train.prompted.material import Picture
 from auscult.train.prompted.outputs import Judgeable, judgeable, made_of
 from auscult.types import Floats, MaskTarget
@@ -42,11 +42,10 @@ _BATCH: Final = 128
 _NOISE: Final = 0.1
 _RATE: Final = 4e-3
 _STRESSORS: Final = ("cutout", "dilate", "erode", "merge")
-_OPSET: Final = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TypedSamples:
+class LabelledSamples:
     """Masks of known type as the network sees them.
 
     Attributes:
@@ -60,7 +59,7 @@ class TypedSamples:
     types: NDArray[np.int64]
 
 
-def measured(pictures: Sequence[Picture], *, seed: int, progress: Progress) -> TypedSamples:
+def samples_of(pictures: Sequence[Picture], *, seed: int, progress: Progress) -> LabelledSamples:
     """Make masks of known type on pictures and measure along their outlines.
 
     Raises:
@@ -68,7 +67,7 @@ def measured(pictures: Sequence[Picture], *, seed: int, progress: Progress) -> T
     """
     cues, shapes, types = list[Floats](), list[Floats](), list[int]()
     for picture in pictures:
-        for one in typed_masks(picture, seed=seed):
+        for one in labelled_masks(picture, seed=seed):
             times = VIDEO_COUNTS if picture.source == "davis" else 1
             cues += [outline_of(one.frame, one.mask).cues] * times
             shapes += [shape_of(one.mask)] * times
@@ -76,10 +75,10 @@ def measured(pictures: Sequence[Picture], *, seed: int, progress: Progress) -> T
         progress.step()
     if not types:
         raise InputError("there is no object to learn types from", expected=f"objects of {LEAST_PX} pixels and more")
-    return TypedSamples(cues=np.stack(cues), shape=np.stack(shapes), types=np.array(types, dtype=np.int64))
+    return LabelledSamples(cues=np.stack(cues), shape=np.stack(shapes), types=np.array(types, dtype=np.int64))
 
 
-def typed_masks(picture: Picture, *, seed: int) -> Iterator[Judgeable]:
+def labelled_masks(picture: Picture, *, seed: int) -> Iterator[Judgeable]:
     """Masks of known type of some objects of a picture: flawless, and by both makers."""
     frame, masks = picture.frame(), picture.masks()
     rng = generator(seed, "prompted", "types", picture.path.name)
@@ -99,12 +98,12 @@ def typed_masks(picture: Picture, *, seed: int) -> Iterator[Judgeable]:
             yield judgeable(picture, at, frame=frame, mask=one.mask, truth=masks[at], family="", defect=one.defect)
 
 
-def learned(samples: TypedSamples, *, seed: int) -> TypesNet:
+def fit_classifier(samples: LabelledSamples, *, seed: int) -> DefectClassifier:
     """Train the network; every type counts alike."""
     torch.manual_seed(seed)
     rng = generator(seed, "prompted", "types", "batches")
     cues, shape = torch.from_numpy(samples.cues), torch.from_numpy(samples.shape)
-    net = TypesNet.standardised(cues, shape)
+    net = DefectClassifier.standardised(cues, shape)
     counts = np.bincount(samples.types, minlength=len(TYPES))
     weight = torch.from_numpy((len(samples.types) / (len(TYPES) * np.maximum(counts, 1))).astype(np.float32))
     wanted = torch.from_numpy(samples.types)
@@ -124,23 +123,8 @@ def learned(samples: TypedSamples, *, seed: int) -> TypesNet:
     return net
 
 
-def export(net: TypesNet, path: Path) -> Path:
+def export(net: DefectClassifier, path: Path) -> Path:
     """Write the network as ONNX."""
     example = (torch.zeros(2, net.cues), torch.zeros(2, net.shape))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")  # the exporter that needs no further package calls itself old
-            torch.onnx.export(
-                net,
-                example,
-                str(path),
-                input_names=["cues", "shape"],
-                output_names=["types"],
-                dynamic_axes={name: {0: "n"} for name in ("cues", "shape", "types")},
-                opset_version=_OPSET,
-                dynamo=False,
-            )
-    except OSError as error:
-        raise OutputError(f"cannot be written: {error.strerror}", path=path) from error
-    return path
+    axes = {name: {0: "n"} for name in ("cues", "shape", "types")}
+    return write_onnx(net, example, path, inputs=("cues", "shape"), outputs=("types",), axes=axes)

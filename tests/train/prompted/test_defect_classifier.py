@@ -1,4 +1,4 @@
-"""The network on cues: what it learns from, that it learns, and that its file says the same."""
+"""The defect classifier: what it learns from, that it learns, and that its file says the same."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import torch
 from auscult.errors import InputError, UsageError
 from auscult.jobs.runner import Silent
 from auscult.judge.masks.compact.view import CUE_COUNT
-from auscult.judge.masks.prompted.network import TYPES, load_types
+from auscult.judge.masks.prompted.network import TYPES, load_classifier
 from auscult.judge.masks.prompted.view import SHAPE
 from auscult.rng import generator
-from auscult.train.prompted import types_network
+from auscult.train.prompted import defect_classifier
+from auscult.train.prompted.defect_classifier import LabelledSamples
 from auscult.train.prompted.material import Material
-from auscult.train.prompted.types_network import TypedSamples
 
 pytestmark = pytest.mark.extra_train
 
@@ -30,7 +30,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Material:
     return small.material(tmp_path_factory.mktemp("data"))
 
 
-def samples(seed: int, count: int) -> TypedSamples:
+def samples(seed: int, count: int) -> LabelledSamples:
     """The type shows in one cue each, in units of its own."""
     rng = generator(seed, "typed")
     types = rng.integers(0, len(TYPES), count)
@@ -38,37 +38,39 @@ def samples(seed: int, count: int) -> TypedSamples:
     cues[np.arange(count), 10 * types] += 3
     scale = np.exp(generator(0, "units").normal(0, 2, CUE_COUNT))
     shape = rng.normal(0, 1, (count, SHAPE)).astype(np.float32)
-    return TypedSamples(cues=(cues * scale).astype(np.float32), shape=shape, types=types)
+    return LabelledSamples(cues=(cues * scale).astype(np.float32), shape=shape, types=types)
 
 
 def test_masks_of_known_type_are_flawless_or_made_and_repeat(material: Material) -> None:
     picture = material.pictures[0]
-    found = list(types_network.typed_masks(picture, seed=0))
+    found = list(defect_classifier.labelled_masks(picture, seed=0))
     assert {"perfect", "cutout", "dilate", "erode"} <= {one.defect for one in found} <= set(TYPES)
     flawless = [one for one in found if one.defect == "perfect" and np.array_equal(one.mask, one.truth)]
     assert len(flawless) >= 2, "one of each object"
-    again = types_network.measured([picture], seed=0, progress=Silent())
+    again = defect_classifier.samples_of([picture], seed=0, progress=Silent())
     assert again.cues.shape == (len(found), CUE_COUNT)
     assert [TYPES[at] for at in again.types] == [one.defect for one in found]
-    assert np.array_equal(again.cues, types_network.measured([picture], seed=0, progress=Silent()).cues)
+    assert np.array_equal(again.cues, defect_classifier.samples_of([picture], seed=0, progress=Silent()).cues)
 
 
 def test_pictures_without_an_object_are_an_error() -> None:
     with pytest.raises(InputError, match="no object"):
-        types_network.measured([], seed=0, progress=Silent())
+        defect_classifier.samples_of([], seed=0, progress=Silent())
 
 
 def test_what_is_learned_is_said_by_the_file_too(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    net = types_network.learned(samples(1, 1500), seed=0)
+    net = defect_classifier.fit_classifier(samples(1, 1500), seed=0)
     fresh = samples(2, 300)
-    shipped = load_types(types_network.export(net, tmp_path / "types.onnx"))
+    shipped = load_classifier(defect_classifier.export(net, tmp_path / "defect_classifier.onnx"))
     found = shipped(fresh.cues, fresh.shape)
     assert np.mean(found.argmax(axis=1) == fresh.types) > 0.8
     with torch.no_grad():
         own = net(torch.from_numpy(fresh.cues), torch.from_numpy(fresh.shape)).numpy()
     assert np.abs(np.exp(found) - np.exp(own) / np.exp(own).sum(axis=1, keepdims=True)).max() < 1e-4
-    again = types_network.export(types_network.learned(samples(1, 1500), seed=0), tmp_path / "again.onnx")
-    assert again.read_bytes() == (tmp_path / "types.onnx").read_bytes()
+    again = defect_classifier.export(
+        defect_classifier.fit_classifier(samples(1, 1500), seed=0), tmp_path / "again.onnx"
+    )
+    assert again.read_bytes() == (tmp_path / "defect_classifier.onnx").read_bytes()
     with pytest.raises(UsageError, match="the calibration is for"):
-        load_types(again, "0" * 64)
+        load_classifier(again, "0" * 64)
