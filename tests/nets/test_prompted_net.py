@@ -99,6 +99,19 @@ def test_padding_is_tensorflows_same(size: int, stride: int, dilation: int) -> N
     assert apart(layer(given), wanted) < 1e-6
 
 
+def test_what_training_writes_otherwise_is_the_same_backbone(net: PromptedNet) -> None:
+    crops = seen(2)["crop"].requires_grad_()
+    found = []
+    for training in (False, True):
+        features = net.backbone.train(training)(crops)
+        (slopes,) = torch.autograd.grad(sum(one.square().mean() for one in features), crops)
+        found.append((*features, slopes))
+    net.eval()
+    for plain, trained in zip(*found, strict=True):
+        assert plain.detach().std() > 1e-6
+        assert apart(plain, trained) < 1e-4 * float(plain.detach().abs().max())
+
+
 def test_a_sample_does_not_hang_on_the_rest_of_its_batch(net: PromptedNet) -> None:
     given = seen(5)
     together = asked(net, given)

@@ -4,6 +4,9 @@ The layers and their order are those of the public TensorFlow Lite files (``trai
 that weights can be copied one convolution after the other. The last stage keeps stride 16 and is dilated instead, as
 DeepLab v3 does it; the context head is DeepLab's with image pooling and one 1x1 branch.
 
+PyTorch's backward of a depthwise convolution with a dilation or a stride is many times slower on a CPU than that of a
+plain one, so in training both are written as plain ones; the values are the same.
+
 Source: Sandler et al. 2018, Table 2; Chen et al. 2018 for stride 16 and the head.
 """
 
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -47,7 +51,32 @@ class Conv(nn.Conv2d):
 
     def forward(self, given: Tensor) -> Tensor:
         """Convolve (n, c, h, w)."""
+        if self.training and self.uneven and self.groups > 1:
+            return _plain(self, given)[:, :, 1::2, 1::2].contiguous(memory_format=torch.channels_last)
         return super().forward(functional.pad(given, (0, 1, 0, 1)) if self.uneven else given)
+
+    def in_phases(self, given: Tensor) -> Tensor:
+        """Convolve what ``to_phases`` made: a dilation of 2 is none within a phase."""
+        return _plain(self, given) if self.dilation != (1, 1) else self(given)
+
+
+def _plain(layer: Conv, given: Tensor) -> Tensor:
+    return functional.conv2d(given, layer.weight, layer.bias, padding=1, groups=layer.groups)
+
+
+def to_phases(given: Tensor) -> Tensor:
+    """Every second row and column as a picture of its own, (n, c, h, w) -> (4 n, c, h / 2, w / 2)."""
+    n, channels, high, wide = given.shape
+    parted = given.reshape(n, channels, high // 2, 2, wide // 2, 2).permute(3, 5, 0, 1, 2, 4)
+    return parted.reshape(4 * n, channels, high // 2, wide // 2).contiguous(memory_format=torch.channels_last)
+
+
+def from_phases(given: Tensor) -> Tensor:
+    """Undo ``to_phases``, (4 n, c, h, w) -> (n, c, 2 h, 2 w)."""
+    many, channels, high, wide = given.shape
+    parted = given.reshape(2, 2, many // 4, channels, high, wide).permute(2, 3, 4, 0, 5, 1)
+    joined = parted.reshape(many // 4, channels, 2 * high, 2 * wide)
+    return joined.contiguous(memory_format=torch.channels_last)
 
 
 class Inverted(nn.Module):
@@ -60,11 +89,13 @@ class Inverted(nn.Module):
         self.depthwise = Conv(wide, wide, size=3, stride=stride, groups=wide, dilation=dilation)
         self.project = Conv(wide, outputs)
         self.adds = stride == 1 and inputs == outputs
+        self.dilated = dilation > 1
 
-    def forward(self, given: Tensor) -> Tensor:
-        """Transform (n, c, h, w)."""
+    def forward(self, given: Tensor, *, phases: bool = False) -> Tensor:
+        """Transform (n, c, h, w), or what ``to_phases`` made of it."""
         found = given if self.expand is None else functional.relu6(self.expand(given))
-        found = self.project(functional.relu6(self.depthwise(found)))
+        found = self.depthwise.in_phases(found) if phases else self.depthwise(found)
+        found = self.project(functional.relu6(found))
         return given + found if self.adds else found
 
 
@@ -88,14 +119,17 @@ class MobileNetV2(nn.Module):
         self.blocks = nn.ModuleList(blocks)
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Features of pictures (n, 3, side, side) in -1..1, the side a multiple of 16."""
+        """Features of pictures (n, 3, side, side) in -1..1, the side a multiple of 32."""
         found = functional.relu6(self.stem(pictures))
         kept: list[Tensor] = []
+        phases = False
         for at, block in enumerate(self.blocks):
-            found = block(found)
+            if self.training and block.dilated and not phases:
+                found, phases = to_phases(found), True
+            found = block(found, phases=phases)
             if at in self.ends:
                 kept.append(found)
-        return kept[0], kept[1], kept[2], found
+        return kept[0], kept[1], kept[2], from_phases(found) if phases else found
 
     def convolutions(self) -> list[Conv]:
         """All convolutions in the order in which they run."""
