@@ -3,7 +3,8 @@
     python tools/prompted_results.py --data DATA --judge OUT --families FILE.json.gz --out RESULTS [--ship]
 
 OUT is what `auscult train prompted-mask` made (the shipped judge by default), FILE what `tools/classical_families.py`
-wrote. Verdicts are kept under RESULTS, so that the same command again only lays out.
+wrote. Verdicts are kept under RESULTS, so that the same command again only lays out. With `--ship` OUT becomes the
+shipped judge, and its card the card of the docs.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from auscult.judge.masks.cues import CuesJudge
 from auscult.judge.masks.prompted import PromptedJudge
 from auscult.judge.masks.prompted.calibration import load_calibration
 from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, load_classifier, load_member
+from auscult.judge.masks.prompted.network import FOLDER as JUDGE_FOLDER
 from auscult.train.prompted.material import FAMILIES, read_material
+from auscult.train.prompted.recipe import ship
 from auscult.types import MaskJudge
 
 
@@ -49,6 +52,8 @@ def main() -> None:
     (options.out / "card.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
     (options.out / "card.md").write_text(text, encoding="utf-8")
     if options.ship:
+        if options.judge is not None:
+            ship(options.judge, JUDGE_FOLDER)
         (FOLDER / f"{cards.JUDGE}.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
         Path("docs/cards", f"{cards.JUDGE}.md").write_text(text, encoding="utf-8")
     print(cards.family_table(card))

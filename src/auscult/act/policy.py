@@ -13,7 +13,7 @@ group         defects                  ``default``
 ============  =======================  ==========================================================
 
 Before the groups, a policy may have ``good``: a mask whose judge says with what probability its IoU is .8 or more is
-accepted where that reaches the threshold (``default``: .58), whatever its defect but ``merge`` and ``full_neg``. Where
+accepted where that reaches the threshold (``default``: .59), whatever its defect but ``merge`` and ``full_neg``. Where
 it does not, the groups decide, and a mask of the group ``perfect`` is not accepted by its IoU after all.
 
 One rule is no policy's to change: an empty mask is right when the target is known to be absent (accept), and wrong

@@ -124,12 +124,11 @@ def test_histograms_are_the_networks_mean_then_bent_then_mixed() -> None:
     rng = generator(1, "histograms")
     ious, features, size = rng.normal(0, 2, (4, 2, BINS)), rng.normal(0, 1, (4, 2, 64)), rng.normal(0, 1, 4)
     mean = softmax(ious).mean(axis=1)
-    plain = histograms(ious, features, size=size, novelty=np.ones(4), calibration=calibration())
+    plain = histograms(ious, features, size=size, calibration=calibration())
     assert plain == pytest.approx(mean, abs=3e-5)
     bent = Bent(sharp=0.7, slope=2.0, bend=-1.0, by_size=0.5)
-    made = histograms(
-        ious, features, size=size, novelty=np.full(4, 0.5), calibration=calibration(bent=bent, mixing=0.4)
-    )
+    numbers = calibration(bent=bent, mixing=0.4)
+    made = mixed(histograms(ious, features, size=size, calibration=numbers), np.full(4, 0.5), numbers)
     assert made == pytest.approx(0.8 * bend(mean, size, bent) + 0.2 / BINS)
 
 
@@ -140,8 +139,7 @@ def test_what_a_users_masks_taught_tilts_each_mask_by_its_features() -> None:
     wanted = (features.reshape(3, -1) - head.centre) @ head.weights
     assert head.slopes(features) == pytest.approx(wanted)
     made, plain = (
-        histograms(ious, features, size=np.zeros(3), novelty=np.zeros(3), calibration=calibration(head=one))
-        for one in (head, None)
+        histograms(ious, features, size=np.zeros(3), calibration=calibration(head=one)) for one in (head, None)
     )
     assert np.sign(np.round(mean_iou(made) - mean_iou(plain), 9)).tolist() == np.sign(np.round(wanted, 9)).tolist()
 

@@ -53,10 +53,10 @@ def fit(
 ) -> Calibration:
     """Fit all numbers of a calibration; ``weights`` and ``classifier`` are the hashes of the networks' files."""
     counted = weights_of(outputs)
-    shares = softmax(outputs.ious)
-    bent = fit_bent(shares.mean(axis=1), outputs, counted)
+    shares = softmax(outputs.ious).mean(axis=1)
+    bent = fit_bent(shares, outputs, counted)
     known = _known(outputs, counted)
-    spread = _scale(numbers.spread_of(shares), counted)
+    spread = _scale(numbers.spread_of(numbers.bend(shares, outputs.size, bent)), counted)
     temperature, classifier_temperature, offsets = fit_types(outputs)
     prior = soft(outputs.iou)
     found = Calibration(
@@ -225,10 +225,9 @@ def soft(ious: Doubles) -> Doubles:
 
 
 def _bent(calibration: Calibration, outputs: Outputs) -> Doubles:
-    novelty = novelty_from(softmax(outputs.ious), outputs.features, calibration)
-    return numbers.histograms(
-        outputs.ious, outputs.features, size=outputs.size, novelty=novelty, calibration=calibration
-    )
+    bent = numbers.histograms(outputs.ious, outputs.features, size=outputs.size, calibration=calibration)
+    novelty = novelty_from(outputs.ious, outputs.features, bent=bent, calibration=calibration)
+    return numbers.mixed(bent, novelty, calibration)
 
 
 def levels_of(calibration: Calibration, outputs: Outputs) -> tuple[Doubles, Doubles]:
@@ -424,8 +423,6 @@ def _left_out_loss(outputs: Outputs, shipped: Calibration, *, folds: NDArray[np.
             continue
         found = fitted(outputs.where(~inside), shipped, ridge=ridge)
         held = outputs.where(inside)
-        shares = numbers.histograms(
-            held.ious, held.features, size=held.size, novelty=np.zeros(len(held)), calibration=found
-        )
+        shares = numbers.histograms(held.ious, held.features, size=held.size, calibration=found)
         total -= float((wanted[inside] * np.log(np.maximum(shares, 1e-9))).sum())
     return total

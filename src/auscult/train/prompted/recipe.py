@@ -297,10 +297,12 @@ def range_inputs(pictures: Sequence[Picture], plan: Plan, *, seed: int) -> list[
 
 
 def ship(out: Path, folder: Path) -> list[Path]:
-    """Copy a trained judge's files to where the judge looks for them."""
+    """Copy a trained judge's files to where the judge looks for them; networks that it has not are removed there."""
     names = [*sorted(path.name for path in out.glob("member?.onnx")), CLASSIFIER_FILE, "calibration.json"]
     if len(names) < 3 or not (out / "calibration.json").exists():
         raise InputError("there is no trained judge here", expected="member*.onnx and calibration.json", path=out)
+    for path in folder.glob("member?.onnx"):
+        path.unlink()
     for name in names:
         shutil.copyfile(out / name, folder / name)
     return [folder / name for name in names]

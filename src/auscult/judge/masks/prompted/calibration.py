@@ -40,6 +40,8 @@ MOST_BYTES: Final = 400_000
 CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 GOOD: Final = 0.8
 BAD: Final = 0.5
+TORN: Final = 0.35
+"""Standard deviation of a histogram whose halves lie .7 apart; where every IoU is as likely, it is .29."""
 
 _EDGES: Final = np.arange(BINS + 1) / BINS
 _EXPECTED: Final = "the file that `auscult train prompted-mask` writes"
@@ -92,7 +94,7 @@ class Fitted:
         classifier_temperature: Multiplies those of the defect classifier, 0 and more; 0 leaves it aside.
         offsets: Added to the logits of the types, (6,).
         prior: The calibration masks' histogram, (25,), summing to 1.
-        spread: Standard deviations of the networks' mean histogram that are novelty 0, .5 and 1, ascending.
+        spread: Standard deviations of the bent histogram that are novelty 0, .5 and 1, ascending.
         mixing: How much of q is the prior at novelty 1, 0..1.
         shift: Standard deviation, in logits, of a family's own offset: how far off one source's probabilities are.
         counts: Masks and clusters that it rests on, by family.
@@ -157,21 +159,17 @@ def bend(shares: Doubles, size: Doubles, bent: Bent, *, slopes: ArrayLike = 0.0)
     return softmax(bent.sharp * np.log(np.maximum(shares, _LEAST)) + tilt)
 
 
-def histograms(
-    ious: ArrayLike, features: ArrayLike, *, size: Doubles, novelty: Doubles, calibration: Calibration
-) -> Doubles:
-    """The calibrated histograms that a verdict is read off, (n, 25).
+def histograms(ious: ArrayLike, features: ArrayLike, *, size: Doubles, calibration: Calibration) -> Doubles:
+    """The networks' mean histograms, bent, (n, 25); ``mixed`` makes of them what a verdict is read off.
 
     Args:
         ious: Logits of each network's histogram, (n, members, 25).
         features: (n, members, 64).
         size: Log share of the frame, (n,).
-        novelty: (n,), 0..1.
         calibration: What the numbers mean.
     """
     slopes = 0.0 if calibration.head is None else calibration.head.slopes(features)
-    bent = bend(softmax(ious).mean(axis=1), size, calibration.bent, slopes=slopes)
-    return mixed(bent, novelty, calibration)
+    return bend(softmax(ious).mean(axis=1), size, calibration.bent, slopes=slopes)
 
 
 def mixed(shares: Doubles, novelty: Doubles, calibration: Calibration) -> Doubles:
@@ -181,9 +179,8 @@ def mixed(shares: Doubles, novelty: Doubles, calibration: Calibration) -> Double
 
 
 def spread_of(shares: Doubles) -> Doubles:
-    """Standard deviation of the networks' mean histogram, (n, members, 25) -> (n,); wide where they differ, too."""
-    mean = shares.mean(axis=1)
-    return np.asarray(np.sqrt(np.maximum(mean @ CENTRES**2 - (mean @ CENTRES) ** 2, 0.0)), dtype=np.float64)
+    """Standard deviation of histograms, (n, 25) -> (n,)."""
+    return np.asarray(np.sqrt(np.maximum(shares @ CENTRES**2 - (shares @ CENTRES) ** 2, 0.0)), dtype=np.float64)
 
 
 def mean_iou(shares: Doubles) -> Doubles:

@@ -75,9 +75,9 @@ def estimates_of(
         calibration: What these numbers mean.
         blind: Which masks cannot be looked at, (n,).
     """
-    shares = softmax(ious)
-    novelty = np.where(blind, 1.0, novelty_from(shares, features, calibration))
-    bent = numbers.histograms(ious, features, size=size, novelty=novelty, calibration=calibration)
+    bent = numbers.histograms(ious, features, size=size, calibration=calibration)
+    novelty = np.where(blind, 1.0, novelty_from(ious, features, bent=bent, calibration=calibration))
+    bent = numbers.mixed(bent, novelty, calibration)
     bent = np.where(blind[:, None], calibration.prior[None], bent)
     low, high = numbers.interval_of(bent, calibration.tails)
     return Estimates(
@@ -91,11 +91,16 @@ def estimates_of(
     )
 
 
-def novelty_from(shares: Doubles, features: Floats, calibration: Calibration) -> Doubles:
-    """Novelty, (n,): the larger of how far the features are from the calibration's and how wide the histogram is."""
+def novelty_from(ious: Floats, features: Floats, *, bent: Doubles, calibration: Calibration) -> Doubles:
+    """Novelty, (n,): the larger of how far the features are from the calibration's and how wide the histogram is.
+
+    The width is that of the calibrated histogram, since the networks' own says little of how far off the estimate is;
+    but where that is far wider than if they knew nothing, they contradict one another and the novelty is 1.
+    """
     far = novelty_of(features[:, 0], calibration.known)
-    wide = np.interp(numbers.spread_of(shares), calibration.spread, (0.0, 0.5, 1.0))
-    return np.asarray(np.maximum(far, wide), dtype=np.float64)
+    wide = np.interp(numbers.spread_of(bent), calibration.spread, (0.0, 0.5, 1.0))
+    torn = numbers.spread_of(softmax(ious).mean(axis=1)) > numbers.TORN
+    return np.where(torn, 1.0, np.maximum(far, wide))
 
 
 def verdicts_of(
