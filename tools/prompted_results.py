@@ -21,8 +21,6 @@ from auscult.judge.cards import FOLDER
 from auscult.judge.masks.compact import CompactJudge
 from auscult.judge.masks.cues import CuesJudge
 from auscult.judge.masks.prompted import PromptedJudge
-from auscult.judge.masks.prompted.calibration import load_calibration
-from auscult.judge.masks.prompted.network import CLASSIFIER_FILE, load_classifier, load_member
 from auscult.judge.masks.prompted.network import FOLDER as JUDGE_FOLDER
 from auscult.train.prompted.material import FAMILIES, read_material
 from auscult.train.prompted.recipe import ship
@@ -34,7 +32,7 @@ def main() -> None:
     cv2.setNumThreads(1)
     material = read_material(options.data, families=FAMILIES)
     known = cards.known_columns(material)
-    judge = _judge(options.judge)
+    judge = PromptedJudge() if options.judge is None else PromptedJudge().fitted(options.judge)
     judges: list[MaskJudge] = [judge, CompactJudge(), CuesJudge()]
     with show.progress_bar(quiet=options.quiet) as progress:
         things = cards.real_things(material, options.data, options.families, parts=("test", "unseen"))
@@ -57,15 +55,6 @@ def main() -> None:
         (FOLDER / f"{cards.JUDGE}.json").write_text(json.dumps(card.as_json(), indent=1) + "\n", encoding="utf-8")
         Path("docs/cards", f"{cards.JUDGE}.md").write_text(text, encoding="utf-8")
     print(cards.family_table(card))
-
-
-def _judge(folder: Path | None) -> PromptedJudge:
-    if folder is None:
-        return PromptedJudge()
-    calibration = load_calibration(folder / "calibration.json")
-    members = [load_member(folder / f"member{at}.onnx", digest) for at, digest in enumerate(calibration.weights)]
-    classifier = load_classifier(folder / CLASSIFIER_FILE, calibration.classifier)
-    return PromptedJudge(members=members, calibration=calibration, classifier=classifier)
 
 
 def _sequences(rows: list[tuple[str, str, int, float, int]]) -> str:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from auscult.nets.mobilenet import Context, Conv, MobileNetV2
-from auscult.nets.prompted import BINS, FEATURES, PROMPTS, SHAPE, STRIP, TYPES, Design, PromptedNet, grow
+from auscult.nets.prompted import BINS, FEATURES, PROMPTS, SHAPE, STRIP, TYPES, Design, PromptedNet, dilate_5x5
 from auscult.rng import generator
 
 pytestmark = pytest.mark.extra_train
@@ -101,7 +101,7 @@ def test_padding_is_tensorflows_same(size: int, stride: int, dilation: int) -> N
 
 def test_growing_takes_the_largest_of_five_by_five() -> None:
     given = torch.from_numpy(generator(3, "grow").standard_normal((2, 3, 9, 14)).astype(np.float32))
-    assert torch.equal(grow(given), functional.max_pool2d(given, 5, stride=1, padding=2))
+    assert torch.equal(dilate_5x5(given), functional.max_pool2d(given, 5, stride=1, padding=2))
 
 
 def test_what_training_writes_otherwise_is_the_same_backbone(net: PromptedNet) -> None:

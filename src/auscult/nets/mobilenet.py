@@ -55,8 +55,8 @@ class Conv(nn.Conv2d):
             return _plain(self, given)[:, :, 1::2, 1::2].contiguous(memory_format=torch.channels_last)
         return super().forward(functional.pad(given, (0, 1, 0, 1)) if self.uneven else given)
 
-    def in_phases(self, given: Tensor) -> Tensor:
-        """Convolve what ``to_phases`` made: a dilation of 2 is none within a phase."""
+    def undilated(self, given: Tensor) -> Tensor:
+        """Convolve what ``space_to_batch`` made: a dilation of 2 is none within a phase."""
         return _plain(self, given) if self.dilation != (1, 1) else self(given)
 
 
@@ -64,15 +64,15 @@ def _plain(layer: Conv, given: Tensor) -> Tensor:
     return functional.conv2d(given, layer.weight, layer.bias, padding=1, groups=layer.groups)
 
 
-def to_phases(given: Tensor) -> Tensor:
+def space_to_batch(given: Tensor) -> Tensor:
     """Every second row and column as a picture of its own, (n, c, h, w) -> (4 n, c, h / 2, w / 2)."""
     n, channels, high, wide = given.shape
     parted = given.reshape(n, channels, high // 2, 2, wide // 2, 2).permute(3, 5, 0, 1, 2, 4)
     return parted.reshape(4 * n, channels, high // 2, wide // 2).contiguous(memory_format=torch.channels_last)
 
 
-def from_phases(given: Tensor) -> Tensor:
-    """Undo ``to_phases``, (4 n, c, h, w) -> (n, c, 2 h, 2 w)."""
+def batch_to_space(given: Tensor) -> Tensor:
+    """Undo ``space_to_batch``, (4 n, c, h, w) -> (n, c, 2 h, 2 w)."""
     many, channels, high, wide = given.shape
     parted = given.reshape(2, 2, many // 4, channels, high, wide).permute(2, 3, 4, 0, 5, 1)
     joined = parted.reshape(many // 4, channels, 2 * high, 2 * wide)
@@ -91,10 +91,10 @@ class Inverted(nn.Module):
         self.adds = stride == 1 and inputs == outputs
         self.dilated = dilation > 1
 
-    def forward(self, given: Tensor, *, phases: bool = False) -> Tensor:
-        """Transform (n, c, h, w), or what ``to_phases`` made of it."""
+    def forward(self, given: Tensor, *, in_batch: bool = False) -> Tensor:
+        """Transform (n, c, h, w), or what ``space_to_batch`` made of it."""
         found = given if self.expand is None else functional.relu6(self.expand(given))
-        found = self.depthwise.in_phases(found) if phases else self.depthwise(found)
+        found = self.depthwise.undilated(found) if in_batch else self.depthwise(found)
         found = self.project(functional.relu6(found))
         return given + found if self.adds else found
 
@@ -122,14 +122,14 @@ class MobileNetV2(nn.Module):
         """Features of pictures (n, 3, side, side) in -1..1, the side a multiple of 32."""
         found = functional.relu6(self.stem(pictures))
         kept: list[Tensor] = []
-        phases = False
+        in_batch = False
         for at, block in enumerate(self.blocks):
-            if self.training and block.dilated and not phases:
-                found, phases = to_phases(found), True
-            found = block(found, phases=phases)
+            if self.training and block.dilated and not in_batch:
+                found, in_batch = space_to_batch(found), True
+            found = block(found, in_batch=in_batch)
             if at in self.ends:
                 kept.append(found)
-        return kept[0], kept[1], kept[2], from_phases(found) if phases else found
+        return kept[0], kept[1], kept[2], batch_to_space(found) if in_batch else found
 
     def convolutions(self) -> list[Conv]:
         """All convolutions in the order in which they run."""

@@ -242,7 +242,7 @@ class PromptedNet(nn.Module):
         """Means of the decoder's features where candidate and answer agree, where they differ, and along the rim."""
         fine, middle, wide = levels
         c4, a4 = functional.avg_pool2d(candidate, 2), functional.avg_pool2d(torch.sigmoid(answer), 2)
-        grown, shrunk = grow(c4), 1 - grow(1 - c4)
+        grown, shrunk = dilate_5x5(c4), 1 - dilate_5x5(1 - c4)
         rims = torch.cat([c4 * (1 - shrunk), (1 - c4) * grown], dim=1)
         c8, a8 = functional.avg_pool2d(c4, 2), functional.avg_pool2d(a4, 2)
         regions = torch.cat([c8 * a8, c8 * (1 - a8), (1 - c8) * a8, (1 - c8) * (1 - a8)], dim=1)
@@ -272,7 +272,7 @@ def numbers(answer: Tensor, candidate: Tensor) -> Tensor:
             both / (all_held + 1e-3),
             all_held,
         ]
-    grown, shrunk = grow(candidate), 1 - grow(1 - candidate)
+    grown, shrunk = dilate_5x5(candidate), 1 - dilate_5x5(1 - candidate)
     doubt = 4 * sure * (1 - sure)
     for region in (shrunk, 1 - grown, grown - shrunk):
         found.append((doubt * region).mean(dim=(1, 2, 3)) / (region.mean(dim=(1, 2, 3)) + 1e-3))
@@ -281,7 +281,7 @@ def numbers(answer: Tensor, candidate: Tensor) -> Tensor:
     return torch.stack(found, dim=1)
 
 
-def grow(mask: Tensor) -> Tensor:
+def dilate_5x5(mask: Tensor) -> Tensor:
     """The largest of the 5 x 5 places about each, (n, c, h, w); column by column, then row by row, which is cheaper."""
     columns = functional.max_pool2d(mask, (5, 1), stride=1, padding=(2, 0))
     return functional.max_pool2d(columns, (1, 5), stride=1, padding=(0, 2))

@@ -78,7 +78,7 @@ def outputs(seed: int, **counts: int) -> Outputs:
         share=np.full(n, 0.1),
         ious=(said[:, None] + rng.normal(0, 0.05, (n, 2, BINS))).astype(np.float32),
         types=(types[:, None] + rng.normal(0, 0.05, (n, 2, 6))).astype(np.float32),
-        classified=np.log(softmax(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
+        classifier_log_probs=np.log(softmax(2 * np.eye(6)[typed] + rng.normal(0, 0.5, (n, 6)))),
         features=rng.normal(0, 1, (n, 2, 64)).astype(np.float32),
         size=rng.normal(0, 0.5, n),
     )

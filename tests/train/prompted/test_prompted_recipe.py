@@ -95,6 +95,21 @@ def test_a_folder_without_training_pictures_is_an_error(tmp_path: Path) -> None:
         made(tmp_path, tmp_path / "out")
 
 
+def test_shipping_replaces_the_networks_and_may_be_done_twice(tmp_path: Path) -> None:
+    out, place = tmp_path / "out", tmp_path / "place"
+    for folder, names_in in ((out, ("member0.onnx", "defect_classifier.onnx", "calibration.json")), (place, ())):
+        folder.mkdir()
+        for name in names_in:
+            (folder / name).write_text(name)
+    for stale in ("member0.onnx", "member1.onnx"):
+        (place / stale).write_text("older")
+    for _ in range(2):
+        assert {path.name: path.read_text() for path in recipe.ship(out, place)} == {
+            path.name: path.name for path in out.iterdir()
+        }
+        assert {path.name for path in place.iterdir()} == {path.name for path in out.iterdir()}
+
+
 def own_masks(folder: Path, *, photographs: int) -> Path:
     """Eight masks of each photograph, all photographs in one folder; one truth is text and one line is no JSON."""
     rows = []

@@ -110,7 +110,7 @@ def estimates(outputs: Outputs, calibration: Calibration) -> Estimates:
     return estimates_of(
         outputs.ious,
         outputs.types,
-        outputs.classified,
+        outputs.classifier_log_probs,
         features=outputs.features,
         size=outputs.size,
         calibration=calibration,
@@ -157,12 +157,12 @@ def fit_types(outputs: Outputs) -> tuple[float, float, tuple[float, ...]]:
     share[0] *= 3.0
     scores = torch.from_numpy(numbers.log_shares(list(outputs.types[typed].transpose(1, 0, 2))))
     weight, wanted = torch.from_numpy(share[labels] / share[labels].sum()), torch.from_numpy(labels)
-    classified = torch.from_numpy(outputs.classified[typed])
+    classifier_log_probs = torch.from_numpy(outputs.classifier_log_probs[typed])
     temperatures = torch.tensor([0.0, -1.0], dtype=torch.float64, requires_grad=True)  # logs of both
     offsets = torch.zeros(len(TYPES), dtype=torch.float64, requires_grad=True)
 
     def loss() -> Tensor:
-        joint = torch.exp(temperatures[0]) * scores + torch.exp(temperatures[1]) * classified + offsets
+        joint = torch.exp(temperatures[0]) * scores + torch.exp(temperatures[1]) * classifier_log_probs + offsets
         entropy = functional.cross_entropy(joint, wanted, reduction="none")
         return (weight * entropy).sum() + 1e-3 * (offsets**2).sum()
 

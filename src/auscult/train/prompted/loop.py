@@ -199,7 +199,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = group["highest"] * share
         given = tensors(batch, self.device)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=multiplies_bf16(self.device)):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=faster_in_bf16(self.device)):
             found = self.net(
                 given["crop"],
                 given["candidate"],
@@ -293,7 +293,7 @@ def network_of(path: Path) -> tuple[PromptedNet, Design]:
     return net, design
 
 
-def multiplies_bf16(device: torch.device) -> bool:
+def faster_in_bf16(device: torch.device) -> bool:
     """Whether a device is faster in bf16 than in 32 bits: GPUs, and processors with AMX."""
     return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("amx_bf16"))
 

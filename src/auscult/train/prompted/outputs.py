@@ -96,13 +96,13 @@ class Outputs(CandidateColumns):
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits, (n, members, 6).
         features: (n, members, 64).
-        classified: Log shares of the types by the defect classifier, (n, 6).
+        classifier_log_probs: Log shares of the types by the defect classifier, (n, 6).
         size: Log share of the frame as ``view.shape_of`` has it, (n,).
     """
 
     ious: Floats
     types: Floats
-    classified: NDArray[np.float64]
+    classifier_log_probs: NDArray[np.float64]
     features: Floats
     size: NDArray[np.float64]
 
@@ -163,11 +163,13 @@ def _rows(batch: Sequence[Judgeable], members: Sequence[Member], classifier: Cla
     outlines = [outline_of(one.frame, one.mask) for one in batch]
     views = [looks(one.frame, one.mask, lenses, outline=seen) for one, seen in zip(batch, outlines, strict=True)]
     found = run(members, [inputs([view[at] for view in views]) for at in range(len(members))])
-    classified = classifier(np.stack([one.cues for one in outlines]), np.stack([view[0].shape for view in views]))
+    classifier_log_probs = classifier(
+        np.stack([one.cues for one in outlines]), np.stack([view[0].shape for view in views])
+    )
     for at, one in enumerate(batch):
         yield {
             **_known(one),
-            "classified": classified[at],
+            "classifier_log_probs": classifier_log_probs[at],
             "ious": np.stack([member["ious"][at] for member in found]),
             "types": np.stack([member["types"][at] for member in found]),
             "features": np.stack([member["features"][at] for member in found]),

@@ -302,7 +302,8 @@ def ship(out: Path, folder: Path) -> list[Path]:
     if len(names) < 3 or not (out / "calibration.json").exists():
         raise InputError("there is no trained judge here", expected="member*.onnx and calibration.json", path=out)
     for path in folder.glob("member?.onnx"):
-        path.unlink()
+        if path.name not in names:
+            path.unlink()
     for name in names:
         shutil.copyfile(out / name, folder / name)
     return [folder / name for name in names]

@@ -40,7 +40,7 @@ MOST_BYTES: Final = 400_000
 CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 GOOD: Final = 0.8
 BAD: Final = 0.5
-TORN: Final = 0.35
+DISAGREEMENT: Final = 0.35
 """Standard deviation of a histogram whose halves lie .7 apart; where every IoU is as likely, it is .29."""
 
 _EDGES: Final = np.arange(BINS + 1) / BINS
@@ -212,10 +212,10 @@ def interval_of(shares: Doubles, tails: tuple[float, float]) -> tuple[Doubles, D
     return np.minimum(low, mean), np.maximum(high, mean)
 
 
-def types_of(own: ArrayLike, classified: ArrayLike, calibration: Calibration) -> Doubles:
+def types_of(own: ArrayLike, classifier_log_probs: ArrayLike, calibration: Calibration) -> Doubles:
     """Probabilities of the six types, (n, 6), from the networks' mean log shares and the defect classifier's."""
     scores = calibration.temperature * np.asarray(own)
-    scores = scores + calibration.classifier_temperature * np.asarray(classified)
+    scores = scores + calibration.classifier_temperature * np.asarray(classifier_log_probs)
     return softmax(scores + np.asarray(calibration.offsets))
 
 

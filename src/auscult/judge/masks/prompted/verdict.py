@@ -57,7 +57,7 @@ class Estimates:
 def estimates_of(
     ious: Floats,
     types: Floats,
-    classified: Doubles,
+    classifier_log_probs: Doubles,
     *,
     features: Floats,
     size: Doubles,
@@ -69,7 +69,7 @@ def estimates_of(
     Args:
         ious: Logits of each network's histogram, (n, members, 25).
         types: Logits of each network's types, (n, members, 6).
-        classified: Log shares of the types by the defect classifier, (n, 6).
+        classifier_log_probs: Log shares of the types by the defect classifier, (n, 6).
         features: (n, members, 64).
         size: Log share of the frame, (n,).
         calibration: What these numbers mean.
@@ -86,7 +86,7 @@ def estimates_of(
         high=high,
         good=numbers.share_from(bent, numbers.GOOD),
         fair=numbers.share_from(bent, numbers.BAD),
-        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), classified, calibration),
+        types=numbers.types_of(numbers.log_shares(list(types.transpose(1, 0, 2))), classifier_log_probs, calibration),
         novelty=novelty,
     )
 
@@ -99,8 +99,8 @@ def novelty_from(ious: Floats, features: Floats, *, bent: Doubles, calibration: 
     """
     far = novelty_of(features[:, 0], calibration.known)
     wide = np.interp(numbers.spread_of(bent), calibration.spread, (0.0, 0.5, 1.0))
-    torn = numbers.spread_of(softmax(ious).mean(axis=1)) > numbers.TORN
-    return np.where(torn, 1.0, np.maximum(far, wide))
+    disagree = numbers.spread_of(softmax(ious).mean(axis=1)) > numbers.DISAGREEMENT
+    return np.where(disagree, 1.0, np.maximum(far, wide))
 
 
 def verdicts_of(
