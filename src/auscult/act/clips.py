@@ -56,18 +56,7 @@ class ClipVerdict:
 
 
 def clip_verdict(verdicts: Sequence[Verdict], policy: Policy, *, failed: int = 0) -> ClipVerdict:
-    """Aggregate the verdicts of a track.
-
-    Args:
-        verdicts: Of the frames that have one, at least one.
-        policy: What decides.
-        failed: How many further frames should have a verdict and have none.
-
-    Raises:
-        ValueError: There is no verdict.
-
-    Source: MQA-RefAVS Eq. 12.
-    """
+    """Aggregate the verdicts of a track; ``failed`` more frames should have one and have none (MQA-RefAVS Eq. 12)."""
     if not verdicts:
         raise ValueError("a clip needs the verdict of at least one frame")
     rows = [row for row in map(_estimate, verdicts) if row is not None]

@@ -46,10 +46,6 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     A text cell that begins with ``= + - @``, a tab, a carriage return or an apostrophe gets an apostrophe in front, so
     that no program takes it for a formula; ``read_verdicts_csv`` takes it away again. What a row does not have is an
     empty cell, and so is an empty text. Lines end in ``\r\n`` (RFC 4180); write the text without translating them.
-
-    Args:
-        rows: Lines of ``verdicts.jsonl``; keys that are neither in ``COLUMNS`` nor in ``OPTIONAL_COLUMNS`` are left
-            out.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
@@ -62,11 +58,7 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
 
 
 def read_verdicts_csv(text: str) -> list[dict[str, Any]]:
-    """Read what ``verdicts_csv`` wrote: texts as they were, numbers as float, empty cells as None.
-
-    Raises:
-        InputError: A column is missing, a row has other cells, or a number is none.
-    """
+    """Read what ``verdicts_csv`` wrote: texts as they were, numbers as float, empty cells as None."""
     try:
         lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
     except csv.Error as error:
@@ -99,12 +91,6 @@ def coco(candidates: Iterable[ExportedMask]) -> dict[str, Any]:
     An annotation's ``score`` is the estimated IoU (absent where there is none); ``item`` is the id it was judged under,
     and ``defect``, ``action``, ``rationale`` and ``text`` say what the verdict says. ``bbox`` is x, y, width, height in
     pixels, ``area`` pixels, ``segmentation`` compressed RLE. All are of one category, ``object``.
-
-    Args:
-        candidates: The masks; consumed one at a time.
-
-    Raises:
-        InputError: Two masks of one frame have different sizes.
     """
     images: dict[str, dict[str, Any]] = {}
     annotations = []

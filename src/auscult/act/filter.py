@@ -25,17 +25,7 @@ def select(
     defects: Collection[str] | None = None,
     min_iou: float | None = None,
 ) -> list[R]:
-    """Pick the verdicts with certain actions, in their order.
-
-    Args:
-        verdicts: Verdicts, or rows of a record.
-        actions: Actions to keep; a verdict that nobody has decided on is never kept.
-        defects: Defects to keep; None for all.
-        min_iou: Least estimated IoU, 0..1; a verdict without an estimate does not reach it.
-
-    Raises:
-        UsageError: An action or defect does not exist, or ``min_iou`` is not in 0..1.
-    """
+    """Pick verdicts in their order; one without an action, or without the estimate that ``min_iou`` needs, never is."""
     _known(actions, ACTIONS, "action")
     _known(defects or (), _DEFECTS, "defect")
     if min_iou is not None and not 0.0 <= min_iou <= 1.0:
@@ -50,11 +40,7 @@ def select(
 
 
 def redecide(rows: Iterable[JsonRow], policy: Policy) -> list[dict[str, Any]]:
-    """Decide again on rows of a record; every other key stays as it is.
-
-    Raises:
-        UsageError: A row is no verdict.
-    """
+    """Decide again on rows of a record; every other key stays as it is."""
     return [_redecided(row, policy) for row in rows]
 
 

@@ -124,18 +124,7 @@ def score_of(row: Any, by: str) -> float | None:
 
 
 def search(known: Sequence[KnownMask], *, accept_error: float, clusters: Clusters, bound: Bound) -> Search:
-    """Try the thresholds of ``GRID``.
-
-    Args:
-        known: The calibration set.
-        accept_error: The share of bad masks that may be accepted, both ends excluded.
-        clusters: ``one`` lets one mask a cluster speak, drawn by name among those that reach the threshold; ``bound``
-            counts all and needs a bound that allows for clusters.
-        bound: The bound.
-
-    Raises:
-        UsageError: ``accept_error`` is out of range.
-    """
+    """Try the thresholds of ``GRID``; with ``one`` one mask a cluster speaks, drawn by name, with ``bound`` all do."""
     if not 0 < accept_error < 1:
         raise UsageError(f"the accepted error is {accept_error:g}", expected="a number between 0 and 1, such as 0.05")
     counted = _counted(known, one=clusters == "one")

@@ -153,15 +153,7 @@ _CORRECT = "correct the file, or use a shipped policy by its name, such as defau
 
 
 def load_policy(source: str | Path) -> Policy:
-    """Load a policy by its name or from a file.
-
-    Args:
-        source: ``default``, ``identity``, ``paper``, ``release``, or a ``.json`` or ``.toml`` file.
-
-    Raises:
-        UnknownName: It is neither a shipped policy nor a file.
-        UsageError: The file is no policy; the message names the key.
-    """
+    """Load a policy by its name (``default``, ``identity``, ``paper``, ``release``) or from a .json or .toml file."""
     if str(source) in shipped_policies():
         return _read(_SHIPPED / f"{source}.json")
     path = Path(source)
@@ -246,11 +238,7 @@ class _PolicyFile:
 
 
 def policy_of(content: object) -> Policy:
-    """Check a policy that was read from a file.
-
-    Raises:
-        InputError: A key is missing, unknown or of the wrong kind, or thresholds are out of order.
-    """
+    """Check a policy that was read from a file."""
     found = from_json(_PolicyFile, content, error=InputError, exact=True)
     groups = {group: _thresholds(group, getattr(found, group)) for group in GROUPS}
     good = None if found.good is None else found.good.accept
@@ -300,13 +288,6 @@ def decide(verdict: Verdict, policy: Policy = DEFAULT) -> Verdict:
 
     Deciding again, by the same or another policy, starts from what the judge said: the action is replaced, and a note
     that an earlier decision added to the rationale is taken back.
-
-    Args:
-        verdict: What the judge said.
-        policy: What to do about it.
-
-    Returns:
-        The same verdict with its action, and with a note in its rationale where something unchecked decided.
     """
     action, note = action_of(
         policy,
@@ -328,20 +309,10 @@ def action_of(
     identity: bool = False,
     prob_iou_80: float | None = None,
 ) -> tuple[Action, str]:
-    """What a policy does about one estimate.
+    """What a policy does about one estimate, and a sentence on what was not checked (empty for none).
 
-    Args:
-        policy: The policy.
-        defect: The judge's defect.
-        iou: Its estimate, 0..1, taken to the six decimals that a record keeps, so that a later decision on the record
-            is the same; None or NaN where it has none, which is rejected unless the probability accepts it.
-        target_exists: Whether the target is there at all.
-        identity: Whether the judge checked that this is the object asked for.
-        prob_iou_80: The judge's probability that the IoU is .8 or more, 0..1, taken to six decimals as well; None or
-            NaN where it gives none.
-
-    Returns:
-        The action, and a sentence on what was not checked (empty for none).
+    IoU and probability are taken to the six decimals that a record keeps, so that a later decision is the same; None or
+    NaN is none.
     """
     if defect == "empty":
         if target_exists == "no":

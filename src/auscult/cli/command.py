@@ -40,12 +40,8 @@ def command(
 ) -> Callable[[Callable[[O, Shown], None]], Callable[..., None]]:
     """Make a command of a function that gets options, and how to show what comes of them.
 
-    Args:
-        options: The dataclass of the options.
-        shown: The fields of ``Shown`` that are options of the command too.
-        without: Options that the command does not have.
-        fixed: Fields of ``options``, or of a dataclass in it, that are the same whatever the user gives.
-        prefix: Name of an option to what its help begins with.
+    ``shown`` are the fields of ``Shown`` that it has too, ``fixed`` are fields that are the same whatever the user
+    gives, and ``prefix`` is what the help of an option begins with.
     """
     own = [_prefixed(spec, prefix or {}) for spec in specs_of(options) if spec.name not in without]
     general = [spec for spec in specs_of(Shown) if spec.name in shown]

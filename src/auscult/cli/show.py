@@ -76,15 +76,7 @@ class Piece:
 
 
 def pieces(table: Table, width: int) -> tuple[Piece, ...]:
-    """Lay out a table.
-
-    Args:
-        table: The table.
-        width: Of the terminal, in cells.
-
-    Returns:
-        One or several, each of all rows; none where not even the columns that name a row and one more fit.
-    """
+    """Lay out a table in parts of all rows; none where not even the columns that name a row and one more fit."""
     columns = [[header, *(row[at] for row in table.rows)] for at, header in enumerate(table.header)]
     columns = [[clean(text) for text in column] for column in columns]
     least, most = [_least(column) for column in columns], [_most(column) for column in columns]

@@ -55,13 +55,7 @@ class Filtered:
 
 
 def filter_record(options: FilterOptions) -> Filtered:
-    """Pick items of a record and write them out; nothing is judged, no input file is opened.
-
-    Raises:
-        RecordError: The folder holds no record with verdicts, or the output folder holds other files.
-        UsageError: An action, defect or policy does not exist.
-        OutputError: The output folder cannot be written.
-    """
+    """Pick items of a record and write them out; nothing is judged, no input file is opened."""
     run, rows = judged_rows(options.folder)
     policy = policy_of(run)
     if options.policy is not None:
@@ -83,11 +77,7 @@ def filter_record(options: FilterOptions) -> Filtered:
 
 
 def judged_rows(folder: Path) -> tuple[Run, list[dict[str, Any]]]:
-    """A record and the rows of its verdicts, in the natural order of their ids.
-
-    Raises:
-        RecordError: It holds no verdict, or has lost some.
-    """
+    """A record and the rows of its verdicts, in the natural order of their ids."""
     run = read_run(folder)
     require_whole(folder, run.verdicts)
     rows = in_order(row for _, row in run.verdicts)

@@ -84,9 +84,7 @@ def collect_truth(
 def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) -> dict[str, Hashable]:
     """What each item is clustered by: its film, or its photograph, named from the deepest folder that holds them all.
 
-    Args:
-        items: The items.
-        films: Ids of those that are of a film; None for all where every item names a clip and there are several.
+    ``films`` are the ids of those of a film; None for all, where every item names a clip and there are several.
     """
     clips = {item.clip for item in items}
     if films is None:

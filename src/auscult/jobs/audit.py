@@ -25,21 +25,7 @@ from auscult.types import Item
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
-    """Audit an INPUT into an output folder.
-
-    Args:
-        options: What to audit and how.
-        progress: Who listens.
-
-    Returns:
-        What ``summary.json`` says.
-
-    Raises:
-        NothingToDo: INPUT holds no item and no broken item.
-        RecordError: The output folder is in use, or was made with other arguments or input.
-        UnknownName: There is no such judge or identity check.
-        UsageError: The identity check lacks its weights or an extra.
-    """
+    """Audit an INPUT into an output folder."""
     return run_verb(Audit(options), progress)
 
 

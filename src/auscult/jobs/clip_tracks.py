@@ -36,11 +36,7 @@ _QUOTED = tuple(f'"{key}"'.encode() for key in KEYS)
 
 
 def naming_lines(items: Iterable[Item]) -> frozenset[tuple[Path, int]]:
-    """The lines that say which video their item belongs to.
-
-    Returns:
-        (file, line from 1) of each; none of a file that can no longer be read.
-    """
+    """(file, line from 1) of those that say which video their item is of; none of a file that is no longer read."""
     files = {item.source for item in items if item.source is not None and item.line is not None}
     return frozenset((file, number) for file in files for number in _naming(file))
 

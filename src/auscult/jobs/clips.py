@@ -268,11 +268,7 @@ class _Frames:
 def clip_row(
     clip: ClipTracks, track: ObjectTrack, *, verdicts: Mapping[str, Verdict], seen: Followed, policy: Policy
 ) -> ClipRow | None:
-    """Say what there is to say of a track.
-
-    Returns:
-        The row, or None where no frame of the track has a verdict.
-    """
+    """Say what there is to say of a track; None where no frame of it has a verdict."""
     frames = _frames(clip, track, verdicts=verdicts, seen=seen)
     told = [verdict for verdict in frames.verdicts if verdict is not None]
     if not told:

@@ -382,16 +382,6 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
     """Compare every two judges of some records.
 
     A judge without verdicts or truth is left out and named; the others are compared.
-
-    Args:
-        folders: Records of ``auscult audit``; of a folder of ``auscult run`` all its judges.
-
-    Returns:
-        Tables and summary.
-
-    Raises:
-        RecordError: A folder is no such record, or fewer than two judges can be read.
-        UsageError: There are fewer than two judges, or no item of any two can be matched.
     """
     found = [one for folder in folders for one in _sides(folder)]
     sides = _named([one for one in found if isinstance(one, JudgeRecord)])

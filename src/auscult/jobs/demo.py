@@ -63,15 +63,7 @@ _HINT = "install the extra `demo`: `make demo` does, or pip install '.[demo]' in
 
 
 def run_demo(options: DemoOptions, progress: Progress | None = None) -> Summary:
-    """Make candidate masks of real photographs and audit them; ``input/`` of the output folder holds what is audited.
-
-    Returns:
-        What ``summary.json`` says.
-
-    Raises:
-        UsageError: The extra ``demo`` is not installed, or its photographs are not the ones that were outlined.
-        RecordError: The output folder is in use, or holds something else.
-    """
+    """Make candidate masks of real photographs in ``input/`` of the output folder, and audit them."""
     listener = progress or Silent()
     photos = load_photos()
     items = targets(photos, photo_folder(photos))
@@ -83,12 +75,7 @@ def run_demo(options: DemoOptions, progress: Progress | None = None) -> Summary:
 
 
 def load_photos() -> list[dict[str, Any]]:
-    """The photographs and the objects outlined in them.
-
-    Returns:
-        Per photograph ``file``, ``size`` (height, width) and ``objects``, the foremost first, each with ``name``,
-        ``text``, ``box`` (xyxy) and ``outline``, polygons in pixels.
-    """
+    """The photographs; their objects, the foremost first, have ``box`` (xyxy) and ``outline``, polygons in pixels."""
     text = resources.files("auscult.jobs").joinpath(OUTLINES).read_text(encoding="utf-8")
     photos: list[dict[str, Any]] = json.loads(text)["photos"]
     return photos
@@ -129,11 +116,7 @@ def _check_photo(path: Path, size: tuple[int, ...]) -> None:
 
 
 def true_masks(photo: Mapping[str, Any]) -> dict[str, Mask]:
-    """Draw the outlines of a photograph; an object hides what lies behind it, so that no pixel has two.
-
-    Returns:
-        The objects' names to their visible parts, bool (H, W), the foremost first.
-    """
+    """Visible parts of a photograph's objects by name, bool (H, W): an object hides what lies behind it."""
     size = (photo["size"][0], photo["size"][1])
     hidden = np.zeros(size, np.bool_)
     masks = {}
@@ -198,15 +181,7 @@ def _with_grabcut(made: Result, frame: Frame, box: Sequence[int]) -> Result:
 
 
 def segmented(frame: Frame, box: Box) -> Mask:
-    """GrabCut in the surroundings of a box: the far parts of a photograph say little about the background there.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        box: xyxy in absolute pixels, half-open.
-
-    Returns:
-        bool (H, W).
-    """
+    """GrabCut around a box (xyxy, half-open), bool (H, W): far parts of a photograph say little of the background."""
     height, width = frame.shape[:2]
     margin = round(_SURROUNDINGS * max(box[2] - box[0], box[3] - box[1]))
     around = grown(box, margin, (height, width))

@@ -42,9 +42,6 @@ def expected(rows: Sequence[tuple[Verdict, Mapping[str, Any]]]) -> Metrics:
     """Share of masks under IoU .8 and .5, and looks that find 90 % of those under .8, as metrics of ``summary.json``.
 
     Empty masks are left out, as everywhere: a rule judged them. So are masks whose judge gave no probability.
-
-    Returns:
-        ``share_below_80``, ``share_below_50`` and ``looks_for_90``; nothing where no verdict has a probability.
     """
     metrics: Metrics = {}
     ordered = sorted(rows, key=lambda pair: pair[0].id)

@@ -126,11 +126,8 @@ def crops(folder: Path, ids: Sequence[str]) -> dict[str, bytes]:
 def out_of_distribution_rate(verdicts: Sequence[Verdict]) -> dict[str, Mapping[str, Any]]:
     """Share of judged items with a novelty of ``UNLIKE`` or more, as a metric of ``summary.json``.
 
-    Items without an estimate, such as empty masks, are left out: a rule judged them, not what the judge knows.
-
-    Returns:
-        ``unlike_share``, 0..1, lower is better; nothing where no item was judged and where every novelty is 0, which is
-        what a judge writes that does not measure it.
+    Items without an estimate, such as empty masks, are left out: a rule judged them, not what the judge knows. Where
+    every novelty is 0, the judge does not measure it, and there is no share.
     """
     measured = [verdict for verdict in verdicts if verdict.iou is not None and verdict.defect != "empty"]
     if not any(verdict.novelty > 0 for verdict in measured):
@@ -201,11 +198,7 @@ def finish_run(run: RunFolder, *, command: str, verdicts: Verdicts | None = None
 
 
 def score_record(folder: Path) -> tuple[Summary, list[Table]]:
-    """Score the verdicts of a record against the truth it holds; no input file is opened.
-
-    Raises:
-        RecordError: The folder holds no record, one without truth, or one that has lost verdicts.
-    """
+    """Score the verdicts of a record against the truth it holds; no input file is opened."""
     read = read_run(folder)
     require_whole(folder, read.verdicts)
     truths = read.truths()

@@ -68,13 +68,7 @@ def origin(path: Path) -> dict[str, Any]:
 
 
 def curve(found: Search, scores: Sequence[float | None], *, accept_error: float) -> str:
-    """Draw what each threshold costs: the share of masks it accepts, and the share of bad ones it may let through.
-
-    Args:
-        found: The thresholds.
-        scores: Of the masks to be gated; None for those that no threshold accepts. Not empty.
-        accept_error: The share that may be accepted.
-    """
+    """Draw what each threshold costs: the share of masks it accepts, and the share of bad ones it may let through."""
     steps = _thinned(found)
     top = min(1.0, max(0.2, 4 * accept_error))
     bound = Series(name="highest credible share", points=_points(steps, scores, bound=True), style=0)
@@ -304,14 +298,7 @@ class Gated:
 
 
 def gate_record(options: GateOptions) -> Gated:
-    """Accept masks of a record and write both lists out; nothing is judged, no input file is opened.
-
-    Raises:
-        UsageError: An option or the calibration set cannot be used, or the set is too small.
-        Mismatch: The calibration set was judged by another judge, or otherwise.
-        RecordError: A folder holds no record with verdicts, or the output folder holds other files.
-        OutputError: The output folder cannot be written.
-    """
+    """Accept masks of a record and write both lists out; nothing is judged, no input file is opened."""
     _check(options)
     out = options.out or beside(options.folder, "gate")
     run, rows = judged_rows(options.folder)

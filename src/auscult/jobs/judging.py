@@ -274,15 +274,7 @@ def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
 
 
 def load_judge(name: str) -> MaskJudge:
-    """Load a registered judge and insist on its measured card.
-
-    Args:
-        name: Its name; ``prompted@FOLDER`` for one that was fitted to masks of a user's own.
-
-    Raises:
-        UnknownName: The registry has no such judge.
-        UsageError: The judge has no card, cannot be fitted, or the folder does not hold what it needs.
-    """
+    """Load a registered judge and insist on its measured card; ``prompted@FOLDER`` is one fitted to a user's masks."""
     from auscult.judge.cards import require_card
 
     entry, folder = find_judge(name)
@@ -354,12 +346,7 @@ def load_identity(name: str, weights: Path | None = None) -> IdentityCheck:
 
 
 def identity_arguments(name: str | None, weights: Path | None) -> dict[str, Any]:
-    """What a manifest says of the check, once it has shown that it can work; nothing where none was asked for.
-
-    Raises:
-        UnknownName: There is no such check.
-        UsageError: Its weights are missing or damaged, or there are weights without a check.
-    """
+    """What a manifest says of the check, once it has shown that it can work; nothing where none was asked for."""
     if name is None:
         if weights is not None:
             raise UsageError("there are weights for an identity check and no check", hint="add --identity clip")

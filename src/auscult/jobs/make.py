@@ -334,15 +334,7 @@ def _splits(options: MakeOptions) -> tuple[Split, ...]:
 
 
 def make_scenes(options: MakeOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Make scenes into an output folder.
-
-    Returns:
-        What ``summary.json`` says, and tables of what was made.
-
-    Raises:
-        UsageError: An argument is out of range, or the assets are too few for the wanted splits.
-        RecordError: The output folder is in use, or was made with other arguments.
-    """
+    """Make scenes into an output folder."""
     return run_verb(MakeScenes(options), progress)
 
 

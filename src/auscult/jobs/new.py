@@ -30,21 +30,7 @@ _NAME = re.compile(r"(?!v[0-9]+$)[a-z][a-z0-9_]{1,40}")
 
 
 def write_skeleton(kind: str, name: str, *, folder: Path) -> list[Path]:
-    """Write a plug-in package.
-
-    Args:
-        kind: One of ``SKELETONS``.
-        name: Lower-case letters, digits and underscores: the name it will have in the registry. A stressor's may
-            begin with its room, ``vision.dust``; without one it is of masks.
-        folder: The folder to create.
-
-    Returns:
-        The files written.
-
-    Raises:
-        UsageError: The kind has no skeleton, the name does not fit or is taken, or the folder is not empty.
-        OutputError: The folder cannot be written.
-    """
+    """Write a plug-in package and give its files; a stressor's name may begin with its room, ``vision.dust``."""
     if kind not in SKELETONS:
         raise UsageError(f"there is no skeleton for {kind!r}", expected=f"one of: {', '.join(SKELETONS)}")
     source, name = _source_of(kind, name)

@@ -44,13 +44,6 @@ class Reader:
         """The frames of a clip, uint8 RGB (T, H, W, 3); never to be written to.
 
         A clip that cannot be read is not read again until another was asked for.
-
-        Args:
-            files: Picture files in order.
-            size: (height, width) that all must have.
-
-        Raises:
-            InputError: A frame cannot be read or is of another size, or the clip is over 4 GiB.
         """
         if files != self._files:
             self._clip, self._error, self._files = None, None, files  # let go of the last one first
@@ -63,12 +56,7 @@ class Reader:
         return self._clip
 
     def sound(self, path: Path) -> Sound:
-        """The sound of a file.
-
-        Raises:
-            InputError: It cannot be read.
-            UsageError: It needs the extra `video`.
-        """
+        """The sound of a file."""
         if self._sound is None or path != self._path:
             self._sound, self._path = read_sound(path), path
         return self._sound
@@ -100,11 +88,7 @@ READ: Final = "read"
 
 
 class ModelWorker:
-    """A model in this process.
-
-    Args:
-        spec: The model; loaded here.
-    """
+    """A model in this process."""
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
@@ -236,19 +220,10 @@ def predict(
     fail: Callable[[QueuedRequest, ErrorRecord], None],
     progress: Progress,
 ) -> None:
-    """Ask one model.
+    """Ask one model ``requests``, which come by clip: a worker keeps the frames of the last one.
 
-    Args:
-        requests: What to ask, by clip: a worker keeps the frames of the last one.
-        model: Whom.
-        options: How.
-        keep: Gets the row of every answer, as it comes.
-        fail: Gets every request without one; the error's stage is ``READ`` where the case's files are at fault, which
-            are so for every model.
-        progress: Who listens.
-
-    Raises:
-        UsageError: The model cannot be loaded.
+    ``keep`` gets the row of every answer, ``fail`` every request without one; the error's stage is ``READ`` where the
+    case's files are at fault, which are so for every model.
     """
     workers = Workers(
         make=partial(ModelWorker, model),

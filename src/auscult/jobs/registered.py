@@ -45,11 +45,7 @@ class Described:
 
 
 def describe(kind: str) -> list[Described]:
-    """Load everything of one kind and let it say what it is; a broken plug-in says why it is broken.
-
-    Raises:
-        UnknownName: There is no such kind.
-    """
+    """Load everything of one kind and let it say what it is; a broken plug-in says why it is broken."""
     return [_described(entry) for entry in registry.entries(kind)]
 
 

@@ -26,15 +26,7 @@ _AGAIN: Final = "repeat the `auscult run` command that made the record: it asks 
 
 
 def report_folder(folder: Path) -> Summary:
-    """Write summary, tables, CSV, COCO and report of a record anew from its lines.
-
-    Args:
-        folder: A record of ``auscult audit``; it may be unfinished.
-
-    Raises:
-        RecordError: The folder holds no record of an audit, or one that has lost verdicts; or another process writes
-            to it.
-    """
+    """Write summary, tables, CSV, COCO and report of a record anew from its lines."""
     require_record(folder)
     manifest = read_manifest(folder)
     command = str(manifest["command"])
@@ -53,11 +45,7 @@ def report_folder(folder: Path) -> Summary:
 
 
 def is_suite(folder: Path) -> bool:
-    """Whether a folder is the record of a suite, whose report is laid out by its own page.
-
-    Raises:
-        RecordError: The folder holds no record.
-    """
+    """Whether a folder is the record of a suite, whose report is laid out by its own page."""
     require_record(folder)
     return str(read_manifest(folder)["command"]).startswith(_SUITES) or (folder / PAGE).is_file()
 
@@ -66,16 +54,6 @@ def report_suite(folder: Path) -> Page:
     """Write the report of a suite's record anew, from its finished tables, charts and pictures.
 
     Everything else stays as it is, the manifest too: whether the run came to its end is not for a report to say.
-
-    Args:
-        folder: A record of ``auscult run``, finished at least once.
-
-    Returns:
-        The page; its notes tell of parts that are missing or damaged.
-
-    Raises:
-        RecordError: The page is missing or damaged, or another process writes to the folder.
-        OutputError: The folder cannot be written to.
     """
     require_record(folder)
     with ExitStack() as held:
@@ -88,11 +66,7 @@ def report_suite(folder: Path) -> Page:
 
 
 def summary_of(folder: Path) -> Mapping[str, Any]:
-    """The summary that lies in a record.
-
-    Raises:
-        RecordError: There is none, or a damaged one.
-    """
+    """The summary that lies in a record."""
     path = folder / _SUMMARY
     try:
         content = load(read_bytes(path, limits=_MOST))

@@ -68,14 +68,7 @@ HINT: Final = "use --overwrite to begin anew, or another --out"
 def run_manifest(
     command: str, options: RecordOptions, *, inputs: Mapping[str, Any], arguments: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Describe a run.
-
-    Args:
-        command: The verb.
-        options: What it was asked for.
-        inputs: Name to hash, count or layout of what is read.
-        arguments: What it was asked for as it was understood; None for what the options say.
-    """
+    """Describe a run; ``arguments`` is what was asked for as it was understood, None for what the options say."""
     told = arguments_of(options) if arguments is None else arguments
     everything: dict[str, Any] = {"out": str(options.out), "workers": options.n_workers, **told}
     if isinstance(options, RunOptions):
@@ -206,10 +199,6 @@ class Workers(Generic[T, R]):
 
         Where a task fails as a whole, because a judge raised or a process died, what it is made of is tried one by one,
         so that one bad item costs no other.
-
-        Args:
-            tasks: What to do.
-            before: Called with each task when its turn comes.
         """
         again: list[T] = []
         for attempt in (tasks, again):
@@ -272,13 +261,7 @@ class FrameGroup:
 
 
 def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: int = 1) -> Iterator[FrameGroup]:
-    """The items that are not done, frame by frame, at most ``CHUNK`` of them together.
-
-    Args:
-        items: All items.
-        done: The ids of those that are done.
-        joined: Frames are joined while they have no more items to be done than this together.
-    """
+    """The items that are not done, at most ``CHUNK`` together; frames are joined up to ``joined`` items."""
     held, wanted = list[Item](), list[str]()
     for group in group_by_frame(items):
         left = [item.id for item in group if item.id not in done]
@@ -337,11 +320,6 @@ class ResultWriter:
     """Writes what workers give back, as it comes.
 
     Files first: a file without its line is nothing, a line without its file would be a lie.
-
-    Args:
-        run: The output folder.
-        progress: Listens to the job.
-        once: Files of lines in which an id stands once: what a killed run wrote of an item is not written again.
 
     Attributes:
         run: The output folder.
@@ -409,11 +387,7 @@ class Verb(ABC, Generic[T, S]):
 
     @abstractmethod
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[T], float | None]]:
-        """What is still to be done, with the time limit of one task; tells how much there is and how much is done.
-
-        Raises:
-            Mismatch: What was done before has changed since.
-        """
+        """What is still to be done, with the time limit of one task; tells how much there is and how much is done."""
 
     @abstractmethod
     def failed(self, task: T, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
@@ -435,11 +409,7 @@ class Verb(ABC, Generic[T, S]):
 
 
 def run_verb(verb: Verb[T, S], progress: Progress | None = None) -> S:
-    """Do what a verb was asked for.
-
-    Raises:
-        RecordError: The output folder is in use, or was made with other arguments or input.
-    """
+    """Do what a verb was asked for."""
     options = verb.options
     ignore = SAME_RESULT | verb.growing
     with open_run(options.out, verb.manifest(), overwrite=options.overwrite, ignore=ignore) as run:
@@ -550,15 +520,7 @@ def input_digest(item: Item, frame_digest: str, *, sound: bool = False) -> str:
 
 
 def refuse_changed(done: Mapping[str, object], items: Sequence[Item]) -> None:
-    """Insist that what was done before still comes from the same files.
-
-    Args:
-        done: Id to ``input_digest`` of what has a result.
-        items: The INPUT as it is now.
-
-    Raises:
-        Mismatch: An item changed, can no longer be read, or is no longer there.
-    """
+    """Insist that what was done before, id to ``input_digest``, still comes from the same files."""
     by_id = {item.id: item for item in items}
     frames: dict[Path, str] = {}
 
@@ -583,18 +545,7 @@ def require_unchanged(
     made: str = "has a result",
     parts: str = "frame, mask, text or sound has",
 ) -> None:
-    """Insist that what was made before still comes from the same files.
-
-    Args:
-        name: What it was made of.
-        same: Whether that is as it was; raises AuscultError where a file cannot be read.
-        path: The file that a person is told of.
-        made: What it has, for the error.
-        parts: What may have changed, for the error.
-
-    Raises:
-        Mismatch: It is not as it was, or can no longer be read.
-    """
+    """Insist that what was made before still comes from the same files."""
     try:
         unchanged = same()
     except AuscultError as error:

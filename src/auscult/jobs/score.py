@@ -42,15 +42,7 @@ ScoresByName = dict[str, "JAndF | Undefined | Failed"]
 
 
 def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Score predicted against true masks, clip by clip.
-
-    Returns:
-        The summary (n counts clips) and a table of the clips.
-
-    Raises:
-        UsageError: The protocol is unknown, or a folder is missing.
-        NothingToDo: The truth holds no mask.
-    """
+    """Score predicted against true masks, clip by clip."""
     if options.truth is None:
         raise UsageError("there is no folder of true masks to score against", expected="two folders of masks")
     protocol = _protocol(options.protocol)

@@ -147,16 +147,7 @@ def frame_name_of(frame: Path, source: Path) -> str:
 
 
 def stress_masks(options: StressOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Stress the masks of an INPUT into an output folder.
-
-    Returns:
-        What ``summary.json`` says, and tables of what was made and what could not be.
-
-    Raises:
-        NothingToDo: INPUT holds no mask.
-        UsageError: A kind or difficulty is unknown.
-        RecordError: The output folder is in use, or was made with other arguments.
-    """
+    """Stress the masks of an INPUT into an output folder."""
     return run_verb(StressMasks(options), progress)
 
 

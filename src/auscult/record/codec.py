@@ -62,16 +62,9 @@ _FROM_MSGSPEC = re.compile(r"Expected `|Object missing|Invalid |Number out of ra
 
 
 def to_json(value: object, *, decimals: int | None = None, digits: int | None = None) -> Any:
-    """A value of ours as JSON values: dictionaries, lists, text, numbers.
+    """Dataclasses, mappings, sequences, numpy numbers and arrays as JSON values.
 
-    Args:
-        value: A dataclass, keys in the order of its fields; or anything made of such, of mappings, sequences and numpy
-            numbers and arrays.
-        decimals: Decimals that floats are rounded to; all of them by default.
-        digits: Significant digits that floats are rounded to.
-
-    Raises:
-        OutputError: It holds something else.
+    Floats are rounded to ``decimals``, or to so many significant ``digits``.
     """
     try:
         return _lists(msgspec.to_builtins(value, enc_hook=_builtin), decimals, digits)
@@ -89,20 +82,7 @@ def from_json(
     hint: str = "",
     exact: bool = False,
 ) -> T:
-    """Read JSON values as a type.
-
-    Args:
-        kind: A dataclass, or ``dict[str, float]`` and the like.
-        value: What ``load`` gave. Nothing is changed.
-        path: The file it is from, for the error.
-        line: Its line there, from 1.
-        error: The error to raise: ``InputError`` for a user's file.
-        hint: The next step, where the error itself knows none.
-        exact: Refuse keys that are no field, with the nearest one as hint.
-
-    Raises:
-        AuscultError: Of the type ``error``; something is missing, of another type or out of its bounds.
-    """
+    """Read JSON values as a type; what is wrong raises ``error``, and ``exact`` refuses keys that are no field."""
     try:
         known = _known(kind, value)
         if not _sound(known):
@@ -132,21 +112,7 @@ def read_file(
     hint: str = "",
     exact: bool = False,
 ) -> T:
-    """Read a whole JSON file as a type.
-
-    Args:
-        kind: As of ``from_json``.
-        path: The file.
-        what: What it is, for the error: "the calibration".
-        expected: What would have been right: "the file that `auscult train cues` writes".
-        most_bytes: A larger file is not read.
-        error: The error to raise.
-        hint: The next step.
-        exact: Refuse keys that are no field.
-
-    Raises:
-        AuscultError: Of the type ``error``; it cannot be read, is too large, or is something else.
-    """
+    """Read a whole JSON file as a type; errors say that ``what`` cannot be read, and what was ``expected``."""
     try:
         with path.open("rb") as file:
             content = file.read(most_bytes + 1)
@@ -163,11 +129,7 @@ def read_file(
 
 
 def dump(value: object, *, indent: int | None = None) -> bytes:
-    """Write JSON values as UTF-8, keys in their order.
-
-    Raises:
-        OutputError: The value holds something JSON cannot, such as NaN.
-    """
+    """Write JSON values as UTF-8, keys in their order."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
         try:
@@ -179,11 +141,7 @@ def dump(value: object, *, indent: int | None = None) -> bytes:
 
 
 def load(text: bytes) -> Any:
-    """Read a JSON value.
-
-    Raises:
-        ValueError: It is not JSON of UTF-8, or holds NaN or infinity, or nests too deeply.
-    """
+    """Read a JSON value; ValueError where it is no JSON of UTF-8, holds NaN or infinity, or nests too deeply."""
     try:
         return json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
     except RecursionError as error:

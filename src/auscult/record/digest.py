@@ -17,11 +17,7 @@ def digest_bytes(data: bytes) -> str:
 
 
 def digest_file(path: Path) -> str:
-    """Hash a file's bytes, read block by block.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Hash a file's bytes, read block by block."""
     digest = hashlib.blake2b(digest_size=16)
     try:
         with path.open("rb") as file:
@@ -39,11 +35,7 @@ def digest_file(path: Path) -> str:
 
 
 def digest_json(value: object) -> str:
-    """Hash a JSON value; the order of an object's keys does not matter.
-
-    Raises:
-        InputError: The value holds something JSON cannot, such as NaN.
-    """
+    """Hash a JSON value; the order of an object's keys does not matter."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -34,11 +34,7 @@ def failed(error: OSError, folder: Path, doing: str) -> OutputError:
 
 
 class Files:
-    """Writes files of one folder; for one process and one thread, which holds the folder's lock.
-
-    Args:
-        folder: An existing folder.
-    """
+    """Writes files of one folder; for one process and one thread, which holds the folder's lock."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,11 +49,7 @@ class Files:
         return frozenset(self._noted)
 
     def claim(self, name: str) -> Path:
-        """Note that ``name`` is about to be written, make its folders, and say where it is.
-
-        Raises:
-            OutputError: The name leaves the folder, or its folder cannot be made.
-        """
+        """Note that ``name`` is about to be written, make its folders, and say where it is."""
         path = self.locate(name)
         if name not in self._noted:
             self._noted.add(name)
@@ -90,24 +82,14 @@ class Files:
         return self.folder.joinpath(*parts)
 
     def append(self, name: str, data: bytes) -> None:
-        """Put whole lines at the end of a file.
-
-        Raises:
-            OutputError: The disk is full or the file cannot be written; the file then ends as it did before.
-        """
+        """Put whole lines at the end of a file, which ends as it did before where they cannot be written."""
         self.claim(name)
         self._write_end(name, data)
 
     def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Make or replace a whole file; a reader sees the old or the new one, never a part.
 
-        Args:
-            name: The file.
-            data: Its content.
-            durable: Wait until the disk has it. Without, a power failure (not a crash) may lose the file.
-
-        Raises:
-            OutputError: The disk is full or the file cannot be written; an old one then stays.
+        Without ``durable`` a power failure, not a crash, may lose it: for many small files that can be made again.
         """
         path = self.claim(name)
         self._forget(name)
@@ -126,11 +108,7 @@ class Files:
             raise failed(error, path, "the file cannot be written") from error
 
     def remove(self, name: str) -> None:
-        """Remove a file if it is there, and the folders it leaves empty.
-
-        Raises:
-            OutputError: It cannot be removed.
-        """
+        """Remove a file if it is there, and the folders it leaves empty."""
         path = self.locate(name)
         self._forget(name)
         self._unlink(path)
@@ -156,11 +134,7 @@ class Files:
         self._noted = set()
 
     def close(self) -> None:
-        """Hand everything to the disk and close.
-
-        Raises:
-            OutputError: The disk did not take it.
-        """
+        """Hand everything to the disk and close."""
         problem: OSError | None = None
         for descriptor in self._open.values():
             try:

@@ -57,15 +57,7 @@ else:
 
 
 class FolderLock:
-    """Holds a folder from construction to ``release``.
-
-    Args:
-        folder: An existing folder.
-
-    Raises:
-        Locked: Another process holds it.
-        OutputError: The lock file cannot be made, or the file system has no locks.
-    """
+    """Holds a folder from construction to ``release``."""
 
     def __init__(self, folder: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -141,23 +133,10 @@ def open_run(
     overwrite: bool = False,
     ignore: frozenset[str] = manifest.IGNORED,
 ) -> RunFolder:
-    """Begin a run in a folder, or go on with the same run in it.
+    """Begin a run in a folder, or go on with the same run in it; it is locked until it is closed.
 
-    Args:
-        folder: Where to; made if missing.
-        run: The manifest, from ``manifest.build``.
-        overwrite: Begin anew: remove what auscult wrote there, and only that.
-        ignore: Arguments and inputs that do not change a result.
-
-    Returns:
-        The folder, locked until it is closed; use it in a ``with`` statement.
-
-    Raises:
-        Locked: Another process is writing to it.
-        Mismatch: It holds a run with other arguments or input.
-        NewerSchema: A newer version made it.
-        RecordError: It holds other files and no run, or a damaged one.
-        OutputError: It cannot be made or written.
+    ``overwrite`` begins anew and removes what auscult wrote there, and only that; ``ignore`` names arguments and inputs
+    that do not change a result.
     """
     _make(folder)
     require_own_folder(folder)
@@ -197,12 +176,7 @@ def _same(old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[s
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read ``manifest.json`` of a record.
-
-    Raises:
-        NewerSchema: A newer version made it.
-        RecordError: There is none, or it is not auscult's.
-    """
+    """Read ``manifest.json`` of a record."""
     path = folder / MANIFEST
     content = read_file(
         dict[str, Any],
@@ -250,99 +224,50 @@ class RunFolder:
         self._files = files
 
     def lines(self, name: str) -> list[dict[str, Any]]:
-        """The rows of a file so far; none if there is no such file.
-
-        Raises:
-            RecordError: A line is no JSON object.
-        """
+        """The rows of a file so far; none if there is no such file."""
         return list(read_lines(self._files.locate(name)))
 
     def append(self, name: str, row: Mapping[str, Any]) -> None:
-        """Add one row.
-
-        Raises:
-            OutputError: The disk is full, or the row is not JSON; the file then ends as it did before.
-        """
+        """Add one row."""
         self.append_many(name, (row,))
 
     def append_many(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Add rows in one write.
-
-        Raises:
-            OutputError: The disk is full, or a row is not JSON; the file then ends as it did before.
-        """
+        """Add rows in one write."""
         data = _lines(rows)
         if data:
             self._files.append(name, data)
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Make or replace a file of rows.
-
-        Raises:
-            OutputError: The file cannot be written, or a row is not JSON; an old one then stays.
-        """
+        """Make or replace a file of rows."""
         self.write_bytes(name, _lines(rows))
 
     def write_json(self, name: str, value: object, *, indent: int | None = 2) -> None:
-        """Make or replace a JSON file; without an indent it is written ten times as fast.
-
-        Raises:
-            OutputError: The file cannot be written; an old one then stays.
-        """
+        """Make or replace a JSON file; without an indent it is written ten times as fast."""
         self.write_bytes(name, dump(value, indent=indent) + b"\n")
 
     def write_text(self, name: str, text: str) -> None:
-        """Make or replace a text file, UTF-8.
-
-        Raises:
-            OutputError: The file cannot be written; an old one then stays.
-        """
+        """Make or replace a text file, UTF-8."""
         self.write_bytes(name, text.encode("utf-8", "backslashreplace"))
 
     def write_bytes(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Make or replace a file.
-
-        Args:
-            name: The file.
-            data: Its content.
-            durable: Wait until the disk has it; pass False for many small files that can be made again.
-
-        Raises:
-            OutputError: The file cannot be written; an old one then stays.
-        """
+        """Make or replace a file."""
         self._files.replace(name, data, durable=durable)
 
     def claim(self, name: str) -> Path:
-        """Say where a file goes that another process will write, and note it as ours.
-
-        Raises:
-            OutputError: The name leaves the folder, or its folder cannot be made.
-        """
+        """Say where a file goes that another process will write, and note it as ours."""
         return self._files.claim(name)
 
     def remove(self, name: str) -> None:
-        """Remove a file if it is there.
-
-        Raises:
-            OutputError: It cannot be removed.
-        """
+        """Remove a file if it is there."""
         self._files.remove(name)
 
     def finish(self) -> None:
-        """Mark the run as finished.
-
-        Raises:
-            OutputError: The manifest cannot be written.
-        """
+        """Mark the run as finished."""
         self.manifest["finished"] = manifest.now()
         self.write_json(MANIFEST, self.manifest)
 
     def close(self) -> None:
-        """Hand everything to the disk and let others in; a second call does nothing.
-
-        Raises:
-            OutputError: The disk did not take it.
-        """
+        """Hand everything to the disk and let others in; a second call does nothing."""
         try:
             self._files.close()
         finally:
@@ -378,12 +303,7 @@ def _make(folder: Path) -> None:
 
 
 def require_own_folder(folder: Path) -> None:
-    """Insist that a folder is empty or a run's; the INPUT that a run made for itself counts as its own.
-
-    Raises:
-        RecordError: It holds other files and no run.
-        OutputError: It cannot be listed.
-    """
+    """Insist that a folder is empty or a run's; the INPUT that a run made for itself counts as its own."""
     try:
         names = set(os.listdir(folder)) - _OURS  # noqa: PTH208 - names alone are wanted
     except OSError as error:

@@ -28,11 +28,7 @@ class _Line:
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file, none for a missing one; a broken last line is passed over.
-
-    Raises:
-        RecordError: A line before the last is no JSON object, or the file cannot be read.
-    """
+    """Read the rows of a file, none for a missing one; a broken last line is passed over."""
     for _, row in numbered_lines(path):
         yield row
 

@@ -40,18 +40,7 @@ def build(
     seeds: Mapping[str, int],
     inputs: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Write down what a run is about to be.
-
-    Args:
-        command: The verb.
-        given: Arguments that the user gave.
-        defaulted: The other arguments, with the values they had.
-        seeds: Name to seed.
-        inputs: Name to hash, count or layout of what is read.
-
-    Returns:
-        The content of ``manifest.json``, JSON values only; ``started`` is UTC, ISO 8601.
-    """
+    """Write down what a run is about to be."""
     commit, dirty = _checkout()
     return {
         "schema": SCHEMA,

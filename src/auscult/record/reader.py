@@ -66,19 +66,11 @@ class Run:
         return self.lines("thumbnails.jsonl")
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
-        """Rows of any file of the record, read one by one; none if there is no such file.
-
-        Raises:
-            RecordError: A line before the last is no JSON object.
-        """
+        """Rows of any file of the record, read one by one; none if there is no such file."""
         return read_lines(self.path / name)
 
     def truths(self) -> list[dict[str, Any]]:
-        """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys.
-
-        Raises:
-            RecordError: One is none.
-        """
+        """Rows of ``truth.jsonl``; each is a ``TruthRow`` and may hold further keys."""
         path = self.path / "truth.jsonl"
         found = list(numbered_lines(path))
         for line, row in found:
@@ -122,10 +114,6 @@ def failed_rows(rows: Iterable[Mapping[str, Any]], done: Collection[str]) -> tup
 
     Failed cases are tried again by the next run and rows are only ever appended, so that an id may have several; the
     last one counts. Rows without id count once per content. Remarks, which cost no case, are left out.
-
-    Args:
-        rows: Rows of ``errors.jsonl``, oldest first.
-        done: Ids that have a result.
     """
     standing: dict[str, Mapping[str, Any]] = {}
     for row in rows:
@@ -150,16 +138,7 @@ Verdicts: TypeAlias = tuple[tuple[Verdict, Mapping[str, Any]], ...]
 
 
 def read_run(folder: Path, *, verdicts: Verdicts | None = None) -> Run:
-    """Read a record.
-
-    Args:
-        folder: The output folder of a command; the command may still be at work.
-        verdicts: Its verdicts, where they have been read already.
-
-    Raises:
-        NewerSchema: A newer version made it.
-        RecordError: The folder holds no record, or a damaged one; the message names file and line.
-    """
+    """Read a record."""
     require_record(folder)
     return Run(
         path=folder,
@@ -173,11 +152,7 @@ def read_run(folder: Path, *, verdicts: Verdicts | None = None) -> Run:
 
 
 def require_record(folder: Path) -> None:
-    """Insist that a folder is a record.
-
-    Raises:
-        RecordError: There is no such folder, or it holds no manifest.
-    """
+    """Insist that a folder is a record."""
     if not folder.is_dir():
         raise RecordError(
             "there is no such folder" if not folder.exists() else "this is a file",
@@ -198,9 +173,6 @@ def require_whole(folder: Path, verdicts: Verdicts) -> None:
     """Insist that a finished audit has its verdicts: a file that was cut must not look like fewer masks.
 
     A run that was stopped may lack its last verdicts, and is left alone.
-
-    Raises:
-        RecordError: Verdicts are missing.
     """
     if "finished" not in read_manifest(folder):
         return
@@ -226,11 +198,7 @@ def _judged(folder: Path, verdicts: Verdicts) -> int:
 
 
 def read_verdicts(folder: Path) -> Verdicts:
-    """The verdicts of a record.
-
-    Raises:
-        RecordError: A line is no verdict; the message names file and line.
-    """
+    """The verdicts of a record."""
     path = folder / "verdicts.jsonl"
     hint = "the file was edited or damaged; run the command again with --overwrite"
     return tuple(

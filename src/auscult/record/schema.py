@@ -82,12 +82,7 @@ def counted_by(values: Sequence[str], order: Sequence[str]) -> dict[str, int]:
 
 
 def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
-    """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals.
-
-    Args:
-        verdict: What the judge said.
-        extra: Further keys of the row, JSON values; they cannot replace a key of the verdict.
-    """
+    """Turn a verdict into a row of ``verdicts.jsonl``; numbers keep six decimals."""
     found = to_json(replace(verdict, error_map=None), decimals=DECIMALS)
     if verdict.error_map is not None:
         found["error_map"] = error_map.to_json(verdict.error_map)
@@ -99,17 +94,7 @@ def verdict_to_json(verdict: Verdict, **extra: Any) -> dict[str, Any]:
 def verdict_from_json(
     row: Mapping[str, Any], *, path: Path | None = None, line: int | None = None, hint: str = ""
 ) -> Verdict:
-    """Read a row of ``verdicts.jsonl``; keys that are not the verdict's stay in the row.
-
-    Args:
-        row: The row.
-        path: The file it is from, for the error.
-        line: Its line there, from 1.
-        hint: The next step, where it is damaged.
-
-    Raises:
-        RecordError: A key is missing, or its value is of another type.
-    """
+    """Read a row of ``verdicts.jsonl``; keys that are not the verdict's stay in the row."""
     verdict = from_json(Verdict, {**row, "error_map": None}, path=path, line=line, hint=hint)
     if row.get("error_map") is None:
         return verdict
@@ -125,11 +110,7 @@ def error_to_json(id: str | None, error: ErrorRecord) -> dict[str, Any]:  # noqa
 
 
 def error_from_json(row: Mapping[str, Any]) -> ErrorRecord:
-    """Read a row of ``errors.jsonl``.
-
-    Raises:
-        RecordError: A key is missing, or its value is of another type.
-    """
+    """Read a row of ``errors.jsonl``."""
     return from_json(ErrorRecord, {key: value for key, value in row.items() if key != "id"})
 
 

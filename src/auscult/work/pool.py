@@ -74,25 +74,14 @@ def run_tasks(
 ) -> Iterator[TaskResult[R]]:
     """Run a function over tasks and yield each result as it comes, in any order.
 
-    Args:
-        make: Makes the function, once in each worker; must be picklable, such as ``functools.partial`` of a function
-            of a module.
-        tasks: What to do; taken one by one as workers become free, so it may be endless.
-        workers: Worker processes; 0 runs everything in this process, without isolation or time limit.
-        timeout_s: Limit for one task; the worker that exceeds it is killed and replaced.
-        setup_s: Limit for starting a worker and making the function in it; None for ten minutes, or for ``timeout_s``
-            where that is more, and for no limit where there is none for a task.
-        memory_mb: Limit on the resident memory of a worker with the processes it starts, in mebibytes, looked at ten
-            times a second; the worker that exceeds it is killed and replaced. One that its tasks made grow over 80 % of
-            it is replaced between two tasks, which costs neither. Linux tells memory; elsewhere there is no limit.
-        stage: The stage that failures are recorded under.
-
-    Yields:
-        One result per task. An exception, a crash, a time-out or a result that cannot be sent is a ``Failed``.
-
-    Raises:
-        AuscultError: No worker can make the function; an error of ours as it is, any other as ``UsageError``. Where one
-            has made it, those that cannot cost nothing but themselves, and the last is replaced once.
+    ``make`` makes the function, once in each worker, and must be picklable. Tasks are taken one by one as workers
+    become free; with 0 ``workers`` all are done in this process, without isolation or limits. A worker that exceeds
+    ``timeout_s`` at one task is killed and replaced; ``setup_s`` is for starting a worker and making the function in
+    it, None for ten minutes, or for ``timeout_s`` where that is more. ``memory_mb`` bounds the resident memory of a
+    worker with the processes it starts, in mebibytes, looked at ten times a second where Linux tells it; one that its
+    tasks made grow over 80 % of it is replaced between two tasks, which costs neither. An exception, a crash, a
+    time-out or a result that cannot be sent is a ``Failed``. Where no worker can make the function, an error of ours is
+    raised as it is, any other as ``UsageError``; where one has made it, those that cannot cost nothing but themselves.
     """
     if workers < 0 or any(limit is not None and limit <= 0 for limit in (timeout_s, setup_s, memory_mb)):
         raise UsageError(

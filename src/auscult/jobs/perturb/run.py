@@ -218,16 +218,7 @@ _CHUNKS: Final[Mapping[Medium, int]] = {"picture": 4, "sentence": 256}
 
 
 def perturb(options: PerturbOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Perturb an INPUT into an output folder.
-
-    Returns:
-        What ``summary.json`` says, and tables of what was made.
-
-    Raises:
-        NothingToDo: INPUT holds nothing that was asked for could perturb.
-        UsageError: An argument is unknown or out of range, or an extra is missing.
-        RecordError: The output folder is in use, or was made with other arguments.
-    """
+    """Perturb an INPUT into an output folder."""
     return run_verb(Perturb(options), progress)
 
 
