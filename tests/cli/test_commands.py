@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from auscult.cli.main import COMMANDS
 from small_inputs import (
     LEFT,
     RIGHT,
@@ -516,6 +517,13 @@ def test_every_verb_explains_itself(verb: tuple[str, ...]) -> None:
         assert " ".join(("Usage: auscult", *verb)) in ran.out
         assert ran.err == ""
     assert auscult(*verb, "--no-such-option").code == 2
+
+
+def test_the_help_of_the_command_names_every_verb_in_a_whole_sentence() -> None:
+    text = _good(auscult("--help")).out
+    listed = re.findall(r"^  (\w+) +(.+\.)$", text.split("Commands:")[1], re.MULTILINE)
+    assert [name for name, _ in listed] == list(COMMANDS)
+    assert "..." not in text
 
 
 def test_an_unknown_verb_is_wrong_usage() -> None:

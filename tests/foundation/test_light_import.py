@@ -35,6 +35,12 @@ def test_import_loads_nothing_heavy() -> None:
     assert result.stdout.strip() == "[]", result.stderr
 
 
+def test_the_help_of_the_command_loads_no_numpy() -> None:
+    code = "import sys; from auscult.cli.main import app\ntry: app(['--help'])\nexcept SystemExit: pass\n"
+    result = _python(code + "print('numpy' in sys.modules)")
+    assert result.stdout.splitlines()[-1] == "False", result.stderr
+
+
 @pytest.mark.parametrize(
     ("judge", "more"),
     [("masks.prompted.v1", ()), ("masks.compact.v1", ()), ("masks.cues.v1", ("onnxruntime",))],

@@ -6,19 +6,73 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from types import FrameType
-from typing import NoReturn
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from types import FrameType, MappingProxyType
+from typing import Any, Final, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from auscult.cli import act, audit, make, records, registered, run, stress
 from auscult.cli.show import clean
 from auscult.errors import AuscultError
 from auscult.version import VERSION
 
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "demo": ("make:demo", "Audit masks of real photographs, one segmenter's and stressed ones."),
+        "audit": ("audit:audit", "Judge every candidate mask of INPUT without ground truth."),
+        "make": ("make:app", "Make cases from nothing, with exact truth."),
+        "stress": ("stress:app", "Make controlled test material: what can go wrong, on purpose."),
+        "run": ("run:run", "Run a benchmark of judges or of models."),
+        "score": ("records:score", "Score a record from what it holds, or masks against ground truth."),
+        "compare": ("records:compare", "Compare judges, or models under test, from their records."),
+        "report": ("records:report", "Write the report of a record again, and the hand-over of an audit."),
+        "act": ("act:app", "Turn verdicts into decisions."),
+        "train": ("registered:train", "Train a judge, calibrate it, and measure its card."),
+        "list": ("registered:list_registered", "List what is registered under a kind."),
+        "doctor": ("registered:doctor", "Say what works on this machine and what is missing."),
+        "new": ("registered:new", "Write the skeleton of a plug-in package, with its contract test."),
+    }
+)
+"""Each verb: where it stands, and what it does in one line. Its module is imported when it is called, since options
+need numpy, and `auscult --help` does not."""
+
+
+def _nothing() -> None:
+    """What typer needs to make a group of one verb."""
+
+
+class Verbs(TyperGroup):
+    """The verbs, each imported when it is called."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002
+        """Names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]  # noqa: ARG002
+        """The command of a name, None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        found = getattr(import_module(f"auscult.cli.{module}"), name)
+        group = typer.Typer(add_completion=False, rich_markup_mode=None)
+        group.callback()(_nothing)
+        if isinstance(found, typer.Typer):
+            group.add_typer(found, name=cmd_name)
+        else:
+            group.command(cmd_name)(found)
+        return typer.main.get_group(group).commands[cmd_name]
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ARG002
+        """The help's list of verbs, whole sentences."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
 app = typer.Typer(
     name="auscult",
+    cls=Verbs,
     help="Audit and stress-test models that segment, separate or answer by reference.",
     no_args_is_help=True,
     add_completion=False,
@@ -26,19 +80,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(make.demo)
-app.command("audit")(audit.audit)
-app.add_typer(make.app, name="make")
-app.add_typer(stress.app, name="stress")
-app.command("run")(run.run)
-app.command("score")(records.score)
-app.command("compare")(records.compare)
-app.command("report")(records.report)
-app.add_typer(act.app, name="act")
-app.command("train")(registered.train)
-app.command("list")(registered.list_registered)
-app.command("doctor")(registered.doctor)
-app.command("new")(registered.new)
 
 INTERRUPTED = 130
 STOPPED = 128
