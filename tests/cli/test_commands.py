@@ -520,10 +520,8 @@ def test_every_verb_explains_itself(verb: tuple[str, ...]) -> None:
 
 
 def test_the_help_of_the_command_names_every_verb_in_a_whole_sentence() -> None:
-    text = _good(auscult("--help")).out
-    listed = re.findall(r"^  (\w+) +(.+\.)$", text.split("Commands:")[1], re.MULTILINE)
-    assert [name for name, _ in listed] == list(COMMANDS)
-    assert "..." not in text
+    listed = _good(auscult("--help")).out.split("Commands:")[1]
+    assert re.findall(r"^  (\w+) +.+[^.]\.$", listed, re.MULTILINE) == list(COMMANDS)
 
 
 def test_an_unknown_verb_is_wrong_usage() -> None:
