@@ -58,15 +58,7 @@ class SuiteOptions(RecordOptions):
         without: frozenset[str] = frozenset(),
         **decided: Any,
     ) -> dict[str, Any]:
-        """The manifest of a run.
-
-        Args:
-            command: The verb.
-            spelled: Options that count as given in any case.
-            without: Options that it does not hold.
-            decided: Options, by their name on the command line, that stand in it as something else than was written,
-                and what they are.
-        """
+        """The manifest of a run; ``decided`` has options that stand in it otherwise than as written."""
         from auscult.jobs.runner import run_manifest  # the command line starts without it
 
         said = {name: value for name, value in arguments_of(self).items() if name not in without}

@@ -52,11 +52,7 @@ class Suite(Protocol):
 
 
 def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
-    """Refuse options of the command line that were spelled out and that a suite does not know.
-
-    Raises:
-        UsageError: There is one.
-    """
+    """Refuse options of the command line that were spelled out and that a suite does not know."""
     foreign = sorted(spelled - set(option_names(suite.options()).values()))
     if foreign:
         raise UsageError(
@@ -67,11 +63,7 @@ def refuse_foreign(suite: Suite, spelled: frozenset[str]) -> None:
 
 
 def options_of(suite: Suite, given: Mapping[str, Any]) -> SuiteOptions:
-    """The options of a suite from words: one text may stand for a tuple of one, and for a path.
-
-    Raises:
-        UsageError: The suite knows no such option.
-    """
+    """The options of a suite from words: one text may stand for a tuple of one, and for a path."""
     kind = suite.options()
     hints = get_type_hints(kind)
     known = {one.name for one in fields(kind)}
@@ -92,17 +84,7 @@ def _converted(kind: Any, value: Any) -> Any:
 
 
 def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
-    """Refuse options that were spelled out and would change nothing, and a source that is not there.
-
-    Nothing has been written by then.
-
-    Args:
-        options: What the suite is run on and how.
-        idle: Options of the suite that change nothing with the others, and of what they are.
-
-    Raises:
-        UsageError: There is one, or ``data`` is no file or folder.
-    """
+    """Refuse spelled-out options that change nothing (name to what they are of), and a source that is not there."""
     scenes = {} if options.data == SCENES else dict.fromkeys(("count", "assets"), "generated scenes: --data scenes")
     for name, what in {**scenes, **idle}.items():
         if name in options.given:
@@ -121,12 +103,7 @@ def refuse_idle(options: SuiteOptions, idle: Mapping[str, str]) -> None:
 
 
 def load_suite(name: str) -> Suite:
-    """Find a suite by its full or short name.
-
-    Raises:
-        UnknownName: There is no such suite; the message lists the nearest.
-        UsageError: What the package registers under the name is no suite.
-    """
+    """Find a suite by its full or short name."""
     entry = registry.find("suite", name)
     suite = entry.load()
     if not isinstance(suite, Suite):

@@ -367,45 +367,20 @@ def _hint(suite: ModelSuite) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteComparison:
-    """What a comparison came to.
-
-    Attributes:
-        sets: The data sets.
-        summary: The content of ``--json``: counts are questions on the cases and conditions that are compared.
-        notes: What a reader must know: what is unfinished, left out, or not comparable.
-        numbers: Every number; of several data sets the name of the data goes before the model's.
-        tables: By file name, the most important first.
-        shown: Those that fit a console.
-        charts: In order.
-        sections: The parts of the page.
-    """
+    """What a comparison came to."""
 
     sets: tuple[DataSet, ...]
-    summary: Summary
-    notes: tuple[str, ...]
-    numbers: tuple[Number, ...]
-    tables: Mapping[str, Table]
-    shown: tuple[Table, ...]
-    charts: tuple[Figure, ...]
-    sections: tuple[Section, ...]
+    summary: Summary  # the content of ``--json``: counts are questions on the cases and conditions that are compared
+    notes: tuple[str, ...]  # what a reader must know: what is unfinished, left out, or not comparable
+    numbers: tuple[Number, ...]  # every number; of several data sets the name of the data goes before the model's
+    tables: Mapping[str, Table]  # by file name, the most important first
+    shown: tuple[Table, ...]  # those that fit a console
+    charts: tuple[Figure, ...]  # in order
+    sections: tuple[Section, ...]  # the parts of the page
 
 
 def compare_records(folders: Sequence[Path], suite: ModelSuite) -> SuiteComparison:
-    """Compare the models of several records of a suite and of one task.
-
-    A damaged record is left out and named; the others are compared.
-
-    Args:
-        folders: Output folders of the suite's run, two or more. The first one's seed draws the intervals.
-        suite: The suite.
-
-    Returns:
-        Numbers, tables and charts; nothing is written.
-
-    Raises:
-        RecordError: A folder is no record, or fewer than two can be read.
-        UsageError: There are fewer than two, one twice, or records of different tasks.
-    """
+    """Compare the models of two or more records of one task; a damaged one is left out and named."""
     records, broken = _records(folders, suite)
     sets, dropped = data_sets(records)
     found = {one.name: results_of(one.view) for one in sets}
@@ -571,22 +546,7 @@ def _sections(found: Mapping[str, SuiteResults], joint: _Joint) -> Iterator[Sect
 def write_comparison(
     folders: Sequence[Path], suite: ModelSuite, out: Path, *, overwrite: bool = False
 ) -> SuiteComparison:
-    """Compare records and write what comes out into a folder of its own.
-
-    Args:
-        folders: As in ``compare_records``.
-        suite: The suite.
-        out: The output folder; the same command again replaces what it wrote.
-        overwrite: Begin anew over another comparison.
-
-    Returns:
-        The comparison.
-
-    Raises:
-        UsageError: As in ``compare_records``, or ``out`` is one of the records, or lies in one or around one.
-        RecordError: As in ``compare_records``, or ``out`` is in use or was made with other arguments or records.
-        OutputError: It cannot be written.
-    """
+    """Compare records and write what comes out into a folder of its own; the same again replaces it."""
     home = out.resolve()
     for folder in folders:
         other = folder.resolve()

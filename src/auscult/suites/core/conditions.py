@@ -20,19 +20,12 @@ _WORDS: Final = MappingProxyType({1.0: "low", 3.0: "medium", 5.0: "high"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """What is done to every case.
+    """What is done to every case."""
 
-    Attributes:
-        name: Fit for a folder's name.
-        group: ``clean``, what is drawn for each case, or the full name of a kind.
-        level: ``clean``, ``low``, ``medium``, ``high``, a strength as text, or ``dynamic``.
-        part: Which frames are perturbed, of a clip whose first frame carries the reference.
-    """
-
-    name: str
-    group: str
-    level: str
-    part: FramePart = "all"
+    name: str  # fit for a folder's name
+    group: str  # ``clean``, what is drawn for each case, or the full name of a kind
+    level: str  # ``clean``, ``low``, ``medium``, ``high``, a strength as text, or ``dynamic``
+    part: FramePart = "all"  # which frames are perturbed, of a clip whose first frame carries the reference
 
     @property
     def strength(self) -> float | None:

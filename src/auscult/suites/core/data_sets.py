@@ -48,19 +48,12 @@ _UNSIGNED = frozenset({"version", "threshold"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
-    """Records of the same cases as one grid.
-
-    Attributes:
-        name: The data's name.
-        records: The records, in the order given.
-        view: The scores of all of them, on the cases that all have.
-        differing: Scores of one model, case and condition that two records give differently; the first one's counts.
-    """
+    """Records of the same cases as one grid."""
 
     name: str
     records: tuple[SuiteRecord, ...]
-    view: GridColumns
-    differing: int
+    view: GridColumns  # the scores of all of them, on the cases that all have
+    differing: int  # scores of one model, case and condition that two records give differently; the first one's counts
 
     @property
     def grid(self) -> Grid:
@@ -283,10 +276,7 @@ MeanParts: TypeAlias = Mapping[str, Sequence[SampleValues]]
 
 
 def kind_means(sets: Sequence[DataSet], metric: str) -> tuple[Number, ...]:
-    """The level and the change of every group of conditions as means over models, for each data set and over all.
-
-    Baselines are in no mean: what does not look has nothing to lose. Nothing is returned of one model on one data set.
-    """
+    """The level and the change of every group as means over models but baselines; none of one model on one set."""
     series: dict[str, Sequence[DataSet]] = {one.name: [one] for one in sets}
     if len(sets) > 1:
         series[ALL] = sets

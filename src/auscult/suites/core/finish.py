@@ -33,16 +33,7 @@ def write_run(
     summary: Summary,
     remarks: tuple[str, ...] = (),
 ) -> SuiteRun:
-    """Write everything that follows from the results of a run, and end it.
-
-    Args:
-        run: The record; the page's pictures lie in it.
-        page: The page, with its tables, charts and pictures.
-        tables: Every table by file name, the most important first.
-        numbers: Every number, all of one kind.
-        summary: The content of ``summary.json``.
-        remarks: What a person must know at once.
-    """
+    """Write everything that follows from the results of a run, tables and remarks the gravest first, and end it."""
     write_tables(run, tables)
     run.write_json("cells.json", cells_json(numbers))
     run.write_text("cells.csv", cells_csv(numbers))
@@ -78,10 +69,7 @@ def written_files(tables: Mapping[str, Table], charts: Iterable[str], pictures: 
 
 
 def remove_stale(run: RunFolder, written: Collection[str]) -> None:
-    """Remove tables and figures that lie in the record and are none of these; of files, only those noted as ours.
-
-    A note that a hand has altered, so that it leads elsewhere, removes nothing.
-    """
+    """Remove tables and figures that are none of these: only files that our notes name and that lie in the record."""
     noted = {str(row.get("name")) for row in read_lines(run.path / NOTES)}
     for name in sorted(noted - set(written)):
         if name.startswith(FOLDERS) and _is_plain(run, name):

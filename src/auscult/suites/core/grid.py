@@ -16,31 +16,21 @@ _AND: Final = " and "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is asked, how answers are scored, and the words for it.
+    """What is asked, how answers are scored, and the words for it."""
 
-    Attributes:
-        suite: The suite's short name: that of its command, and a part of every draw's seed.
-        name: Its short name.
-        title: What people call it.
-        metrics: What is scored for each case, the first is the main one; 0..1, higher is better.
-        means: Further metrics, and those that each is the mean of; the first goes before the first of ``metrics``.
-        derived: Metrics that follow from others: whose signature they have, and what they are.
-        pooled: A metric over the pixels of all cases together, as ``oIoU``; empty for none.
-        baselines: Models that look at next to nothing: what is no better has nothing to lose.
-        metric_words: A metric as tables call it, where that is not its name.
-        group_words: A group of conditions as a person says it.
-    """
-
-    suite: str
+    suite: str  # the suite's short name: that of its command, and a part of every draw's seed
     name: str
-    title: str
-    metrics: tuple[str, ...]
+    title: str  # what people call it
+    metrics: tuple[str, ...]  # what is scored for each case, the first is the main one; 0..1, higher is better
+    # further metrics, and those that each is the mean of; the first goes before the first of ``metrics``
     means: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # metrics that follow from others: whose signature they have, and what they are
     derived: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    pooled: str = ""
-    baselines: tuple[str, ...] = ()
+    pooled: str = ""  # a metric over the pixels of all cases together, as ``oIoU``; empty for none
+    baselines: tuple[str, ...] = ()  # models that look at next to nothing: what is no better has nothing to lose
+    # a metric as tables call it, where that is not its name
     metric_words: Mapping[str, str] = field(default_factory=dict)
-    group_words: Mapping[str, str] = field(default_factory=dict)
+    group_words: Mapping[str, str] = field(default_factory=dict)  # a group of conditions as a person says it
 
     @property
     def main(self) -> str:
@@ -72,32 +62,22 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """All scores of a run.
-
-    Attributes:
-        task: The task.
-        cases: Case id to its clip, in the order of the run.
-        splits: Case id to ``seen``, ``unseen`` or another word of the source; those with none are left out.
-        models: Names, those asked for first.
-        conditions: In order, ``clean`` first.
-        cells: (model, condition's name, metric) to the values.
-        pixels: (model, condition's name) to case id to (pixels in both masks, pixels in either), over scored frames.
-        signatures: Metric to the signature of its scores, as JSON has it.
-        by_model: The same by (model, metric): what was soft has a threshold in it.
-        failed: (model, condition's name) under which a question failed.
-        waiting: (model, condition's name) to the ids of the cases that were to be asked and never were.
-    """
+    """All scores of a run."""
 
     task: Task
-    cases: Mapping[str, str]
+    cases: Mapping[str, str]  # case id to its clip, in the order of the run
+    # case id to ``seen``, ``unseen`` or another word of the source; those with none are left out
     splits: Mapping[str, str]
-    models: tuple[str, ...]
-    conditions: tuple[Condition, ...]
-    cells: Mapping[tuple[str, str, str], Cell]
+    models: tuple[str, ...]  # names, those asked for first
+    conditions: tuple[Condition, ...]  # in order, ``clean`` first
+    cells: Mapping[tuple[str, str, str], Cell]  # (model, condition's name, metric) to the values
+    # (model, condition's name) to case id to (pixels in both masks, pixels in either), over scored frames
     pixels: Mapping[tuple[str, str], Mapping[str, tuple[int, int]]]
-    signatures: Mapping[str, Mapping[str, Any]]
+    signatures: Mapping[str, Mapping[str, Any]]  # metric to the signature of its scores, as JSON has it
+    # the same by (model, metric): what was soft has a threshold in it
     by_model: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
-    failed: frozenset[tuple[str, str]] = frozenset()
+    failed: frozenset[tuple[str, str]] = frozenset()  # (model, condition's name) under which a question failed
+    # (model, condition's name) to the ids of the cases that were to be asked and never were
     waiting: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     def cell(self, model: str, condition: str, metric: str) -> Cell:
@@ -149,19 +129,7 @@ def grid_of(
     failed: Iterable[tuple[str, str, str]] = (),
     waiting: Iterable[tuple[str, str, str]] = (),
 ) -> Grid:
-    """Read the rows of ``scores.jsonl``.
-
-    Args:
-        rows: The rows; of several for one place the last holds.
-        task: The task.
-        valid: Key of a prediction to (model, condition, case); rows of other keys are of another state of the data.
-        cases: Case id to (clip, split).
-        models: Names.
-        conditions: ``clean`` first.
-        truths: Case id to the hash of its true masks; rows that were scored by others are passed over.
-        failed: (model, condition, case) of what has no answer.
-        waiting: The same of what was never asked.
-    """
+    """Read the rows of ``scores.jsonl`` of these keys and true masks; of several for one place the last holds."""
     cells: dict[tuple[str, str, str], Cell] = {}
     pixels: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
     signed: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
@@ -209,10 +177,7 @@ def _by_metric(signed: Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]
 
 
 def joined_signature(many: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """How several scores were made, as one signature: a field that differs has each of its values.
-
-    ``none`` stands for those that have no such field, as masks have no threshold.
-    """
+    """Several signatures as one: what differs has each of its values, ``none`` where a field is missing."""
     each = list(many)
     found: dict[str, Any] = {}
     for key in dict.fromkeys(key for one in each for key in one):

@@ -215,26 +215,16 @@ def _of_both(view: GridColumns, pair: tuple[str, str], metric: str) -> dict[str,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranks:
-    """A ranking and what it ranks by.
+    """A ranking and what it ranks by."""
 
-    Attributes:
-        name: Fit for a file's name.
-        title: What it ranks by.
-        ranking: The ranking; Undefined where models have no case in common.
-        without: Models that are left out, since they have no score of what is ranked.
-    """
-
-    name: str
-    title: str
-    ranking: Ranking | Undefined
-    without: tuple[str, ...] = ()
+    name: str  # fit for a file's name
+    title: str  # what it ranks by
+    ranking: Ranking | Undefined  # the ranking; Undefined where models have no case in common
+    without: tuple[str, ...] = ()  # models that are left out, since they have no score of what is ranked
 
 
 def correlations_over(views: Mapping[str, GridColumns], metric: str) -> dict[str, Correlation]:
-    """Room of the kinds to the correlation of their changes, case by case, over all models and data sets joined.
-
-    Rooms with fewer than two kinds are left out, and so are baselines, whose changes are none or chance.
-    """
+    """Room to the correlation of its kinds' changes over all models but baselines; none of fewer than two kinds."""
     places = dict.fromkeys(place for view in views.values() for place in view.grid.groups() if not is_mix(place[0]))
     rooms: dict[str, dict[str, SampleValues]] = {}
     for place in places:

@@ -30,18 +30,14 @@ GridCell: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteNumber:
-    """One number of a suite, as tables, files and summaries have it; what it is of, a suite adds.
-
-    Attributes:
-        outcome: The number, with interval where there is one.
-    """
+    """One number of a suite, as tables, files and summaries have it; what it is of, a suite adds."""
 
     NAMED: ClassVar[tuple[str, ...]] = ()
     """Fields that say what it is of."""
     COUNTED: ClassVar[tuple[str, ...]] = ()
     """What was counted beside it."""
 
-    outcome: Outcome[float]
+    outcome: Outcome[float]  # the number, with interval where there is one
 
     @property
     def value(self) -> float | None:
@@ -101,32 +97,21 @@ def metric_json(number: SuiteNumber, *more: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number(SuiteNumber):
-    """One number of a run.
-
-    Attributes:
-        measure: What it is; see the module.
-        model: Of which model; for a difference ``first - second``.
-        metric: Of which metric.
-        group: What was done; ``clean`` where nothing was.
-        level: How strongly; empty for numbers over levels.
-        part: To which frames.
-        split: Of which cases; empty for all.
-        signature: How its scores were made.
-        columns: Of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a
-            level does not enter it those that have it as well.
-    """
+    """One number of a run."""
 
     NAMED: ClassVar = ("measure", "model", "metric", "group", "level", "part", "split")
     COUNTED: ClassVar = ("beyond", "n", "failed", "undefined", "missing")
 
-    measure: str
-    model: str
+    measure: str  # what it is; see the module
+    model: str  # of which model; for a difference ``first - second``
     metric: str
-    group: str
-    level: str = ""
-    part: str = "all"
-    split: str = ""
-    signature: Mapping[str, Any] = field(default_factory=dict)
+    group: str  # what was done; ``clean`` where nothing was
+    level: str = ""  # how strongly; empty for numbers over levels
+    part: str = "all"  # to which frames
+    split: str = ""  # of which cases; empty for all
+    signature: Mapping[str, Any] = field(default_factory=dict)  # how its scores were made
+    # of an ``apc``, clean and each level as means over the same cases; those of the change itself, where a level
+    # does not enter it those that have it as well
     columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -159,17 +144,11 @@ class Number(SuiteNumber):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridColumns:
-    """The grid as columns of values, for all cases or for those of a split.
-
-    Attributes:
-        grid: The scores.
-        seed: The run's seed.
-        split: Only cases of this split; empty for all.
-    """
+    """The grid as columns of values, for all cases or for those of a split."""
 
     grid: Grid
     seed: int
-    split: str = ""
+    split: str = ""  # only cases of this split; empty for all
 
     @property
     def cases(self) -> tuple[str, ...]:

@@ -122,29 +122,17 @@ _PARTS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """One model's answers.
+    """One model's answers."""
 
-    Attributes:
-        asked: Cases times conditions.
-        answered: Of these.
-        failed: Of these; the rest was not asked.
-        frames: Frames of the answers.
-        model_ms: Median over answers of the model's own time per frame.
-        preparing_ms: Of reading and perturbing, per frame.
-        overhead_ms: Of everything else beside the model's own time, per frame.
-        peak_mb: The most memory of a worker with the model; None where the system does not tell.
-        threshold: What probabilities were cut at; None for masks.
-    """
-
-    asked: int
-    answered: int
-    failed: int
+    asked: int  # cases times conditions
+    answered: int  # of these
+    failed: int  # of these; the rest was not asked
     frames: int
-    model_ms: float | None
-    preparing_ms: float | None
-    overhead_ms: float | None
-    peak_mb: int | None
-    threshold: float | None
+    model_ms: float | None  # median over answers of the model's own time per frame
+    preparing_ms: float | None  # of reading and perturbing, per frame
+    overhead_ms: float | None  # of everything else beside the model's own time, per frame
+    peak_mb: int | None  # the most memory of a worker with the model; None where the system does not tell
+    threshold: float | None  # what probabilities were cut at; None for masks
 
 
 def answers_of(
@@ -154,14 +142,7 @@ def answers_of(
     models: Sequence[str],
     failed: Sequence[tuple[str, str, str]],
 ) -> dict[str, Answers]:
-    """Count and time the stored predictions.
-
-    Args:
-        rows: The rows of ``predictions.jsonl``.
-        valid: Key of a prediction to (model, condition, case).
-        models: Names.
-        failed: (model, condition, case) of what has no answer, or one that cannot be scored.
-    """
+    """Count and time the stored predictions of each model; ``failed`` has no answer, or one without a score."""
     times: dict[str, list[tuple[float, float, float]]] = {model: [] for model in models}
     frames = dict.fromkeys(models, 0)
     cuts: dict[str, float | None] = dict.fromkeys(models)
@@ -242,25 +223,15 @@ def _ms(value: float | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run came to before anything is computed from it.
-
-    Attributes:
-        command: The verb.
-        grid: All scores.
-        answers: Model to what became of its requests.
-        seed: The run's seed.
-        unlisted: What could not be made a case.
-        absent: Expressions that refer to nothing, left out.
-        notes: What is to be said of the data.
-    """
+    """What a run came to before anything is computed from it."""
 
     command: str
-    grid: Grid
-    answers: Mapping[str, Answers]
+    grid: Grid  # all scores
+    answers: Mapping[str, Answers]  # model to what became of its requests
     seed: int
-    unlisted: int = 0
-    absent: int = 0
-    notes: tuple[str, ...] = ()
+    unlisted: int = 0  # what could not be made a case
+    absent: int = 0  # expressions that refer to nothing, left out
+    notes: tuple[str, ...] = ()  # what is to be said of the data
 
 
 def write_results(
@@ -272,16 +243,7 @@ def write_results(
     notes: tuple[str, ...] = (),
     pictures: Sequence[Section] = (),
 ) -> SuiteRun:
-    """Write everything that follows from the scores, and end the run.
-
-    Args:
-        runner: The run.
-        done: What it came to.
-        unlisted: How much could not be made a case.
-        absent: Expressions that refer to nothing, left out.
-        notes: What is to be said of the data.
-        pictures: Sections of the page that a suite adds, after the tables and charts.
-    """
+    """Write everything that follows from the scores, with sections that the suite adds, and end the run."""
     run, grid = runner.run, done.grid
     stored = read_lines(run.path / PREDICTIONS)
     outcome = RunOutcome(

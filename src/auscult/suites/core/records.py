@@ -43,11 +43,7 @@ def command_of(suite: ModelSuite) -> str:
 
 
 def suite_of(command: str, folder: Path) -> ModelSuite | None:
-    """The suite of models that a record is of, by the command that made it; None where it is of something else.
-
-    Raises:
-        UsageError: The record is of a suite that is not installed.
-    """
+    """The suite of models that a record is of, by the command that made it; None where it is of something else."""
     if not command.startswith(_VERB):
         return None
     name = command.removeprefix(_VERB)
@@ -65,35 +61,20 @@ def suite_of(command: str, folder: Path) -> ModelSuite | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRecord:
-    """What a record says.
+    """What a record says."""
 
-    Attributes:
-        path: The folder.
-        label: What it is called here: the folder's name, with its parent's where two are alike.
-        task: The task.
-        seed: The run's seed, from which every perturbation was drawn.
-        data: The name of what it was run on: the end of the path, or ``scenes``.
-        digests: Case id to the hash of everything that a model sees of it, and that of its true masks.
-        revisions: Model to the hash of its code or weights.
-        places: Key of every request to model, condition and case.
-        failed: The requests that failed.
-        grid: All its scores.
-        finished: Whether the run came to its end.
-        version: The version of auscult that made it.
-    """
-
-    path: Path
-    label: str
+    path: Path  # the folder
+    label: str  # what it is called here: the folder's name, with its parent's where two are alike
     task: Task
-    seed: int
-    data: str
-    digests: Mapping[str, str]
-    revisions: Mapping[str, str]
-    places: Mapping[str, ResultKey]
-    failed: frozenset[ResultKey]
-    grid: Grid
-    finished: bool
-    version: str
+    seed: int  # the run's seed, from which every perturbation was drawn
+    data: str  # the name of what it was run on: the end of the path, or ``scenes``
+    digests: Mapping[str, str]  # case id to the hash of everything that a model sees of it, and that of its true masks
+    revisions: Mapping[str, str]  # model to the hash of its code or weights
+    places: Mapping[str, ResultKey]  # key of every request to model, condition and case
+    failed: frozenset[ResultKey]  # the requests that failed
+    grid: Grid  # all its scores
+    finished: bool  # whether the run came to its end
+    version: str  # the version of auscult that made it
 
 
 def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
@@ -108,11 +89,7 @@ def labels_of(folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def read_record(folder: Path, suite: ModelSuite, *, label: str = "") -> SuiteRecord:
-    """Read one record of a suite; without a label it is called as its folder is.
-
-    Raises:
-        RecordError: It is no such record, or a damaged one; the message names file and line.
-    """
+    """Read one record of a suite; a damaged line is named with its file, and the folder's name is its label."""
     require_record(folder)
     label = label or labels_of([folder])[0]
     manifest, command = read_manifest(folder), command_of(suite)
@@ -217,18 +194,7 @@ def _is_score(row: Mapping[str, Any]) -> bool:
 
 
 def score_record(folder: Path, suite: ModelSuite) -> SuiteRun:
-    """Compute the numbers of a record from its scores; nothing is written.
-
-    Args:
-        folder: The output folder of the suite's run, which may still be at work.
-        suite: The suite.
-
-    Returns:
-        Summary and tables, as the run itself tells them of the same lines; a remark where it did not come to its end.
-
-    Raises:
-        RecordError: It is no such record, or a damaged one; the message names file and line.
-    """
+    """Compute the numbers of a record, finished or not, from its scores, as the run itself does; nothing is written."""
     record = read_record(folder, suite)
     answers = answers_of(
         _predictions(folder / PREDICTIONS),

@@ -64,21 +64,15 @@ class SuiteCase(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLog:
-    """Models and conditions of a folder.
+    """Models and conditions of a folder."""
 
-    Attributes:
-        models: Model to revision, those of the last command first.
-        conditions: ``clean`` first, then in the order in which they were first asked for.
-        sources: Model to where it was found, so that another of the same name gets another.
-        asked_of: Model to the names of the conditions that it was asked under, or was to be, with its latest revision.
-        rows: The lines that say so.
-    """
-
-    models: Mapping[str, str] = field(default_factory=dict)
-    conditions: tuple[Condition, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)  # model to revision, those of the last command first
+    conditions: tuple[Condition, ...] = ()  # ``clean`` first, then in the order in which they were first asked for
+    # model to where it was found, so that another of the same name gets another
     sources: Mapping[str, str] = field(default_factory=dict)
+    # model to the names of the conditions that it was asked under, or was to be, with its latest revision
     asked_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rows: tuple[Mapping[str, Any], ...] = ()
+    rows: tuple[Mapping[str, Any], ...] = ()  # the lines that say so
 
     def places(self, cases: Sequence[SuiteCase], *, seed: int) -> dict[str, ResultKey]:
         """The key of every answer that is valid, to (model, condition, case)."""
@@ -129,11 +123,7 @@ def log_of(rows: Iterable[Mapping[str, Any]]) -> RequestLog:
 
 
 def load_log(folder: Path) -> RequestLog:
-    """What a folder was asked so far; nothing where it is new.
-
-    Raises:
-        RecordError: A line is no line of the file.
-    """
+    """What a folder was asked so far; nothing where it is new."""
     path = folder / FILE
     return log_of(_checked(path)) if path.is_file() else RequestLog()
 
@@ -171,11 +161,7 @@ def _condition(told: Mapping[str, Any]) -> Condition:
 
 
 def require_log(folder: Path) -> RequestLog:
-    """What the folder of a record was asked.
-
-    Raises:
-        RecordError: It says nothing of it, as records of an earlier kind, or is damaged.
-    """
+    """What the folder of a record was asked; refused where it does not say so."""
     log = load_log(folder)
     if CLEAN not in [one.name for one in log.conditions[:1]]:
         raise RecordError(

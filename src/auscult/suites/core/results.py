@@ -42,14 +42,7 @@ _NAMED: Final = 3
 
 
 def failed_row(key: str, place: ResultKey, error: ErrorRecord, *, stage: str) -> dict[str, Any]:
-    """The result row of a request without an answer or a score.
-
-    Args:
-        key: Under which its answer would be stored.
-        place: The request.
-        error: Why; of stage ``READ`` where the input is at fault.
-        stage: What was being done: ``predict`` or ``score``.
-    """
+    """The result row of a request without answer or score; an error of stage ``READ`` is of the input."""
     model, condition, case = place
     of_input = error.stage == READ
     told = replace(error, stage=READ if of_input and stage != "score" else stage)
@@ -79,14 +72,7 @@ def standing(
     metrics: Sequence[str],
     truths: Mapping[str, str] = MappingProxyType({}),
 ) -> Standing:
-    """Sort the rows of a record by what became of each request.
-
-    Args:
-        rows: The rows, in the order of the file.
-        valid: Key of a request to model, condition and case; rows of other keys are of another state of the data.
-        metrics: What a whole score consists of.
-        truths: Case id to the hash of its true masks; rows that were scored by others do not count.
-    """
+    """Sort the rows of a record, in their order, by what became of each request; other data and truths do not count."""
     found: dict[str, set[str]] = {}
     failed: dict[str, Mapping[str, Any]] = {}
     unread: dict[str, Mapping[str, Any]] = {}
@@ -122,13 +108,7 @@ def error_rows(
     asked_of: Mapping[str, Sequence[str]],
     conditions: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """The rows of ``errors.jsonl`` about requests; those that say the same are one.
-
-    Args:
-        failed: Failed requests with the error of each.
-        asked_of: Model, in order, to the conditions that it was asked under.
-        conditions: Their order.
-    """
+    """The rows of ``errors.jsonl`` about failed requests, ordered by model and condition; what says the same is one."""
     order = {name: place for place, name in enumerate((*asked_of, *conditions))}
     groups: dict[object, tuple[Mapping[str, Any], list[ResultKey]]] = {}
     for place, error in failed.items():

@@ -55,47 +55,29 @@ Asked = TypeVar("Asked", bound=job.Askable)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToScore(Generic[Asked]):
-    """A stored prediction and what it is of; goes to a worker process.
-
-    Attributes:
-        row: The prediction's row.
-        prepared: The case under its condition.
-    """
+    """A stored prediction and what it is of; goes to a worker process."""
 
     row: Mapping[str, Any]
-    prepared: Asked
+    prepared: Asked  # the case under its condition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """What a run came to before anything is computed from it.
+    """What a run came to before anything is computed from it."""
 
-    Attributes:
-        grid: All scores.
-        places: Key of an answer to model, condition and case.
-        failed: The requests that failed, those of models that could not be loaded among them.
-    """
-
-    grid: Grid
-    places: Mapping[str, ResultKey]
-    failed: tuple[ResultKey, ...]
+    grid: Grid  # all scores
+    places: Mapping[str, ResultKey]  # key of an answer to model, condition and case
+    failed: tuple[ResultKey, ...]  # the requests that failed, those of models that could not be loaded among them
 
 
 def earlier_log(run: RunFolder) -> RequestLog:
-    """What a folder was asked before this command.
-
-    Raises:
-        RecordError: The folder has scores and does not say of what, as records of an earlier kind.
-    """
+    """What a folder was asked before this command; refused where it has scores and does not say of what."""
     known = (run.path / REQUESTS).is_file() or not (run.path / SCORES).is_file()
     return load_log(run.path) if known else require_log(run.path)
 
 
 def write_cases(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Let ``cases.jsonl`` say these and no others.
-
-    A row has ``id``, ``clip`` and ``digest``; ``split`` and ``truth`` (a hash of the true masks) where there are such.
-    """
+    """Let ``cases.jsonl`` say these: ``id``, ``clip``, ``digest``, where known ``split`` and ``truth`` (a hash)."""
     run.remove(CASES)
     run.append_many(CASES, rows)
 
@@ -108,34 +90,25 @@ def write_errors(run: RunFolder, rows: Iterable[Mapping[str, Any]]) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class SuiteRunner(Generic[CaseKind, Asked]):
-    """A run at work.
-
-    Attributes:
-        run: The record.
-        task: The task.
-        cases: What is asked about.
-        seed: The run's seed.
-        how: Workers and limits.
-        prepare: Makes of a case and a condition what asks a model in a worker process.
-        scorer: Makes, in a worker process, what gives the rows of one prediction; must be picklable.
-        progress: Optional callback.
-        errors: Rows of ``errors.jsonl`` that are about no single request.
-        unloaded: Models that could not be loaded, so that nothing was asked of them, and why.
-        lost: The requests that were to be made of these: they are failures of this command alone.
-        failures: Key to the row of a failed request, of whichever command.
-    """
+    """A run at work."""
 
     run: RunFolder
     task: Task
-    cases: Sequence[CaseKind]
+    cases: Sequence[CaseKind]  # what is asked about
     seed: int
-    how: job.PredictOptions
+    how: job.PredictOptions  # workers and limits
+    # makes of a case and a condition what asks a model in a worker process
     prepare: Callable[[CaseKind, Condition], Asked]
+    # makes, in a worker process, what gives the rows of one prediction; must be picklable
     scorer: Callable[[], Callable[[ToScore[Asked]], list[dict[str, Any]] | Failed]]
-    progress: Progress
+    progress: Progress  # optional callback
+    # rows of ``errors.jsonl`` that are about no single request
     errors: list[dict[str, Any]] = field(default_factory=list)
+    # models that could not be loaded, so that nothing was asked of them, and why
     unloaded: dict[str, AuscultError] = field(default_factory=dict)
+    # the requests that were to be made of these: they are failures of this command alone
     lost: list[ResultKey] = field(default_factory=list)
+    # key to the row of a failed request, of whichever command
     failures: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -151,20 +124,7 @@ class SuiteRunner(Generic[CaseKind, Asked]):
         *,
         floor: Sequence[ModelSpec],
     ) -> RequestLog:
-        """Ask every model under all conditions and the baselines about clean input, and score the answers.
-
-        Args:
-            log: What the folder was asked before.
-            models: The models of this command; their names are unique.
-            conditions: ``clean`` first.
-            floor: Baselines.
-
-        Returns:
-            The log with what was asked now.
-
-        Raises:
-            AuscultError: No model could be loaded.
-        """
+        """Ask models under all conditions and baselines about clean input, and score; gives the log as it is then."""
         rows = command_rows(log, models, conditions, floor=floor)
         self.run.append_many(REQUESTS, rows)
         asked = log_of((*log.rows, *rows))
@@ -179,12 +139,7 @@ class SuiteRunner(Generic[CaseKind, Asked]):
         return asked
 
     def finish(self, asked: RequestLog, *, told: frozenset[str | None] = frozenset()) -> Finished:
-        """Write what failed, and put together what everything else follows from.
-
-        Args:
-            asked: What the folder was asked.
-            told: Files that ``errors`` says already cannot be read.
-        """
+        """Write what failed, but what of files ``told`` has, and put together what everything else follows from."""
         places = asked.places(self.cases, seed=self.seed)
         now = self._standing(places)
         failed = {place: error for place, error in now.failed.items() if asked.asked(place)}

@@ -242,20 +242,7 @@ _SAME_BENCHMARK = SAME_RESULT - {"items", "listed"}
 
 
 def build_benchmark(options: BuildOptions, progress: Progress | None = None) -> tuple[Summary, list[Table]]:
-    """Build the benchmark from a source with true masks into an output folder.
-
-    Args:
-        options: The source, the output folder, and what to build.
-        progress: Who listens.
-
-    Returns:
-        What ``summary.json`` says, and the tables of what there is and what could not be made.
-
-    Raises:
-        NothingToDo: The source holds no instance that could be taken.
-        UsageError: An option is unknown, or the source has no such split.
-        RecordError: The output folder is in use, or was made with other arguments or another source.
-    """
+    """Build the benchmark from a source with true masks; gives its summary, and tables of what there is or is not."""
     options.check()
     make_finder(options.key_frame)  # here a name that nobody registered stops it, before anything is written
     make_builder(options.negatives, seed=options.seed)

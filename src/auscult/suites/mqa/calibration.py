@@ -104,10 +104,7 @@ def rank_cell(judged: JudgedBlock) -> TableNumber:
 
 
 def reliability(pairs: Sequence[AnsweredCandidate]) -> list[Bin]:
-    """The reliability curve: ``BINS`` even bins of the estimated IoU over 0..1, from low to high.
-
-    A mask without an estimate or a true IoU is in none.
-    """
+    """``BINS`` even bins of the estimated IoU over 0..1, from low to high, without masks that lack one of the two."""
     members: list[list[tuple[float, float]]] = [[] for _ in range(BINS)]
     for one, answer in pairs:
         if answer.iou is not None and one.iou is not None:
@@ -171,10 +168,7 @@ def _move(before: AnsweredCandidate, after: AnsweredCandidate) -> tuple[float, f
 
 
 def consistency_cells(judged: JudgedBlock) -> list[TableNumber]:
-    """The four quantities of a judge over the tracks of a video block, each with its interval.
-
-    ``n`` counts tracks; ``failed``, ``undefined`` and ``unparsed`` count frames.
-    """
+    """The four quantities over the tracks of a video block; ``n`` counts tracks, what is left out counts frames."""
     tracks: dict[str, list[tuple[Candidate, JudgeAnswer | None]]] = {}
     for one in judged.block.candidates:
         if one.defect != "empty":

@@ -126,10 +126,7 @@ Pick: TypeAlias = tuple[str, Candidate]
 
 
 def picks(candidates: Sequence[Candidate], answers: Answers) -> list[Pick]:
-    """The best and the worst case of each type, by a judge's error of the IoU; none of a type that nobody answered.
-
-    Where several are equally good the wrong type counts as worse, then the id decides.
-    """
+    """The best and the worst case of each type by the error of the IoU, then a wrong type, then the id."""
     errors: dict[str, list[tuple[float, bool, str, Candidate]]] = {}
     for one in candidates:
         said = answers.get(one.id)

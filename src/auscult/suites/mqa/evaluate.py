@@ -246,11 +246,7 @@ class TableNumber(SuiteNumber):
 
 
 def blocks_of(candidates: Sequence[Candidate]) -> list[Block]:
-    """Part the candidates into tables: by protocol, and seen from unseen where the source says.
-
-    The training part is never evaluated beside another; null expressions and validation are left out where there are
-    test splits.
-    """
+    """Part candidates by protocol, and seen from unseen where the source says so; else all but the training part."""
     found = []
     for protocol in PROTOCOLS:
         own = [one for one in candidates if one.protocol == protocol]

@@ -114,10 +114,7 @@ def outcome_of(
     constant: Constant,
     policy: Policy,
 ) -> RunOutcome:
-    """What the records of the judges say of the candidates, beside the rows that look at nothing.
-
-    A judge without a record failed as a whole.
-    """
+    """What the judges' records say of the candidates, beside rows that look at nothing; without a record all failed."""
     wanted = {one.id for one in candidates}
     said = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
     judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in said.items()}
@@ -254,17 +251,7 @@ _GROUPS: Final = ("perfect", "shape", "merge", "full_neg")
 
 
 def score_mqa(folder: Path) -> SuiteRun:
-    """Compute the tables of a record from its candidates and verdicts; nothing is written.
-
-    Args:
-        folder: The output folder of ``auscult run mqa``, which came to its end at least once.
-
-    Returns:
-        Summary and tables, as the run itself tells them of the same lines.
-
-    Raises:
-        RecordError: It is no such record, or a damaged one.
-    """
+    """Compute the tables of a record from its candidates and verdicts, as the run itself does; nothing is written."""
     require_record(folder)
     manifest = read_manifest(folder)
     if manifest["command"] != COMMAND:

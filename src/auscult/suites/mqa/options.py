@@ -109,11 +109,7 @@ class Making:
     splits_file: Annotated[Path | None, Flag(read=input_path)] = None
 
     def check_protocols(self) -> None:
-        """Refuse a protocol that is unknown, and none.
-
-        Raises:
-            UsageError: As said.
-        """
+        """Refuse a protocol that is unknown, and none."""
         for name in self.protocols:
             if name not in PROTOCOLS:
                 raise UsageError(f"there is no protocol {name!r}", expected="image, video, or both")
@@ -169,11 +165,7 @@ class BuildOptions(InputOptions, Making):
         return wanted.at_most(self.count)
 
     def check(self) -> None:
-        """Refuse what cannot be built.
-
-        Raises:
-            UsageError: A protocol is unknown, none was chosen, or the count is not positive.
-        """
+        """Refuse what cannot be built."""
         self.check_protocols()
         if self.count is not None and self.count < 1:
             raise UsageError(f"{self.count} instances are nothing", expected="a count of 1 or more")

@@ -141,11 +141,7 @@ def _scenes(options: MqaOptions, progress: Progress) -> Path:
 def with_measured(
     candidates: Sequence[Candidate], items: Mapping[str, Item], ious: Mapping[str, float]
 ) -> list[Candidate]:
-    """Candidates with the IoU that was computed from their masks, and with their object's share of the frame.
-
-    Where the benchmark does not tell the share, the true mask is opened, each once. It stays unknown where there is
-    none, or where it cannot be read, which the judges' records say.
-    """
+    """Candidates with the IoU of their masks and their object's share of the frame; None where it is unknown."""
     known: dict[tuple[str, int | None], float | None] = {}
 
     def area_of(one: Candidate) -> float | None:
@@ -229,21 +225,7 @@ def _truth(truth: Truth, home: Path) -> dict[str, Any]:
 
 
 def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
-    """Run the benchmark.
-
-    Args:
-        options: What to run it on and how.
-        progress: Who listens.
-
-    Returns:
-        Summary and tables; the record lies in ``options.out``.
-
-    Raises:
-        UnknownName: There is no such judge or identity check.
-        UsageError: An option is unknown, or no judge was named.
-        NothingToDo: The source holds nothing to judge.
-        RecordError: The folder is in use, or was made with other arguments.
-    """
+    """Run the benchmark: what was judged before is not judged again."""
     listener = progress or Silent()
     judges = _judges(options)
     refuse_idle(options, {})
@@ -356,10 +338,7 @@ def _judge_all(
 def _runs(
     folder: Path, names: Iterable[str], items: Mapping[str, Item], *, policy: Policy, overwrite: bool
 ) -> dict[str, Run | None]:
-    """The records of the judges asked for, and of those that judged the same masks here before.
-
-    A judge without one failed as a whole.
-    """
+    """The records of the judges asked for (None: failed as a whole), and of those that judged the same masks before."""
     there = sorted(path.name for path in folder.iterdir() if (path / MANIFEST).is_file()) if folder.is_dir() else []
     runs = {name: read_run(folder / name) if name in there else None for name in names}
     for name in there:

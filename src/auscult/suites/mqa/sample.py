@@ -56,17 +56,7 @@ def splits_in(instances: Iterable[Instance], wanted: Sequence[str] = ()) -> tupl
 
 
 def choose(instances: Sequence[Instance], options: BuildOptions, *, rejected: Mapping[str, str]) -> SampledInstances:
-    """Choose the instances of the benchmark.
-
-    Args:
-        instances: What the source has; the order does not matter.
-        options: Splits, counts and the seed.
-        rejected: Id to reason of instances that were looked at and cannot be used; see ``refused`` for those that need
-            no looking at.
-
-    Returns:
-        The same sample for the same instances, options and rejections.
-    """
+    """Choose the instances, whatever their order, but the rejected (id to reason); the same for the same options."""
     splits = splits_in(instances, options.splits)
     left_out: dict[str, Counter[str]] = defaultdict(Counter)
     pools: dict[str, list[Instance]] = {split: [] for split in splits}
@@ -130,12 +120,7 @@ def is_clip(instance: Instance) -> bool:
 
 
 class _Draw:
-    """Takes instances from a pool, and knows how often each category and template was taken.
-
-    Args:
-        pool: What there is; it is given back in this order.
-        seed: Of the draws, one per instance, that break ties.
-    """
+    """Takes instances from a pool, and knows how often each category and template was taken; a seed breaks ties."""
 
     def __init__(self, pool: Sequence[Instance], seed: int) -> None:
         self.pool = pool

@@ -53,18 +53,12 @@ BASELINES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRules(Task):
-    """A task of the benchmark: ``ris``, ``vos``, ``rvos`` or ``avs``.
-
-    Attributes:
-        guidance: The room whose perturbations change the reference.
-        scored: Which frames are scored, unless the layout says otherwise.
-        still: Whether a case is one photograph: then nothing can change from frame to frame.
-    """
+    """A task of the benchmark: ``ris``, ``vos``, ``rvos`` or ``avs``."""
 
     name: ModelTask
-    guidance: Room
-    scored: FrameRule
-    still: bool = False
+    guidance: Room  # the room whose perturbations change the reference
+    scored: FrameRule  # which frames are scored, unless the layout says otherwise
+    still: bool = False  # whether a case is one photograph: then nothing can change from frame to frame
 
 
 _SHARED: Final[Mapping[str, Any]] = MappingProxyType(
@@ -159,37 +153,21 @@ _ALL_OPEN: Final[Mapping[Path, ErrorRecord]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class R2Case:
-    """One object of one clip or photograph, asked for in one way.
+    """One object of one clip or photograph, asked for in one way."""
 
-    Attributes:
-        id: Unique in the run.
-        clip: Video or photograph; cases of one clip are one cluster.
-        split: ``seen``, ``unseen``, or the source's own word.
-        query: The referring expression; without text where the reference is a mask or a sound.
-        frames: Picture files in order of time.
-        targets: The true mask of every frame; None where the data set has none.
-        size: (height, width) of every frame.
-        rate_fps: Frames per second, for what changes over time.
-        scored: Which frames are scored.
-        sound: The clip's sound, or None.
-        first: Whether the first frame's true mask is the reference.
-        digest: Hash of everything a model can see of it; no two cases of a run have one.
-        truth: Hash of its true masks, so that answers are scored anew where they changed.
-    """
-
-    id: str
-    clip: str
-    split: str
-    query: Query
-    frames: tuple[Path, ...]
-    targets: tuple[MaskRef | None, ...]
-    size: tuple[int, int]
-    rate_fps: float
-    scored: FrameRule
-    sound: Path | None = None
-    first: bool = False
-    digest: str = ""
-    truth: str = ""
+    id: str  # unique in the run
+    clip: str  # video or photograph; cases of one clip are one cluster
+    split: str  # ``seen``, ``unseen``, or the source's own word
+    query: Query  # the referring expression; without text where the reference is a mask or a sound
+    frames: tuple[Path, ...]  # picture files in order of time
+    targets: tuple[MaskRef | None, ...]  # the true mask of every frame; None where the data set has none
+    size: tuple[int, int]  # (height, width) of every frame
+    rate_fps: float  # frames per second, for what changes over time
+    scored: FrameRule  # which frames are scored
+    sound: Path | None = None  # the clip's sound, or None
+    first: bool = False  # whether the first frame's true mask is the reference
+    digest: str = ""  # hash of everything a model can see of it; no two cases of a run have one
+    truth: str = ""  # hash of its true masks, so that answers are scored anew where they changed
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -325,15 +303,11 @@ def target(case: R2Case, place: int) -> Mask | None:
 
 @dataclass(frozen=True, slots=True)
 class Truths:
-    """The true masks of a case.
+    """The true masks of a case."""
 
-    Attributes:
-        masks: Of every frame, bool (H, W); None where the data set has none, or one that cannot be read.
-        errors: Frame number to why its mask cannot be read.
-    """
-
+    # of every frame, bool (H, W); None where the data set has none, or one that cannot be read
     masks: list[Mask | None]
-    errors: Mapping[int, InputError]
+    errors: Mapping[int, InputError]  # frame number to why its mask cannot be read
 
 
 def truths_of(case: R2Case) -> Truths:

@@ -46,15 +46,7 @@ def conditions_of(
     levels: Sequence[str],
     parts: Sequence[str] = ("all",),
 ) -> tuple[Condition, ...]:
-    """The conditions of a run, ``clean`` first.
-
-    Args:
-        task: The task.
-        mixes: Some of ``MIXES``.
-        kinds: Names of perturbations, or ``all``: the paper's kinds of the picture and of the task's guidance.
-        levels: ``low``, ``medium``, ``high``, numbers from 0 to 5, ``dynamic``.
-        parts: ``all``, or ``first`` and ``rest`` for a clip whose first frame carries the reference.
-    """
+    """The conditions of a run, ``clean`` first; ``kinds`` may say ``all``: the paper's, of picture and guidance."""
     _check(task, mixes=mixes, levels=levels, parts=parts)
     # where the reference is a mask, the two are one, which is asked once
     drawn = ["mix" if one == "picture" and task.guidance == "masks" else one for one in mixes]

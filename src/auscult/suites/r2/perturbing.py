@@ -34,19 +34,12 @@ _SHARES: Final = MappingProxyType({"mix": (0.2, 0.4), "picture": (0.0, 1.0), "gu
 
 @dataclass(frozen=True)
 class Prepared:
-    """A case under a condition; goes to a worker process, which reads the files.
-
-    Attributes:
-        case: The case.
-        condition: What is done to it.
-        seed: The run's seed.
-        guidance: The room of the task's reference.
-    """
+    """A case under a condition; goes to a worker process, which reads the files."""
 
     case: R2Case
-    condition: Condition
+    condition: Condition  # what is done to it
     seed: int
-    guidance: str
+    guidance: str  # the room of the task's reference
 
     def ask(self, reader: Reader) -> Request:
         """What the model is asked."""
@@ -85,11 +78,7 @@ class Prepared:
         return found
 
     def plan(self, take: AudioInfo | None) -> Plan | None:
-        """All draws for this case; None where nothing of frames, sound or sentence is perturbed.
-
-        Args:
-            take: The sound; None for the truth. The schedule draws otherwise without the steps of a sound.
-        """
+        """All draws for this case, with its sound, or without it for the truth; None where nothing is perturbed."""
         recipe = self.recipe
         if recipe is None:
             return None

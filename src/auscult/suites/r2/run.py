@@ -65,21 +65,7 @@ class _Setting:
 
 
 def run_r2(options: R2Options, progress: Progress | None = None) -> SuiteRun:
-    """Run the benchmark.
-
-    Args:
-        options: What to run it on and how, which models, task and conditions.
-        progress: Who listens.
-
-    Returns:
-        Summary and tables; the record lies in ``options.out``.
-
-    Raises:
-        UnknownName: There is no such task, model or perturbation.
-        UsageError: An option is wrong, or no model was named.
-        NothingToDo: The source holds no case of the task.
-        RecordError: The folder is in use, or was made with other arguments.
-    """
+    """Run the benchmark: what was asked before is not asked again."""
     listener = progress or Silent()
     setting = _setting(options)
     # what is wrong with the data is said before the folder is made; scenes are made inside it

@@ -71,18 +71,7 @@ def scores_of(
     frames: str = "all",
     threshold: float | None = None,
 ) -> dict[str, Outcome[float]]:
-    """The metrics of one case.
-
-    Args:
-        task: The task.
-        prediction: bool (T, H, W): the frames that are scored, and no other.
-        truth: The same shape.
-        frames: The rule by which these frames were chosen, for the signature.
-        threshold: What probabilities were cut at, for the signature; None for masks.
-
-    Returns:
-        Metric to score, 0..1, higher is better.
-    """
+    """The metrics of one case, 0..1, higher is better, from masks bool (T, H, W) of the scored frames alone."""
     if task.name == "avs":
         return {
             name: _signed_for_task(one, task, frames=frames, threshold=threshold)
