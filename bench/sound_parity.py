@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound as stress
+from auscult.stress.perturbation import loaded
 from auscult.stress.sound.filters import mel_between
-from auscult.stress.sound.making import load
 from auscult.types import Samples
 from bench import sound_shapes as shapes
 from bench.peers import Peers
@@ -70,7 +70,8 @@ def ours(name: str, given: Samples, drawn: Mapping[str, float], *, level: int, s
 
 def row(name: str, level: int) -> Sequence[float]:
     """The constants of a level."""
-    return load(name).levels[level]
+    found: Sequence[float] = loaded("sound", name).levels[level]
+    return found
 
 
 def gain(both: Both, level: int) -> Found:

@@ -20,9 +20,9 @@ from stress_pages_text import LEVELS, seed_of, side_of
 
 from auscult.rng import generator
 from auscult.stress import sound, vision
+from auscult.stress.perturbation import loaded
 from auscult.stress.timing.base import TimingInfo
 from auscult.stress.timing.making import heard_by, numbers_of
-from auscult.stress.timing.making import load as load_timing
 
 MOST_BYTES: Final = 60_000
 SEED: Final = 5
@@ -126,7 +126,7 @@ def scene_sound() -> NDArray[np.float32]:
 
 def lags(name: str) -> bytes:
     """A PNG of how late picture and sound are, at five severities."""
-    stressor, times = load_timing(name), np.arange(REEL.frames) / REEL.rate_fps
+    stressor, times = loaded("timing", name), np.arange(REEL.frames) / REEL.rate_fps
     drawn: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     for level in LEVELS:
         params = _timing_params(stressor, level)

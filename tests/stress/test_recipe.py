@@ -6,6 +6,7 @@ import json
 import pickle
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,11 @@ from hypothesis import strategies as some
 from auscult import registry
 from auscult.errors import InputError, TooLarge, UnknownName, UsageError
 from auscult.stress import sentences, sound, timing, vision
-from auscult.stress.perturbation import WordChange
+from auscult.stress.perturbation import WordChange, loaded
 from auscult.stress.recipe import ORIGINS, PAPER, SCHEDULES, Plan, Recipe, RecipeStep, planned, sweep
 from auscult.stress.sound import AudioInfo
 from auscult.stress.timing import TimingInfo
 from auscult.stress.vision import ClipInfo
-from auscult.stress.vision.making import at_strength
 
 RATE_HZ = 8_000
 SHOT = ClipInfo(height=24, width=32, frames=30)
@@ -256,7 +256,7 @@ class TestSchedules:
             levels = [
                 level
                 for level in (1.0, 3.0, 5.0)
-                if registry.load("stressor", name).render(FRAMES[at], at_strength(params, level), index=at).tobytes()
+                if loaded("vision", name).render(FRAMES[at], replace(params, strength=level), index=at).tobytes()
                 == frame
             ]
             assert len(levels) == 1
@@ -270,7 +270,7 @@ class TestSchedules:
             frame = plan.frame(FRAMES[at], at).tobytes()
             for name, params in plan.steps:
                 for level in (1.0, 3.0, 5.0):
-                    made = registry.load("stressor", name).render(FRAMES[at], at_strength(params, level), index=at)
+                    made = loaded("vision", name).render(FRAMES[at], replace(params, strength=level), index=at)
                     seen[name, level] += made.tobytes() == frame
         assert seen.total() == 30
         assert len({name for name, _ in seen if any(seen[name, level] for level in (1.0, 3.0, 5.0))}) == 3

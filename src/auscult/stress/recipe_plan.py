@@ -21,8 +21,8 @@ from auscult.rng import generator
 from auscult.stress.perturbation import MOST_SEED, Params, WordChange, kind_of, seed_from
 from auscult.stress.recipe_parts import ORIGINS, ROOMS, Recipe, RecipeStep, load_stressors, room_of
 from auscult.stress.schedule import Schedule, Strengths, schedule_of
-from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, TextSpan, edited, followed
-from auscult.stress.sentences.making import checked, sound_edits, spans_of
+from auscult.stress.sentences.base import MOST_CHARACTERS, Edit, Edits, edited, followed
+from auscult.stress.sentences.making import checked, chosen_edits, spans_of
 from auscult.stress.sound.base import AudioInfo, MixingStressor, keeps_silence, silences
 from auscult.stress.sound.making import opened
 from auscult.stress.sound.making import rendered as sound_rendered
@@ -30,7 +30,7 @@ from auscult.stress.strength import strength_of
 from auscult.stress.timing.base import Numbers, Spans, Times, TimingInfo, joined, retimed, spans_heard, unheard
 from auscult.stress.timing.making import heard_by, numbers_of
 from auscult.stress.vision.base import MOST_FRAMES, ClipInfo, MovingStressor
-from auscult.stress.vision.making import at_strength, frame_of
+from auscult.stress.vision.making import frame_of
 from auscult.types import Frame, Mask, Samples
 
 
@@ -54,22 +54,6 @@ class PlanFormat:
     reel: TimingInfo | None
     text: Annotated[str, Meta(max_length=MOST_CHARACTERS)] | None
     steps: Annotated[tuple[StepFormat, ...], Meta(max_length=32)]
-
-
-def read(value: object) -> dict[str, Any]:
-    """The fields of a plan, and what carries out its steps; an InputError where it holds anything else."""
-    held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
-    try:
-        crew, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
-    except UnknownName as error:
-        raise InputError(error.message, expected=error.expected, hint=error.hint) from error
-    for name, stressor in crew.items():
-        if stressor.name != name:
-            raise InputError(f"{name!r} is no full name", expected=f"{stressor.name}")
-    kinds = {name: Edits if room_of(name) == "sentences" else crew[name].params for name in crew}
-    found = {name: getattr(held, name) for name in ("recipe", "seed", "shot", "take", "reel", "text")}
-    steps = tuple((step.name, kinds[step.name].from_json(step.params)) for step in held.steps)
-    return {**found, "schedule": schedule, "steps": steps, "crew": crew}
 
 
 def in_turn(sentence: str, rounds: Iterable[Sequence[Edit]]) -> str:
@@ -198,7 +182,18 @@ class Plan:
         Raises:
             InputError: It is no plan, or one of other perturbations than are registered.
         """
-        return cls(**read(value))
+        held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
+        try:
+            crew, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
+        except UnknownName as error:
+            raise InputError(error.message, expected=error.expected, hint=error.hint) from error
+        for name, stressor in crew.items():
+            if stressor.name != name:
+                raise InputError(f"{name!r} is no full name", expected=f"{stressor.name}")
+        kinds = {name: Edits if room_of(name) == "sentences" else crew[name].params for name in crew}
+        steps = tuple((step.name, kinds[step.name].from_json(step.params)) for step in held.steps)
+        same = {name: getattr(held, name) for name in ("recipe", "seed", "shot", "take", "reel", "text")}
+        return cls(**same, schedule=schedule, steps=steps, crew=crew)
 
     @property
     def moves(self) -> bool:
@@ -391,7 +386,8 @@ class Plan:
             if part.strengths is None:
                 yield part, part.params, at
             else:
-                yield part, at_strength(part.params, float(part.strengths[_within(at, part.strengths.size)])), at
+                strength = float(part.strengths[_within(at, part.strengths.size)])
+                yield part, replace(part.params, strength=strength), at
 
     def _drawn_types(self, count: int) -> NDArray[np.int64] | None:
         """Which step of the picture each frame takes, where they are alternatives."""
@@ -487,21 +483,23 @@ def planned(
         if given[step.room] is None:
             raise UsageError(f"recipe {recipe.name} holds {step.name}, and there is no {_NEEDS[step.room]}")
     rng = generator(seed, "recipe", recipe.schedule.name, key, *sorted(crew))
-    cast = _Cast(seed=seed, key=key, shot=shot, take=take, reel=reel)
     text = None if sentence is None else checked(sentence)
     kept = () if text is None else spans_of(text, keep, head=keep_head)
     steps: list[tuple[str, Drawn]] = []
     seen: Counter[str] = Counter()
     for step in _taken(recipe, crew, rng=rng):
-        stressor, times = crew[step.name], seen[step.name]
+        stressor, strength = crew[step.name], strength_of(step.strength)
+        again = (seen[step.name],) if seen[step.name] else ()  # the same perturbation a second time draws anew
+        draws = generator(seed, "stress", step.name, key, *again)
         seen[step.name] += 1
-        whole = recipe.schedule.whole(strength_of(step.strength), rng) if step.room != "vision" else step.strength
+        if step.room != "vision":
+            strength = recipe.schedule.whole(strength, rng)
         if text is not None and step.room == "sentences":
-            edits = cast.edits(stressor, text, kept=kept, strength=whole, times=times)
+            edits = chosen_edits(stressor, draws, text, strength=strength, kept=kept)
             text, kept = edited(text, edits), followed(kept, edits)
-            steps.append((step.name, Edits(strength=whole, edits=edits)))
+            steps.append((step.name, Edits(strength=strength, edits=edits)))
         else:
-            steps.append((step.name, cast.drawn(step, stressor, strength=whole, times=times)))
+            steps.append((step.name, stressor.choose(draws, given[step.room], strength=strength)))
     rooms = {step.room for step in recipe.steps}
     return Plan(
         recipe=recipe.name,
@@ -514,37 +512,6 @@ def planned(
         steps=tuple(steps),
         crew=crew,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cast:
-    """What an item is, for those who draw."""
-
-    seed: int
-    key: str
-    shot: ClipInfo | None
-    take: AudioInfo | None
-    reel: TimingInfo | None
-
-    def _rng(self, name: str, times: int) -> np.random.Generator:
-        """As ``perturb`` has it; the same perturbation a second time draws anew."""
-        again = (times,) if times else ()
-        return generator(self.seed, "stress", name, self.key, *again)
-
-    def edits(
-        self, stressor: Any, text: str, *, kept: Sequence[TextSpan], strength: float, times: int
-    ) -> tuple[Edit, ...]:
-        """Choose what to change in a sentence, as it is by now."""
-        if not text or strength == 0.0:
-            return ()
-        rng = self._rng(stressor.name, times)
-        return sound_edits(stressor, stressor.choose(rng, text, strength=strength, kept=kept), kept=kept)
-
-    def drawn(self, step: RecipeStep, stressor: Any, *, strength: float, times: int) -> Params:
-        """Choose for a picture, a sound or timing."""
-        about = {"vision": self.shot, "sound": self.take, "timing": self.reel}[step.room]
-        params: Params = stressor.choose(self._rng(step.name, times), about, strength=strength_of(strength))
-        return params
 
 
 def _taken(recipe: Recipe, crew: Mapping[str, Any], *, rng: np.random.Generator) -> list[RecipeStep]:

@@ -11,8 +11,9 @@ import pytest
 from auscult.media.sound import read_sound
 from auscult.rng import generator
 from auscult.stress import sound
+from auscult.stress.perturbation import loaded
 from auscult.stress.sound.base import AudioInfo
-from auscult.stress.sound.making import load, opened
+from auscult.stress.sound.making import opened
 from auscult.types import Samples
 
 BY_SNR = ("gaussian_noise", "impulse_noise", "time_mask", "tanh_distortion")
@@ -49,7 +50,7 @@ def damage(name: str, clean: Samples, made: Samples) -> float:
 def medians(name: str, sounds: list[tuple[Samples, int]]) -> list[float]:
     """The median damage over sounds, with the same draws at levels 1 to 5."""
     found = []
-    stressor = load(name)
+    stressor = loaded("sound", name)
     for level in range(1, 6):
         worse = []
         for at, (clean, rate_hz) in enumerate(sounds):

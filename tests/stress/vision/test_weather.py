@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,15 @@ from hypothesis import strategies as st
 
 from auscult.rng import generator
 from auscult.stress import vision
+from auscult.stress.perturbation import loaded
 from auscult.stress.schedule import SCHEDULES
 from auscult.stress.vision import snow, spatter, weather_fractal
 from auscult.stress.vision.base import ClipInfo
 from auscult.stress.vision.fog import Fog, FogParams, FogR2Bench, veiled
 from auscult.stress.vision.frost import COUNT, Frost, FrostParams, FrostR2Bench, texture
-from auscult.stress.vision.making import at_strength, load
 from auscult.stress.vision.snow import Snow, SnowParams, SnowR2Bench, whitened
 
+load = partial(loaded, "vision")
 KINDS = ("snow", "fog", "frost", "spatter")
 R2BENCH = ("snow_r2bench", "fog_r2bench", "frost_r2bench")
 LEVELS = (1, 2, 3, 4, 5)
@@ -225,7 +228,7 @@ def test_snow_stays_the_same_snow_while_its_strength_changes(kind: str) -> None:
     params = SnowParams(strength=5.0, seed=3, angle_deg=-80.0, speed=0.0)
     strengths = np.clip(SCHEDULES["walk"].strengths(5.0, seed=4, frames=25), 1.0, 5.0)
     assert np.ptp(strengths) > 1.0
-    found = [load(kind).flakes((160, 240), at_strength(params, one), index=1).astype(float) for one in strengths]
+    found = [load(kind).flakes((160, 240), replace(params, strength=one), index=1).astype(float) for one in strengths]
     for (before, after), change in zip(pairwise(found), np.abs(np.diff(strengths)), strict=True):
         alike = np.corrcoef(before.ravel(), after.ravel())[0, 1]
         assert alike > 1.0 - 1.2 * change, f"a change of strength by {change:.2f} leaves a correlation of {alike:.2f}"
@@ -234,7 +237,7 @@ def test_snow_stays_the_same_snow_while_its_strength_changes(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["snow", "snow_r2bench"])
 def test_snow_between_levels_is_some_of_each(kind: str) -> None:
     stressor, draws = load(kind), SnowParams(strength=5.0, seed=3, angle_deg=-80.0, speed=0.4)
-    whole = {at: stressor.flakes((60, 90), at_strength(draws, float(at)), index=4).astype(float) for at in LEVELS}
+    whole = {at: stressor.flakes((60, 90), replace(draws, strength=float(at)), index=4).astype(float) for at in LEVELS}
     for at in LEVELS:
         mean, deviation, zoom, threshold, radius, spread, _ = stressor.levels[at]
         flakes = snow.Flakes(
@@ -249,7 +252,7 @@ def test_snow_between_levels_is_some_of_each(kind: str) -> None:
         first, turned = (snow.layer(flakes, 3, (60, 90), fallen=fallen) for fallen in (1.6, -1.6))
         assert np.array_equal(whole[at], cv2.add(first, np.ascontiguousarray(turned[::-1, ::-1])))
         for share in (1e-9, 0.3, 1 - 1e-9):
-            made = stressor.flakes((60, 90), at_strength(draws, at - 1 + share), index=4)
+            made = stressor.flakes((60, 90), replace(draws, strength=at - 1 + share), index=4)
             wanted = share * whole[at] + (1 - share) * whole.get(at - 1, np.zeros((60, 90)))
             assert np.abs(made - wanted).max() <= 0.5001
 
@@ -269,7 +272,7 @@ def test_strength_changes_smoothly_with_the_same_draws(kind: str) -> None:
     params = chosen(kind, 6, 3.0)
 
     def at(strength: float) -> Any:
-        return load(kind).render(PICTURE, at_strength(params, strength), index=3).astype(float)
+        return load(kind).render(PICTURE, replace(params, strength=strength), index=3).astype(float)
 
     for strength in (0.5, 1.0, 1.25, 1.749, 2.5, 3.0, 3.5, 3.999, 4.9):
         near, far = (np.abs(at(strength + step) - at(strength)).mean() for step in (0.001, 0.1))

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from auscult import rng as randomness
+import numpy as np
+
 from auscult.errors import UsageError
+from auscult.rng import generator
 from auscult.stress.perturbation import Effect, at_fault, loaded
 from auscult.stress.sentences.base import (
     MOST_CHARACTERS,
@@ -24,7 +26,6 @@ from auscult.stress.sentences.tokens import Guard
 from auscult.stress.strength import strength_of
 from auscult.types import Stressed
 
-ROOM = "sentences"
 _LETTER: Final = r"[^\W\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 """A letter or digit, but of Thai, Lao, Tibetan, Burmese, Khmer, Chinese and Japanese, which have no spaces."""
 
@@ -75,13 +76,11 @@ def perturb(
     keep_head: bool = False,
 ) -> Stressed[str, Effect]:
     """Perturb a sentence, and tell how and what was changed; arguments and errors as in ``apply``."""
-    stressor = load(name)
+    stressor = loaded("sentences", name)
     strength = strength_of(severity)
     kept = spans_of(checked(sentence), keep, head=keep_head)
-    edits: tuple[Edit, ...] = ()
-    if sentence and strength > 0.0:
-        rng = randomness.generator(seed, "stress", stressor.name, key)
-        edits = sound_edits(stressor, stressor.choose(rng, sentence, strength=strength, kept=kept), kept=kept)
+    rng = generator(seed, "stress", stressor.name, key)
+    edits = chosen_edits(stressor, rng, sentence, strength=strength, kept=kept)
     params = Edits(strength=strength, edits=edits)
     return Stressed(
         output=edited(sentence, edits), params=params.as_json(), truth=Effect(words=changes(sentence, edits))
@@ -95,14 +94,8 @@ def render(name: str, sentence: str, params_json: Mapping[str, Any]) -> str:
         UnknownName: No such stressor.
         InputError: The parameters are none of a sentence, or of another sentence.
     """
-    load(name)
+    loaded("sentences", name)
     return edited(checked(sentence), Edits.from_json(params_json).edits)
-
-
-def load(name: str) -> SentenceStressor:
-    """A registered perturbation of sentences by its name; raises as ``perturbation.loaded``."""
-    stressor: SentenceStressor = loaded(ROOM, name)
-    return stressor
 
 
 def spans_of(sentence: str, keep: Sequence[str], *, head: bool = False) -> tuple[TextSpan, ...]:
@@ -127,9 +120,13 @@ def _whole(phrase: str) -> str:
     return before + re.escape(phrase) + after
 
 
-def sound_edits(stressor: SentenceStressor, edits: Sequence[Edit], *, kept: Sequence[TextSpan]) -> tuple[Edit, ...]:
-    """Edits that do not overlap and leave alone what must stay; a UsageError where the stressor broke that."""
-    guard = Guard.over(kept)
+def chosen_edits(
+    stressor: SentenceStressor, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan]
+) -> tuple[Edit, ...]:
+    """What a stressor chooses to change; a UsageError where its edits overlap or touch what must stay."""
+    if not sentence or strength == 0.0:
+        return ()
+    edits, guard = stressor.choose(rng, sentence, strength=strength, kept=kept), Guard.over(kept)
     apart = all(before.end <= after.start for before, after in pairwise(edits))
     if not apart or not all(guard.free(one.start, one.end) for one in edits):
         raise at_fault(stressor, "chose edits that overlap, or touched what must stay")

@@ -15,10 +15,10 @@ from typing import Any, Final
 import numpy as np
 
 from auscult.errors import InputError, UsageError
-from auscult.stress.perturbation import Effect
+from auscult.stress.perturbation import Effect, loaded
 from auscult.stress.sentences import data
 from auscult.stress.sentences.base import Edit, Edits, Rewriter, TextSpan, changes, edited
-from auscult.stress.sentences.making import checked, load, spans_of
+from auscult.stress.sentences.making import checked, spans_of
 from auscult.stress.sentences.tokens import Guard, graphemes, words
 from auscult.stress.strength import between, strength_of
 from auscult.types import Stressed
@@ -88,7 +88,7 @@ def rewritten(
         >>> rewritten("misspelling", "the small dog", lambda task, text: text.replace("dog", "dgo")).output
         'the small dgo'
     """
-    stressor = load(name)
+    stressor = loaded("sentences", name)
     strength = strength_of(severity)
     if len(checked(sentence)) > MOST_CHARACTERS:
         raise UsageError(f"the sentence has {len(sentence)} characters", expected=f"at most {MOST_CHARACTERS}")

@@ -14,7 +14,6 @@ from auscult.stress.perturbation import Effect, Params, at_fault, chosen, kind_o
 from auscult.stress.sound.base import MOST_HZ, AnySoundStressor, AudioInfo, mixes, silences
 from auscult.types import Samples, Stressed
 
-ROOM = "sound"
 _MOST_CHANNELS = 64
 _EXPECTED = "float32 or float64 (samples,) or (channels, samples), at least one sample, all finite"
 _FLOATS = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
@@ -55,7 +54,7 @@ def apply(
         >>> apply("gain", tone, rate_hz=8000, severity=2, seed=7).shape
         (8000,)
     """
-    stressor, given = load(name), opened(sound)
+    stressor, given = loaded("sound", name), opened(sound)
     take = _take(given, rate_hz)
     params = chosen(stressor, take, severity=severity, seed=seed, key=key)
     return rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise).reshape(sound.shape)
@@ -76,7 +75,7 @@ def perturb(
     Returns:
         What was made, its parameters, and the spans that were silenced.
     """
-    stressor, given = load(name), opened(sound)
+    stressor, given = loaded("sound", name), opened(sound)
     take = _take(given, rate_hz)
     params = chosen(stressor, take, severity=severity, seed=seed, key=key)
     output = rendered(stressor, given, params, rate_hz=take.rate_hz, noise=noise)
@@ -101,16 +100,10 @@ def render(
         UsageError: The sound is of another shape or type.
         InputError: The parameters are not this stressor's.
     """
-    stressor = load(name)
+    stressor = loaded("sound", name)
     params = stressor.params.from_json(params_json)
     made = rendered(stressor, opened(sound), params, rate_hz=rate_of(rate_hz), noise=noise)
     return made.reshape(np.shape(sound))
-
-
-def load(name: str) -> AnySoundStressor:
-    """A registered perturbation of sound by its name; raises as ``perturbation.loaded``."""
-    stressor: AnySoundStressor = loaded(ROOM, name)
-    return stressor
 
 
 def rendered(

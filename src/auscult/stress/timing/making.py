@@ -19,8 +19,6 @@ from auscult.stress.vision.base import MOST_FPS
 from auscult.stress.vision.making import checked_mask, masks_from
 from auscult.types import Frames, Mask, Samples, Stressed
 
-ROOM = "timing"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Footage:
@@ -94,7 +92,7 @@ def perturb(
     Returns:
         What was made, its parameters, and what became of frames, masks and sound.
     """
-    stressor, reel = load(name), reel_of(clip, rate_fps)
+    stressor, reel = loaded("timing", name), reel_of(clip, rate_fps)
     params = chosen(stressor, reel, severity=severity, seed=seed, key=key)
     numbers = numbers_of(stressor, params, reel)
     made = _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
@@ -125,16 +123,10 @@ def render(
         UsageError: The clip, the sound or a rate does not fit.
         InputError: The parameters are not this stressor's.
     """
-    stressor, reel = load(name), reel_of(clip, rate_fps)
+    stressor, reel = loaded("timing", name), reel_of(clip, rate_fps)
     params = stressor.params.from_json(params_json)
     numbers = numbers_of(stressor, params, reel)
     return _made(stressor, params, clip=clip, sound=sound, numbers=numbers, rate_hz=rate_hz)
-
-
-def load(name: str) -> AnyTimingStressor:
-    """A registered perturbation of timing by its name; raises as ``perturbation.loaded``."""
-    stressor: AnyTimingStressor = loaded(ROOM, name)
-    return stressor
 
 
 def numbers_of(stressor: AnyTimingStressor, params: Params, reel: TimingInfo) -> Numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
@@ -17,8 +17,6 @@ from auscult.errors import UsageError
 from auscult.stress.perturbation import Effect, Params, at_fault, chosen, kind_of, loaded
 from auscult.stress.vision.base import AnyVisionStressor, ClipInfo, MovingStressor
 from auscult.types import Box, Frame, Mask, Stressed
-
-ROOM = "vision"
 
 
 def apply(
@@ -70,7 +68,7 @@ def perturb(
         UnknownName: No such stressor.
         UsageError: The image, a mask, a box or the severity does not fit.
     """
-    stressor = load(name)
+    stressor = loaded("vision", name)
     picture = opened(image)
     params = chosen(stressor, picture.shot, severity=severity, seed=seed, key=key)
     output = rendered(stressor, picture, [params] * len(picture.frames))
@@ -91,15 +89,9 @@ def render(name: str, image: NDArray[np.uint8], params_json: Mapping[str, Any]) 
         UsageError: The image is of another shape or type.
         InputError: The parameters are not this stressor's.
     """
-    stressor = load(name)
+    stressor = loaded("vision", name)
     picture = opened(image)
     return rendered(stressor, picture, [stressor.params.from_json(params_json)] * len(picture.frames))
-
-
-def load(name: str) -> AnyVisionStressor:
-    """A registered perturbation of pictures by its name; raises as ``perturbation.loaded``."""
-    stressor: AnyVisionStressor = loaded(ROOM, name)
-    return stressor
 
 
 def rendered(stressor: AnyVisionStressor, picture: OpenedPicture, params: Sequence[Params]) -> NDArray[np.uint8]:
@@ -145,11 +137,6 @@ def _filled(box: Box, size: tuple[int, int]) -> Mask:
     filled = np.zeros(size, dtype=np.bool_)
     filled[window(grown(box, 0, size))] = True
     return filled
-
-
-def at_strength(params: Params, strength: float) -> Params:
-    """The same draws at another strength."""
-    return replace(params, strength=strength)
 
 
 Form: TypeAlias = Literal["grey", "rgb", "rgba", "clip"]
