@@ -253,18 +253,25 @@ def test_shared_parts_are_counted_each_time() -> None:
         read(tuples)
 
 
-def test_bounds_on_bytes_steps_and_memo(tmp_path: Path) -> None:
+def test_bounds_on_bytes_and_values(tmp_path: Path) -> None:
     data = pickle.dumps(list(range(100)), 2)
-    assert read(data, max_bytes=len(data), max_opcodes=300) == list(range(100))
-    for limits in ({"max_bytes": len(data) - 1}, {"max_opcodes": 20}):
+    assert read(data, max_bytes=len(data), max_values=100) == list(range(100))
+    for limits in ({"max_bytes": len(data) - 1}, {"max_values": 99}):
         with pytest.raises(TooLarge):
             read(data, **limits)
     file = tmp_path / "refs.p"
     file.write_bytes(data)
     with pytest.raises(TooLarge):
         load_pickle(file, limits=PickleLimits(max_bytes=10))
-    with pytest.raises(InputError, match="keeps more than 3"):
-        read(b"(" + b"Np%d\n" * 9 % tuple(range(9)) + b"t.", max_memo=3)
+
+
+def test_the_number_that_a_value_is_kept_under_costs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "refs.p"
+    file.write_bytes(b"Nr\xff\xff\xff\xff(Np%d\nt." % 10**60)
+    with pytest.raises(InputError, match="one value"):
+        load_pickle(file, limits=PickleLimits(max_memory_mb=300))
+    file.write_bytes(b"(Nr\xff\xff\xff\xffj\xff\xff\xff\xfft.")
+    assert load_pickle(file, limits=PickleLimits(max_memory_mb=300)) == (None, None)
 
 
 def refusal(data: bytes) -> str | None:

@@ -1,11 +1,11 @@
 """Pickle files of plain values, read without executing anything of them, in a process of their own.
 
-A pickle is a program for a small stack machine. Its opcodes are walked first, by ``pickletools`` and building nothing:
-those pass that make ``dict list tuple set frozenset str bytes int float bool None``, and bounds hold for how many there
-are and what they keep. Then a ``pickle.Unpickler`` builds the value, whose ``find_class`` never looks a name up. Four
-names are known by their spelling alone, because protocols 0 to 2 have no opcode for a set or for bytes: ``set``,
-``frozenset``, ``bytes`` and ``_codecs.encode``; what they stand for is made here. A worker process does all of it,
-within limits of time and memory, so that a file that brings the reader down costs the reader.
+A pickle is a program for a small stack machine. The unpickler of the standard library's Python code carries it out, of
+whose opcodes those are kept that make ``dict list tuple set frozenset str bytes int float bool None``, and whose
+``find_class`` never looks a name up. Four names are known by their spelling alone, because protocols 0 to 2 have no
+opcode for a set or for bytes: ``set``, ``frozenset``, ``bytes`` and ``_codecs.encode``; what they stand for is made
+here. A worker process does all of it, within limits of time and memory, so that a file that brings the reader down
+costs the reader.
 
 Protocols 0 to 5 are read, also as Python 2 wrote them: its 8-bit strings become text, as UTF-8, else Latin-1.
 
@@ -15,16 +15,16 @@ Keys and members of sets are scalars or flat tuples of scalars. A value that hol
 
 from __future__ import annotations
 
-import codecs
 import io
-import pickle
 import pickletools
+import struct
 import warnings
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from pickle import UnpicklingError, _Unpickler
+from typing import Any, ClassVar, NoReturn
 
 from auscult.errors import InputError, TooLarge
 from auscult.media.limits import Limits
@@ -39,8 +39,6 @@ class PickleLimits:
 
     Attributes:
         max_bytes: Size of the file.
-        max_opcodes: Steps of the program.
-        max_memo: Values it may keep for later use, and the highest number it may keep one under.
         max_depth: How deep the value may nest.
         max_values: Parts of the value, shared ones counted as often as they stand in it.
         max_s: Seconds that reading the file may take.
@@ -48,8 +46,6 @@ class PickleLimits:
     """
 
     max_bytes: int = 256 * 1024 * 1024
-    max_opcodes: int = 20_000_000
-    max_memo: int = 10_000_000
     max_depth: int = 64
     max_values: int = 20_000_000
     max_s: float = 600.0
@@ -61,7 +57,7 @@ DEFAULT_LIMITS = PickleLimits()
 _EXPECTED = "a pickle of plain values: dict, list, tuple, set, text, bytes, numbers, true, false, none"
 _HINT = "nothing of it was executed; write it again with plain values, or as JSON"
 _BROKEN = (
-    pickle.UnpicklingError,
+    UnpicklingError,
     ValueError,
     TypeError,
     LookupError,
@@ -69,6 +65,8 @@ _BROKEN = (
     EOFError,
     OverflowError,
     MemoryError,
+    AssertionError,
+    struct.error,
     Warning,
 )
 
@@ -97,136 +95,25 @@ def load_pickle(path: Path, *, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
 
 
 def _reader(limits: PickleLimits) -> Callable[[Path], Any]:
-    return partial(_read, limits=limits)
-
-
-def _read(path: Path, *, limits: PickleLimits) -> Any:
-    return parse_pickle(read_bytes(path, limits=Limits(max_bytes=limits.max_bytes)), path=path, limits=limits)
+    return lambda path: parse_pickle(
+        read_bytes(path, limits=Limits(max_bytes=limits.max_bytes)), path=path, limits=limits
+    )
 
 
 def parse_pickle(data: bytes, *, path: Path, limits: PickleLimits = DEFAULT_LIMITS) -> Any:
     """Read a pickle of plain values from memory, in this process: for bytes that cannot bring it down."""
     if len(data) > limits.max_bytes:
         raise TooLarge(f"the pickle has {len(data):,} bytes", expected=f"at most {limits.max_bytes:,}", path=path)
+    file = io.BytesIO(data)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # an escape that is not known gives a warning only
-        _Program(data, limits).check(path)
         try:
-            value = _PlainUnpickler(io.BytesIO(data), fix_imports=False, encoding=_PYTHON_2).load()
+            value = _PlainUnpickler(file, fix_imports=False).load()
             _check_shape(value, path, limits)
         except _BROKEN as error:
-            raise InputError(str(error) or "out of memory", expected=_EXPECTED, hint=_HINT, path=path) from error
+            told = f"before byte {file.tell()}: {str(error) or 'out of memory'}"
+            raise InputError(told, expected=_EXPECTED, hint=_HINT, path=path) from error
     return value
-
-
-_KEEPS = frozenset({"PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"})
-# fmt: off
-_OPCODES = _KEEPS | {
-    "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "GET", "BINGET", "LONG_BINGET",
-    "NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
-    "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8",
-    "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "EMPTY_LIST", "LIST", "APPEND", "APPENDS",
-    "EMPTY_TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "TUPLE", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS",
-    "EMPTY_SET", "ADDITEMS", "FROZENSET", "GLOBAL", "REDUCE",
-}
-# fmt: on
-_LOOKED_AT = _KEEPS | {"MARK", "POP", "STOP", "GLOBAL"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """An opcode: its name, what reads its argument, and how many values more the stack has after it.
-
-    ``marked``: it takes all that lies over the last mark, which ``gain`` does not count. ``looked_at``: more than the
-    size of the stack is followed.
-    """
-
-    name: str
-    reader: Callable[[BinaryIO], Any] | None
-    gain: int
-    marked: bool
-    looked_at: bool
-
-
-def _line(file: BinaryIO) -> bytes:
-    line = file.readline()
-    if not line.endswith(b"\n"):
-        raise ValueError("a line without its end")
-    return line[:-1]
-
-
-def _name(file: BinaryIO) -> str:
-    return f"{_line(file).decode('ascii')} {_line(file).decode('ascii')}"
-
-
-# The readers of pickletools for these two undo escapes, and take the 8-bit strings of Python 2 for ASCII.
-_READERS: Mapping[str, Callable[[BinaryIO], Any]] = {"STRING": _line, "GLOBAL": _name}
-
-
-def _step(opcode: pickletools.OpcodeInfo) -> _Step:
-    taken = opcode.stack_before
-    marked = pickletools.markobject in taken
-    return _Step(
-        name=opcode.name,
-        reader=_READERS.get(opcode.name) or (None if opcode.arg is None else opcode.arg.reader),
-        gain=len(opcode.stack_after) - (taken.index(pickletools.markobject) if marked else len(taken)),
-        marked=marked,
-        looked_at=marked or opcode.name in _LOOKED_AT,
-    )
-
-
-_STEPS = {opcode.code.encode("latin-1"): _step(opcode) for opcode in pickletools.opcodes if opcode.name in _OPCODES}
-_REFUSED = {opcode.code.encode("latin-1"): opcode.name for opcode in pickletools.opcodes}
-
-
-class _Program:
-    """The opcodes of a pickle, walked without carrying any out: each makes plain values, and one value is left."""
-
-    def __init__(self, data: bytes, limits: PickleLimits) -> None:
-        self._file = io.BytesIO(data)
-        self._limits = limits
-        self._size = 0  # of the stack; that it has too few values is found when the value is built
-        self._marks: list[int] = []
-        self._kept = 0
-
-    def check(self, path: Path) -> None:
-        """Walk it: no other opcode or name, no more opcodes than the limits allow, one value left."""
-        code = b""
-        try:
-            for _ in range(self._limits.max_opcodes):
-                code = self._file.read(1)
-                step = _STEPS.get(code)
-                if step is None:
-                    raise ValueError("this opcode makes no plain value" if code else "it ends before its STOP")
-                argument = None if step.reader is None else step.reader(self._file)
-                self._size += step.gain
-                if step.looked_at:
-                    self._look(step, argument)
-                if step.name == "STOP":
-                    return
-        except _BROKEN as error:
-            where = f"opcode {_REFUSED.get(code, ascii(code))} before byte {self._file.tell()}"
-            raise InputError(f"{where}: {error}", expected=_EXPECTED, hint=_HINT, path=path) from error
-        raise TooLarge(f"the pickle has more than {self._limits.max_opcodes:,} opcodes", expected=_EXPECTED, path=path)
-
-    def _look(self, step: _Step, argument: Any) -> None:
-        if step.name == "GLOBAL" and argument not in _NAMES:
-            raise ValueError(f"it names {argument[:80]!r}, which is not looked up")
-        if step.name == "STOP" and (self._size or self._marks):
-            raise ValueError("not exactly one value is left")
-        if step.name in _KEEPS:
-            self._kept += 1
-            if max(self._kept, 1 + (argument or 0)) > self._limits.max_memo:  # all lower numbers take memory, too
-                raise ValueError(f"it keeps more than {self._limits.max_memo:,} values")
-        elif step.name == "MARK":
-            self._size -= step.gain
-            self._marks.append(self._size)
-        elif step.marked:
-            if not self._marks:
-                raise ValueError("there is no mark")
-            self._size = self._marks.pop() + step.gain
-        elif step.name == "POP" and self._marks and self._size < self._marks[-1]:
-            self._size = self._marks.pop()
 
 
 def _set(members: object) -> set[Hashable]:
@@ -255,40 +142,57 @@ _NAMES: Mapping[str, Callable[..., Any]] = {
     "builtins bytes": _no_bytes,
     "_codecs encode": _encoded,
 }
+# fmt: off
+_PLAIN = frozenset({
+    "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "GET", "BINGET", "LONG_BINGET",
+    "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE",
+    "NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT",
+    "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8",
+    "BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "EMPTY_LIST", "LIST", "APPEND", "APPENDS",
+    "EMPTY_TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "TUPLE", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS",
+    "EMPTY_SET", "ADDITEMS", "FROZENSET", "GLOBAL", "REDUCE",
+})
+# fmt: on
 
 
-class _PlainUnpickler(pickle.Unpickler):  # noqa: S301 - restricted, and behind the walk over its opcodes
+class _Steps(dict[int, Callable[..., None]]):
+    """What is done at an opcode, by its byte; opcodes that are not in it are refused."""
+
+    def __missing__(self, code: int) -> NoReturn:
+        name = next((one.name for one in pickletools.opcodes if one.code == chr(code)), hex(code))
+        raise UnpicklingError(f"opcode {name} makes no plain value")
+
+
+class _PlainUnpickler(_Unpickler):
     """Builds plain values; a name gives a function of this module or nothing."""
 
-    def find_class(self, module: str, name: str, /) -> Any:
+    stack: list[Any]
+    metastack: list[Any]
+    dispatch: ClassVar[dict[int, Callable[..., None]]] = _Steps(
+        (ord(one.code), _Unpickler.dispatch[ord(one.code)]) for one in pickletools.opcodes if one.name in _PLAIN
+    )
+
+    def find_class(self, module: str, name: str) -> Any:
         known = _NAMES.get(f"{module} {name}")
         if known is None:
-            raise pickle.UnpicklingError(f"it names {f'{module} {name}'[:80]!r}, which is not looked up")
+            told = f"{module} {name}"[:80]
+            raise UnpicklingError(f"opcode GLOBAL names {told!r}, which is not looked up")
         return known
 
-    def persistent_load(self, pid: object) -> Any:  # noqa: ARG002 - the name is pickle's
-        raise pickle.UnpicklingError("it asks for an object that is kept elsewhere")
-
-
-_PYTHON_2 = "auscult_python_2_text"
-
-
-def _python_2_text(name: str) -> codecs.CodecInfo | None:
-    """The encoding of 8-bit strings, which nobody wrote down: each is UTF-8 if it can be, else Latin-1."""
-    if name != _PYTHON_2:
-        return None
-
-    def decode(data: Any, _errors: str = "strict") -> tuple[str, int]:
-        content = bytes(data)
+    def _decode_string(self, value: bytes) -> str:
+        """The text of an 8-bit string, whose encoding Python 2 wrote nowhere."""
         try:
-            return content.decode("utf-8"), len(content)
+            return value.decode("utf-8")
         except UnicodeDecodeError:
-            return content.decode("latin-1"), len(content)
+            return value.decode("latin-1")
 
-    return codecs.CodecInfo(codecs.utf_8_encode, decode, name=_PYTHON_2)
+    def _stop(self) -> None:
+        if len(self.stack) != 1 or self.metastack:
+            raise ValueError("not exactly one value is left")
+        _Unpickler.dispatch[ord(".")](self)  # type: ignore[arg-type]
 
+    dispatch[ord(".")] = _stop
 
-codecs.register(_python_2_text)
 
 _SCALARS = frozenset({str, bytes, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list, tuple, set, frozenset})
