@@ -313,7 +313,7 @@ def read_mask(ref: MaskRef, *, size: tuple[int, int] | None = None, limits: Limi
         raise InputError(f"the object index is {ref.index!r}", expected="a whole number from 1 up", path=ref.path)
     if _is_npy(ref.path):
         array = npy_array(read_bytes(ref.path, limits=limits), path=ref.path, limits=limits)
-        _check_size((array.shape[0], array.shape[1]), size, ref.path)
+        check_size((array.shape[0], array.shape[1]), size, ref.path)
         return of_values(array, ref, ref.path)
     return _picture(ref, ref.path, size=size, limits=limits)
 
@@ -325,8 +325,8 @@ def _is_npy(path: Path) -> bool:
 def _inline(ref: MaskRef, size: tuple[int, int] | None, limits: Limits) -> LoadedMask:
     if isinstance(ref.segmentation, Mapping):
         given = rle_size(ref.segmentation)
-        _check_size(given, ref.size, None)
-        _check_size(given, size, None)
+        check_size(given, ref.size)
+        check_size(given, size)
         return LoadedMask(decode(ref.segmentation, limits=limits), "rle")
     if not isinstance(ref.segmentation, list | tuple):
         raise InputError(
@@ -336,11 +336,12 @@ def _inline(ref: MaskRef, size: tuple[int, int] | None, limits: Limits) -> Loade
     canvas = ref.size or size
     if canvas is None:
         raise InputError("polygons without the size of their frame", expected="height and width of the picture")
-    _check_size(canvas, size, None)
+    check_size(canvas, size)
     return LoadedMask(rasterize(ref.segmentation, size=canvas, limits=limits), "polygon")
 
 
-def _check_size(given: tuple[int, int], frame: tuple[int, int] | None, path: Path | None) -> None:
+def check_size(given: tuple[int, int], frame: tuple[int, int] | None, path: Path | None = None) -> None:
+    """Refuse a mask whose (height, width) is not its frame's, where that is known."""
     if frame is None or given == frame:
         return
     hint = "a mask is never resized here; export it at the size of its frame"
@@ -357,7 +358,7 @@ def _check_size(given: tuple[int, int], frame: tuple[int, int] | None, path: Pat
 def _picture(ref: MaskRef, path: Path, *, size: tuple[int, int] | None, limits: Limits) -> LoadedMask:
     with opened(read_bytes(path, limits=limits), path=path, limits=limits) as picture:
         turn, mode = orientation(picture), picture.mode
-        _check_size(upright_size(picture), size, path)
+        check_size(upright_size(picture), size, path)
         array = pixels(picture) if ref.positive else _decoded(picture, path)
     array = upright(array, turn)
     if ref.positive:

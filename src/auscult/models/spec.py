@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import stat
 from collections import deque
 from collections.abc import Iterable
@@ -215,11 +216,18 @@ def _listed(folder: Path) -> list[list[str | int]]:
 
 
 def _command(text: str) -> ModelSpec:
-    from auscult.models.adapters.command import program_of, words_of
+    from auscult.models.adapters.command import words_of
 
     line = text.removeprefix(COMMAND).strip()
     words = words_of(line)
-    program = Path(program_of(words))
+    found = shutil.which(words[0])
+    if found is None:
+        raise UsageError(
+            f"there is no program {words[0][:80]!r}",
+            expected="command:PROGRAM ARGUMENTS, such as command:'python model.py --size 480'",
+            hint="give its whole path, and the right to run it: chmod u+x",
+        )
+    program = Path(found)
     files = [Path(word) for word in words if Path(word).suffix in SCRIPTS and Path(word).is_file()]
     if not files and os.sep in words[0]:
         files = [program]  # a program of the user's own, which is its code

@@ -36,7 +36,6 @@ _LARGE: Final = Limits(max_bytes=16_000_000_000)
 _ADAPTER: Final = "adapter_config.json"
 _PREPARED: Final = ("tokenizer_config.json", "preprocessor_config.json", "processor_config.json")
 _PICKLED: Final = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl"})
-_SHARED: Final = 2  # weights that stand in several places of a model are in its file once
 
 # Bounds on what a name counts; the largest released models (SAM 3: 32 layers, 1008 pixels) are well within.
 _BOUNDS: Final = (
@@ -60,23 +59,13 @@ _UNDECLARED: Final = frozenset({"rope_theta", "memory_attention_rope_theta", "ou
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A kind of checkpoint.
-
-    Attributes:
-        title: What messages call it.
-        model: The class of ``transformers`` that runs it.
-        types: What ``model_type`` in its ``config.json`` may be.
-        parts: The library's class of settings for each table whose kind the library leaves to the file.
-        inside: Where in a larger model's file its table stands, by the larger one's ``model_type``.
-        reader: The tokenizer's class; empty where it reads no text.
-        extra: What installs the library.
-    """
+    """A kind of checkpoint, run by the class ``model`` of ``transformers``, its text read by the class ``reader``."""
 
     title: str
     model: str
-    types: tuple[str, ...]
-    parts: Mapping[str, str] = field(default_factory=dict)
-    inside: Mapping[str, str] = field(default_factory=dict)
+    types: tuple[str, ...]  # what ``model_type`` may be
+    parts: Mapping[str, str] = field(default_factory=dict)  # classes of tables whose kind is left to the file
+    inside: Mapping[str, str] = field(default_factory=dict)  # where its table stands in a larger model's, by its type
     reader: str = ""
     extra: str = "hf"
 
@@ -89,15 +78,12 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A folder that was looked at and may be loaded.
-
-    ``settings`` is the model's own table of ``config.json``, ``numbers`` how many weights the file has.
-    """
+    """A folder that was looked at and may be loaded."""
 
     path: Path
     family: Family
-    settings: Mapping[str, Any]
-    numbers: int
+    settings: Mapping[str, Any]  # the model's own table of ``config.json``
+    numbers: int  # of weights in the file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,7 +243,7 @@ def _model(folder: Folder) -> tuple[Any, list[str]]:
     with torch.device("meta"):  # takes no memory, however large the settings are
         described = kind(build_settings(folder.settings, kind.config_class, family.parts))
     numbers = sum(weights.numel() for weights in described.parameters())
-    if numbers > _SHARED * folder.numbers:
+    if numbers > 2 * folder.numbers:  # weights that stand in several places of a model are in its file once
         raise InputError(f"{CONFIG} describes {numbers:,} weights, and {WEIGHTS} holds fewer, {folder.numbers:,}")
     model, report = kind.from_pretrained(
         str(folder.path),

@@ -84,7 +84,11 @@ def test_what_a_task_has_none_of_is_null_and_an_error_is_the_cases(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("line", "says"),
-    [("", "without a program"), ("python 'model.py", "No closing quotation"), ("no-such-program-xyz", "no program")],
+    [
+        ("", "without a program"),
+        ("python 'model.py", "No closing quotation"),
+        ("no-such-program-xyz", "cannot be started"),
+    ],
 )
 def test_a_command_that_cannot_be_run_is_said(line: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):

@@ -64,7 +64,7 @@ PROGRAMS = {
     "list of masks": "a line that is no JSON object",
     "no line break": "a line without a line break",
     "other id": "answered with the id 'another'",
-    "other size": "a mask of 2 x 2",
+    "other size": "the mask is 2 x 2, its frame 12 x 16",
     "too few": "1 masks",
     "no masks": "masks of type NoneType",
     "bad runs": "cover",

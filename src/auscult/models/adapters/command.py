@@ -18,22 +18,25 @@ when its standard input does. Linux and macOS.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
-import selectors
+import select
 import shlex
-import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
 
 from auscult.errors import InputError, UsageError
+from auscult.media.masks import check_size
 from auscult.media.paths import safe_name, write_bytes
 from auscult.media.rle import decode, encode, rle_size
 from auscult.media.wav import encode_wav
@@ -47,7 +50,7 @@ _HINT: Final = "in Python: print(json.dumps(answer), flush=True); write everythi
 _EXPECTED: Final = "command:PROGRAM ARGUMENTS, such as command:'python model.py --size 480'"
 _BLOCK: Final = 1 << 18
 _TICK_S: Final = 0.1
-_QUIET_S: Final = 1.0  # after so long a line that has no end is looked at
+_QUIET_TICKS: Final = 10  # after so long a line that has no end is looked at
 _GRACE_S: Final = 1.0
 _KEPT_BYTES: Final = 1000  # of the end of its standard error output
 _MOST_SHOWN: Final = 200
@@ -62,7 +65,7 @@ class Conversation:
     """A program that was started.
 
     It belongs to this process's group, so whoever stops the group stops it; and it ends when the thread that started it
-    ends, where the system can be asked for that.
+    ends, where the system can be asked for that. Threads send and listen, so that no full pipe holds up the other two.
     """
 
     def __init__(self, words: Sequence[str]) -> None:
@@ -83,34 +86,36 @@ class Conversation:
         self._stdin, self._stdout, self._stderr = map(
             _pipe, (self._process.stdin, self._process.stdout, self._process.stderr)
         )
-        self._selector = selectors.DefaultSelector()
-        for stream in (self._stdout, self._stderr):
-            self._selector.register(stream, selectors.EVENT_READ)
-        self._unsent = memoryview(b"")
         self._unread = bytearray()
         self._stderr_end = b""
-        self._answered: object = None
-
-    @property
-    def has_answered(self) -> bool:
-        """Whether it answered an earlier question."""
-        return self._answered is not None
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self.answered: object = None  # the id of the last question that it answered
 
     def exchange(self, question: dict[str, Any], *, most_bytes: int) -> dict[str, Any]:
         """Send a question, and wait for its answer of at most so many bytes; ``ProgramEnded`` if it ended instead."""
-        if not self._unsent:
-            self._selector.register(self._stdin, selectors.EVENT_WRITE)
-        self._unsent = memoryview(json.dumps(question).encode("ascii") + b"\n")
+        line = json.dumps(question).encode("ascii") + b"\n"
+        threading.Thread(target=self._send, args=(memoryview(line),), daemon=True).start()
         reply = _object(self._line(most_bytes))
-        while self.has_answered and reply.get("id") == self._answered:  # it wrote that one twice
+        while self.answered is not None and reply.get("id") == self.answered:  # it wrote that one twice
             reply = _object(self._line(most_bytes))
         if reply.get("id") != question["id"]:
             raise InputError(
                 f"it answered with the id {_shown(reply.get('id'))}",
                 expected=f"the question's own id, {_shown(question['id'])}: one line for each question, in order",
             )
-        self._answered = question["id"]
+        self.answered = question["id"]
         return reply
+
+    def _send(self, line: memoryview) -> None:
+        with suppress(OSError, ValueError):  # it reads no more, or was ended; what it still writes is worth reading
+            while line:
+                line = line[self._stdin.write(line) :]
+
+    def _listen(self) -> None:
+        with self._stderr:
+            while block := self._stderr.read(_BLOCK):
+                self._stderr_end = (self._stderr_end + block)[-_KEPT_BYTES:]
 
     def _line(self, most_bytes: int) -> bytes:
         """The next line of its output that is not empty."""
@@ -130,43 +135,18 @@ class Conversation:
         return line
 
     def _next_block(self) -> bytes:
-        """Some bytes of its output; meanwhile the question is sent, and its standard error is read."""
-        begun, has_looked = time.monotonic(), False
-        while True:
+        """Some bytes of its output."""
+        for tick in itertools.count():
             has_ended = self._process.poll() is not None  # asked first: what it wrote last is still read below
-            events = self._selector.select(_TICK_S)
-            for key, _ in events:
-                if key.fileobj is self._stdout:
-                    block = os.read(self._stdout.fileno(), _BLOCK)
-                    if not block:
-                        raise self._ended()
+            if select.select([self._stdout], [], [], _TICK_S)[0]:
+                if block := self._stdout.read(_BLOCK):
                     return block
-                if key.fileobj is self._stdin:
-                    self._send()
-                elif not self._read_stderr():
-                    self._selector.unregister(self._stderr)
-            if has_ended and not events:  # a process of its own may hold the pipe open after it
-                raise self._ended()
-            if not has_looked and time.monotonic() - begun > _QUIET_S:
-                has_looked = True
+                break
+            if has_ended:  # a process of its own may hold the pipe open after it
+                break
+            if tick == _QUIET_TICKS:
                 self._check_unended()
-
-    def _send(self) -> None:
-        try:
-            self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
-        except OSError:  # it reads no more; what it still writes is worth reading
-            self._unsent = memoryview(b"")
-        if not self._unsent:
-            self._selector.unregister(self._stdin)
-
-    def _read_stderr(self) -> bool:
-        """Keep the end of what it writes to the standard error output; False where nothing is there."""
-        try:
-            block = os.read(self._stderr.fileno(), _BLOCK)
-        except BlockingIOError:
-            return False
-        self._stderr_end = (self._stderr_end + block)[-_KEPT_BYTES:]
-        return bool(block)
+        raise self._ended()
 
     def _check_unended(self) -> None:
         """Refuse a line without an end that is no beginning of an answer, or all of one: nothing more would come."""
@@ -182,37 +162,27 @@ class Conversation:
 
     def _ended(self) -> ProgramEnded:
         how = "it closed its standard output without an answer"
-        try:
+        with suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_GRACE_S / 4)
-        except subprocess.TimeoutExpired:
-            pass
-        else:
             how = f"it ended without an answer ({f'signal {-code}' if code < 0 else f'exit status {code}'})"
         return ProgramEnded(how, expected=_ONE_LINE, hint="run it by hand with one question to see why")
 
     def end(self, *, at_once: bool = False) -> str:
-        """End it, by closing its input first, or at once.
-
-        Gives the end of its standard error output, on one line of printable ASCII; may be empty.
-        """
-        self._selector.close()
+        """End it, by closing its input first or at once; gives its last words on one line of printable ASCII."""
         self._stdin.close()
         try:
             self._process.wait(0.0 if at_once else _GRACE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        while self._read_stderr():
-            pass
+        self._listener.join(_GRACE_S / 4)  # a process of its own may hold this pipe open, too
         self._stdout.close()
-        self._stderr.close()
         lines = self._stderr_end.decode("utf-8", "replace").splitlines()
         return ascii(" | ".join(line.strip() for line in lines if line.strip()))[1:-1][-_MOST_WORDS:]
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None  # noqa: S101 - asked for with PIPE
-    os.set_blocking(stream.fileno(), False)
     return stream
 
 
@@ -245,24 +215,11 @@ def words_of(line: str) -> tuple[str, ...]:
     return words
 
 
-def program_of(words: tuple[str, ...]) -> str:
-    """Where the program of a command lies."""
-    found = shutil.which(words[0])
-    if found is None:
-        raise UsageError(
-            f"there is no program {words[0][:80]!r}",
-            expected=_EXPECTED,
-            hint="give its whole path, and the right to run it: chmod u+x",
-        )
-    return found
-
-
 class Program:
     """Asks a program, which runs as long as this object."""
 
     def __init__(self, line: str) -> None:
         self._words = words_of(line)
-        program_of(self._words)
         self._name = next((word for word in self._words[1:] if Path(word).suffix in SCRIPTS), self._words[0])
         self._running: Conversation | None = Conversation(self._words)
         self._count = 0
@@ -296,7 +253,7 @@ class Program:
             words = running.end(at_once=True)
             self._running = None
             # One that answers and ends has ended since the question before: this one is put to a new one.
-            if isinstance(error, ProgramEnded) and running.has_answered:
+            if isinstance(error, ProgramEnded) and running.answered is not None:
                 return self._exchange(question, most_bytes=most_bytes)
             raise InputError(
                 f"the program {self._name[-80:]!r}: {error.message}" + (f"; its last words: {words}" if words else ""),
@@ -310,16 +267,15 @@ def _question(ask: Request, key: str, folder: Path) -> dict[str, Any]:
     paths = [folder / f"{number:05d}-{safe_name(name)[:80]}.png" for number, name in enumerate(ask.names)]
     for path, frame in zip(paths, ask.frames(), strict=True):
         write_bytes(path, stored_png(frame))
-    audio = None
+    sound: dict[str, Any] = {"audio": None, "rate_hz": None}
     if ask.sound is not None and ask.rate_hz is not None:
-        audio = folder / "sound.wav"
-        write_bytes(audio, encode_wav(ask.sound, ask.rate_hz))
+        sound = {"audio": str(folder / "sound.wav"), "rate_hz": ask.rate_hz}
+        write_bytes(folder / "sound.wav", encode_wav(ask.sound, ask.rate_hz))
     return {
         "id": key,
         "frames": [str(path) for path in paths],
         "text": ask.query.text,
-        "audio": None if audio is None else str(audio),
-        "rate_hz": None if audio is None else ask.rate_hz,
+        **sound,
         "first_mask": None if ask.first_mask is None else encode(ask.first_mask),
     }
 
@@ -333,10 +289,5 @@ def _masks(reply: dict[str, Any], shape: tuple[int, int, int]) -> Masks:
         given = f"{len(masks)} masks" if isinstance(masks, list) else f"masks of type {type(masks).__name__}"
         raise InputError(f"the program gave {given}", expected=f"a list of {shape[0]}, one COCO RLE for each frame")
     for mask in masks:
-        if (found := rle_size(mask)) != shape[1:]:
-            raise InputError(
-                f"the program gave a mask of {found[0]} x {found[1]} (height x width)",
-                expected=f"{shape[1]} x {shape[2]}, the size of its frame",
-                hint="masks are never resized here; resize them to the frames in the program",
-            )
+        check_size(rle_size(mask), shape[1:])
     return np.stack([decode(mask) for mask in masks])

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.media.limits import DEFAULT_LIMITS
-from auscult.media.masks import npy_array
+from auscult.media.masks import check_size, npy_array
 from auscult.media.paths import inside, read_bytes
 from auscult.media.pictures import opened, orientation, pixels, upright
 from auscult.media.readings import VOID, one_channel
@@ -58,13 +58,7 @@ class StoredMask:
 def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:
     """Read one file, PNG or NPY by its suffix, of ``size`` (height, width)."""
     values, indexed = _values(path)
-    if values.shape != size:
-        raise InputError(
-            f"the mask is {values.shape[0]} x {values.shape[1]}, its frame {size[0]} x {size[1]} (height x width)",
-            expected=f"a mask of {size[0]} x {size[1]}",
-            hint="a prediction is never resized here; resize it where it is made",
-            path=path,
-        )
+    check_size((values.shape[0], values.shape[1]), size, path)
     if indexed:
         values = _objects(values, path)
     return _checked(values, path)
