@@ -63,11 +63,7 @@ _WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 
 
 def read(form: object) -> Form:
-    """Check a form that came from outside, and give it back.
-
-    Raises:
-        InputError: It is no form of this module, holds keys that do not belong, or is too long or too deep.
-    """
+    """Check a form that came from outside and give it back; an InputError where it is none, or too long or too deep."""
     return _read(form, MOST_NESTING)
 
 
@@ -226,20 +222,11 @@ Sense: TypeAlias = Literal["sight", "sound"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
-    """A referring expression.
+    """A referring expression."""
 
-    Attributes:
-        text: The sentence, lower case, without a final stop.
-        family: What kind of reason singles the target out: ``colour``, ``position``, ``order_of_sounds``, ...
-        wording: Which way of saying it was taken, unique within the family.
-        target: Id of the one thing it names; None for a null expression, which names nothing.
-        needs: The senses without which it cannot be resolved among the scene's things.
-        form: The logical form as JSON values, from which the proof can be repeated.
-    """
-
-    text: str
-    family: str
-    wording: str
-    target: str | None
-    needs: frozenset[Sense]
-    form: Mapping[str, Any]
+    text: str  # the sentence, lower case, without a final stop
+    family: str  # what kind of reason singles the target out: `colour`, `position`, `order_of_sounds`, ...
+    wording: str  # which way of saying it was taken, unique within the family
+    target: str | None  # id of the one thing it names; None for a null expression, which names nothing
+    needs: frozenset[Sense]  # the senses without which it cannot be resolved among the scene's things
+    form: Mapping[str, Any]  # the logical form as JSON values, from which the proof can be repeated

@@ -112,8 +112,7 @@ class _Piece:
 def phrase(rng: np.random.Generator, form: Form) -> Phrase:
     """Say a form as a phrase that begins with ``the``, ``of`` or ``among``; every wording can come out.
 
-    Raises:
-        ValueError: The form has no wording: it joins two predicates that both lead to a phrase of their own.
+    It is a ValueError to join two predicates that both lead to a phrase of their own: that has no wording.
     """
     return _superlative(rng, form) if form["op"] == "most" else _singular(rng, form)
 
@@ -427,20 +426,10 @@ def describe(
     families: Sequence[str] | None = None,
     targets: Collection[str] | None = None,
 ) -> tuple[Expression, ...]:
-    """Draw referring expressions, each of which names exactly one thing.
+    """Draw at most ``most`` referring expressions of different texts and forms, each of which names exactly one thing.
 
-    Args:
-        rng: The draw.
-        facts: The scene.
-        most: How many at most.
-        families: Those that may be used; None for all.
-        targets: Ids of the things that may be named; None for all. Others still matter for what an expression means.
-
-    Returns:
-        Expressions of different texts and logical forms; fewer than ``most`` where the scene allows no more.
-
-    Raises:
-        UsageError: There is no such family.
+    ``families`` are those that may be used, ``targets`` the ids of what may be named, None for all; other things still
+    matter for what an expression means. There are fewer where the scene allows no more.
     """
     wanted = [thing.id for thing in facts.things if targets is None or thing.id in targets]
     unknown = sorted(set(families or ()) - set(FAMILIES))
@@ -451,19 +440,11 @@ def describe(
 
 
 def nulls(rng: np.random.Generator, facts: Facts, *, most: int) -> tuple[Expression, ...]:
-    """Draw null expressions: near misses, which name nothing in the scene, beyond doubt.
+    """Draw at most ``most`` null expressions: near misses, which name nothing in the scene, beyond doubt.
 
     Where an expression joins parts, each of them alone is true of some thing. What a relation goes to is there, and a
     superlative has several things to choose from. An expression of one part ("the thing heard three times") is simply
     false of every thing; a sound that it speaks of may come from outside the picture.
-
-    Args:
-        rng: The draw.
-        facts: The scene.
-        most: How many at most.
-
-    Returns:
-        Expressions of different texts and logical forms, with ``target`` None.
     """
     scene = _Scene(facts, tuple(FAMILIES))
     return _different(lambda: scene.draw_null(rng), most)

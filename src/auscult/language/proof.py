@@ -345,33 +345,19 @@ TruthValues = tuple[bool | None, ...]
 
 
 def named(form: object, facts: Facts) -> frozenset[str] | None:
-    """The things a form names.
+    """Ids of the things that a form, read strictly, is true of; empty where it is false of all.
 
-    Args:
-        form: A logical form; read strictly.
-        facts: The scene.
-
-    Returns:
-        Ids of the things it is true of; empty where it is false of all; None where it is unclear of any, or where an
-        unlisted thing could be meant.
-
-    Raises:
-        InputError: It is no logical form.
+    None where it is unclear of any, or where an unlisted thing could be meant.
     """
     return Proof(facts).named(read(form))
 
 
 @dataclass(slots=True)
 class Proof:
-    """The values of forms in one scene, kept, since the grammar asks for the same ones again and again.
-
-    Attributes:
-        facts: The scene.
-        senses: What may be used; what needs another sense is unclear.
-    """
+    """The values of forms in one scene, kept, since the grammar asks for the same ones again and again."""
 
     facts: Facts
-    senses: frozenset[Sense] = BOTH
+    senses: frozenset[Sense] = BOTH  # what may be used; what needs another sense is unclear
     _kept: dict[int, tuple[Form, TruthValues]] = field(default_factory=dict)
     _tables: dict[str, tuple[TruthValues, ...]] = field(default_factory=dict)
 

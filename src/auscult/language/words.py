@@ -18,21 +18,13 @@ Slot: TypeAlias = Literal["noun", "before", "after", "that"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """One way to say a predicate.
+    """One way to say a predicate."""
 
-    Attributes:
-        slot: Where it stands.
-        text: The words, of one thing.
-        many: The words, of several; empty where the same (``that``: made from ``text``).
-        rank: Place among the words before a noun, smaller first.
-        denied: The clause may be denied with ``not``.
-    """
-
-    slot: Slot
-    text: str
-    many: str = ""
-    rank: int = 0
-    denied: bool = True
+    slot: Slot  # where it stands
+    text: str  # the words, of one thing
+    many: str = ""  # the words, of several; empty where the same (`that`: made from `text`)
+    rank: int = 0  # place among the words before a noun, smaller first
+    denied: bool = True  # the clause may be denied with `not`
 
 
 _Table: TypeAlias = Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]

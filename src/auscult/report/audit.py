@@ -83,21 +83,12 @@ def page_of_audit(
     crops: Mapping[str, bytes],
     tables: Mapping[str, object],
 ) -> Page:
-    """Put a record in the order of the page.
+    """Put a record in the order of the page; ``thumbnails`` and ``crops`` are JPEG bytes by item id.
 
-    Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been reached;
-    large views go to the worst ``LARGE``.
-
-    Args:
-        run: The record.
-        thumbnails: Item id to JPEG bytes.
-        crops: Item id to JPEG bytes of the large view.
-        tables: Name to the JSON of ``tables/<name>.json``; names that begin with ``truth`` make the section that
-            compares with truth, for which the points are the record's scores named ``TRUE_IOU``; those that begin with
-            ``MODEL_SCORE`` make the section on the model's own score.
-
-    Raises:
-        InputError: One of ``tables`` is not {title, header, rows, note}.
+    Pictures are given to the worst items first, until ``PICTURED`` items or ``PICTURE_BYTES`` bytes have been
+    reached; large views go to the worst ``LARGE``. ``tables`` is name to the JSON of ``tables/<name>.json``; names
+    that begin with ``truth`` make the section that compares with truth, for which the points are the record's scores
+    named ``TRUE_IOU``, those that begin with ``MODEL_SCORE`` the section on the model's own score.
     """
     verdicts = worst_first(verdict for verdict, _ in run.verdicts)
     truth = _truth(run, verdicts, tables)

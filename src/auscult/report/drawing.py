@@ -133,25 +133,15 @@ MAX_PARTS: Final = 40_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A straight line.
+    """A straight line."""
 
-    Attributes:
-        start: One end.
-        end: The other.
-        colour: Name in the palette.
-        width: In pixels.
-        dash: Lengths drawn and left out in turn; empty for an unbroken line.
-        title: Words that a page shows on pointing at it.
-        link: Place of the same page, ``#name``, that a click leads to; empty for none.
-    """
-
-    start: Point
-    end: Point
-    colour: str
-    width: float = 1.0
-    dash: tuple[float, ...] = ()
-    title: str = ""
-    link: str = ""
+    start: Point  # one end
+    end: Point  # the other
+    colour: str  # name in the palette
+    width: float = 1.0  # in pixels
+    dash: tuple[float, ...] = ()  # lengths drawn and left out in turn; empty for an unbroken line
+    title: str = ""  # words that a page shows on pointing at it
+    link: str = ""  # place of the same page, `#name`, that a click leads to; empty for none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,23 +157,14 @@ class Polyline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polygon:
-    """A closed shape.
+    """A closed shape."""
 
-    Attributes:
-        points: Its corners.
-        fill: Name of its colour; empty for none.
-        stroke: Name of the outline's colour; empty for none.
-        width: Of the outline, in pixels.
-        opacity: Of the fill, 0..1.
-        title: Words that a page shows on pointing at it.
-    """
-
-    points: tuple[Point, ...]
-    fill: str = ""
-    stroke: str = ""
-    width: float = 1.0
-    opacity: float = 1.0
-    title: str = ""
+    points: tuple[Point, ...]  # its corners
+    fill: str = ""  # name of its colour; empty for none
+    stroke: str = ""  # name of the outline's colour; empty for none
+    width: float = 1.0  # of the outline, in pixels
+    opacity: float = 1.0  # of the fill, 0..1
+    title: str = ""  # words that a page shows on pointing at it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,27 +198,16 @@ class Circle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """One line of text.
+    """One line of text."""
 
-    Attributes:
-        at: Where its baseline is anchored.
-        words: As they come; control characters are left out when it is drawn.
-        size: Of the letters, in pixels.
-        colour: Name in the palette.
-        anchor: Which end of the text is at ``at``.
-        rotation: Clockwise about ``at``, in degrees.
-        bold: Drawn stronger.
-        title: The words in full where ``words`` is cut.
-    """
-
-    at: Point
-    words: str
-    size: float = 12.0
-    colour: str = "ink"
-    anchor: TextAnchor = "start"
-    rotation: float = 0.0
-    bold: bool = False
-    title: str = ""
+    at: Point  # where its baseline is anchored
+    words: str  # as they come; control characters are left out when it is drawn
+    size: float = 12.0  # of the letters, in pixels
+    colour: str = "ink"  # name in the palette
+    anchor: TextAnchor = "start"  # which end of the text is at `at`
+    rotation: float = 0.0  # clockwise about `at`, in degrees
+    bold: bool = False  # drawn stronger
+    title: str = ""  # the words in full where `words` is cut
 
 
 DrawnShape: TypeAlias = Line | Polyline | Polygon | Rect | Circle | Text
@@ -245,23 +215,12 @@ DrawnShape: TypeAlias = Line | Polyline | Polygon | Rect | Circle | Text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """A picture of lines and words.
+    """A picture of lines and words; TooLarge for too many parts or pixels, ValueError for colours of no palette."""
 
-    Attributes:
-        size: Width and height in pixels.
-        parts: In the order they are drawn.
-        title: What it is, in a few words.
-        words: What it shows, for those who cannot see it.
-
-    Raises:
-        TooLarge: More parts or pixels than a page or a picture can hold.
-        ValueError: A colour that is not in the palette, or a number that is not finite.
-    """
-
-    size: tuple[int, int]
-    parts: tuple[DrawnShape, ...]
-    title: str
-    words: str = ""
+    size: tuple[int, int]  # width and height in pixels
+    parts: tuple[DrawnShape, ...]  # in the order they are drawn
+    title: str  # what it is, in a few words
+    words: str = ""  # what it shows, for those who cannot see it
 
     def __post_init__(self) -> None:
         """Check the bounds."""
@@ -374,13 +333,9 @@ def text_width(words: str, size: float, *, bold: bool = False) -> float:
 
 
 def fitted(words: str, size: float, width_px: float, *, ends: bool = False) -> str:
-    """The words, or as many of their characters as fit with an ellipsis; never less than one character.
+    """The words, or as many of their characters as fit ``width_px`` with an ellipsis; never less than one character.
 
-    Args:
-        words: One line.
-        size: Of the letters, in pixels.
-        width_px: The room there is.
-        ends: Leave out from the middle, so that names that only end differently stay apart; else from the end.
+    With ``ends`` the middle is left out, so that names that only end differently stay apart; else the end.
     """
     text = plain(words)
     if text_width(text, size) <= width_px:
@@ -598,12 +553,9 @@ def to_svg(drawing: Drawing) -> str:
 def to_markup(drawing: Drawing, *, kind: str = "") -> Markup:
     """The drawing as an element of a page, with its links, on the page's ground.
 
-    Its colours follow ``prefers-color-scheme`` on a screen and are the light ones on paper.
-
-    Args:
-        drawing: What to draw.
-        kind: A class for the page's rules: such a chart is as wide as its panel. Without one a drawing is at most of
-            its own size; one wider than 620 px has the class ``wide`` and takes a whole row of a grid of panels.
+    Its colours follow ``prefers-color-scheme`` on a screen and are the light ones on paper. ``kind`` is a class for the
+    page's rules: such a chart is as wide as its panel. Without one a drawing is at most of its own size; one wider than
+    620 px has the class ``wide`` and takes a whole row of a grid of panels.
     """
     width, height = drawing.size
     classes, style = f"drawing chart {kind}", ""

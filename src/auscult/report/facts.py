@@ -112,15 +112,10 @@ _MEANING = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unlike:
-    """How many items are out of distribution, as the summary says.
+    """How many items are out of distribution, as the summary says."""
 
-    Attributes:
-        share: Of the judged items, 0..1.
-        n: Judged items.
-    """
-
-    share: float
-    n: int
+    share: float  # of the judged items, 0..1
+    n: int  # judged items
 
     @property
     def count(self) -> int:

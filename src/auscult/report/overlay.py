@@ -39,15 +39,10 @@ _DOT: Final[Colour] = (20, 20, 20)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """How much of a mask is likely wrong.
+    """How much of a mask is likely wrong."""
 
-    Attributes:
-        missing: Likely missing pixels per pixel of the object as it likely is, 0..1, lower is better.
-        extra: Likely superfluous pixels per pixel of the mask, 0..1, lower is better.
-    """
-
-    missing: float
-    extra: float
+    missing: float  # likely missing pixels per pixel of the object as it likely is, 0..1, lower is better
+    extra: float  # likely superfluous pixels per pixel of the mask, 0..1, lower is better
 
 
 def parts(found: ErrorMap, mask: Mask, view: Box) -> tuple[Mask, Mask]:
@@ -99,12 +94,7 @@ def _likely(
 
 
 def shares(found: ErrorMap, mask: Mask) -> Shares:
-    """How much of a mask is likely missing and too much, from the pixels that a picture of the map marks.
-
-    Args:
-        found: The map.
-        mask: The mask at the size of its frame, bool (H, W).
-    """
+    """How much of a mask, bool (H, W), at the size of its frame, is likely missing and too much: the pixels marked."""
     box = grown(found.box, 0, (mask.shape[0], mask.shape[1]))
     if box[0] >= box[2] or box[1] >= box[3]:  # a map beside the frame says nothing of it
         return Shares(missing=0.0, extra=0.0)
@@ -150,20 +140,7 @@ _CROSS = cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3))
 
 
 def overlay(frame: Frame, mask: Mask, *, colour: Colour = MASK_COLOUR, outline: bool = True) -> Frame:
-    """Draw a mask on its frame.
-
-    Args:
-        frame: uint8 RGB (H, W, 3); not changed.
-        mask: bool (H, W); empty and full masks are fine.
-        colour: RGB of the tint, 0..255.
-        outline: Draw the line round the mask as well.
-
-    Returns:
-        A new frame of the same size.
-
-    Raises:
-        ValueError: Frame and mask differ in size.
-    """
+    """Draw a mask, bool (H, W), in a colour and with a line round it on a copy of its frame, uint8 RGB (H, W, 3)."""
     _check(frame, mask)
     return _drawn(frame, mask, colour, line_px=_line_px(frame) if outline else 0)
 
@@ -201,13 +178,7 @@ def shrunk(frame: Frame, *, width_px: int = THUMBNAIL_PX) -> Frame:
 
 
 def small_overlay(small: Frame, mask: Mask, *, errors: ErrorMap | None = None) -> Frame:
-    """``thumbnail`` for a frame that ``shrunk`` made small already.
-
-    Args:
-        small: uint8 RGB (h, w, 3); not changed.
-        mask: bool (H, W), at the size of the whole frame.
-        errors: Where the mask is likely wrong, in pixels of the whole frame.
-    """
+    """``thumbnail`` for a frame that ``shrunk`` made small already; mask and errors are of the whole frame."""
     shape = _small_mask(mask, (small.shape[1], small.shape[0]))
     whole = 0, 0, mask.shape[1], mask.shape[0]
     return _drawn(small, shape, MASK_COLOUR, line_px=1, errors=_Errors.of(errors, shape, whole, period_px=4))
@@ -222,21 +193,11 @@ def crop(
     whole: bool = False,
     errors: ErrorMap | None = None,
 ) -> Frame:
-    """A large view of the place that matters, with its surroundings.
+    """A large view, ``size_px`` on its longer side, of the place that matters, with its surroundings.
 
-    The view is centred on ``region`` where there is one, else on the mask, else it is the whole frame. It is 4:3
-    if the frame allows. The region is marked by corner brackets.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W).
-        region: Box of the defect, xyxy in pixels, half-open; parts outside the frame are ignored.
-        size_px: The longer side of the result; a smaller view is enlarged to it.
-        whole: Show the whole mask too, not only the region: of two objects in one mask both must be seen.
-        errors: Where the mask is likely wrong, marked as well.
-
-    Raises:
-        ValueError: Frame and mask differ in size.
+    The view is centred on ``region``, a box of which parts outside the frame are ignored, where there is one, else on
+    the mask, else it is the whole frame. It is 4:3 if the frame allows. The region is marked by corner brackets. With
+    ``whole`` it shows the whole mask too: of two objects in one mask both must be seen.
     """
     _check(frame, mask)
     marked = None if region is None else _inside(region, mask.shape)

@@ -45,114 +45,69 @@ LARGE: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart.
+    """A chart."""
 
-    Attributes:
-        name: Of its files in a suite's record, in ``figures/``, without ending; empty where it is in none.
-        caption: What it shows.
-        drawing: The chart.
-        kind: For a chart as wide as its panel: ``bars``, ``scatter`` or ``timeline``, for the style sheet. Empty for
-            one that is at most of its own size.
-        legend: Whether it has the colours of actions, so that these are named below it.
-    """
-
-    name: str = ""
-    caption: str
+    name: str = ""  # of its files in a suite's record, in `figures/`, without ending; empty where it is in none
+    caption: str  # what it shows
     drawing: Drawing
+    # for a chart as wide as its panel: `bars`, `scatter` or `timeline`, for the style sheet. Empty for one that is at
+    # most of its own size
     kind: str = ""
-    legend: bool = False
+    legend: bool = False  # whether it has the colours of actions, so that these are named below it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One candidate in pictures.
+    """One candidate in pictures."""
 
-    Attributes:
-        title: What it is, for example ``erode, hard``.
-        jpeg: The picture: the candidate's tint and the true outline.
-        text: The referring expression; empty for none.
-        id: The item's id.
-        facts: Label and text: the truth, then what each judge said.
-        broad: Whether the picture is a strip, which takes the whole width of the page.
-        file: The picture's name in the record; empty where it does not lie there yet.
-    """
-
-    title: str
-    jpeg: bytes
-    text: str
+    title: str  # what it is, for example `erode, hard`
+    jpeg: bytes  # the picture: the candidate's tint and the true outline
+    text: str  # the referring expression; empty for none
     id: str
-    facts: tuple[tuple[str, str], ...]
-    broad: bool = False
-    file: str = ""
+    facts: tuple[tuple[str, str], ...]  # label and text: the truth, then what each judge said
+    broad: bool = False  # whether the picture is a strip, which takes the whole width of the page
+    file: str = ""  # the picture's name in the record; empty where it does not lie there yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One judged item.
+    """One judged item."""
 
-    Attributes:
-        verdict: What the judge said and the policy decided.
-        text: The referring expression; empty when there is none.
-        frame: Name of the frame's file.
-        reading: How the mask was read: as an index, soft with a threshold, and the like.
-        thumbnail: JPEG bytes, or None.
-        crop: JPEG bytes of the large view, or None.
-        missing: Likely missing part of the object, 0..1; None where the record does not say.
-        extra: Likely superfluous part of the mask, 0..1; None where the record does not say.
-        model_score: The model's own score of its mask; None where INPUT has none.
-        ranks: Why it is listed apart; may be empty.
-    """
-
-    verdict: Verdict
-    text: str = ""
-    frame: str = ""
-    reading: str = ""
-    thumbnail: bytes | None = None
-    crop: bytes | None = None
-    missing: float | None = None
-    extra: float | None = None
-    model_score: float | None = None
-    ranks: str = ""
+    verdict: Verdict  # what the judge said and the policy decided
+    text: str = ""  # the referring expression; empty when there is none
+    frame: str = ""  # name of the frame's file
+    reading: str = ""  # how the mask was read: as an index, soft with a threshold, and the like
+    thumbnail: bytes | None = None  # JPEG bytes, or None
+    crop: bytes | None = None  # JPEG bytes of the large view, or None
+    missing: float | None = None  # likely missing part of the object, 0..1; None where the record does not say
+    extra: float | None = None  # likely superfluous part of the mask, 0..1; None where the record does not say
+    model_score: float | None = None  # the model's own score of its mask; None where INPUT has none
+    ranks: str = ""  # why it is listed apart; may be empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemList:
-    """Judged items as cards.
-
-    Attributes:
-        rows: In order.
-        lead: What they are; may be empty.
-        defects: Defect and count of each filter; None for a list that cannot be searched, sorted and filtered.
-        total: Of how many items the searchable list shows the worst.
-    """
+    """Judged items as cards."""
 
     rows: tuple[Row, ...]
-    lead: str = ""
+    lead: str = ""  # what they are; may be empty
+    # defect and count of each filter; None for a list that cannot be searched, sorted and filtered
     defects: tuple[tuple[str, int], ...] | None = None
-    total: int = 0
+    total: int = 0  # of how many items the searchable list shows the worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipView:
-    """One object of a video.
+    """One object of a video."""
 
-    Attributes:
-        name: Clip and track.
-        action: What the policy decides for it.
-        facts: Label and text, in the order of the page.
-        marks: Kind, time or number, sentence and link of each frame that stands out.
-        more: How many marks are left out.
-        note: Why the action is not the policy's alone, or why a number is missing; may be empty.
-        timeline: Estimated IoU over its frames.
-    """
-
-    name: str
-    action: str
-    facts: tuple[tuple[str, str], ...]
+    name: str  # clip and track
+    action: str  # what the policy decides for it
+    facts: tuple[tuple[str, str], ...]  # label and text, in the order of the page
+    # kind, time or number, sentence and link of each frame that stands out
     marks: tuple[tuple[str, str, str, str], ...]
-    more: int
-    note: str
-    timeline: Figure
+    more: int  # how many marks are left out
+    note: str  # why the action is not the policy's alone, or why a number is missing; may be empty
+    timeline: Figure  # estimated IoU over its frames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,37 +125,21 @@ class ErrorRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of a page; what it holds stands in the order of the attributes.
+    """A part of a page; what it holds stands in the order of the attributes."""
 
-    Attributes:
-        name: Its anchor: letters, digits and hyphens.
-        title: Its heading.
-        tab: Words of the button that shows it, where those are not its heading.
-        count: A number on that button; None for none.
-        lead: What it is about, one or two sentences.
-        figures: Charts, side by side where there is room.
-        tables: Below them, or beside them.
-        beside: Whether the tables stand beside the charts.
-        examples: Pictures.
-        items: Cards of judged items.
-        clips: Objects of videos.
-        errors: What failed.
-        notes: Small print; words between backticks are names of files and commands.
-    """
-
-    name: str
-    title: str
-    tab: str = ""
-    count: int | None = None
-    lead: str = ""
-    figures: tuple[Figure, ...] = ()
-    tables: tuple[Table, ...] = ()
-    beside: bool = False
+    name: str  # its anchor: letters, digits and hyphens
+    title: str  # its heading
+    tab: str = ""  # words of the button that shows it, where those are not its heading
+    count: int | None = None  # a number on that button; None for none
+    lead: str = ""  # what it is about, one or two sentences
+    figures: tuple[Figure, ...] = ()  # charts, side by side where there is room
+    tables: tuple[Table, ...] = ()  # below them, or beside them
+    beside: bool = False  # whether the tables stand beside the charts
     examples: tuple[Example, ...] = ()
-    items: ItemList | None = None
-    clips: tuple[ClipView, ...] = ()
-    errors: tuple[ErrorRow, ...] = ()
-    notes: tuple[str, ...] = ()
+    items: ItemList | None = None  # cards of judged items
+    clips: tuple[ClipView, ...] = ()  # objects of videos
+    errors: tuple[ErrorRow, ...] = ()  # what failed
+    notes: tuple[str, ...] = ()  # small print; words between backticks are names of files and commands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,53 +153,33 @@ class Advice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """Counts that stand above the sections and filter their items.
+    """Counts that stand above the sections and filter their items."""
 
-    Attributes:
-        totals: Count and what is counted.
-        facts: Label and text.
-        note: How to read those.
-        tally: Action and how many items it has.
-        figures: Charts in the colours of the actions.
-    """
-
-    totals: tuple[tuple[int, str], ...]
-    facts: tuple[tuple[str, str], ...] = ()
-    note: str = ""
-    tally: tuple[tuple[str, int], ...]
-    figures: tuple[Figure, ...] = ()
+    totals: tuple[tuple[int, str], ...]  # count and what is counted
+    facts: tuple[tuple[str, str], ...] = ()  # label and text
+    note: str = ""  # how to read those
+    tally: tuple[tuple[str, int], ...]  # action and how many items it has
+    figures: tuple[Figure, ...] = ()  # charts in the colours of the actions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """What a page shows.
-
-    Attributes:
-        title: Heading.
-        command: What made it, words of the command line after ``auscult``; a comparison names the run that it compares.
-        facts: Label and text of what the record says: input, time, version, seed.
-        notes: Plain sentences that a reader must know.
-        advice: What a reader must do first, or None.
-        links: (words, path) of each judge's own report, relative, with ``/`` between the parts.
-        overview: Counts above the sections, which are then tabs, shown one at a time; the one named ``items`` comes
-            first. None for sections one below the other with a list of contents.
-        sections: In order.
-        shown: Tables of the sections that fit a console.
-        lost: Sentences about parts that are missing from the record; they stand below the notes.
-        footer: Where every number lies; words between backticks are names of files.
-    """
+    """What a page shows."""
 
     title: str
-    command: str
-    facts: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
-    advice: Advice | None = None
+    command: str  # what made it, words of the command line after `auscult`; a comparison names the run that it compares
+    facts: tuple[tuple[str, str], ...] = ()  # label and text of what the record says: input, time, version, seed
+    notes: tuple[str, ...] = ()  # plain sentences that a reader must know
+    advice: Advice | None = None  # what a reader must do first, or None
+    # (words, path) of each judge's own report, relative, with `/` between the parts
     links: tuple[tuple[str, str], ...] = ()
+    # counts above the sections, which are then tabs, shown one at a time; the one named `items` comes first. None for
+    # sections one below the other with a list of contents
     overview: Overview | None = None
     sections: tuple[Section, ...]
-    shown: tuple[Table, ...] = ()
-    lost: tuple[str, ...] = ()
-    footer: str = ""
+    shown: tuple[Table, ...] = ()  # tables of the sections that fit a console
+    lost: tuple[str, ...] = ()  # sentences about parts that are missing from the record; they stand below the notes
+    footer: str = ""  # where every number lies; words between backticks are names of files
 
 
 _TEMPLATES = resources.files("auscult.report") / "templates"
@@ -270,13 +189,9 @@ _CODE = re.compile("`([^`]+)`")
 
 
 def render(page: Page) -> str:
-    """Lay out a page as one self-contained HTML file.
+    """Lay out a page as one self-contained HTML file, UTF-8 when written.
 
-    Args:
-        page: What to show.
-
-    Returns:
-        The file's text, UTF-8 when written; under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
+    It has under 12 MB for 1,000 items with the pictures that ``page_of_audit`` keeps.
     """
     scripts = (_BOOT, _asset("report.js")) if page.overview else ()
     allowed = "script-src " + " ".join(f"'sha256-{_digest(text)}'" for text in scripts) + "; " if scripts else ""

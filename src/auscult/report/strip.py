@@ -31,46 +31,27 @@ _EMPTY = 228
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StripCell:
-    """One frame of one severity.
+    """One frame of one severity."""
 
-    Attributes:
-        frame: The perturbed frame, uint8 RGB (H, W, 3); None where there is none.
-        prediction: The predicted mask, bool (H, W); None where there is none.
-        truth: The true mask, bool (H, W); None where the data set has none.
-        score: Of this frame, 0..1; None where it is Undefined.
-        why: What is printed instead of the score where the prediction is missing, for example ``failed``.
-    """
-
-    frame: Frame | None
-    prediction: Mask | None
-    truth: Mask | None = None
-    score: float | None = None
-    why: str = ""
+    frame: Frame | None  # the perturbed frame, uint8 RGB (H, W, 3); None where there is none
+    prediction: Mask | None  # the predicted mask, bool (H, W); None where there is none
+    truth: Mask | None = None  # the true mask, bool (H, W); None where the data set has none
+    score: float | None = None  # of this frame, 0..1; None where it is Undefined
+    why: str = ""  # what is printed instead of the score where the prediction is missing, for example `failed`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StripRow:
-    """One severity.
+    """One severity."""
 
-    Attributes:
-        name: ``clean``, ``low``, ``medium``, ``high``, ``dynamic``.
-        cells: Its frames, as many as every other row's.
-        said: Printed under the name, for example the clip's score.
-        note: Printed under the cells, for example the sentence; what three lines do not hold is cut off.
-    """
-
-    name: str
-    cells: tuple[StripCell, ...]
-    said: str = ""
-    note: str = ""
+    name: str  # `clean`, `low`, `medium`, `high`, `dynamic`
+    cells: tuple[StripCell, ...]  # its frames, as many as every other row's
+    said: str = ""  # printed under the name, for example the clip's score
+    note: str = ""  # printed under the cells, for example the sentence; what three lines do not hold is cut off
 
 
 def evenly(count: int, most: int = MOST_FRAMES) -> tuple[int, ...]:
-    """Which of ``count`` frames to show: first, last and others evenly between, at most ``most``.
-
-    Raises:
-        ValueError: ``most`` is under 1.
-    """
+    """Which of ``count`` frames to show: first, last and others evenly between, at most ``most``."""
     if most < 1:
         raise ValueError(f"at most {most} frames: expected 1 or more")
     if count <= most:
@@ -81,18 +62,9 @@ def evenly(count: int, most: int = MOST_FRAMES) -> tuple[int, ...]:
 
 
 def strip(rows: Sequence[StripRow], *, width_px: int = 960) -> Frame:
-    """Lay out the pictures of one perturbation.
+    """Lay out the pictures of one perturbation: uint8 RGB (height, width_px, 3), dark text on white.
 
-    Args:
-        rows: Top to bottom; of longer clips ``evenly`` chosen frames are shown, the same in every row.
-        width_px: Width of the picture, within ``WIDTHS_PX``.
-
-    Returns:
-        uint8 RGB (height, width_px, 3), dark text on white.
-
-    Raises:
-        TooLarge: Over ``MAX_ROWS`` rows.
-        ValueError: No row, rows of unequal length, a mask of another size than its frame, or a width out of range.
+    Of longer clips ``evenly`` chosen frames are shown, the same in every row; ``width_px`` is within ``WIDTHS_PX``.
     """
     plan = _plan(_chosen(rows, width_px), width_px)
     picture = np.array(to_picture(_written(plan)))

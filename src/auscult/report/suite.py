@@ -201,17 +201,7 @@ class _PageFile:
 
 
 def read_page(folder: Path) -> Page:
-    """Read the page of a record.
-
-    Args:
-        folder: The record of a suite.
-
-    Returns:
-        The page with its tables, charts and pictures; ``lost`` tells of those that are missing or damaged.
-
-    Raises:
-        RecordError: ``page.json`` is missing or damaged.
-    """
+    """Read the page of a suite's record; ``lost`` tells of tables, charts and pictures that are missing or damaged."""
     path = folder / PAGE
     if not path.exists():
         raise RecordError(
@@ -333,11 +323,7 @@ def _jpeg(data: bytes) -> bytes:
 
 
 def write_tables(run: RunFolder, tables: Mapping[str, Table]) -> None:
-    """Write each table as JSON, CSV and LaTeX.
-
-    Raises:
-        OutputError: The disk is full, or the folder cannot be written to.
-    """
+    """Write each table as JSON, CSV and LaTeX."""
     for name, table in tables.items():
         run.write_json(f"tables/{name}.json", asdict(table))
         run.write_text(f"tables/{name}.csv", table_csv(table))
@@ -345,11 +331,7 @@ def write_tables(run: RunFolder, tables: Mapping[str, Table]) -> None:
 
 
 def write_charts(run: RunFolder, charts: Iterable[tuple[str, Drawing]]) -> None:
-    """Write each chart, by name, as JSON, SVG and PNG.
-
-    Raises:
-        OutputError: The disk is full, or the folder cannot be written to.
-    """
+    """Write each chart, by name, as JSON, SVG and PNG."""
     for name, drawing in charts:
         run.write_json(f"figures/{name}.json", drawing_json(drawing), indent=None)
         run.write_text(f"figures/{name}.svg", to_svg(drawing))
@@ -357,16 +339,7 @@ def write_charts(run: RunFolder, charts: Iterable[tuple[str, Drawing]]) -> None:
 
 
 def write_page(run: RunFolder, page: Page, tables: Mapping[str, Table]) -> None:
-    """Write ``page.json``, and ``report.html`` from what lies in the record.
-
-    Args:
-        run: The record; the page's tables, charts and pictures have been written.
-        page: The page.
-        tables: File name of every table, without folder and ending.
-
-    Raises:
-        OutputError: The page shows what is not in the record, or the folder cannot be written to.
-    """
+    """Write ``page.json``, and ``report.html`` from the tables, by file name, charts and pictures in the record."""
     names = {table: name for name, table in tables.items()}
     told = _PageFile(
         title=page.title,

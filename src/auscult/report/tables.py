@@ -35,31 +35,16 @@ COUNTED = {"n": "items", "ok": "judged", "failed": "failed", "undefined": "undef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A finished table.
+    """A finished table."""
 
-    Attributes:
-        title: What it shows, one line.
-        header: One text per column.
-        rows: One text per column in each row.
-        note: What a reader must know to read it right; may be empty.
-    """
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
+    title: str  # what it shows, one line
+    header: tuple[str, ...]  # one text per column
+    rows: tuple[tuple[str, ...], ...]  # one text per column in each row
+    note: str = ""  # what a reader must know to read it right; may be empty
 
 
 def console_tables(run: Run, *, worst: int = 10) -> list[Table]:
-    """The tables that `auscult audit` prints: actions by defects, what the estimates come to, and the worst items.
-
-    Args:
-        run: The record.
-        worst: How many items the last table lists at most.
-
-    Returns:
-        One table for no verdicts, else two, or three where the judge gives probabilities or the model a score.
-    """
+    """The tables that `auscult audit` prints: actions by defects, what the estimates come to, the ``worst`` items."""
     verdicts = [verdict for verdict, _ in run.verdicts]
     tables = [_cross_table(counts_of(run), verdicts)]
     estimates = estimates_of(run.summary or {})
@@ -82,9 +67,6 @@ def read_table(name: str, content: object) -> Table:
     """A table from the JSON of ``tables/<name>.json``: {title, header, rows, note}; ``name`` is for the message.
 
     Numbers become text as they are: the record's tables are finished, so nothing is rounded or computed here.
-
-    Raises:
-        InputError: It is not such a table.
     """
     expected = '{"title": text, "header": [text], "rows": [[text or number]], "note": text}'
     if not isinstance(content, Mapping):

@@ -18,17 +18,12 @@ _FOLDERS = ("cutouts", "backgrounds", "sounds")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assets:
-    """A set of looks and a set of sounds.
+    """A set of looks and a set of sounds."""
 
-    Attributes:
-        looks: Things and backgrounds.
-        sounds: Sounds.
-        own_voices: A thing sounds with a sound of its own category, or not at all. Otherwise voices are handed out by
-            chance, so that no picture tells which thing sounds how.
-    """
-
-    looks: AssetSet
+    looks: AssetSet  # things and backgrounds
     sounds: SoundSet
+    # a thing sounds with a sound of its own category, or not at all. Otherwise voices are handed out by chance, so that
+    # no picture tells which thing sounds how
     own_voices: bool
 
     @property
@@ -41,17 +36,10 @@ GENERATED = Assets(looks=generated_looks.GENERATED, sounds=generated_sounds.GENE
 
 
 def open_bundle(root: Path | None) -> tuple[Assets, tuple[ErrorRecord, ...]]:
-    """Open a user's folder, or the generated sets.
+    """Open the generated sets, or a user's folder, and say what is wrong with files that were left out.
 
-    Args:
-        root: A folder with ``cutouts/``, ``backgrounds/`` and, optionally, ``sounds/``; None for the generated sets.
-            Without ``sounds/`` the generated sounds are used, handed out by chance.
-
-    Returns:
-        The sets, and what is wrong with files that were left out.
-
-    Raises:
-        UsageError: The folder is not there, or one of its parts holds nothing that can be used.
+    A folder has ``cutouts/``, ``backgrounds/`` and, optionally, ``sounds/``, without which the generated sounds are
+    handed out by chance.
     """
     if root is None:
         return GENERATED, ()

@@ -43,19 +43,11 @@ class _Line:
 def sounding_instances(folder: Path) -> InstanceListing:
     """List the clips of a folder of scenes, everything that sounds as the target.
 
-    Masks are opened here, since unions have no files of their own: about 50 ms for a clip of ten frames.
-
-    Args:
-        folder: What ``auscult make scenes --out`` wrote.
-
-    Returns:
-        One instance a clip, its id and clip the scene's name, its query without text, its moments one a second from
-        0 s with inline RLE targets (empty ones where nothing that is seen sounds), its sound the clip's. A frame
-        with a mask that is missing or cannot be read has no target, which is told; a clip without frames or sound, or
-        one mask of what sounds that can be read, is an error and not listed.
-
-    Raises:
-        NothingToDo: There is no ``scenes.jsonl``, or not one line.
+    Masks are opened here, since unions have no files of their own: about 50 ms for a clip of ten frames. Gives one
+    instance a clip, its id and clip the scene's name, its query without text, its moments one a second from 0 s with
+    inline RLE targets (empty ones where nothing that is seen sounds), its sound the clip's. A frame with a mask that is
+    missing or cannot be read has no target, which is told; a clip without frames or sound, or one mask of what sounds
+    that can be read, is an error and not listed.
     """
     file = folder / FILE
     if not is_file(file):

@@ -21,28 +21,17 @@ SHUTTER_S = 1 / 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RenderedScene:
-    """A scene at one time.
+    """A scene at one time."""
 
-    Attributes:
-        time_s: When.
-        frame: uint8 RGB (H, W, 3).
-        visible: What is seen of each thing, bool (H, W), in the order of the plan's objects; no pixel has two.
-        whole: What would be seen of each thing if it were alone.
-    """
-
-    time_s: float
-    frame: Frame
+    time_s: float  # when
+    frame: Frame  # uint8 RGB (H, W, 3)
+    # what is seen of each thing, bool (H, W), in the order of the plan's objects; no pixel has two
     visible: tuple[Mask, ...]
-    whole: tuple[Mask, ...]
+    whole: tuple[Mask, ...]  # what would be seen of each thing if it were alone
 
 
 class Stage:
-    """Draws one scene; keeps what several pictures share.
-
-    Args:
-        plan: The scene.
-        looks: The set that its looks and background were drawn from.
-    """
+    """Draws one scene from the set that its looks and background were drawn from; keeps what several pictures share."""
 
     def __init__(self, plan: ScenePlan, looks: AssetSet) -> None:
         self._plan = plan
@@ -53,11 +42,7 @@ class Stage:
         self._layers: dict[int, Layer] = {}
 
     def at(self, time_s: float) -> RenderedScene:
-        """Draw the scene at a time.
-
-        Raises:
-            InputError: A look or background is not of this set.
-        """
+        """Draw the scene at a time."""
         order = self._plan.layout.far_to_near
         picture = put_together(self._backdrop, [self._layer(thing, time_s) for thing in order])
         place = {thing: number for number, thing in enumerate(order)}
@@ -121,16 +106,5 @@ class Stage:
 
 
 def hear(plan: ScenePlan, sounds: SoundSet) -> Mix:
-    """Mix a scene's sound; pure.
-
-    Args:
-        plan: The scene.
-        sounds: The set that its sources were drawn from.
-
-    Returns:
-        (2, round(seconds * rate_hz)) samples, and what they were turned down by.
-
-    Raises:
-        InputError: A source is not of this set.
-    """
+    """Mix a scene's sound, (2, round(seconds * rate_hz)) samples; pure."""
     return mix_down(plan.tracks, sounds, seconds=plan.seconds, rate_hz=plan.rate_hz)

@@ -59,13 +59,7 @@ class _ThingTrack:
 
 
 def facts_of(plan: ScenePlan, shots: Sequence[RenderedScene], *, gain_db: float = 0.0) -> Facts:
-    """State the facts of a scene.
-
-    Args:
-        plan: The scene.
-        shots: Its key frames.
-        gain_db: What its mix was turned down by.
-    """
+    """State the facts of a scene from its key frames and what its mix was turned down by."""
     seen = [_over_time([shot.visible[n] for shot in shots], [shot.whole[n] for shot in shots]) for n in _numbers(plan)]
     there = [number for number in _numbers(plan) if seen[number].shown.any()]
     depth = _clear_depth(plan, there)
@@ -223,12 +217,7 @@ def facts_to_json(facts: Facts) -> dict[str, Any]:
 
 
 def facts_from_json(row: object) -> Facts:
-    """Read what ``facts_to_json`` gives, so that proofs can be repeated from a file.
-
-    Raises:
-        InputError: A value is absent, of another type or out of bounds, a voice never sounds, or two things have one
-            id.
-    """
+    """Read what ``codec.to_json`` gives of facts, so that proofs can be repeated from a file."""
     facts = codec.from_json(Facts, row, error=InputError, hint="correct the line")
     _within("duration_s", facts.duration_s, low=0.0, high=86_400.0)
     _within("number of things", max(len(facts.things), len(facts.elsewhere)), low=0, high=_MOST)
@@ -264,33 +253,15 @@ def _named(name: str, text: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionSpec:
-    """What shall be said.
+    """What shall be said."""
 
-    Attributes:
-        targets: Ids of the things that may be referred to.
-        most: Most expressions.
-        nulls: Most null expressions.
-    """
-
-    targets: frozenset[str]
-    most: int
-    nulls: int = 0
+    targets: frozenset[str]  # ids of the things that may be referred to
+    most: int  # most expressions
+    nulls: int = 0  # most null expressions
 
 
 def say(rng: np.random.Generator, facts: Facts, wish: ExpressionSpec) -> tuple[Expression, ...]:
-    """Draw expressions that name one thing each, then null expressions that name none.
-
-    Args:
-        rng: Where the draws come from.
-        facts: The scene.
-        wish: What shall be said.
-
-    Returns:
-        Expressions of different texts, each proven.
-
-    Raises:
-        AuscultError: A proof disagrees with the grammar.
-    """
+    """Draw expressions of different texts that name one thing each, then null ones that name none; each is proven."""
     found = grammar.describe(rng, facts, most=wish.most, targets=wish.targets)
     names = {one.text for one in found}
     empty = [one for one in grammar.nulls(rng, facts, most=wish.nulls) if one.text not in names] if wish.nulls else []

@@ -36,48 +36,28 @@ _Side: TypeAlias = Annotated[int, Meta(ge=SIDES[0], le=SIDES[1])]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectPlan:
-    """One thing of a scene.
+    """One thing of a scene."""
 
-    Attributes:
-        id: ``1``, ``2``, ...: its number in the scene and its ``fid`` on disk.
-        look: What it looks like.
-        track: How it sounds; None for a silent thing.
-    """
-
-    id: str
-    look: Look
-    track: SoundTrack | None = None
+    id: str  # `1`, `2`, ...: its number in the scene and its `fid` on disk
+    look: Look  # what it looks like
+    track: SoundTrack | None = None  # how it sounds; None for a silent thing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenePlan:
-    """A scene before it is drawn.
+    """A scene before it is drawn."""
 
-    Attributes:
-        vid: Name of the scene.
-        split: The split it belongs to.
-        size: (height, width) in pixels.
-        seconds: Length of the clip.
-        rate_hz: Sample rate of its sound.
-        background: Name of the background.
-        unlisted: The background is a photograph, which may show things that are not of the scene.
-        light: Light and camera.
-        objects: The things.
-        layout: Their ways, in the order of ``objects``.
-        elsewhere: Sounds from outside the picture.
-    """
-
-    vid: Word
-    split: Split
-    size: tuple[_Side, _Side]
-    seconds: Annotated[float, Meta(ge=SECONDS[0], le=SECONDS[1])]
-    rate_hz: Annotated[int, Meta(ge=RATES_HZ[0], le=RATES_HZ[1])]
+    vid: Word  # name of the scene
+    split: Split  # the split it belongs to
+    size: tuple[_Side, _Side]  # (height, width) in pixels
+    seconds: Annotated[float, Meta(ge=SECONDS[0], le=SECONDS[1])]  # length of the clip
+    rate_hz: Annotated[int, Meta(ge=RATES_HZ[0], le=RATES_HZ[1])]  # sample rate of its sound
     background: Word
-    unlisted: bool = False
+    unlisted: bool = False  # the background is a photograph, which may show things that are not of the scene
     light: Light
     objects: Annotated[tuple[ObjectPlan, ...], Meta(min_length=1, max_length=MOST_THINGS)]
-    layout: SceneLayout
-    elsewhere: Annotated[tuple[SoundTrack, ...], Meta(max_length=64)] = ()
+    layout: SceneLayout  # their ways, in the order of `objects`
+    elsewhere: Annotated[tuple[SoundTrack, ...], Meta(max_length=64)] = ()  # sounds from outside the picture
 
     @property
     def key_times_s(self) -> tuple[float, ...]:
@@ -96,11 +76,7 @@ class ScenePlan:
 
     @classmethod
     def from_json(cls, row: object) -> ScenePlan:
-        """Read what ``as_json`` gives.
-
-        Raises:
-            InputError: A value is absent, unknown, of another type or out of bounds, or parts do not fit together.
-        """
+        """Read the JSON values of a plan, whose parts must fit together."""
         plan = codec.from_json(cls, row, error=InputError, hint="correct the line", exact=True)
         if not re.fullmatch(r"[A-Za-z0-9-]{1,100}", plan.vid):
             raise fields.wrong("vid", plan.vid, "a name of letters, digits and hyphens")
@@ -173,15 +149,7 @@ def choose_split(seed: int, index: int, *, wanted: Sequence[Split]) -> Split:
 def choose(
     seed: int, index: int, *, assets: Assets, shelves: Mapping[Split, Shelf], options: SceneOptions
 ) -> ScenePlan:
-    """Draw a scene.
-
-    Args:
-        seed: The run's seed.
-        index: Number of the scene; together with ``seed`` it settles every draw.
-        assets: What scenes are made of.
-        shelves: What each wanted split may use, from ``splits.divide``.
-        options: What all scenes have in common.
-    """
+    """Draw scene ``index``, which with ``seed`` settles every draw, of what each wanted split may use."""
     split = choose_split(seed, index, wanted=tuple(shelves))
     shelf = shelves[split]
     stock = _Stock(assets=assets, shelf=shelf)

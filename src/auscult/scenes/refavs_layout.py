@@ -31,15 +31,10 @@ _UNSAFE = re.compile(r"[^0-9A-Za-z]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """An expression with its place in the layout.
+    """An expression with its place in the layout."""
 
-    Attributes:
-        row: Its row of ``metadata.csv``.
-        expression: What is said.
-    """
-
-    row: refavs.MetadataRow
-    expression: Expression
+    row: refavs.MetadataRow  # its row of `metadata.csv`
+    expression: Expression  # what is said
 
 
 def object_word(category: str) -> str:
@@ -68,16 +63,9 @@ def rows_of(plan: ScenePlan, expressions: Sequence[Expression]) -> tuple[Said, .
 
 
 def files_of(plan: ScenePlan, shots: Sequence[RenderedScene], samples: Samples, *, nulls: bool) -> dict[str, bytes]:
-    """The files of a scene: key frames, sound, and the visible mask of every thing at every key frame.
+    """The files of a scene by name: key frames, sound, and the visible mask of every thing at every key frame.
 
-    Args:
-        plan: The scene.
-        shots: Its key frames.
-        samples: (2, n) float32 in [-1, 1].
-        nulls: Whether a null expression refers to it, which asks for empty masks.
-
-    Returns:
-        Names relative to the output folder, to bytes.
+    ``samples`` are (2, n) float32 in [-1, 1]; ``nulls`` asks for the empty masks of null expressions.
     """
     files = {refavs.sound_name(plan.vid): encode_wav(samples, plan.rate_hz)}
     empty = encode_mask(np.zeros(plan.size, np.bool_))
@@ -105,12 +93,7 @@ def items_of(plan: ScenePlan, shots: Sequence[RenderedScene], said: Sequence[Sai
 
 
 def with_video(items: Sequence[Mapping[str, Any]], files: Iterable[str]) -> list[Mapping[str, Any]]:
-    """Lines of ``items.jsonl`` that also name the scene's video, where one is among its files.
-
-    Args:
-        items: As ``items_of`` gives them.
-        files: Names of the files that are written for the scene.
-    """
+    """Lines of ``items.jsonl`` that also name the scene's video, where one is among the names of its files."""
     names = frozenset(files)
     return [{**item, "video": name} if (name := video_name(item["clip"])) in names else item for item in items]
 

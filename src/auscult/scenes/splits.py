@@ -41,31 +41,16 @@ Names: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shelf:
-    """What scenes of one split may use.
+    """What scenes of one split may use."""
 
-    Attributes:
-        things: Category to instances.
-        targets: Categories that expressions of this split refer to.
-        sounds: Label to instances.
-        backgrounds: Names.
-    """
-
-    things: Mapping[str, Names]
-    targets: Names
-    sounds: Mapping[str, Names]
+    things: Mapping[str, Names]  # category to instances
+    targets: Names  # categories that expressions of this split refer to
+    sounds: Mapping[str, Names]  # label to instances
     backgrounds: Names
 
 
 def divide(assets: Assets, *, wanted: Iterable[Split] = SPLITS) -> dict[Split, Shelf]:
-    """Say what each split may use.
-
-    Args:
-        assets: What there is.
-        wanted: The splits that scenes will be made for.
-
-    Raises:
-        UsageError: There are too few categories, instances or backgrounds for a wanted split; the message counts.
-    """
+    """Say what each wanted split may use; a UsageError counts what there is where it is too little for one of them."""
     things = assets.looks.instances()
     seen, unseen = _divided(things, _UNSEEN_SHARE)
     for_train, for_test = _by_instance(things, unseen=frozenset(unseen))

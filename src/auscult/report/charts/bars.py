@@ -38,15 +38,10 @@ _BAR, _THIN_BAR, _PAD, _GROUP = 13.0, 9.0, 7.0, 25.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeBars:
-    """One type of perturbation.
+    """One type of perturbation."""
 
-    Attributes:
-        name: The type's.
-        values: Its number for each model, in the models' order.
-    """
-
-    name: str
-    values: tuple[ChartEstimate, ...]
+    name: str  # the type's
+    values: tuple[ChartEstimate, ...]  # its number for each model, in the models' order
 
     @property
     def mean(self) -> float:
@@ -57,29 +52,16 @@ class TypeBars:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarGroup:
-    """Types that belong together: of one origin or modality.
+    """Types that belong together: of one origin or modality."""
 
-    Attributes:
-        name: Drawn above them; empty for no heading.
-        types: In the order drawn, unless sorted.
-    """
-
-    name: str
-    types: tuple[TypeBars, ...]
+    name: str  # drawn above them; empty for no heading
+    types: tuple[TypeBars, ...]  # in the order drawn, unless sorted
 
 
 def apc_bars(groups: Sequence[BarGroup], models: Sequence[str], words: Words, *, by_size: bool = False) -> Drawing:
-    """Draw a bar from zero for each type and model, with its interval.
+    """Draw a bar from zero for each type and model, with its interval, the groups from top to bottom.
 
-    Args:
-        groups: Top to bottom.
-        models: Names, in the order of the values.
-        words: Around the chart; the axis names the change and its unit.
-        by_size: Order the types of each group by their mean over models, lowest first, instead of as given.
-
-    Raises:
-        TooLarge: Over ``MAX_TYPES`` types or ``MAX_MODELS`` models.
-        ValueError: A type that has not one value per model.
+    With ``by_size`` the types of each group are ordered by their mean over models, lowest first, not as given.
     """
     types = [one for group in groups for one in group.types]
     check_size("types", types, MAX_TYPES)
@@ -184,30 +166,15 @@ _ROW, _SHARE_PX, _NUMBER_PX = 26.0, 110.0, 46.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """One model's place.
+    """One model's place."""
 
-    Attributes:
-        name: The model's.
-        rank: 1 is best, with its interval; value None where the model has no rank.
-        first: Probability of being first, 0..1; None where that is not known.
-    """
-
-    name: str
-    rank: ChartEstimate
-    first: float | None = None
+    name: str  # the model's
+    rank: ChartEstimate  # 1 is best, with its interval; value None where the model has no rank
+    first: float | None = None  # probability of being first, 0..1; None where that is not known
 
 
 def ranks(rows: Sequence[Rank], words: Words) -> Drawing:
-    """Draw each model's rank with its interval, 1 at the left, and its probability of being first.
-
-    Args:
-        rows: Top to bottom.
-        words: Around the chart; the axis says what is ranked by.
-
-    Raises:
-        TooLarge: Over ``MAX_MODELS`` models.
-        ValueError: A probability outside 0..1.
-    """
+    """Draw each model's rank with its interval, 1 at the left, and its probability of being first."""
     check_size("models", rows, MAX_MODELS)
     if any(row.first is not None and not 0 <= row.first <= 1 for row in rows):
         raise ValueError("a probability is within 0..1")
@@ -290,32 +257,16 @@ _ROW, _APART = 30.0, 6.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedBar:
-    """One model or type under two conditions.
-
-    Attributes:
-        name: Its name.
-        first: Number under the first condition.
-        second: Under the second.
-        difference: Second minus first with its interval, printed at the right; None for none.
-    """
+    """One model or type under two conditions."""
 
     name: str
-    first: ChartEstimate
-    second: ChartEstimate
-    difference: ChartEstimate | None = None
+    first: ChartEstimate  # number under the first condition
+    second: ChartEstimate  # under the second
+    difference: ChartEstimate | None = None  # second minus first with its interval, printed at the right; None for none
 
 
 def paired(pairs: Sequence[PairedBar], conditions: tuple[str, str], words: Words) -> Drawing:
-    """Draw two marks with whiskers in each row and the way from one to the other.
-
-    Args:
-        pairs: Top to bottom.
-        conditions: Names of the first and the second.
-        words: Around the chart.
-
-    Raises:
-        TooLarge: Over ``MAX_TYPES`` rows.
-    """
+    """Draw two marks with whiskers, one for each condition, in each row and the way from one to the other."""
     check_size("rows", pairs, MAX_TYPES)
     numbers = [number for pair in pairs for one in (pair.first, pair.second) for number in one.numbers]
     said = [_pair_text(pair, words.digits) for pair in pairs]

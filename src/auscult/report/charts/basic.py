@@ -52,13 +52,7 @@ def histogram(stacks: Sequence[Stack], *, title: str, ticks: Mapping[int, str], 
 
 
 def histogram_parts(stacks: Sequence[Stack], *, ticks: Mapping[int, str], top: float = 0.0) -> list[DrawnShape]:
-    """Upright bars side by side, for counts over a range of values.
-
-    Args:
-        stacks: One per bin, left to right.
-        ticks: Edge of a bin (0 is the left end) to the text under it.
-        top: Where the chart begins, in pixels.
-    """
+    """Upright bars, one a bin, from ``top`` on; ``ticks`` is the edge of a bin (0 is the left end) to its text."""
     foot, right = top + _TOP + _BARS_PX, _WIDTH - _RIGHT
     most = max((stack.total for stack in stacks), default=0)
     step = (right - _LEFT) / max(1, len(stacks))
@@ -145,40 +139,25 @@ def scatter(points: Sequence[ScatterPoint], *, title: str, axes: tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One line of a chart.
+    """One line of a chart."""
 
-    Attributes:
-        name: What it is of.
-        points: (x, y, words); x and y in the units of the axes, words for the mark's title.
-        style: Number of its mark, dash and colour, 0 or more.
-        quiet: Drawn thin, as something to compare with.
-    """
-
-    name: str
+    name: str  # what it is of
+    # (x, y, words); x and y in the units of the axes, words for the mark's title
     points: tuple[tuple[float, float, str], ...]
-    style: int
-    quiet: bool = False
+    style: int  # number of its mark, dash and colour, 0 or more
+    quiet: bool = False  # drawn thin, as something to compare with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axes:
-    """What a chart is drawn on.
+    """What a chart is drawn on."""
 
-    Attributes:
-        x: Low and high end.
-        y: Low and high end.
-        ticks: x to the text under it.
-        across: Words under the x axis.
-        up: Words above the y axis.
-        diagonal: Draw the line of perfect agreement.
-    """
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    ticks: tuple[tuple[float, str], ...]
-    across: str
-    up: str
-    diagonal: bool = False
+    x: tuple[float, float]  # low and high end
+    y: tuple[float, float]  # low and high end
+    ticks: tuple[tuple[float, str], ...]  # x to the text under it
+    across: str  # words under the x axis
+    up: str  # words above the y axis
+    diagonal: bool = False  # draw the line of perfect agreement
 
     def place(self, x: float, y: float) -> Point:
         """Where a point is; what is outside is at the edge."""

@@ -56,19 +56,15 @@ _MOST_STRENGTHS = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrengthLine:
-    """One model's scores.
+    """One model's scores."""
 
-    Attributes:
-        name: The model's.
-        at: (strength, score), strengths rising; 0 is clean and 1, 3, 5 are low, medium, high.
-        dynamic: Its score where the perturbation changes within a clip; None where that was not measured.
-        breaks_at: The strength at which half of the clean score is lost. A value of None says that it is not lost up
-            to ``beyond``, or without that to the last strength; None says that nobody looked.
-    """
-
-    name: str
+    name: str  # the model's
+    # (strength, score), strengths rising; 0 is clean and 1, 3, 5 are low, medium, high
     at: tuple[tuple[float, ChartEstimate], ...]
+    # its score where the perturbation changes within a clip; None where that was not measured
     dynamic: ChartEstimate | None = None
+    # the strength at which half of the clean score is lost. A value of None says that it is not lost up to `beyond`, or
+    # without that to the last strength; None says that nobody looked
     breaks_at: ChartEstimate | None = None
 
 
@@ -91,17 +87,10 @@ class _Plot:
 
 
 def robustness_lines(lines: Sequence[StrengthLine], words: Words) -> Drawing:
-    """Draw scores over strengths.
+    """Draw scores over strengths, the lines in the order of the legend.
 
     With up to three models intervals are bands, with more they are whiskers. A score that is Undefined leaves a gap
     and ``n/a`` at the foot of the chart.
-
-    Args:
-        lines: In the order of the legend.
-        words: Words around it.
-
-    Raises:
-        TooLarge: Over ``MAX_MODELS`` lines or two dozen strengths.
     """
     check_size("models", lines, MAX_MODELS)
     strengths = sorted({strength for line in lines for strength, _ in line.at} or {0.0})
@@ -313,17 +302,11 @@ _BAR_PX, _BAR_STEPS = 210.0, 21
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matrix:
-    """Correlations between things, in the order drawn.
+    """Correlations between things, in the order drawn."""
 
-    Attributes:
-        names: Of rows and columns alike.
-        values: Row by row, -1..1; None where a correlation is Undefined.
-        n: What each is over; None where that differs or is not known.
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    n: int | None = None
+    names: tuple[str, ...]  # of rows and columns alike
+    values: tuple[tuple[float | None, ...], ...]  # row by row, -1..1; None where a correlation is Undefined
+    n: int | None = None  # what each is over; None where that differs or is not known
 
     def __post_init__(self) -> None:
         """Check the shape and the range."""
@@ -340,10 +323,6 @@ def matrix(table: Matrix, words: Words) -> Drawing:
 
     Cells are wide enough for numbers up to two dozen names; every cell's title has its number. A cell that is
     Undefined is hatched.
-
-    Args:
-        table: The correlations.
-        words: Around the chart; the axis names the correlation.
     """
     side = len(table.names)
     cell = min(_LARGEST, max(_LEAST, _SIDE_PX / max(1, side)))

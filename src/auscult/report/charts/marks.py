@@ -28,19 +28,12 @@ _LEAST_SPAN = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """A straight map from numbers to pixels.
+    """A straight map from numbers to pixels."""
 
-    Attributes:
-        low: Number at ``first_px``.
-        high: Number at ``last_px``; above ``low``.
-        first_px: Place of the low end.
-        last_px: Place of the high end; may be the smaller one.
-    """
-
-    low: float
-    high: float
-    first_px: float
-    last_px: float
+    low: float  # number at `first_px`
+    high: float  # number at `last_px`; above `low`
+    first_px: float  # place of the low end
+    last_px: float  # place of the high end; may be the smaller one
 
     def at(self, number: float) -> float:
         """Where a number is; what is outside is at the edge."""
@@ -99,24 +92,14 @@ MAX_TYPES: Final = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartEstimate:
-    """A number with its interval, or the lack of one.
+    """A number with its interval, or the lack of one."""
 
-    Attributes:
-        value: The number; None where it is Undefined. It is never drawn as 0.
-        low: Lower end of the interval; None for none.
-        high: Upper end.
-        n: What it was computed over; None where that has no count.
-        beyond: Of a number that was looked for up to some end: that end, where the upper end of the interval (``high``
-            None), or the number itself (``value`` None), lies above it.
-
-    Raises:
-        ValueError: A number that is not finite, an end alone, or ends in the wrong order.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
+    value: float | None  # the number; None where it is Undefined. It is never drawn as 0
+    low: float | None = None  # lower end of the interval; None for none
+    high: float | None = None  # upper end
+    n: int | None = None  # what it was computed over; None where that has no count
+    # of a number that was looked for up to some end: that end, where the upper end of the interval (`high` None), or
+    # the number itself (`value` None), lies above it
     beyond: float | None = None
 
     def __post_init__(self) -> None:
@@ -144,17 +127,11 @@ UNDEFINED: Final = ChartEstimate(value=None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The words around a chart.
+    """The words around a chart."""
 
-    Attributes:
-        axis: What the numbers are, with unit and direction, for example ``J&F, higher is better``.
-        heading: Drawn above the chart; empty where the page has a caption.
-        digits: Decimals of printed numbers.
-    """
-
-    axis: str
-    heading: str = ""
-    digits: int = 2
+    axis: str  # what the numbers are, with unit and direction, for example `J&F, higher is better`
+    heading: str = ""  # drawn above the chart; empty where the page has a caption
+    digits: int = 2  # decimals of printed numbers
 
 
 def printed(number: float | None, digits: int = 2) -> str:
@@ -215,19 +192,12 @@ _CAP_PX = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How one series is drawn.
+    """How one series is drawn."""
 
-    Attributes:
-        colour: Name in the palette.
-        shape: Number of its mark: circle, square, triangle, diamond.
-        hollow: The mark is an outline.
-        dash: Of its line.
-    """
-
-    colour: str
-    shape: int
-    hollow: bool
-    dash: tuple[float, ...]
+    colour: str  # name in the palette
+    shape: int  # number of its mark: circle, square, triangle, diamond
+    hollow: bool  # the mark is an outline
+    dash: tuple[float, ...]  # of its line
 
 
 def style_of(number: int) -> Style:
@@ -338,19 +308,12 @@ GAP = 12.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """Where the columns of a chart of rows are.
+    """Where the columns of a chart of rows are."""
 
-    Attributes:
-        names_px: Width of the names.
-        x: The scale of the numbers.
-        ticks: Its round numbers.
-        said_px: Left edge of the column of words at the right.
-    """
-
-    names_px: float
-    x: Scale
-    ticks: Ticks
-    said_px: float
+    names_px: float  # width of the names
+    x: Scale  # the scale of the numbers
+    ticks: Ticks  # its round numbers
+    said_px: float  # left edge of the column of words at the right
 
     @property
     def said_room(self) -> float:

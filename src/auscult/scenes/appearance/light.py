@@ -17,25 +17,17 @@ from auscult.types import Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Light:
-    """Light and camera, the same for everything in a scene.
+    """Light and camera, the same for everything in a scene."""
 
-    Attributes:
-        from_deg: Where the light comes from, clockwise from straight above: 0 above, 90 right, -90 left.
-        shade: How much darker a thing's far side is, 0 (flat light) to 1.
-        shadow: How dark the contact shadow is, 0 (none) to 1.
-        warmth: Blue (-1) to yellow (1).
-        gain: Exposure of the things; 1 leaves them as they are.
-        grain: Standard deviation of the noise that the whole picture gets on top of its own, share of white.
-        grain_seed: Seed of all noise.
-    """
-
+    # where the light comes from, clockwise from straight above: 0 above, 90 right, -90 left
     from_deg: Annotated[float, Meta(ge=-180.0, le=180.0)]
-    shade: Share
-    shadow: Share
-    warmth: Annotated[float, Meta(ge=-1.0, le=1.0)]
-    gain: Annotated[float, Meta(ge=0.25, le=4.0)]
+    shade: Share  # how much darker a thing's far side is, 0 (flat light) to 1
+    shadow: Share  # how dark the contact shadow is, 0 (none) to 1
+    warmth: Annotated[float, Meta(ge=-1.0, le=1.0)]  # blue (-1) to yellow (1)
+    gain: Annotated[float, Meta(ge=0.25, le=4.0)]  # exposure of the things; 1 leaves them as they are
+    # standard deviation of the noise that the whole picture gets on top of its own, share of white
     grain: Annotated[float, Meta(ge=0.0, le=0.1)]
-    grain_seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    grain_seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]  # seed of all noise
 
     @property
     def towards(self) -> tuple[float, float]:

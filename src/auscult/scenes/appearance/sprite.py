@@ -20,22 +20,14 @@ _LONGEST_PX: Final = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """A thing's look: which thing of an asset set, and everything that was drawn for it.
+    """A thing's look: which thing of an asset set, and everything that was drawn for it."""
 
-    Attributes:
-        category: Countable noun, singular.
-        instance: Name of this one thing within its set, such as a file; scenes of different splits share none.
-        aspect: Width over height, upright.
-        colour: A basic colour word where one fits, else None.
-        texture: ``plain``, ``striped``, ... where one fits, else None.
-        params: What else the asset set needs to draw it again; JSON values.
-    """
-
-    category: Word
-    instance: Word
-    aspect: Annotated[float, Meta(ge=1e-3, le=1e3)]
-    colour: str | None = None
-    texture: str | None = None
+    category: Word  # countable noun, singular
+    instance: Word  # name of this one thing within its set, such as a file; scenes of different splits share none
+    aspect: Annotated[float, Meta(ge=1e-3, le=1e3)]  # width over height, upright
+    colour: str | None = None  # a basic colour word where one fits, else None
+    texture: str | None = None  # `plain`, `striped`, ... where one fits, else None
+    # what else the asset set needs to draw it again; JSON values
     params: Mapping[str, Any] = field(default_factory=dict)
 
 

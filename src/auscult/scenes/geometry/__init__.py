@@ -29,39 +29,24 @@ _Place: TypeAlias = Annotated[float, Meta(ge=-4.0, le=5.0)]  # a centre may lie 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where a thing is at one time.
+    """Where a thing is at one time."""
 
-    Attributes:
-        x: Centre, share of the picture's width; may lie outside 0..1.
-        y: Centre, share of the picture's height.
-        height: Height, share of the picture's height, above 0.
-        turn_deg: Turn, clockwise.
-    """
-
-    x: _Place
-    y: _Place
-    height: Annotated[float, Meta(ge=1e-3, le=2.0)]
-    turn_deg: Annotated[float, Meta(ge=-360.0, le=360.0)] = 0.0
+    x: _Place  # centre, share of the picture's width; may lie outside 0..1
+    y: _Place  # centre, share of the picture's height
+    height: Annotated[float, Meta(ge=1e-3, le=2.0)]  # height, share of the picture's height, above 0
+    turn_deg: Annotated[float, Meta(ge=-360.0, le=360.0)] = 0.0  # turn, clockwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Path:
-    """A way through a clip.
+    """A way through a clip."""
 
-    Attributes:
-        motion: The way in one word; ``to_and_fro`` swings between ``start`` and ``end``, the others go once.
-        start: Pose at 0 s.
-        end: Pose at ``duration_s``, or at the other end of a swing.
-        duration_s: Length of the clip, above 0.
-        full_height: Height at distance 1.
-        swings: Full periods of ``to_and_fro`` within the clip; 0 for the others.
-    """
-
-    motion: Motion
-    start: Pose
-    end: Pose
-    duration_s: Annotated[float, Meta(ge=1e-3, le=3600.0)]
-    full_height: Annotated[float, Meta(ge=1e-3, le=4.0)]
+    motion: Motion  # the way in one word; `to_and_fro` swings between `start` and `end`, the others go once
+    start: Pose  # pose at 0 s
+    end: Pose  # pose at `duration_s`, or at the other end of a swing
+    duration_s: Annotated[float, Meta(ge=1e-3, le=3600.0)]  # length of the clip, above 0
+    full_height: Annotated[float, Meta(ge=1e-3, le=4.0)]  # height at distance 1
+    # full periods of `to_and_fro` within the clip; 0 for the others
     swings: Annotated[float, Meta(ge=0.0, le=1000.0)] = 0.0
 
     def pose(self, time_s: float) -> Pose:
@@ -96,15 +81,10 @@ MOST_THINGS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneLayout:
-    """Where everything of a scene is.
+    """Where everything of a scene is."""
 
-    Attributes:
-        paths: One for each thing.
-        depth: Rank of each thing from the viewer, 0 in front of all others; the same throughout the clip.
-    """
-
-    paths: Annotated[tuple[Path, ...], Meta(max_length=MOST_THINGS)]
-    depth: tuple[int, ...]
+    paths: Annotated[tuple[Path, ...], Meta(max_length=MOST_THINGS)]  # one for each thing
+    depth: tuple[int, ...]  # rank of each thing from the viewer, 0 in front of all others; the same throughout the clip
 
     def __post_init__(self) -> None:
         """Insist that the things are ranked."""
@@ -150,16 +130,9 @@ class _Wish:
 def choose(
     rng: np.random.Generator, aspects: Sequence[float], *, duration_s: float, frame_aspect: float = 16 / 9
 ) -> SceneLayout:
-    """Draw a layout.
+    """Draw a layout, one path for each thing, from the width over height of each and of the picture.
 
-    Args:
-        rng: Where the draws come from.
-        aspects: Width over height of each thing.
-        duration_s: Length of the clip.
-        frame_aspect: Width over height of the picture.
-
-    Returns:
-        One path for each thing. Nearer things are larger than they would be far away and are painted over far ones.
+    Nearer things are larger than they would be far away and are painted over far ones.
     """
     wishes = [_wish(rng, aspect / frame_aspect, duration_s) for aspect in aspects]
     partner = int(rng.integers(1, len(wishes))) if len(wishes) > 1 and rng.random() < _HIDES else 0

@@ -20,43 +20,27 @@ _Pan: TypeAlias = Annotated[float, Meta(ge=-1.0, le=1.0)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundSource:
-    """One source of sound: which sound of a set, and everything that was drawn for it.
+    """One source of sound: which sound of a set, and everything that was drawn for it."""
 
-    Attributes:
-        label: What it is: a kind of generated sound (``siren``), or a clip's label (``dog``).
-        instance: Name of this one sound within its set; scenes of different splits share none.
-        noun: What is heard, as a noun: ``siren``, ``bark``.
-        verb: What its maker does, third person: ``wails``, ``barks``.
-        countable: One span of it is heard as one sound. False where strokes within a span can be counted, as of a bell,
-            and where nobody knows, as of a recording.
-        params: What else is needed to make it again; JSON values.
-    """
-
-    label: Word
-    instance: Word
-    noun: Word
-    verb: Word
+    label: Word  # what it is: a kind of generated sound (`siren`), or a clip's label (`dog`)
+    instance: Word  # name of this one sound within its set; scenes of different splits share none
+    noun: Word  # what is heard, as a noun: `siren`, `bark`
+    verb: Word  # what its maker does, third person: `wails`, `barks`
+    # one span of it is heard as one sound. False where strokes within a span can be counted, as of a bell, and where
+    # nobody knows, as of a recording
     countable: bool = False
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)  # what else is needed to make it again; JSON values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundTrack:
-    """A source in a scene.
+    """A source in a scene."""
 
-    Attributes:
-        source: What sounds.
-        spans: When, in seconds; ordered and apart.
-        gain_db: Level at each of ``times_s``, relative to a fixed reference loudness; 0 or less.
-        pan: Place at each of ``times_s``, -1 left to 1 right.
-        times_s: Times of ``gain_db`` and ``pan``, rising; values between are interpolated.
-    """
-
-    source: SoundSource
-    spans: tuple[Span, ...]
-    gain_db: tuple[_Level, ...]
-    pan: tuple[_Pan, ...]
-    times_s: tuple[Seconds, ...]
+    source: SoundSource  # what sounds
+    spans: tuple[Span, ...]  # when, in seconds; ordered and apart
+    gain_db: tuple[_Level, ...]  # level at each of `times_s`, relative to a fixed reference loudness; 0 or less
+    pan: tuple[_Pan, ...]  # place at each of `times_s`, -1 left to 1 right
+    times_s: tuple[Seconds, ...]  # times of `gain_db` and `pan`, rising; values between are interpolated
 
 
 class SoundSet(Protocol):

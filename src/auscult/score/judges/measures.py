@@ -44,33 +44,21 @@ C = TypeVar("C", bound=MaskColumns)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JudgeColumns(MaskColumns):
-    """What one judge says of n masks. A column that it never fills is None.
+    """What one judge says of n masks. A column that it never fills is None."""
 
-    Attributes:
-        iou: Estimates, (n,); NaN where a reply held none.
-        rank: What it ranks by, (n,): the probability of IoU >= .8 where it has one, else the estimate.
-        low: Lower ends of the 90 % intervals; NaN where a reply held none.
-        high: Upper ends.
-        accepted: Which it accepts, bool.
-        defect: Types, texts; None where a reply held none.
-        action: Actions, texts; None where a reply held none.
-        flagged: Which it says are out of distribution, bool.
-        map_f1: F1 over the cells of its error map against the true errors; NaN where nothing is wrong.
-        good: Probabilities that the IoU is at least .8.
-        fair: The same for .5.
-    """
-
-    iou: Doubles
+    iou: Doubles  # estimates, (n,); NaN where a reply held none
+    # what it ranks by, (n,): the probability of IoU >= .8 where it has one, else the estimate
     rank: Doubles | None = None
-    low: Doubles | None = None
-    high: Doubles | None = None
-    accepted: NDArray[np.bool_] | None = None
-    defect: NDArray[Any] | None = None
-    action: NDArray[Any] | None = None
-    flagged: NDArray[np.bool_] | None = None
+    low: Doubles | None = None  # lower ends of the 90 % intervals; NaN where a reply held none
+    high: Doubles | None = None  # upper ends
+    accepted: NDArray[np.bool_] | None = None  # which it accepts, bool
+    defect: NDArray[Any] | None = None  # types, texts; None where a reply held none
+    action: NDArray[Any] | None = None  # actions, texts; None where a reply held none
+    flagged: NDArray[np.bool_] | None = None  # which it says are out of distribution, bool
+    # F1 over the cells of its error map against the true errors; NaN where nothing is wrong
     map_f1: Doubles | None = None
-    good: Doubles | None = None
-    fair: Doubles | None = None
+    good: Doubles | None = None  # probabilities that the IoU is at least .8
+    fair: Doubles | None = None  # the same for .5
 
 
 def joined_columns(parts: Sequence[C]) -> C:
@@ -81,23 +69,15 @@ def joined_columns(parts: Sequence[C]) -> C:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TruthColumns(MaskColumns):
-    """What is true of n masks.
+    """What is true of n masks."""
 
-    Attributes:
-        iou: True IoU, (n,); NaN where it cannot be had.
-        cluster: The clip or photograph, (n,): masks of one cluster are not independent.
-        defect: True types, texts; None where not known.
-        action: Right actions, texts; None where not known.
-        track: The mask over the frames of a clip that each belongs to; None where there are no clips.
-        share: Share of the frame that each mask covers, 0..1; None where not known.
-    """
-
-    iou: Doubles
-    cluster: NDArray[Any]
-    defect: NDArray[Any] | None = None
-    action: NDArray[Any] | None = None
+    iou: Doubles  # true IoU, (n,); NaN where it cannot be had
+    cluster: NDArray[Any]  # the clip or photograph, (n,): masks of one cluster are not independent
+    defect: NDArray[Any] | None = None  # true types, texts; None where not known
+    action: NDArray[Any] | None = None  # right actions, texts; None where not known
+    # the mask over the frames of a clip that each belongs to; None where there are no clips
     track: NDArray[Any] | None = None
-    share: Doubles | None = None
+    share: Doubles | None = None  # share of the frame that each mask covers, 0..1; None where not known
 
     def __len__(self) -> int:
         return len(self.iou)
@@ -128,25 +108,16 @@ CLASSES: Mapping[Label, tuple[str, ...]] = {"defect": tuple(DEFECTS), "action": 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measured:
-    """A number and how to draw it again.
+    """A number and how to draw it again."""
 
-    Attributes:
-        outcome: The number, or why there is none.
-        rows: What it is made of, (m, k): one row per item, or per track.
-        clusters: The cluster of each row, (m,).
-        from_sums: From sums of rows (draws, k) to the number of each draw (draws,), NaN where undefined.
-        from_rows: For what does not add up: from the rows of one draw to its number; ``from_sums`` is unused then.
-        n: Items or tracks that the number is over.
-        unparsed: Replies without this answer among the items given.
-    """
-
-    outcome: Scored[float] | Undefined
-    rows: Doubles
-    clusters: Sequence[Hashable]
-    from_sums: FromSums
+    outcome: Scored[float] | Undefined  # the number, or why there is none
+    rows: Doubles  # what it is made of, (m, k): one row per item, or per track
+    clusters: Sequence[Hashable]  # the cluster of each row, (m,)
+    from_sums: FromSums  # from sums of rows (draws, k) to the number of each draw (draws,), NaN where undefined
+    # for what does not add up: from the rows of one draw to its number; `from_sums` is unused then
     from_rows: FromRows | None = None
-    n: int
-    unparsed: int = 0
+    n: int  # items or tracks that the number is over
+    unparsed: int = 0  # replies without this answer among the items given
 
 
 Quantity: TypeAlias = Callable[[JudgeColumns, TruthColumns], Measured]
@@ -154,17 +125,11 @@ Quantity: TypeAlias = Callable[[JudgeColumns, TruthColumns], Measured]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterDraws:
-    """Draws of whole clusters with replacement: the same ones for every quantity that is drawn with them.
+    """Draws of whole clusters with replacement: the same ones for every quantity that is drawn with them."""
 
-    Attributes:
-        places: Number of each cluster.
-        rng: Makes the generator of the draws, anew for each quantity.
-        replicates: How many draws; none are made of a single cluster.
-    """
-
-    places: Mapping[Hashable, int]
-    rng: Callable[[], np.random.Generator]
-    replicates: int
+    places: Mapping[Hashable, int]  # number of each cluster
+    rng: Callable[[], np.random.Generator]  # makes the generator of the draws, anew for each quantity
+    replicates: int  # how many draws; none are made of a single cluster
 
     @classmethod
     def of(
@@ -548,19 +513,12 @@ def _counted(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MacroF2:
-    """F2 of confusion matrices: macro over classes in each column, then the mean of the columns.
+    """F2 of confusion matrices: macro over classes in each column, then the mean of the columns."""
 
-    Attributes:
-        columns: How many matrices there are.
-        classes: How many labels.
-        only_true: Only labels that are right somewhere in the column count, else also those that are only told.
-        only: The one class whose F2 is wanted; None for the macro average.
-    """
-
-    columns: int
-    classes: int
-    only_true: bool
-    only: int | None = None
+    columns: int  # how many matrices there are
+    classes: int  # how many labels
+    only_true: bool  # only labels that are right somewhere in the column count, else also those that are only told
+    only: int | None = None  # the one class whose F2 is wanted; None for the macro average
 
     def __call__(self, sums: Doubles) -> Doubles:
         matrix = sums.reshape(len(sums), self.columns, self.classes, self.classes + 1)

@@ -35,24 +35,17 @@ SURELY_OTHER_COLOURS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskStep:
-    """What happens to a mask between two consecutive frames.
+    """What happens to a mask between two consecutive frames."""
 
-    Attributes:
-        iou: Overlap over the followed pixels; None where none was followed, or both masks are empty.
-        followed: Share of the two masks that was followed, 0..1.
-        everywhere: Overlap over all pixels; None for two empty masks.
-        within: Share of the smaller mask that lies in the other; None where either is empty.
-        jump: Distance of the later mask's centre from where motion puts the earlier one's, in sides of a square of the
-            earlier mask's area; None where either is empty.
-        colours: Hellinger distance of the colours under the two masks, 0..1; None where either is empty. Where the
-            mask comes back after frames without it, of the colours under it now and when it was last there.
-    """
-
-    iou: float | None
-    followed: float
-    everywhere: float | None
-    within: float | None = None
+    iou: float | None  # overlap over the followed pixels; None where none was followed, or both masks are empty
+    followed: float  # share of the two masks that was followed, 0..1
+    everywhere: float | None  # overlap over all pixels; None for two empty masks
+    within: float | None = None  # share of the smaller mask that lies in the other; None where either is empty
+    # distance of the later mask's centre from where motion puts the earlier one's, in sides of a square of the earlier
+    # mask's area; None where either is empty
     jump: float | None = None
+    # Hellinger distance of the colours under the two masks, 0..1; None where either is empty. Where the mask comes back
+    # after frames without it, of the colours under it now and when it was last there
     colours: float | None = None
 
     @property

@@ -49,40 +49,24 @@ from auscult.types import Doubles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
-    """One data set.
+    """One data set."""
 
-    Attributes:
-        samples: The names of its samples, (n,).
-        columns: What adds up over them, (n, k).
-        clusters: The cluster of each.
-        rng: The generator of its draws, from ``auscult.rng.generator``; its own.
-        counts: What became of its samples.
-    """
-
-    samples: Sequence[Hashable]
-    columns: Doubles
-    clusters: Clusters
-    rng: np.random.Generator
-    counts: Counts
+    samples: Sequence[Hashable]  # the names of its samples, (n,)
+    columns: Doubles  # what adds up over them, (n, k)
+    clusters: Clusters  # the cluster of each
+    rng: np.random.Generator  # the generator of its draws, from `auscult.rng.generator`; its own
+    counts: Counts  # what became of its samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Over:
-    """A statistic over all data sets.
+    """A statistic over all data sets."""
 
-    Attributes:
-        values: Of all samples, the mean over data sets, (m,); NaN where it does not exist in one of them.
-        draws: Likewise in each draw, (replicates, m); None where a data set has one cluster.
-        clusters: Clusters drawn from, of all data sets.
-        lone: The data sets that have one cluster.
-        counts: The samples of all data sets.
-    """
-
-    values: Doubles
-    draws: Doubles | None
-    clusters: int
-    lone: tuple[str, ...]
-    counts: Counts
+    values: Doubles  # of all samples, the mean over data sets, (m,); NaN where it does not exist in one of them
+    draws: Doubles | None  # likewise in each draw, (replicates, m); None where a data set has one cluster
+    clusters: int  # clusters drawn from, of all data sets
+    lone: tuple[str, ...]  # the data sets that have one cluster
+    counts: Counts  # the samples of all data sets
 
 
 def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicates: int = 1000) -> Over:
@@ -234,17 +218,11 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet(Generic[RankedColumns]):
-    """What models have on one of several data sets.
+    """What models have on one of several data sets."""
 
-    Attributes:
-        models: Each model's scores; the same models on every data set, in one order.
-        clusters: The cluster of each sample.
-        rng: The generator of its draws, from ``auscult.rng.generator``; its own.
-    """
-
-    models: Mapping[str, RankedColumns]
-    clusters: Clusters
-    rng: np.random.Generator
+    models: Mapping[str, RankedColumns]  # each model's scores; the same models on every data set, in one order
+    clusters: Clusters  # the cluster of each sample
+    rng: np.random.Generator  # the generator of its draws, from `auscult.rng.generator`; its own
 
 
 def rank_by_score(

@@ -23,19 +23,12 @@ from auscult.types import Doubles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratio(Scored[float]):
-    """A ratio (``value``), its interval and the samples behind it.
+    """A ratio (``value``), its interval and the samples behind it."""
 
-    Attributes:
-        low: Lower end; None where there is one cluster only.
-        high: Upper end; None likewise.
-        clusters: Clusters drawn from.
-        counts: The samples.
-    """
-
-    low: float | None
-    high: float | None
-    clusters: int
-    counts: Counts
+    low: float | None  # lower end; None where there is one cluster only
+    high: float | None  # upper end; None likewise
+    clusters: int  # clusters drawn from
+    counts: Counts  # the samples
 
 
 def mean_ratio(

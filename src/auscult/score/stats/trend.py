@@ -114,20 +114,12 @@ _MOST_AUTOCORRELATION = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """A change over a series.
+    """A change over a series."""
 
-    Attributes:
-        change: Slope times the time from first to last value.
-        low: Lower end of its 90 % interval.
-        high: Upper end.
-        n: Values it is from.
-        signature: How it was made.
-    """
-
-    change: float
-    low: float
-    high: float
-    n: int
+    change: float  # slope times the time from first to last value
+    low: float  # lower end of its 90 % interval
+    high: float  # upper end
+    n: int  # values it is from
     signature: Signature
 
 
