@@ -12,23 +12,11 @@ Group = TypeVar("Group", bound=Hashable)
 
 
 def group_means(values: ArrayLike, groups: Sequence[Group]) -> tuple[tuple[Group, ...], NDArray[np.float64]]:
-    """The mean of each group.
-
-    Args:
-        values: (n,).
-        groups: What each value belongs to, (n,): the video of a frame.
-
-    Returns:
-        The groups in the order of their first value, and their means, float64; none of no values.
-
-    Raises:
-        ValueError: There are not as many groups as values.
+    """The groups in the order of their first value, and the mean of each one's values, float64 (MQA-RefAVS Eq. 12).
 
     Example:
         >>> group_means([0.5, 1.0, 0.2], ["a", "a", "b"])
         (('a', 'b'), array([0.75, 0.2 ]))
-
-    Source: MQA-RefAVS Eq. 12, the means over the frames of a video.
     """
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (len(groups),):

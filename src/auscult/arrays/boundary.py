@@ -65,11 +65,7 @@ class BoundaryMatch:
 
 
 def tolerance_px(shape: tuple[int, ...], tolerance: float = TOLERANCE) -> int:
-    """The radius within which boundaries count as equal: a share of the frame's diagonal, rounded up.
-
-    Args:
-        shape: (height, width) of the whole frame, not of a crop.
-        tolerance: Share of the diagonal, 0 or more.
+    """The radius within which boundaries count as equal: a share of the whole frame's diagonal, rounded up.
 
     Example:
         >>> tolerance_px((480, 854))
@@ -112,18 +108,10 @@ def dilate_disk(mask: Mask, radius_px: int) -> Mask:
 
 
 def match(first: Mask, second: Mask, radius_px: int) -> BoundaryMatch:
-    """Compare two masks' boundaries within a tolerance.
+    """Compare the boundaries of two masks, bool (H, W), within a tolerance; see ``tolerance_px``.
 
-    A crop gives the same answer as the frame when it holds both masks and one more pixel on every side (where the
-    frame has one).
-
-    Args:
-        first: bool (H, W).
-        second: bool, the same shape.
-        radius_px: How far apart two boundary pixels may be to count as one; see ``tolerance_px``.
-
-    Raises:
-        ValueError: The shapes differ.
+    A crop gives the same answer as the frame when it holds both masks and one more pixel on every side (where the frame
+    has one).
     """
     if first.shape != second.shape:
         raise ValueError(f"masks have shapes {first.shape} and {second.shape}; they must be equal")

@@ -38,13 +38,7 @@ def area(box: Box) -> int:
 
 
 def grown(box: Box, margin: int, shape: tuple[int, int]) -> Box:
-    """The box with ``margin`` pixels more on every side, cut at the frame.
-
-    Args:
-        box: The box.
-        margin: Pixels, may be 0.
-        shape: (height, width) of the frame.
-    """
+    """The box with ``margin`` pixels more on every side, cut at a frame of ``shape`` (height, width)."""
     height, width = shape
     return (
         max(0, box[0] - margin),

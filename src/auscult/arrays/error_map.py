@@ -24,13 +24,7 @@ Signed = NDArray[np.float32]
 
 
 def error_map_of(values: Signed, box: Box) -> ErrorMap:
-    """Make an error map.
-
-    Args:
-        values: (n, n), in [-1, 1]: above 0 the probability that a cell is missing from the mask, below 0, negated,
-            that it is too much.
-        box: What the grid covers, in pixels of the frame; it may reach beyond it.
-    """
+    """An error map of values (n, n) in [-1, 1], over a box of the frame, which may reach beyond it."""
     levels = np.clip(np.rint(values * LEVELS), -LEVELS, LEVELS).astype(np.int8)
     return ErrorMap(box=box, side=int(values.shape[0]), levels=levels.tobytes())
 
@@ -42,15 +36,7 @@ def values_of(found: ErrorMap) -> Signed:
 
 
 def painted(found: ErrorMap, size: tuple[int, int]) -> Signed:
-    """The map at the size of its frame, 0 outside the grid.
-
-    Args:
-        found: The map.
-        size: (height, width) of the frame in pixels.
-
-    Returns:
-        float32 (H, W) in [-1, 1]: above 0 likely missing, below 0 likely too much.
-    """
+    """The map at the size (height, width) of its frame, float32 in [-1, 1], 0 outside the grid."""
     import cv2  # reading a record needs no pictures
 
     height, width = size
@@ -71,11 +57,7 @@ def to_json(found: ErrorMap) -> dict[str, Any]:
 
 
 def from_json(value: object) -> ErrorMap:
-    """Read what ``to_json`` wrote; a stranger's record may hold anything.
-
-    Raises:
-        InputError: A part is missing, of another type or size, or unpacks to more than the grid.
-    """
+    """Read what ``to_json`` wrote; a stranger's record may hold anything."""
     if not isinstance(value, Mapping):
         raise _wrong("is no object but", value)
     box, side, packed = value.get("box"), value.get("side"), value.get("levels")

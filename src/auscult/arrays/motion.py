@@ -72,24 +72,12 @@ def small_size(size: tuple[int, int]) -> tuple[int, int]:
 
 
 def small_frame(frame: Frame, size: tuple[int, int] | None = None) -> Frame:
-    """A frame shrunk for ``step_between``.
-
-    Args:
-        frame: uint8 RGB (H, W, 3), perhaps already reduced.
-        size: (height, width) of the whole frame; of this one by default.
-
-    Returns:
-        uint8 RGB of ``small_size``.
-    """
+    """A frame, uint8 RGB, shrunk for ``step_between``; ``size`` is the whole frame's where this one is reduced."""
     return _shrunk(frame, small_size(size or (frame.shape[0], frame.shape[1])))
 
 
 def small_mask(mask: Mask) -> SoftMask:
-    """A mask shrunk like its frame: float32 0..1, the share of each cell that it covers.
-
-    Args:
-        mask: bool (H, W).
-    """
+    """A mask, bool (H, W), shrunk like its frame: float32 0..1, the share of each cell that it covers."""
     grey = mask.view(np.uint8) * np.uint8(255)
     shares: SoftMask = _shrunk(grey, small_size((mask.shape[0], mask.shape[1]))).astype(np.float32)
     return shares / np.float32(255)
@@ -104,19 +92,10 @@ def _shrunk(values: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint
 
 
 def step_between(earlier: Frame, later: Frame) -> FlowStep:
-    """How one small frame became the next, and where that can be trusted.
+    """How one frame of ``small_frame`` became the next of the same size, and where that can be trusted.
 
-    Args:
-        earlier: uint8 RGB (h, w, 3), from ``small_frame``.
-        later: The same size.
-
-    Returns:
-        The flow from the later frame back to the earlier one. A pixel counts as followed where the flow there and back
-        again ends within a pixel and a tenth of its length, and where the brightness that it brings along differs by
-        less than a tenth of full scale.
-
-    Raises:
-        ValueError: The sizes differ.
+    A pixel counts as followed where the flow there and back again ends within a pixel and a tenth of its length, and
+    where the brightness that it brings along differs by less than a tenth of full scale.
     """
     if earlier.shape != later.shape:
         raise ValueError(f"frames have shapes {earlier.shape} and {later.shape}; they must be equal")
@@ -143,23 +122,12 @@ def _flow(start: NDArray[np.uint8], end: NDArray[np.uint8]) -> Flow:
 
 
 def carried(mask: SoftMask, step: FlowStep) -> SoftMask:
-    """A mask of the earlier frame, moved along with the picture to the later one.
-
-    Args:
-        mask: Soft mask (h, w) of the earlier frame.
-        step: From ``step_between``.
-    """
+    """A soft mask (h, w) of the earlier frame, moved along with the picture to the later one."""
     return moved(mask, step.flow)
 
 
 def overlap(before: SoftMask, after: SoftMask, step: FlowStep) -> Overlap:
-    """How much of two masks agrees where the motion of the picture could be followed.
-
-    Args:
-        before: Mask of the earlier frame, already ``carried``, (h, w).
-        after: Mask of the later frame.
-        step: What lies between them.
-    """
+    """How much a mask, already ``carried``, and one of the later frame agree where the motion could be followed."""
     either, both = np.maximum(before, after), np.minimum(before, after)
     whole, seen = float(either.sum()), float((either * step.followed).sum())
     shared = float((both * step.followed).sum())
@@ -173,15 +141,7 @@ def overlap(before: SoftMask, after: SoftMask, step: FlowStep) -> Overlap:
 
 
 def moved(values: NDArray[Number], flow: Flow) -> NDArray[Number]:
-    """What stood in the earlier picture, carried to its place in the later one; 0 where it comes from outside.
-
-    Args:
-        values: (h, w) or (h, w, 3), uint8 or float32, of the earlier frame.
-        flow: (h, w, 2), of the later frame.
-
-    Returns:
-        Of the shape and type of ``values``.
-    """
+    """What stood in the earlier picture, (h, w) or (h, w, 3), carried along the flow; 0 where it comes from outside."""
     columns = flow[..., 0] + np.arange(flow.shape[1], dtype=np.float32)
     rows = flow[..., 1] + np.arange(flow.shape[0], dtype=np.float32)[:, None]
     found = cv2.remap(values, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
@@ -189,14 +149,9 @@ def moved(values: NDArray[Number], flow: Flow) -> NDArray[Number]:
 
 
 def colours_of(frame: Frame, mask: SoftMask) -> NDArray[np.float32]:
-    """The colours under a mask: a joint histogram of ``BINS`` levels a channel, summing to 1.
+    """The joint histogram of colours under a soft mask, ``BINS`` levels a channel: float32 (``BINS`` ** 3,).
 
-    Args:
-        frame: uint8 RGB (h, w, 3), small.
-        mask: Soft mask (h, w).
-
-    Returns:
-        float32 (BINS ** 3,); all 0 for an empty mask.
+    It sums to 1; all 0 for an empty mask.
     """
     level = (frame // (256 // BINS)).astype(np.intp)
     place = (level[..., 0] * BINS + level[..., 1]) * BINS + level[..., 2]

@@ -8,18 +8,7 @@ from auscult.types import Mask
 
 
 def counts(first: Mask, second: Mask) -> tuple[int, int]:
-    """Pixels in both masks and pixels in either.
-
-    Args:
-        first: bool (H, W).
-        second: bool, the same shape.
-
-    Returns:
-        (intersection, union) in pixels.
-
-    Raises:
-        ValueError: The shapes differ.
-    """
+    """Pixels in both of two masks, bool (H, W), and pixels in either."""
     if first.shape != second.shape:
         raise ValueError(f"masks have shapes {first.shape} and {second.shape}; they must be equal")
     both = int(np.count_nonzero(first & second))
@@ -27,11 +16,6 @@ def counts(first: Mask, second: Mask) -> tuple[int, int]:
 
 
 def iou(first: Mask, second: Mask) -> float:
-    """Intersection over union, 0..1; two empty masks agree, so they give 1.
-
-    Args:
-        first: bool (H, W).
-        second: bool, the same shape.
-    """
+    """Intersection over union of two masks, bool (H, W), 0..1; two empty masks agree, so they give 1."""
     both, either = counts(first, second)
     return 1.0 if either == 0 else both / either

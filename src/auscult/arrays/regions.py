@@ -16,16 +16,7 @@ from auscult.types import Mask
 
 
 def components(mask: Mask, *, connectivity: Literal[4, 8] = 8) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Connected parts of a mask.
-
-    Args:
-        mask: bool (H, W).
-        connectivity: Whether diagonal neighbours touch (8) or not (4).
-
-    Returns:
-        Labels int32 (H, W), 0 for background and 1..n for the parts; and the parts' areas in pixels, int64 (n,), where
-        ``areas[i]`` belongs to label ``i + 1``. Both are empty of parts for an empty mask.
-    """
+    """Connected parts: labels int32 (H, W), 1..n, and areas in pixels, int64 (n,), ``areas[i]`` of label ``i + 1``."""
     if mask.size == 0:
         return np.zeros(mask.shape, np.int32), np.zeros(0, np.int64)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(_bytes(mask), connectivity=connectivity, ltype=cv2.CV_32S)
@@ -34,11 +25,7 @@ def components(mask: Mask, *, connectivity: Literal[4, 8] = 8) -> tuple[NDArray[
 
 
 def largest(mask: Mask) -> Mask:
-    """The part with the most pixels (the first in reading order of equals); empty for an empty mask.
-
-    Returns:
-        A new bool (H, W).
-    """
+    """The part with the most pixels (the first in reading order of equals); empty for an empty mask."""
     labels, areas = components(mask)
     if areas.size == 0:
         return np.zeros_like(mask)
@@ -48,9 +35,6 @@ def largest(mask: Mask) -> Mask:
 
 def holes(mask: Mask) -> Mask:
     """Background pixels that the mask encloses; background that reaches the frame's edge is no hole.
-
-    Returns:
-        A new bool (H, W), disjoint from ``mask``.
 
     Example:
         >>> ring = np.ones((3, 3), bool); ring[1, 1] = False
@@ -65,15 +49,10 @@ def holes(mask: Mask) -> Mask:
 
 
 def depth(mask: Mask, *, frame_is_outline: bool = False) -> NDArray[np.float32]:
-    """How far each mask pixel is from the nearest pixel outside the mask.
+    """How far each mask pixel is from the nearest outside the mask: float32 px, 0 off the mask.
 
-    Args:
-        mask: bool (H, W).
-        frame_is_outline: Count what lies beyond the frame as outside. By default it is unknown, not outside, so that an
-            object which the frame cuts has no outline there.
-
-    Returns:
-        float32 (H, W) in pixels, >= 1 on the mask, 0 elsewhere. Infinite where there is no outside at all.
+    What lies beyond the frame is unknown, not outside, unless ``frame_is_outline``: an object that the frame cuts has
+    no outline there. Infinite where there is no outside at all.
     """
     if not frame_is_outline:
         return _distance(mask)
@@ -82,11 +61,7 @@ def depth(mask: Mask, *, frame_is_outline: bool = False) -> NDArray[np.float32]:
 
 
 def reach(mask: Mask) -> NDArray[np.float32]:
-    """How far each background pixel is from the nearest mask pixel.
-
-    Returns:
-        float32 (H, W) in pixels, >= 1 off the mask, 0 on it. Infinite everywhere for an empty mask.
-    """
+    """How far each background pixel is from the mask: float32 px, 0 on the mask; infinite for an empty mask."""
     return _distance(~mask)
 
 

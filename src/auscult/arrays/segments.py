@@ -40,14 +40,7 @@ def reduced(frame: Frame, side_px: int, *, least_px: int = 1) -> Frame:
 
 
 def edge_strength(lab: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """How fast the colour changes at each pixel.
-
-    Args:
-        lab: uint8 (H, W, 3), as OpenCV scales CIE Lab.
-
-    Returns:
-        float32 (H, W): length of the gradient over all channels, in grey levels per pixel.
-    """
+    """How fast the colour changes, of uint8 Lab (H, W, 3) as OpenCV scales it: float32 (H, W), grey levels a pixel."""
     smooth = np.asarray(cv2.GaussianBlur(lab, (3, 3), 0), dtype=np.uint8)
     total = np.zeros(lab.shape[:2], np.float32)
     for channel in range(3):
@@ -60,16 +53,7 @@ def edge_strength(lab: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def pieces(picture: Frame, strength: NDArray[np.float32], *, step_px: int) -> NDArray[np.int32]:
-    """Cut a picture into pieces by flooding from the calmest pixel of each cell of a grid.
-
-    Args:
-        picture: uint8 (H, W, 3).
-        strength: From ``edge_strength``, (H, W).
-        step_px: Side of the grid's cells.
-
-    Returns:
-        Labels int32 (H, W), 0..n-1, each of them present.
-    """
+    """Cut a picture into pieces by flooding from the calmest pixel of each cell of a grid: int32 (H, W), 0..n-1."""
     height, width = strength.shape
     markers = np.zeros((height, width), np.int32)
     label = 0
@@ -103,9 +87,7 @@ def _without_gaps(labels: NDArray[np.int32]) -> NDArray[np.int32]:
 def borders(labels: NDArray[np.int32], strength: NDArray[np.float32]) -> Borders:
     """Which pieces touch (side by side, not cornerwise), and how strong the edge between them is.
 
-    Args:
-        labels: int32 (H, W), 0..n-1.
-        strength: (H, W); a pair of pixels counts with the larger of its two values.
+    Of a pair of pixels the larger of its two values of ``strength`` counts.
     """
     firsts, seconds, values = [], [], []
     for one, other in (

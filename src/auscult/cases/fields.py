@@ -71,14 +71,7 @@ def lines_of(file: BinaryIO, *, max_bytes: int) -> Iterator[tuple[int, bytes | N
 def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV file, without empty lines, each with the line it begins in; a byte order mark is accepted.
 
-    Args:
-        path: The file.
-        max_bytes: The most it may hold.
-        expected: Its columns, in words.
-        strict: Refuse quotation marks inside a cell, rather than guess.
-
-    Raises:
-        InputError: It cannot be read, is not UTF-8, or is no CSV; names the file, and the line of a broken row.
+    ``expected`` names its columns; quotation marks inside a cell are refused where ``strict``, rather than guessed at.
     """
     data = read_bytes(path, limits=Limits(max_bytes=max_bytes)).removeprefix(BOM)
     line = 1

@@ -19,11 +19,7 @@ _SEPARATORS = re.compile(r"[/\\]")
 
 
 def check_id(name: str) -> str:
-    """Give back an id that is safe to use.
-
-    Raises:
-        InputError: It is empty, too long, absolute, has a ``..`` part or control characters.
-    """
+    """Give back an id that is safe to use: not empty, too long or absolute, no ``..`` part, no control characters."""
     problem = _problem(name)
     if problem:
         raise InputError(

@@ -367,18 +367,10 @@ _SHOWN = "the clip keeps its frame, and nothing is scored there; put the mask in
 
 
 def list_instances(source: Path, options: ListOptions = _PLAIN) -> InstanceListing:
-    """List what an INPUT refers to, in whichever layout it is.
+    """List what an INPUT refers to, in whichever layout it is; ``NothingToDo`` where it holds nothing, broken or not.
 
     A layout that lists instances goes first, even where an ``items.jsonl`` stands beside its files, as in what
     ``auscult make scenes`` writes: it knows splits, expressions and sounds that lines of items do not have.
-
-    Args:
-        source: A folder or file.
-        options: How it is read; as for ``list_items``.
-
-    Raises:
-        NothingToDo: It holds neither an instance nor a broken one; the message says what INPUT can be.
-        UsageError: It does not exist, or an option does not fit it.
     """
     known = next((one for one in layouts(source, options) if isinstance(one, InstanceSource)), None)
     if known is None:

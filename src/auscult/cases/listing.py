@@ -328,16 +328,7 @@ _PLAIN = ListOptions()
 
 
 def list_items(source: Path, options: ListOptions = _PLAIN) -> Listing:
-    """List an INPUT, in whichever layout it is.
-
-    Args:
-        source: A folder or file.
-        options: How it is read.
-
-    Raises:
-        NothingToDo: It holds neither an item nor a broken item; the message says what INPUT can be.
-        UsageError: It does not exist, or an option does not fit it or names nothing.
-    """
+    """List an INPUT, in whichever layout it is; ``NothingToDo`` where it holds neither an item nor a broken one."""
     _check_places(options)
     dataset = find_layout(source, options)
     listing = dataset.list(source, options)
@@ -377,12 +368,7 @@ def _check_places(options: ListOptions) -> None:
 
 
 def find_layout(source: Path, options: ListOptions = _PLAIN) -> Dataset:
-    """The layout that recognises an INPUT; a plug-in's comes before a built-in one.
-
-    Raises:
-        NothingToDo: No layout does.
-        UsageError: There is no such file or folder.
-    """
+    """The layout that recognises an INPUT, ``NothingToDo`` where none does; a plug-in's comes before a built-in one."""
     if not (is_folder(source) or is_file(source)):
         raise UsageError("there is no such file or folder", path=source, expected=INPUTS)
     found = next(layouts(source, options), None)

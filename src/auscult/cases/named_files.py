@@ -47,16 +47,10 @@ class NameRow:
 
 
 def named_files(tree: Tree, suffixes: frozenset[str], *, what: str) -> tuple[list[NamedFile], list[ErrorRecord]]:
-    """Name the files of a folder by the sub-folder each lies in, else by its row in ``names.csv``.
+    """Name the files of a folder by the sub-folder each lies in, else by its row in ``names.csv``, in natural order.
 
-    Args:
-        tree: The folder's files.
-        suffixes: Endings of the files that need a name.
-        what: What such a file is, for messages: ``cut-out``.
-
-    Returns:
-        The named files in natural order, and an error for each file without a usable name and for each row that names
-        no file or one that has a row already.
+    ``what`` such a file is called in messages. An error stands for each file without a usable name, and for each row
+    that names no file or one that has a row already.
     """
     listed, errors = listed_rows(tree)
     rows, again = first_rows(listed, path=tree.folder / NAMES)
@@ -104,17 +98,7 @@ def listed_rows(tree: Tree) -> tuple[list[NameRow], list[ErrorRecord]]:
 
 
 def table(tree: Tree, name: str, *, columns: tuple[str, ...]) -> tuple[list[NameRow], list[ErrorRecord]]:
-    """Read a table that a folder may hold.
-
-    Args:
-        tree: The folder's files.
-        name: The table's file.
-        columns: Columns it must have; others are passed over.
-
-    Returns:
-        Its rows, none where the file is absent, and an error where it cannot be read, or for a row whose first cell is
-        empty.
-    """
+    """The rows of a table that a folder may hold, and an error where it cannot be read, or for an empty first cell."""
     path = tree.files.get(name)
     if path is None:
         return [], []
@@ -143,17 +127,7 @@ def _bad_row(problem: str, *, path: Path, line: int, expected: str, hint: str = 
 
 
 def plain(text: str, what: str, *, path: Path, line: int | None = None) -> str:
-    """A word or words of a user's file or folder: underscores are spaces, and spaces are single.
-
-    Args:
-        text: As it was found.
-        what: What it is, for messages: ``the noun of 'dog'``.
-        path: Where it was found.
-        line: The same.
-
-    Raises:
-        InputError: It is empty, longer than 60 characters, or not printable.
-    """
+    """Words of a user's file or folder, 1 to 60 printable characters: underscores are spaces, spaces are single."""
     words = " ".join(text.replace("_", " ").split())
     if not words or len(words) > _LONGEST or not words.isprintable():
         problem = f"is {words[:_LONGEST]!a}" if words else "is missing"
@@ -162,11 +136,7 @@ def plain(text: str, what: str, *, path: Path, line: int | None = None) -> str:
 
 
 def noun(text: str, what: str, *, path: Path, line: int | None = None) -> str:
-    """A countable noun that "the" can be put before; upper and lower case are one.
-
-    Raises:
-        InputError: As ``plain``; or it begins with an article, or is a word for everything, such as ``thing``, which
-            would tell no object from another.
+    """A countable noun that "the" can be put before, no article, no ``thing``; upper and lower case are one.
 
     Example:
         >>> noun("Fire_Engine", "the name", path=Path("a.png"))

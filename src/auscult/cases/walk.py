@@ -85,11 +85,7 @@ class _Walk:
 
 
 def walk(folder: Path, *, root: Path) -> Tree:
-    """List the files under a folder; a link may lead anywhere inside ``root``.
-
-    Raises:
-        UsageError: There is no such folder.
-    """
+    """List the files under a folder, which must be there; a link may lead anywhere inside ``root``."""
     if not folder.is_dir():
         raise UsageError("there is no such folder", path=folder)
     state = _Walk(root)

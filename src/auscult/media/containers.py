@@ -30,11 +30,7 @@ _OTHERS = (OSError, ValueError, RuntimeError, LookupError, TypeError, AttributeE
 
 
 def load_av(doing: str = "reading and writing video") -> Any:
-    """PyAV.
-
-    Raises:
-        UsageError: The extra `video` is not installed, which ``doing`` needs.
-    """
+    """PyAV; a ``UsageError`` says that the extra `video` is missing, which ``doing`` needs."""
     try:
         import av
     except (ImportError, OSError) as error:
@@ -48,17 +44,7 @@ def load_av(doing: str = "reading and writing video") -> Any:
 
 @contextmanager
 def opened_video(path: Path, *, limits: Limits) -> Iterator[Any]:
-    """Open a container; whatever PyAV raises inside the block becomes an ``InputError``.
-
-    Args:
-        path: The file.
-        limits: ``max_bytes``.
-
-    Raises:
-        InputError: Missing, empty, no video container, or damaged.
-        TooLarge: Over the limit.
-        UsageError: The extra is not installed.
-    """
+    """Open a container of at most ``max_bytes``; whatever PyAV raises inside the block becomes an ``InputError``."""
     check_file(path, limits=limits)
     av = load_av()
     try:
@@ -98,10 +84,7 @@ def best_stream(container: Any, kind: str) -> Any | None:
 
 
 def zero_of(container: Any) -> Fraction:
-    """The container's time that is second 0: where its earliest stream starts, but no less than 0.
-
-    A start below 0 is padding that a sound coder put before the sound; it is not heard.
-    """
+    """The time of second 0: where the earliest stream starts, but no less than 0, before which is a coder's padding."""
     return max(Fraction(0), Fraction(container.start_time or 0, 1_000_000))
 
 

@@ -28,31 +28,15 @@ _END_OF_JPEG = b"\xff\xd9"
 
 
 def read_frame(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Frame:
-    """Read a picture file.
+    """Read a picture file, by its content: uint8 RGB (H, W, 3), C-contiguous, turned as its EXIF orientation says.
 
-    Args:
-        path: A JPEG, PNG, WebP or TIFF file; the content counts, not the suffix.
-        limits: Checked against the header, before anything is decoded.
-
-    Returns:
-        uint8 RGB (H, W, 3), C-contiguous, turned as its EXIF orientation says.
-
-    Raises:
-        InputError: Missing, empty, truncated, not a picture, or of a depth without a defined white (signed 32-bit
-            integers, floating point).
-        TooLarge: Over ``limits``.
+    What has no defined white (signed 32-bit integers, floating point) is refused.
     """
     return decode_frame(read_bytes(path, limits=limits), path=path, limits=limits)
 
 
 def decode_frame(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Frame:
-    """Decode what a picture file holds, as ``read_frame`` does.
-
-    Args:
-        data: The file's bytes.
-        path: Its name, for messages.
-        limits: Checked against the header, before anything is decoded.
-    """
+    """Decode what a picture file holds, as ``read_frame`` does; ``path`` is its name, for messages."""
     with opened(data, path=path, limits=limits) as picture:
         turn = orientation(picture)
         plain_jpeg = picture.format in {"JPEG", "MPO"} and picture.mode == "RGB"
@@ -106,19 +90,7 @@ def _over_black(rgba: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def frame_size(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> tuple[int, int]:
-    """Read a picture's size from its header, without decoding it.
-
-    Args:
-        path: The file.
-        limits: The bounds.
-
-    Returns:
-        (height, width) in pixels after the EXIF orientation is applied; the size that ``read_frame`` gives.
-
-    Raises:
-        InputError: As ``read_frame``, as far as the header shows it.
-        TooLarge: Over ``limits``.
-    """
+    """(height, width) of the frame that ``read_frame`` gives, from the header alone."""
     check_file(path, limits=limits)
     try:
         with Path(path).open("rb") as file, opened(file, path=path, limits=limits) as picture:
@@ -128,16 +100,7 @@ def frame_size(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> tuple[int, int
 
 
 def encode_jpeg(frame: Frame, *, quality: int = 85) -> bytes:
-    """Encode a frame as JPEG, 4:2:0.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        quality: 1 to 100.
-
-    Raises:
-        ValueError: The array is no frame.
-        OutputError: JPEG cannot hold it: it is longer than 65,500 pixels on a side.
-    """
+    """Encode a frame, uint8 RGB (H, W, 3), as JPEG, 4:2:0, of a quality from 1 to 100."""
     return _encode(".jpg", frame, [cv2.IMWRITE_JPEG_QUALITY, quality])
 
 
@@ -155,17 +118,7 @@ def _encode(suffix: str, frame: Frame, options: list[int]) -> bytes:
 
 
 def write_frame(path: Path, frame: Frame, *, quality: int = 92) -> None:
-    """Write a frame as JPEG or PNG, by the suffix, whole or not at all.
-
-    Args:
-        path: The file to make, ``.jpg``, ``.jpeg`` or ``.png``; missing folders are made.
-        frame: uint8 RGB (H, W, 3).
-        quality: Of a JPEG, 1 to 100.
-
-    Raises:
-        ValueError: The array is no frame, or the suffix is another.
-        OutputError: It cannot be written.
-    """
+    """Write a frame as JPEG (``quality`` from 1 to 100) or PNG, by the suffix, whole or not at all."""
     suffix = Path(path).suffix.lower()
     if suffix in {".jpg", ".jpeg"}:
         data = encode_jpeg(frame, quality=quality)
@@ -181,20 +134,9 @@ _UPRIGHT = 1
 
 
 def read_reduced(path: Path, *, least: int, limits: Limits = DEFAULT_LIMITS) -> tuple[Frame, tuple[int, int]]:
-    """Read a picture at a size that is easy to decode.
+    """Read a picture at a half, quarter or eighth that keeps ``least`` pixels a side; and its whole (height, width).
 
-    Args:
-        path: A picture file, as for ``read_frame``.
-        least: Height and width that the reduced picture keeps at least, in pixels.
-        limits: Checked against the header.
-
-    Returns:
-        uint8 RGB, reduced to a half, quarter or eighth where the file is a plain upright JPEG and large enough, else
-        whole; and the (height, width) of the whole picture.
-
-    Raises:
-        InputError: As ``read_frame``.
-        TooLarge: Over ``limits``.
+    Only a plain upright JPEG is reduced; any other picture comes whole, as from ``read_frame``.
     """
     data = read_bytes(path, limits=limits)
     with opened(data, path=path, limits=limits) as picture:
@@ -214,20 +156,7 @@ LIMITS = Limits(max_pixels=16_777_216)
 
 
 def read_cutout(path: Path, *, limits: Limits = LIMITS) -> NDArray[np.uint8]:
-    """Read a picture with alpha.
-
-    Args:
-        path: A PNG, WebP or TIFF file; the content counts, not the suffix. Grey, palette and 16-bit grey pictures with
-            transparency are converted.
-        limits: Checked against the header, before anything is decoded.
-
-    Returns:
-        uint8 RGBA (H, W, 4), C-contiguous, turned as its EXIF orientation says; straight colours.
-
-    Raises:
-        InputError: Missing, empty, truncated, not a picture, or a picture without alpha.
-        TooLarge: Over ``limits``.
-    """
+    """Read a PNG, WebP or TIFF picture, which must have alpha: uint8 RGBA (H, W, 4), upright, straight colours."""
     data = read_bytes(path, limits=limits)
     with opened(data, path=path, limits=limits) as picture:
         if not picture.has_transparency_data:

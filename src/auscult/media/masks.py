@@ -64,21 +64,7 @@ _HEADER_ERRORS = (
 
 
 def npy_array(data: bytes, *, path: Path, limits: Limits) -> NDArray[Any]:
-    """Read a mask's array.
-
-    Args:
-        data: The bytes of the file.
-        path: Its name, for messages.
-        limits: ``max_pixels`` bounds height times width.
-
-    Returns:
-        (H, W) of bool, integer or finite float.
-
-    Raises:
-        InputError: Not NPY, pickled objects, another shape or type, fewer bytes than the header promises, NaN or
-            infinity.
-        TooLarge: Over the limit.
-    """
+    """Read the array of an NPY file's bytes, which holds a mask: (H, W) of bool, integer or finite float."""
     shape, fortran, dtype, start = _header(data, path)
     if dtype.hasobject:
         raise InputError(
@@ -147,22 +133,14 @@ _INDEXED = 3
 
 
 def encode_mask(mask: Mask) -> bytes:
-    """A mask, bool (H, W), as a 1-bit grey PNG: white is the object.
-
-    Raises:
-        ValueError: The array is not bool (H, W) with at least one pixel.
-    """
+    """A mask, bool (H, W), as a 1-bit grey PNG: white is the object."""
     if mask.ndim != 2 or mask.dtype != np.bool_ or mask.size == 0:
         raise ValueError(f"a mask is bool (H, W), not {mask.dtype} {mask.shape}")
     return _file(np.packbits(mask, axis=1), width=mask.shape[1], depth=1, colour=_GREY)
 
 
 def labels_png(indices: NDArray[np.uint8]) -> bytes:
-    """Object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS.
-
-    Raises:
-        ValueError: The array is not uint8 (H, W) with at least one pixel.
-    """
+    """Object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS."""
     if indices.ndim != 2 or indices.dtype != np.uint8 or indices.size == 0:
         raise ValueError(f"labels are uint8 (H, W), not {indices.dtype} {indices.shape}")
     return _file(indices, width=indices.shape[1], depth=8, colour=_INDEXED)
@@ -202,20 +180,7 @@ _EXPECTED_POLYGONS = "polygons [[x0, y0, x1, y1, ...], ...] in pixels, at least 
 
 
 def rasterize(polygons: Sequence[Any], *, size: tuple[int, int], limits: Limits = DEFAULT_LIMITS) -> Mask:
-    """Draw the union of polygons, each even-odd, as COCO does.
-
-    Args:
-        polygons: One list [x0, y0, x1, y1, ...] per part, in pixels, x to the right and y down.
-        size: (height, width) of the frame.
-        limits: The bounds on the frame.
-
-    Returns:
-        bool (height, width).
-
-    Raises:
-        InputError: No polygon, an odd count of numbers or fewer than 6, or a number that is not finite.
-        TooLarge: The frame is over the limits, or the outlines are longer than any annotation's.
-    """
+    """Draw the union of polygons [x0, y0, x1, y1, ...] in pixels, each even-odd, as COCO does: bool (height, width)."""
     height, width = size
     if min(size) < 1:
         raise InputError(f"polygons on a frame of {height} x {width}", expected="a height and width from 1 up")
@@ -290,20 +255,9 @@ _IN_COLOUR = frozenset({"CMYK", "YCbCr", "LAB", "HSV", "RGBX", "PA"})
 
 
 def read_mask(ref: MaskRef, *, size: tuple[int, int] | None = None, limits: Limits = DEFAULT_LIMITS) -> LoadedMask:
-    """Open what a reference points to.
+    """Open what a reference points to; ``size`` is its frame's (height, width), where that is known.
 
-    Args:
-        ref: A file, one object of a file, or an inline segmentation.
-        size: (height, width) of the frame; None where it is not known.
-        limits: The bounds on the file and the mask.
-
-    Returns:
-        The mask and how it was read.
-
-    Raises:
-        InputError: It cannot be read, is no mask, is not of the frame's size, or does not hold the object index asked
-            for, unless ``ref.absent_ok``.
-        TooLarge: It is over ``limits``.
+    An object index that does not occur is refused, unless ``ref.absent_ok``.
     """
     if ref.segmentation is not None:
         return _inline(ref, size, limits)
@@ -403,20 +357,9 @@ def _check_one_page(picture: Image.Image, path: Path) -> None:
 
 
 def object_indices(path: Path, *, labels: bool = False, limits: Limits = DEFAULT_LIMITS) -> tuple[int, ...] | None:
-    """Which objects a mask file holds.
+    """The object indices of a mask file, ascending, without 0 (none) and 255 (void, in 8-bit files); may be empty.
 
-    Args:
-        path: The file.
-        labels: Read a non-palette file's values as object indices.
-        limits: The bounds.
-
-    Returns:
-        The indices that occur, ascending, without 0 (none) and 255 (void, in 8-bit files); may be empty. None when
-        the file holds one mask: it has no palette and ``labels`` is False, which the header alone shows.
-
-    Raises:
-        InputError: It cannot be read, or its values are no indices.
-        TooLarge: Over ``limits``.
+    None for a file of one mask: it has no palette and ``labels``, which reads values as indices, is False.
     """
     check_file(path, limits=limits)
     if _is_npy(path):
@@ -437,22 +380,12 @@ def object_indices(path: Path, *, labels: bool = False, limits: Limits = DEFAULT
 
 
 def write_mask(path: Path, mask: Mask) -> None:
-    """Write a mask, bool (H, W), as a 1-bit PNG, whole or not at all.
-
-    Raises:
-        ValueError: The array is not bool (H, W).
-        OutputError: It cannot be written.
-    """
+    """Write a mask, bool (H, W), as a 1-bit PNG, whole or not at all."""
     write_bytes(path, encode_mask(mask))
 
 
 def write_labels(path: Path, indices: NDArray[np.uint8]) -> None:
-    """Write object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS: 0 none, 255 void.
-
-    Raises:
-        ValueError: The array is not uint8 (H, W).
-        OutputError: It cannot be written.
-    """
+    """Write object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS: 0 none, 255 void."""
     write_bytes(path, labels_png(indices))
 
 
@@ -470,17 +403,7 @@ class LabelMap:
 
 
 def read_labels(path: Path, *, labels: bool = False, limits: Limits = DEFAULT_LIMITS) -> LabelMap:
-    """Read which object each pixel belongs to.
-
-    Args:
-        path: A palette file (index = object, 255 void), or a file of one mask.
-        labels: Read a grey file's values as object indices too.
-        limits: The bounds on the file and the mask.
-
-    Raises:
-        InputError: It cannot be read, or is no mask.
-        TooLarge: It is over ``limits``.
-    """
+    """Which object each pixel belongs to: of a palette, of grey values where ``labels`` says so, or of one mask."""
     indices = object_indices(path, labels=labels, limits=limits)
     if indices is None:
         loaded = read_mask(MaskRef(path=path), limits=limits)

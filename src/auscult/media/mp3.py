@@ -51,20 +51,9 @@ def nearest_bitrate(kbps: float, rate_hz: int) -> int:
 
 
 def through_mp3(sound: Samples, *, rate_hz: int, kbps: int) -> Samples:
-    """Code a sound and decode it.
+    """Code a sound, float32 (1 or 2 channels, samples) in [-1, 1], and decode it to the same shape, sample by sample.
 
-    Args:
-        sound: float32 (channels, samples), one or two channels, in [-1, 1].
-        rate_hz: One of ``RATES_HZ``.
-        kbps: One of ``bitrates(rate_hz)``, for all channels together.
-
-    Returns:
-        float32 of the same shape, aligned to the sample.
-
-    Raises:
-        ValueError: More channels, or a rate or bitrate that MP3 has not.
-        OutputError: It cannot be coded.
-        UsageError: The extra `video` is not installed.
+    ``kbps`` is for all channels together; a ``ValueError`` says that MP3 has no such rate, bitrate or channels.
     """
     channels, samples = sound.shape
     if not 1 <= channels <= _MOST_CHANNELS or rate_hz not in RATES_HZ or kbps not in bitrates(rate_hz):

@@ -34,18 +34,7 @@ _REASONS: dict[int, tuple[str, str]] = {
 
 
 def inside(root: Path, name: str) -> Path:
-    """Resolve a name that a user's file gives, inside a folder.
-
-    Args:
-        root: The folder; need not be absolute.
-        name: A relative path with ``/`` between its parts. The file need not exist.
-
-    Returns:
-        ``root / name``. It lies in ``root`` after ``..`` and symbolic links are followed.
-
-    Raises:
-        InputError: The name is empty, absolute, too long, holds a NUL, names the folder itself, or leaves it.
-    """
+    """``root / name`` for a name of a user's file, which need not exist, but must lie in ``root`` and not be it."""
     _check_name(name)
     if name.startswith("/") or _DRIVE.match(name):
         raise InputError(f"{_shown(name)} is an absolute path", expected="a path relative to the folder", hint=_HINT)
@@ -107,16 +96,10 @@ def _shown(name: str) -> str:
 
 
 def safe_name(text: str) -> str:
-    """Make a file name of an id: no separator, no hidden file, bounded length, different for different ids.
+    """A file name of an id: at most 113 ASCII characters, no separator, not hidden, another one for another id.
 
-    A text that is a plain name already is returned as it is; any other is cleaned, cut, and given a 48-bit hash of the
-    whole text.
-
-    Args:
-        text: Any text, such as the id of an item.
-
-    Returns:
-        1 to 113 ASCII characters out of letters, digits and ``._=+-``; a suffix may be added.
+    A text that is a plain name already stays as it is; any other is cleaned, cut, and given a 48-bit hash of the whole
+    text.
 
     Example:
         >>> safe_name("frame_0001")
@@ -132,16 +115,7 @@ def safe_name(text: str) -> str:
 
 
 def read_bytes(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
-    """Read a whole file, bounded.
-
-    Args:
-        path: The file.
-        limits: ``max_bytes`` is the most it may hold.
-
-    Raises:
-        InputError: It is missing, a folder, a device or pipe, empty, or may not be read.
-        TooLarge: It holds more than ``limits.max_bytes``.
-    """
+    """Read a whole file of at most ``limits.max_bytes``, which ``check_file`` allows."""
     check_file(path, limits=limits)
     try:
         with Path(path).open("rb") as file:
@@ -156,12 +130,7 @@ def read_bytes(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
 
 
 def check_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> None:
-    """Look at a file without opening it: it must be a regular one that is not empty and not over the limit.
-
-    Raises:
-        InputError: As ``read_bytes``.
-        TooLarge: As ``read_bytes``.
-    """
+    """Refuse a file that is missing, not regular, empty or over ``limits.max_bytes``, without opening it."""
     try:
         status = Path(path).stat()
     except OSError as error:
@@ -199,11 +168,7 @@ def _over(path: Path, size: int, limits: Limits) -> TooLarge:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: a temporary file beside it, then a rename. Missing folders are made.
-
-    Raises:
-        OutputError: The disk is full, the folder may not be written to, or its path is taken by a file.
-    """
+    """Write a file whole or not at all: a temporary file beside it, then a rename; missing folders are made."""
     path = Path(path)
     tag = hashlib.blake2b(os.fsencode(path.name), digest_size=8).hexdigest()
     draft = path.parent / f".{os.getpid():x}-{tag}.tmp"

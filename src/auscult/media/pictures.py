@@ -60,17 +60,7 @@ _BOX_BRANDS = {b"avif": "AVIF", b"heic": "HEIC", b"heix": "HEIC", b"mif1": "HEIF
 
 @contextmanager
 def opened(source: bytes | BinaryIO, *, path: Path, limits: Limits) -> Iterator[Image.Image]:
-    """Open a picture's header and check its size; whatever Pillow raises inside the block becomes an ``InputError``.
-
-    Args:
-        source: The file's bytes, or the file open for reading.
-        path: Its name, for messages.
-        limits: The bounds.
-
-    Raises:
-        InputError: No picture of the four formats, or a damaged one.
-        TooLarge: More pixels than the limit.
-    """
+    """Open a picture's header and check its size; whatever Pillow raises inside the block becomes an ``InputError``."""
     file: BinaryIO = io.BytesIO(source) if isinstance(source, bytes) else source
     with warnings.catch_warnings():
         # Pillow warns of odd metadata and of sizes that check_pixels judges; neither is for the user to see.
@@ -136,11 +126,7 @@ def sniffed(head: bytes) -> str:
 
 
 def orientation(picture: Image.Image) -> int:
-    """The EXIF orientation still to be applied, 1 to 8; 1 when there is none or it is damaged.
-
-    Pillow turns TIFF pictures itself. A PNG's is taken only where it stands before the pixels, so that the header
-    alone tells the size.
-    """
+    """The EXIF orientation, 1 to 8, still to be applied: Pillow turns TIFF, and of a PNG only its header counts."""
     if picture.format == "TIFF" or (picture.format == "PNG" and "exif" not in picture.info):
         return 1
     try:
@@ -158,15 +144,7 @@ def upright_size(picture: Image.Image) -> tuple[int, int]:
 
 
 def upright(array: NDArray[Any], turn: int) -> NDArray[Any]:
-    """Apply an EXIF orientation.
-
-    Args:
-        array: (H, W) or (H, W, channels).
-        turn: 1 to 8, as in EXIF.
-
-    Returns:
-        A view or the array itself.
-    """
+    """Apply an EXIF orientation, 1 to 8, to (H, W) or (H, W, channels): a view or the array itself."""
     if turn >= 5:
         array = array.swapaxes(0, 1)
     if turn in {3, 4, 7, 8}:

@@ -77,13 +77,9 @@ def distinct(array: NDArray[Any], path: Path) -> tuple[int, ...]:
 
 
 def one_channel(array: NDArray[Any], path: Path) -> tuple[NDArray[Any], bool]:
-    """The channel of an (H, W, channels) picture that is the mask.
+    """The channel, (H, W), of an (H, W, channels) picture that is the mask, and whether it is the alpha channel.
 
-    Returns:
-        The channel, (H, W), and whether it is the alpha channel: it is, where not everything is opaque.
-
-    Raises:
-        InputError: The channels differ, or everything is transparent and yet of several colours.
+    Alpha is, where not everything is opaque; other channels must be equal.
     """
     count = array.shape[2]
     if count in {2, 4} and int(array[..., -1].min()) != _largest(array):

@@ -32,16 +32,7 @@ _BITS = 32
 
 
 def encode(mask: Mask) -> dict[str, Any]:
-    """Encode a mask as compressed COCO RLE, the same text that pycocotools gives.
-
-    Args:
-        mask: bool (H, W).
-
-    Returns:
-        ``{"size": [H, W], "counts": text}``.
-
-    Raises:
-        ValueError: The array is not bool (H, W).
+    """Encode a mask, bool (H, W), as compressed COCO RLE, the same text that pycocotools gives.
 
     Example:
         >>> encode(np.array([[False, True], [False, True]]))
@@ -65,15 +56,7 @@ def runs_of(mask: Mask) -> NDArray[np.int64]:
 
 
 def mask_of(runs: NDArray[np.int64], size: tuple[int, int]) -> Mask:
-    """Draw runs that are known to be whole: none negative, their sum height times width.
-
-    Args:
-        runs: int64 (N,), the first of 0s.
-        size: (height, width).
-
-    Returns:
-        bool (height, width), C-contiguous.
-    """
+    """Draw runs, int64 (N,), the first of 0s, known to be whole: bool of ``size`` (height, width), C-contiguous."""
     height, width = size
     flat = np.repeat((np.arange(runs.size) & 1).astype(np.uint8), runs)
     return np.ascontiguousarray(cv2.transpose(flat.reshape(width, height))).reshape(height, width).view(np.bool_)
@@ -103,19 +86,9 @@ def _groups_needed(numbers: NDArray[np.int64]) -> int:
 
 
 def decode(segmentation: Mapping[str, Any], *, limits: Limits = DEFAULT_LIMITS) -> Mask:
-    """Decode COCO RLE, compressed (``counts`` is text or bytes) or not (a list of integers).
+    """Decode COCO RLE to bool (height, width); ``counts`` is text, bytes or a list of whole numbers.
 
-    Args:
-        segmentation: A mapping with ``size`` [height, width] and ``counts``; other keys are not looked at.
-        limits: ``max_pixels`` bounds the size before anything is allocated.
-
-    Returns:
-        bool (height, width).
-
-    Raises:
-        InputError: A key is missing or of the wrong type, a run is negative or damaged, or the runs do not cover the
-            size exactly.
-        TooLarge: Height times width is over ``limits.max_pixels``.
+    The size is bounded before anything is allocated, and the runs must cover it exactly.
     """
     size = rle_size(segmentation)
     check_pixels(size, limits=limits)
@@ -132,14 +105,7 @@ def decode(segmentation: Mapping[str, Any], *, limits: Limits = DEFAULT_LIMITS) 
 
 
 def rle_size(segmentation: Mapping[str, Any]) -> tuple[int, int]:
-    """Read ``size`` of an RLE.
-
-    Returns:
-        (height, width), both at least 1.
-
-    Raises:
-        InputError: It is missing, or not two whole numbers from 1 up.
-    """
+    """(height, width) of an RLE, both at least 1."""
     if not isinstance(segmentation, Mapping):
         raise InputError(f"an RLE is given as {type(segmentation).__name__}", expected="an object {size, counts}")
     size = segmentation.get("size")

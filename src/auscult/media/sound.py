@@ -25,21 +25,9 @@ _JUMP_S = 0.005
 
 
 def read_soundtrack(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
-    """Read the sound of a video; its sample 0 is at second 0 of the frames' clock.
+    """Read the sound of a video, from second 0 of the frames' clock on; None for a video without sound.
 
     A gap in the track is silence. What a coder put before second 0 is left out.
-
-    Args:
-        path: The video file.
-        limits: Bounds on bytes, seconds, channels, rate and samples.
-
-    Returns:
-        The sound, or None for a video without sound.
-
-    Raises:
-        InputError: The file cannot be read, or its sound is truncated or damaged.
-        TooLarge: Over ``limits``.
-        UsageError: The extra `video` is not installed.
     """
     with opened_video(path, limits=limits) as container:
         stream = best_stream(container, "audio")
@@ -100,20 +88,9 @@ _EXPECTED = "a whole sound file: WAV, FLAC, Ogg or MP3"
 
 
 def read_sound(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Sound:
-    """Read a sound file.
+    """Read a sound file, by its content: (channels, samples) float32; what is over full scale is cut off.
 
-    Args:
-        path: The file; the content counts, not the suffix.
-        limits: On bytes, channels, rate, seconds and samples; checked before decoding, and again while it goes on where
-            the header does not tell.
-
-    Returns:
-        (channels, samples) float32 in [-1, 1], and the rate; what is over full scale is cut off.
-
-    Raises:
-        InputError: Missing, empty, no sound, truncated or damaged, or without a single sample.
-        TooLarge: Over ``limits``.
-        UsageError: It is no plain WAV file, and the extra `video` is not installed.
+    Limits are checked before decoding, and again while it goes on where the header does not tell.
     """
     data = read_bytes(path, limits=limits)
     sound = decode_wav(data, path=path, limits=limits) if is_wav(data) else None

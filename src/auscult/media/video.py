@@ -27,12 +27,7 @@ _LOST_FEW_S = 0.05
 
 
 def video_stream(container: Any, *, path: Path, limits: Limits) -> Any:
-    """The main video stream of an open container, its size, length and frames within the limits.
-
-    Raises:
-        InputError: There is none that can be decoded.
-        TooLarge: Over ``limits``.
-    """
+    """The main video stream of an open container, its size, length and frames within the limits."""
     stream = best_stream(container, "video")
     if stream is None:
         raise InputError("the file holds no video that can be decoded", expected=EXPECTED, path=path)
@@ -50,16 +45,7 @@ def duration_s(container: Any) -> float | None:
 
 
 def decoded(container: Any, stream: Any, *, path: Path, limits: Limits) -> Iterator[tuple[Any, Fraction]]:
-    """Decode a video from its beginning.
-
-    Yields:
-        PyAV's pictures with their times, in order of presentation; pictures that are never shown are left out.
-
-    Raises:
-        InputError: The file is truncated or damaged; raised after the pictures that could be decoded, with how far
-            that was.
-        TooLarge: Over ``limits``.
-    """
+    """Decode a video: the pictures that are shown and their times, in order, and then an error where it is damaged."""
     zero, reached = zero_of(container), _Reached()
     try:
         for picture in _pictures(container, stream, zero=zero, reached=reached):
@@ -116,8 +102,8 @@ class _Reached:
     def picture(self, picture: Any, zero: Fraction) -> Fraction | None:
         """The time of a decoded picture; None for one that is never shown.
 
-        Never shown are pictures without a time or behind their time, as in damaged files, and pictures before the
-        first whole one, as in a recording that starts anywhere.
+        Those are pictures without a time or behind their time, as in damaged files, and those before the first whole
+        one, as in a recording that starts anywhere.
         """
         if picture.is_corrupt and self.frames:
             raise ValueError("a frame is incomplete")
@@ -245,13 +231,7 @@ class TimedFrame(NamedTuple):
 
 
 def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> VideoInfo:
-    """Say what a video file holds.
-
-    Raises:
-        InputError: It is no video, holds no pictures, or not even its first frame can be decoded.
-        TooLarge: Over ``limits`` on bytes, pixels or seconds.
-        UsageError: The extra `video` is not installed.
-    """
+    """Say what a video file holds; its first frame must be decodable."""
     with opened_video(path, limits=limits) as container:
         stream = video_stream(container, path=path, limits=limits)
         first = next(decoded(container, stream, path=path, limits=limits), None)
@@ -282,25 +262,11 @@ def read_frames(
     fps: float | Fraction | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[TimedFrame]:
-    """Read frames in order: those shown at some times, those shown at an even rate, or all of them.
+    """Read frames in order: those shown at rising ``times_s``, those shown at 0, 1/fps, 2/fps, ..., or all of them.
 
-    The frame shown at a time is the last that appears at or before it; before the first frame it is the first.
-
-    Args:
-        path: The video file.
-        times_s: Rising times, seconds; one frame is given for each, the same frame again where it is still shown.
-        fps: Frames shown at 0, 1/fps, 2/fps, ... to the end of the video; 0.001 to 1000.
-        limits: Bounds on bytes, pixels, seconds and frames.
-
-    Yields:
-        Frames with their own exact presentation times, which are not the times that were asked for.
-
-    Raises:
-        InputError: It is no video, or it is truncated or damaged: raised after the last frame that could be read, with
-            how far that was. Or a time of ``times_s`` lies behind the end: raised after the frames before it.
-        TooLarge: Over ``limits``.
-        UsageError: The extra `video` is not installed.
-        ValueError: Both ``times_s`` and ``fps`` are given, times do not rise or are below 0, or fps is out of range.
+    The frame shown at a time is the last that appears at or before it; before the first frame it is the first. Each
+    comes with its own exact time, and again where it is still shown. What is wrong with the file, or a time behind its
+    end, is raised after the frames before it.
     """
     if times_s is not None and fps is not None:
         raise ValueError("either times_s or fps is given, not both")

@@ -73,11 +73,7 @@ class VideoCoder:
             self._audio = container.add_stream(codec, rate=sound.rate_hz, layout=self._layout)
 
     def add(self, time_s: float, frame: Frame) -> None:
-        """Code one frame, and what is heard before the next.
-
-        Raises:
-            ValueError: The frame is of another size.
-        """
+        """Code one frame, of the form's size, and what is heard before the next."""
         if frame.shape[:2] != self._form.size:
             raise ValueError(f"a frame is {frame.shape}, the video {self._form.size}")
         picture = load_av().VideoFrame.from_ndarray(frame, format="rgb24")
@@ -109,16 +105,9 @@ class VideoCoder:
 
 @contextmanager
 def video_file(path: Path, form: VideoForm, *, sound: Sound | None) -> Iterator[VideoCoder]:
-    """Write a Matroska file, whole or not at all; only the frame at hand is in memory.
+    """Write a Matroska file in a folder that is there, whole or not at all; only the frame at hand is in memory.
 
-    Args:
-        path: The file to make; its folder is there.
-        form: How.
-        sound: Within [-1, 1], of one to seven channels, heard from second 0; None for none.
-
-    Raises:
-        OutputError: It cannot be coded or written.
-        UsageError: The extra `video` is not installed.
+    The sound is within [-1, 1], of one to seven channels, heard from second 0.
     """
     av = load_av()
     draft = path.with_name(f"{path.name}.part")
@@ -151,13 +140,7 @@ def write_video(
     rate_hz: int = 0,
     quality: int = 20,
 ) -> None:
-    """Write ``encode_video`` to a file, whole or not at all; missing folders are made.
-
-    Raises:
-        ValueError: As ``encode_video``.
-        OutputError: It cannot be coded or written.
-        UsageError: The extra `video` is not installed.
-    """
+    """Write ``encode_video`` to a file, whole or not at all; missing folders are made."""
     write_bytes(path, encode_video(frames, fps=fps, samples=samples, rate_hz=rate_hz, quality=quality))
 
 
@@ -169,22 +152,12 @@ def encode_video(
     rate_hz: int = 0,
     quality: int = 20,
 ) -> bytes:
-    """Encode frames and sound as an MP4 file, in memory.
+    """Encode frames, uint8 RGB (H, W, 3) of one size, frame k at k / fps, and sound as an MP4 file, in memory.
 
-    The coding takes even sizes only, so a frame of an odd height or width has its last row or column doubled. The same
-    input gives the same bytes on one machine.
-
-    Args:
-        frames: uint8 RGB (H, W, 3), all of one size, at least one; frame k appears at k / fps.
-        fps: Frames a second.
-        samples: (samples,) or (channels, samples) float32 in [-1, 1], one or two channels; None for no sound.
-        rate_hz: Their rate; one that AAC does not know is resampled to 48,000 Hz.
-        quality: x264's constant quantiser, 0 (lossless) to 51; lower is better and larger.
-
-    Raises:
-        ValueError: No frames, frames of different sizes, or arguments out of range.
-        OutputError: It cannot be coded.
-        UsageError: The extra `video` is not installed.
+    The coding takes even sizes only, so a frame of an odd height or width has its last row or column doubled. The sound
+    is (samples,) or (1 or 2 channels, samples) float32 in [-1, 1]; a rate that AAC does not know is resampled to 48,000
+    Hz. ``quality`` is x264's constant quantiser, 0 (lossless) to 51. The same input gives the same bytes on one
+    machine.
     """
     av = load_av()
     rate = Fraction(fps).limit_denominator(100_000)

@@ -38,16 +38,7 @@ class Sound:
 
 
 def encode_wav(samples: Samples, rate_hz: int) -> bytes:
-    """Encode sound as a WAV file of 16-bit PCM.
-
-    Args:
-        samples: (samples,) or (channels, samples) float in [-1, 1]; -1 and 1 become -32767 and 32767.
-        rate_hz: Sample rate, 1 Hz or more.
-
-    Raises:
-        ValueError: The array is no sound, holds a value that is out of range or not finite, or is longer than a WAV
-            file can be.
-    """
+    """A WAV file of 16-bit PCM from float (samples,) or (channels, samples) in [-1, 1]; 1 becomes 32767."""
     sound = np.atleast_2d(np.asarray(samples))
     if sound.ndim != 2 or not 1 <= sound.shape[0] <= 65_535 or not np.issubdtype(sound.dtype, np.floating):
         raise ValueError(f"a sound is float (samples,) or (channels, samples), not {sound.dtype} {np.shape(samples)}")
@@ -71,11 +62,7 @@ def is_wav(head: bytes) -> bool:
 
 
 def decode_wav(data: bytes, *, path: Path, limits: Limits = DEFAULT_LIMITS) -> Sound | None:
-    """Decode a WAV file of PCM (8, 16, 24, 32 bits) or floating point (32, 64 bits).
-
-    Returns:
-        The sound, or None where it is of another coding.
-    """
+    """Decode a WAV file of PCM (8 to 32 bits) or floating point (32, 64 bits); None where it is of another coding."""
     form, body, declared = _chunks(data, path)
     code, channels, rate_hz, _, block, bits = struct.unpack_from("<HHIIHH", form)
     if code == _EXTENSIBLE and len(form) >= 26:
@@ -141,10 +128,7 @@ def _chunks(data: bytes, path: Path) -> tuple[bytes, bytes, int]:
 
 
 def _chunk_at(data: bytes, place: int) -> bool:
-    """Whether a chunk begins here: four printable characters, and a size that fits into the file.
-
-    Samples look so about once in a million files.
-    """
+    """Whether a chunk begins here: four printable characters, rare in samples, and a size that fits into the file."""
     head = data[place : place + 8]
     if len(head) < 8 or not all(0x20 <= byte < 0x7F for byte in head[:4]):
         return False
@@ -165,14 +149,9 @@ _MOST_WAV_BYTES: Final = 2**32 - 1 - 64
 
 
 def as_stored(samples: Samples, depth: Depth) -> tuple[Samples, int]:
-    """A sound as it comes back from a file: cut off at full scale and rounded to the depth.
+    """A sound as it comes back from a file, cut off at full scale and rounded to the depth; and how many were cut off.
 
-    Args:
-        samples: float32 (channels, samples); may leave [-1, 1].
-        depth: ``int16`` rounds to 1/32768, the step that reading divides by, so that 16 bits stay what they were.
-
-    Returns:
-        The samples, and how many were cut off because they left [-1, 1].
+    ``int16`` rounds to 1/32768, the step that reading divides by, so that 16 bits stay what they were.
     """
     clipped = int(np.count_nonzero(np.abs(samples) > 1.0))
     if depth == "float32":
@@ -186,11 +165,7 @@ def whole_samples(samples: Samples) -> NDArray[np.int16]:
 
 
 def wav_bytes(sound: Sound, depth: Depth) -> bytes:
-    """A WAV file of 16-bit PCM or 32-bit floating point.
-
-    Raises:
-        OutputError: It is longer than a WAV file can be.
-    """
+    """A WAV file of 16-bit PCM or 32-bit floating point."""
     channels, count = sound.samples.shape
     width = 2 if depth == "int16" else 4
     size = channels * count * width

@@ -15,18 +15,10 @@ _EXPECTED: Final = "an array bool (T, H, W), or probabilities in [0, 1]"
 
 
 def masks_of(given: object, *, shape: tuple[int, int, int]) -> tuple[Masks, float | None]:
-    """Check what a model gave.
+    """What a model gave as masks of ``shape`` (T, H, W), a new array, and what it was cut at: .5, or None for masks.
 
-    Args:
-        given: bool, whole numbers 0 and 1, or floating point in [0, 1]; a mask without T is taken for a single frame's.
-        shape: (T, H, W) of the clip.
-
-    Returns:
-        bool (T, H, W), a new array, and what it was cut at: .5 for floating point, where .5 itself is in the mask as
-        in files of soft masks; None for masks.
-
-    Raises:
-        InputError: It is no array, of another shape or type, or holds values that are neither.
+    It may be bool, whole numbers 0 and 1, or floating point in [0, 1], where .5 itself is in the mask as in files; T
+    may be left out for a single frame.
     """
     array = _array(given)
     if array.ndim == 2 and shape[0] == 1:

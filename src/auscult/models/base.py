@@ -90,11 +90,7 @@ class WeightedModel(ModelInfo, Protocol):
     """A model whose weights the user brings: what is registered until they are there."""
 
     def using(self, weights: Path) -> ReferringModel:
-        """The model with the weights of a folder.
-
-        Raises:
-            UsageError: There is no such folder, a file is missing or damaged, or an extra is not installed.
-        """
+        """The model with the weights of a folder; a ``UsageError`` says what is missing or damaged."""
         ...
 
 
@@ -150,12 +146,7 @@ class Predictor(Protocol):
     """A model ready to be asked, in one process."""
 
     def __call__(self, ask: Request) -> Answer:
-        """Answer.
-
-        Raises:
-            InputError: What the model gave is no answer, or there is none for this case.
-            Exception: Whatever the model raises.
-        """
+        """Answer; an ``InputError`` says that what the model gave is none, anything else is what the model raises."""
         ...
 
     def close(self) -> None:

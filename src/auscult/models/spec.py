@@ -44,9 +44,9 @@ CodeHashes: TypeAlias = list[list[str | int]]
 def code_files(folder: Path, suffixes: frozenset[str] = PYTHON) -> CodeHashes:
     """What the code below a folder is, for a hash: each file's name below it and its hash.
 
-    Folders are read level by level in the order of their names. Hidden ones, ``__pycache__``, environments and those
-    whose name cannot stand in an import are left out, and so is what comes after two thousand folders. Once 400 files
-    or 16 MiB are hashed, or where a file cannot be read, its size and time of change stand for its hash.
+    Hidden folders, ``__pycache__``, environments, those whose name cannot stand in an import, and what comes after
+    2,000 folders are left out. After 400 files or 16 MiB, or where a file cannot be read, size and time of change stand
+    in.
     """
     told: CodeHashes = []
     room = _MOST_BYTES
@@ -139,11 +139,7 @@ class ModelSpec:
     tasks: tuple[ModelTask, ...] = TASKS
 
     def load(self) -> Predictor:
-        """Load it into this process.
-
-        Raises:
-            UsageError: It cannot be loaded.
-        """
+        """Load it into this process."""
         # Adapters are loaded when they are needed: a command's process never imports a callable's, and so on.
         if self.kind == "predictions":
             from auscult.models.adapters.folder import FolderOfPredictions
@@ -161,12 +157,7 @@ class ModelSpec:
 
 
 def model_spec(given: str) -> ModelSpec:
-    """Read what a person wrote; nothing of the model is loaded but its registration.
-
-    Raises:
-        UnknownName: There is no such registered model; the message lists the nearest.
-        UsageError: It is none of the forms, or names a file or folder that is not there.
-    """
+    """Read what a person wrote; nothing of the model is loaded but its registration."""
     text = given.strip()
     if text.startswith(PREDICTIONS):
         return _predictions(text)

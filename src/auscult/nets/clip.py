@@ -109,11 +109,7 @@ class ClipModel:
 
 
 def check_folder(path: Path) -> ClipFolder:
-    """Look at a folder of weights without loading them.
-
-    Raises:
-        UsageError: The extra `clip` is not installed, or the folder cannot be used; see ``hf_folder``.
-    """
+    """Look at a folder of weights without loading them; a ``UsageError`` says what is wrong, as in ``hf_folder``."""
     weights = check_weights(path, CLIP)
     prepared = path / PREPARED
     try:
@@ -124,11 +120,7 @@ def check_folder(path: Path) -> ClipFolder:
 
 
 def load_clip(folder: ClipFolder) -> ClipModel:
-    """Load the model onto the CPU, in float32; takes seconds and the size of the weights in memory.
-
-    Raises:
-        UsageError: The files do not fit together, are damaged, lack some of the weights, or hold what is no number.
-    """
+    """Load the model onto the CPU, in float32; takes seconds and the size of the weights in memory."""
     net = load(folder.weights)
     model = net.model.cpu()
     side, text = model.config.vision_config.image_size, model.config.text_config

@@ -55,11 +55,7 @@ class Layout(ABC):
     def check(
         self, source: Path, options: ListOptions, *, files: Iterable[Path] = (), folders: Iterable[Path] = ()
     ) -> Path:
-        """Refuse options that do not fit, and links out of INPUT: told once, not once a clip.
-
-        ``files`` and ``folders`` are those of the layout, of which folders need not be there. Gives the folder that
-        links may reach.
-        """
+        """Refuse options that do not fit, and links out of INPUT; gives the folder that links may reach."""
         refuse_options(options, *self.unused_options, layout=self.described_as)
         base = base_folder(source, options.root)
         for file in files:
@@ -102,12 +98,7 @@ class Layout(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Files below a data root, by names that a file of strangers gives: none of them leads out.
-
-    Attributes:
-        source: The data root.
-        base: Folder that links may reach.
-    """
+    """Files below a data root, by names that strangers give: none leads out of ``base``, which links may reach."""
 
     source: Path
     base: Path
@@ -143,10 +134,7 @@ class Video:
 class Videos:
     """Videos that stand in a folder each; each is looked up once, each mask file opened at most once for its objects.
 
-    Attributes:
-        folders: Where they stand.
-        frames: Where the frames of a video stand in it; ``*`` is the video's name.
-        masks: Where its masks stand.
+    ``frames`` and ``masks`` say where those of a video stand in ``folders``; ``*`` is the video's name.
     """
 
     folders: Folders

@@ -51,12 +51,7 @@ class ClipFiles:
 
 
 class Clips:
-    """The clips of a data root; each is looked up once.
-
-    Args:
-        source: The data root.
-        root: Folder that links may reach; ``source`` by default.
-    """
+    """The clips of a data root, each looked up once; links may reach ``root``, by default the data root."""
 
     def __init__(self, source: Path, root: Path | None = None) -> None:
         self._folders = Folders(source, root or source)

@@ -52,16 +52,7 @@ _SENTENCES: Mapping[tuple[Defect, Action], str] = {
 
 
 def response(defect: Defect, action: Action, *, iou: float, target: str = "", other: str = "", kind: str = "") -> str:
-    """What an auditor should answer about a mask.
-
-    Args:
-        defect: What is wrong with it.
-        action: What to do about it.
-        iou: Its IoU with the true mask, 0..1; written with four decimals.
-        target: What is asked for, in words.
-        other: What was segmented beside it or instead, in words.
-        kind: The word between the type's tags; the defect by default.
-    """
+    """What an auditor should answer about a mask of some IoU; ``kind`` is the word between the type's tags."""
     sentence = _SENTENCES.get((defect, action), "The mask does not fit the {target}.")
     said = sentence.format(target=target or UNNAMED, other=other or ANOTHER)
     return (
@@ -172,15 +163,10 @@ def document_json(document: Document) -> bytes:
 
 
 def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataRow] = ()) -> dict[str, bytes]:
-    """The files of a benchmark.
+    """The files of a benchmark, by name relative to the data root: the table, and a document a split and protocol.
 
-    Args:
-        rows: Lines of its ``items.jsonl``, with ``frame``, ``mask``, ``text``, ``truth`` (``iou defect action``) and
-            ``mqa`` (``uid vid split protocol frame rank category``); one row a mask.
-        table: What is known of the expressions beside that: ``fid``, by uid; 0 where it is not known.
-
-    Returns:
-        File name, relative to the data root, to bytes: the table, and a document for each split and protocol.
+    A row is a line of its ``items.jsonl``, one a mask, with ``frame``, ``mask``, ``text``, ``truth`` (``iou defect
+    action``) and ``mqa`` (``uid vid split protocol frame rank category``); ``table`` says what else is known, ``fid``.
     """
     known = {row.uid: row for row in table}
     uids: dict[str, refavs.MetadataRow] = {}

@@ -72,13 +72,7 @@ class MetadataRow:
 
 
 def uid_of(folder: str, word: str, number: int) -> str:
-    """The uid of an expression.
-
-    Args:
-        folder: The folder of its files.
-        word: The object word; underscores and spaces become hyphens.
-        number: Counts the expressions of one object word, from 1.
-    """
+    """The uid of the ``number``-th expression, from 1, of an object word, written with hyphens."""
     return f"{folder}_{'-'.join(word.replace('_', ' ').split()) or 'object'}_{number}"
 
 
@@ -98,12 +92,7 @@ def mask_name(folder: str, fid: int, frame: int) -> str:
 
 
 def metadata_csv(rows: Iterable[MetadataRow], *, key_frames: bool = False) -> bytes:
-    """The table, in UTF-8 with a heading and LF line ends.
-
-    Args:
-        rows: The rows, in order.
-        key_frames: Write the sixth column, ``kfid``, as MQ-RAVSBench has it; empty where a row has none.
-    """
+    """The table, in UTF-8 with a heading and LF line ends; ``key_frames`` adds the sixth column of MQ-RAVSBench."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*COLUMNS, "kfid") if key_frames else COLUMNS)

@@ -65,10 +65,7 @@ def read_stored(path: Path, *, size: tuple[int, int]) -> StoredMask:
 
 
 def is_grey_and_soft(path: Path) -> bool:
-    """Whether a file is a picture of grey values that a model of probabilities writes: some reach an eighth of white.
-
-    White itself tells nothing about a folder's other files. What cannot be read is not.
-    """
+    """Whether a file is a grey picture of probabilities: some values reach an eighth of white, but not white itself."""
     try:
         values, indexed = _values(path)
     except AuscultError:
@@ -229,14 +226,7 @@ _MOST_LOOKED_AT = 2000
 
 
 class FolderOfPredictions:
-    """Looks up what was predicted.
-
-    Args:
-        folder: Holds a folder for each condition.
-
-    Raises:
-        UsageError: There is no such folder.
-    """
+    """Looks up what was predicted, in a folder for each condition."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -254,16 +244,7 @@ class FolderOfPredictions:
         """Do nothing: no file stays open."""
 
     def unasked(self, asks: Iterable[Request]) -> tuple[str, ...]:
-        """Files of the folder that no question asks for: predictions of other cases, of other frames, misnamed.
-
-        Hidden files are passed over.
-
-        Args:
-            asks: Every question of the run; their frames are not made.
-
-        Returns:
-            Paths relative to the folder, in order.
-        """
+        """Files of the folder, relative to it, that no question asks for: of other cases or frames, or misnamed."""
         wanted = {place for ask in asks for places in self._tried(ask) for place in places}
         return tuple(sorted(name for name in _files(self._folder) if self._folder / name not in wanted))
 

@@ -64,11 +64,7 @@ class SeenPart:
 
 
 class ClipSight:
-    """What is seen of one clip; each kind of candidate is looked for when it is first asked for.
-
-    Args:
-        frames: uint8 RGB (T, H, W, 3).
-    """
+    """What is seen of one clip, uint8 RGB (T, H, W, 3); each kind of candidate is looked for when first asked for."""
 
     def __init__(self, frames: Frames) -> None:
         height, width = small_size(frames.shape[1], frames.shape[2])
