@@ -13,7 +13,7 @@ import pytest
 
 from auscult import registry
 from auscult.errors import NothingToDo, UnknownName, UsageError
-from auscult.stress.presets import Preset, allowed, compatible, places, why_apart, why_not
+from auscult.stress.presets import Preset, allowed, compatible, places, why_not
 from auscult.stress.recipe import PAPER, ROOMS, SCHEDULES, drawn, preset
 
 NAMES = [entry.name for entry in registry.entries("stressor") if entry.name.split(".")[0] in ROOMS]
@@ -95,7 +95,6 @@ class TestRules:
     def test_what_can_be_together(self, first: str, second: str, wanted: bool) -> None:
         assert compatible(first, second) is wanted
         assert compatible(second, first) is wanted
-        assert (why_apart(first, second) == "") is wanted
 
     def test_unknown_names_and_places_name_the_nearest(self) -> None:
         with pytest.raises(UnknownName, match="did you mean office"):

@@ -63,9 +63,6 @@ class Params(JsonParams):
 
     A number has its bounds in its annotation, ``angle_deg: Annotated[float, Meta(ge=-45.0, le=45.0)]``, and a seed is
     a ``Seed``: they are drawn between these bounds, and refused beyond them.
-
-    Attributes:
-        strength: 0..5; 0 changes nothing.
     """
 
     strength: Strength
@@ -105,11 +102,7 @@ class NoDraws(Params):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedParams(Params):
-    """Parameters with a seed.
-
-    Attributes:
-        seed: What every draw while rendering follows from.
-    """
+    """Parameters with a seed, which every draw while rendering follows from."""
 
     seed: Seed
 
@@ -160,24 +153,33 @@ class Effect:
 
 
 P = TypeVar("P", bound=Params)
+About_contra = TypeVar("About_contra", contravariant=True)
 
 
-class Perturbation(Protocol[P]):
+class Declaration(Protocol):
     """What a perturbation says about itself.
 
     Attributes:
         name: The registry's full name, ``vision.fog.v1``.
         meta: What it says about itself; ``origin`` names where it arises.
-        params: The class of its parameters.
         levels: Its constants: what changes nothing, then levels 1 to 5.
         declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
     """
 
     name: str
     meta: Metadata
-    params: type[P]
     levels: Rows
     declared: Mapping[int, str]
+
+
+class Perturbation(Declaration, Protocol[P, About_contra]):
+    """What perturbs pictures, sound or timing; ``params`` is the class of its parameters."""
+
+    params: type[P]
+
+    def choose(self, rng: np.random.Generator, about: About_contra, /, *, strength: float) -> P:
+        """Draw everything that is random, once for a clip; the draws do not depend on ``strength``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +248,6 @@ class Declared:
 
     A subclass sets ``name``, ``meta``, and each constant of its formula as an attribute; what else the pages, the
     contract test and the tables read follows from them.
-
-    Attributes:
-        constants: The named constants in the order in which they are declared.
-        levels: Their values, as ``Perturbation`` has them.
-        declared: Their exceptions, as ``Perturbation`` has them.
     """
 
     name: str
@@ -269,19 +266,14 @@ class Declared:
             if isinstance(value, Constant | Range):
                 named.setdefault(attribute, value)
         cls.constants = tuple(named.values())
-        rows = zip(*(constant.rows for constant in cls.constants), strict=True)
-        cls.levels = tuple(tuple(chain.from_iterable(row)) for row in rows)
+        cls.levels = tuple(tuple(chain(*rows)) for rows in zip(*(one.rows for one in cls.constants), strict=True))
         columns = [constant for constant in cls.constants for _ in constant.rows[0]]
         reasons = {at: constant.exception for at, constant in enumerate(columns) if constant.exception}
         cls.declared = MappingProxyType(reasons)
 
 
 class Perturbs(Declared, Generic[P]):
-    """A perturbation of pictures, sound or timing that draws its parameters from their own bounds.
-
-    Attributes:
-        params: The class of its parameters.
-    """
+    """A perturbation of pictures, sound or timing that draws its parameters from their own bounds."""
 
     params: type[P]
 
@@ -325,16 +317,7 @@ _SHORT: Final = re.compile(r"[^.]+(\.v[0-9]+)?")
 
 
 def loaded(room: str, name: object) -> Any:
-    """A registered perturbation of a room.
-
-    Args:
-        room: ``vision``, ``sound``, ``sentences`` or ``timing``.
-        name: ``vision.fog.v1``, ``vision.fog``, ``fog.v1`` or ``fog``.
-
-    Raises:
-        UnknownName: It is no text, no such perturbation, or one of another room.
-        UsageError: The perturbation cannot be loaded.
-    """
+    """A registered perturbation of a room, by ``vision.fog.v1`` or a short form such as ``fog``."""
     if not isinstance(name, str):
         raise UnknownName(f"{name!r:.40} is no name of a perturbation", expected="text")
     return _loaded(room, name)

@@ -61,14 +61,7 @@ def places() -> tuple[str, ...]:
 
 
 def allowed(name: str, place: str) -> bool:
-    """Whether a perturbation can occur in a place.
-
-    Args:
-        name: ``vision.snow.v1``, or a short form such as ``snow``.
-        place: One of ``places()``, or several with a plus.
-
-    Raises:
-        UnknownName: No such perturbation or place.
+    """Whether a perturbation, by its full or a short name, can occur in one of ``places()``, or several with a plus.
 
     Example:
         >>> allowed("vision.gaussian_noise", "office+night")
@@ -97,16 +90,8 @@ def compatible(first: str, second: str) -> bool:
     """Whether two perturbations can occur together, in either order.
 
     A perturbation goes with every other but those it is told apart from, and but variants of itself.
-
-    Raises:
-        UnknownName: No such perturbation.
     """
-    return not why_apart(first, second)
-
-
-def why_apart(first: str, second: str) -> str:
-    """Why two perturbations cannot occur together, in words; empty where they can."""
-    return apart(*full_names([first, second]))
+    return not apart(*full_names([first, second]))
 
 
 def apart(first: str, second: str) -> str:
@@ -139,23 +124,14 @@ MOST: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A way to draw a recipe for each item.
+    """A way to draw a recipe for each item."""
 
-    Attributes:
-        name: ``release``, ``r2bench`` or ``paper``.
-        summary: One line: what it draws.
-        schedule: How strength goes through a clip.
-        pictures: What is drawn of pictures, short names.
-        both: The share of items with picture and guidance perturbed.
-        picture_only: The share with the picture perturbed only; the guidance only in the rest.
-    """
-
-    name: str
-    summary: str
-    schedule: Schedule
-    pictures: tuple[str, ...]
-    both: float = 0.2
-    picture_only: float = 0.4
+    name: str  # `release`, `r2bench` or `paper`
+    summary: str  # one line: what it draws
+    schedule: Schedule  # how strength goes through a clip
+    pictures: tuple[str, ...]  # what is drawn of pictures, short names
+    both: float = 0.2  # the share of items with picture and guidance perturbed
+    picture_only: float = 0.4  # the share with the picture perturbed only; the guidance only in the rest
 
     def recipe(
         self,
@@ -198,11 +174,7 @@ class Preset:
 
 
 def preset(name: str) -> Preset:
-    """A preset by its name.
-
-    Raises:
-        UnknownName: No such preset.
-    """
+    """A preset by its name; an UnknownName where there is no such."""
     if name in PRESETS:
         return PRESETS[name]
     raise no_such("preset", name, PRESETS)

@@ -67,15 +67,10 @@ MORE: Final = ("gaussian_noise", "zoom_blur", "elastic_transform")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeStep:
-    """One perturbation of a recipe.
+    """One perturbation of a recipe."""
 
-    Attributes:
-        name: Its full registry name, ``vision.fog.v1``.
-        strength: 0..5.
-    """
-
-    name: str
-    strength: float
+    name: str  # its full registry name, `vision.fog.v1`
+    strength: float  # 0..5
 
     @property
     def room(self) -> str:
@@ -174,12 +169,7 @@ def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
 
 
 def load_stressors(names: Iterable[str]) -> dict[str, Any]:
-    """What carries out each of several steps, by full name, for the price of one look into the registry.
-
-    Raises:
-        UnknownName: A name is not registered.
-        UsageError: A perturbation cannot be loaded, or says nowhere that it arises.
-    """
+    """What carries out each of several steps, by full name, for the price of one look into the registry."""
     return dict(_crew(tuple(dict.fromkeys(names))))
 
 

@@ -146,12 +146,7 @@ class Plan:
     _types: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self, crew: Mapping[str, Any] | None) -> None:
-        """Load what renders the steps, unless the caller has, and lay out the clip.
-
-        Raises:
-            InputError: Steps lack what they were drawn for, or edits do not fit their sentence.
-            UsageError: A stressor cannot be loaded.
-        """
+        """Load what renders the steps, unless the caller has, and lay out the clip; an InputError where none fits."""
         self._whole()
         parts, shown = self._laid_out(crew or load_stressors(name for name, _ in self.steps))
         object.__setattr__(self, "_parts", parts)
@@ -177,11 +172,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        """Read what ``as_json`` wrote.
-
-        Raises:
-            InputError: It is no plan, or one of other perturbations than are registered.
-        """
+        """Read what ``as_json`` wrote; an InputError where it is no plan, or one of perturbations not registered."""
         held = codec.from_json(PlanFormat, value, error=InputError, exact=True)
         try:
             crew, schedule = load_stressors(step.name for step in held.steps), schedule_of(held.schedule)
@@ -266,11 +257,7 @@ class Plan:
         return () if self.text is None else changes_of(self.text, self._rounds())
 
     def frame_number(self, index: int) -> int:
-        """The number of the input frame that output frame ``index`` shows.
-
-        Raises:
-            UsageError: The clip that was planned for has no such frame.
-        """
+        """The number of the input frame that output frame ``index`` shows; a UsageError where there is none."""
         return index if self._shown is None else int(self._shown[_within(index, self._shown.size)])
 
     def frame(self, frame: Frame, index: int) -> Frame:
@@ -292,11 +279,7 @@ class Plan:
         return made if made is not given else given.copy()
 
     def mask(self, mask: Mask, index: int) -> Mask:
-        """Where the pixels of a mask of input frame ``frame_number(index)`` went, bool (H, W).
-
-        Raises:
-            UsageError: It is no such mask, of another size than was planned for, or the clip has no such frame.
-        """
+        """Where the pixels of a mask of input frame ``frame_number(index)`` went, bool (H, W), as of ``frame``."""
         made = given = _mask(mask)
         for part, params, at in self._at(index, given.shape):
             if isinstance(part.stressor, MovingStressor) and params.strength > 0.0:
@@ -332,11 +315,7 @@ class Plan:
         return made.reshape(np.shape(sound))
 
     def sentence(self, text: str) -> str:
-        """Render the sentence.
-
-        Raises:
-            UsageError: It is another one than was planned for.
-        """
+        """Render the sentence; a UsageError where it is another one than was planned for."""
         if self.text is not None and text != self.text:
             raise UsageError(f"the sentence is {text!r:.60}", expected=f"{self.text!r:.60}, as was planned for")
         return in_turn(text, self._rounds())

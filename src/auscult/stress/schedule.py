@@ -38,13 +38,9 @@ Strengths: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule by its name.
+    """A schedule by its name."""
 
-    Attributes:
-        name: One of ``SCHEDULES``.
-    """
-
-    name: str
+    name: str  # one of `SCHEDULES`
 
     @property
     def draws_levels(self) -> bool:
@@ -89,11 +85,7 @@ def no_such(what: str, name: str, known: Iterable[str]) -> UnknownName:
 
 
 def schedule_of(name: str) -> Schedule:
-    """A schedule by its name.
-
-    Raises:
-        UnknownName: No such schedule.
-    """
+    """A schedule by its name; an UnknownName where there is no such."""
     if name in SCHEDULES:
         return SCHEDULES[name]
     raise no_such("schedule", name, SCHEDULES)

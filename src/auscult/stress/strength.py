@@ -22,17 +22,7 @@ Rows: TypeAlias = Sequence[Sequence[float]]
 
 
 def strength_of(severity: float | str) -> float:
-    """Read a severity.
-
-    Args:
-        severity: 0..5, a number or its text, or ``low``, ``medium``, ``high``.
-
-    Returns:
-        The strength, 0..5.
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """The strength, 0..5, of a severity: a number or its text, or ``low``, ``medium``, ``high``; else a UsageError."""
     if isinstance(severity, str) and severity in NAMED:
         return NAMED[severity]
     try:

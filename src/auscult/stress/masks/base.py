@@ -180,12 +180,7 @@ class Workpiece(MaskTarget):
         return self.depth if side == "inside" else self.reach
 
     def holds_together(self, left: Mask, *, most_loose: float = 0.1) -> bool:
-        """Whether what an erosion leaves is as much one thing as the mask was: it must not cut it in two.
-
-        Args:
-            left: bool (h, w), the window that holds all that is left.
-            most_loose: Share of the pixels that may be cut off from the rest.
-        """
+        """Whether what an erosion leaves, bool (h, w), is as much one thing as the mask was, but for a loose share."""
         _, areas = regions.components(left)
         return areas.size > 0 and float(areas.max() / areas.sum()) >= self.main_share - most_loose
 
@@ -278,18 +273,10 @@ def undefined(reason: Reason, **detail: object) -> Undefined:
 
 
 def truth_of(defect: Defect, iou: float) -> Truth:
-    """Difficulty and action of a made mask.
+    """Difficulty and action that follow from the exact IoU with the target's mask (MQ-RAVSBench, Sec. 3.2, Eqs. 2-7).
 
-    Args:
-        defect: What was made.
-        iou: Exact IoU with the target's mask, 0..1.
-
-    Returns:
-        Truth without a mask reference. Perfect and full_neg have no difficulty.
-
-    Source:
-        MQ-RAVSBench, Sec. 3.2, Eqs. 2-7. A merge is hard from .9, medium from .75, else easy; a windowed defect is hard
-        from .85, else medium.
+    A merge is hard from .9, medium from .75, else easy; a windowed defect is hard from .85, else medium; perfect and
+    full_neg have no difficulty.
     """
     if defect == "perfect":
         return Truth(iou=iou, defect=defect, action="accept")

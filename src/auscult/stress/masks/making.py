@@ -167,12 +167,7 @@ def check_masks(masks: Sequence[Mask], *, of: str = "") -> None:
 
 
 def find(name: str) -> registry.Entry:
-    """Find a mask stressor by its full or short name.
-
-    Raises:
-        UnknownName: No such stressor of masks; one of another room is told with the command that takes it.
-        UsageError: It cannot be loaded, or what is registered makes no masks.
-    """
+    """Find a mask stressor by its full or short name; of one of another room, the error tells the command."""
     try:
         entry = registry.find("stressor", name, besides=ROOMS)
     except UnknownName as error:

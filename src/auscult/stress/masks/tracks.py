@@ -51,25 +51,17 @@ _NO_TARGET: Final = frozenset({"no_annotation", "target_empty"})
 class DefectTrack:
     """One defect through a clip.
 
-    Attributes:
-        kind: The defect, the same in all frames.
-        difficulty: What was asked for; of a merge, what its mean IoU makes it; None for perfect and full_neg.
-        index: Number within the kind, from 0. Merges are in order of falling mean IoU, full_negs of falling mean box
-            IoU with the target: 0 is the hardest.
-        frames: One outcome a frame, in order of time.
-        other: Which other object was taken, by its place in ``others``; None for other kinds.
-        params: What was drawn for the whole track, as JSON values. Each frame's own parameters hold it too, so that a
-            frame replays by itself.
-        dropped: Too few frames could be made; none of ``frames`` has a mask then.
+    Merges are in order of falling mean IoU, full_negs of falling mean box IoU with the target. What was drawn for the
+    whole track stands in each frame's own parameters too, so that a frame replays by itself.
     """
 
     kind: Defect
-    difficulty: Difficulty | None
-    index: int
-    frames: tuple[Outcome[StressedMask], ...]
-    other: int | None = None
-    params: Mapping[str, Any] = field(default_factory=dict)
-    dropped: bool = False
+    difficulty: Difficulty | None  # what was asked for; of a merge, what its mean IoU makes it
+    index: int  # number within the kind, from 0, the hardest
+    frames: tuple[Outcome[StressedMask], ...]  # in order of time
+    other: int | None = None  # which other object was taken, by its place in ``others``
+    params: Mapping[str, Any] = field(default_factory=dict)  # what was drawn for the whole track, as JSON values
+    dropped: bool = False  # too few frames could be made; none has a mask then
 
     @property
     def name(self) -> str:
@@ -106,9 +98,6 @@ def kept(frames: Sequence[Outcome[StressedMask]]) -> tuple[tuple[Outcome[Stresse
     dropped = Undefined("track_dropped", {"made": made, "with_target": wanted})
     return tuple(dropped if isinstance(frame, Scored) else frame for frame in frames), True
 
-
-MOST_TRACKS: Final = 13
-"""1 perfect, 2 cutout, 2 dilate, 2 erode, at most 3 merge and 3 full_neg."""
 
 _PATTERNS: Final = 4  # patterns tried for a track; the one that most frames allow is taken
 _WINDOWED: Final[tuple[Difficulty, ...]] = ("hard", "medium")
@@ -158,24 +147,12 @@ def variants(
     """The paper's set of tracks for one object of one clip.
 
     One perfect track; a hard and a medium one of cutout, dilate and erode; a merge and a full_neg for each of at most
-    three other objects, those with the highest mean box IoU with the target.
+    three other objects, those with the highest mean box IoU with the target; without a usable one, one of each without
+    a mask, for the reason ``no_other_object``.
 
-    Args:
-        targets: The object's true mask in each frame, bool (H, W), in order of time; empty where it is out of the
-            picture, None where there is no annotation.
-        others: For each frame the other objects' masks, in an order that is the same in all frames; None where there is
-            no annotation.
-        seed: The run's seed.
-        key: The instance's id.
-        kinds: Defects, in the order wanted.
-
-    Yields:
-        Tracks, each with one outcome a frame. A clip without a usable other object gives one merge and one full_neg
-        track without a mask, for the reason ``no_other_object``.
-
-    Raises:
-        UsageError: The masks of a frame differ in shape or are not bool, ``others`` is not of the length of ``targets``
-            or lists another number of objects in some frame, or a kind is no defect.
+    ``targets`` are the object's true masks, bool (H, W), in order of time: empty where it is out of the picture, None
+    where there is no annotation. ``others`` are the other objects' masks of each frame, in an order that is the same in
+    all frames; None where there is no annotation. ``key`` is the instance's id.
 
     Example:
         >>> mask = np.zeros((60, 80), bool); mask[10:40, 20:50] = True
@@ -200,20 +177,7 @@ def variants(
 
 
 def render(kind: str, target: MaskTarget, params_json: Mapping[str, Any]) -> Mask:
-    """Make one frame of a track again from its recorded parameters.
-
-    Args:
-        kind: The track's kind.
-        target: The frame's target as it was; see ``target_of``.
-        params_json: ``Stressed.params``, as it was or read back from JSON.
-
-    Returns:
-        The same mask, bool (H, W), byte for byte.
-
-    Raises:
-        InputError: The parameters are not this kind's.
-        UsageError: The target is empty.
-    """
+    """Make one frame of a track again, byte for byte, from its recorded parameters and its target (``target_of``)."""
     stressor = _STRESSORS[_defect(kind)]
     params = _OF_TRACKS.get(stressor.defect, stressor.params).from_json(params_json)
     if not target.mask.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
@@ -12,9 +12,7 @@ from msgspec import Meta
 
 from auscult.errors import InputError
 from auscult.record import codec
-from auscult.stress.perturbation import JsonParams, Strength, WordChange
-from auscult.stress.strength import Rows
-from auscult.types import Metadata
+from auscult.stress.perturbation import Declaration, JsonParams, Strength, WordChange
 
 MOST_CHARACTERS: Final = 200_000
 
@@ -56,20 +54,8 @@ class Edits(JsonParams):
 
 
 @runtime_checkable
-class SentenceStressor(Protocol):
-    """Perturbs sentences.
-
-    Attributes:
-        name: The registry's full name, ``sentences.misspelling.v1``.
-        meta: What it says about itself; ``origin`` names where it arises.
-        levels: Its constants: what changes nothing, then levels 1 to 5.
-        declared: Columns of ``levels`` that do not go one way from level 1 to 5, each with the reason in words.
-    """
-
-    name: str
-    meta: Metadata
-    levels: Rows
-    declared: Mapping[int, str]
+class SentenceStressor(Declaration, Protocol):
+    """Perturbs sentences."""
 
     def choose(
         self, rng: np.random.Generator, sentence: str, *, strength: float, kept: Sequence[TextSpan] = ()

@@ -63,11 +63,7 @@ class BackgroundNoise(Perturbs[BackgroundParams]):
         return BackgroundParams(strength=strength, seed=seed_from(rng), ratio=ratio, place=place, kind=kind)
 
     def render(self, sound: Samples, params: BackgroundParams, *, rate_hz: int) -> Samples:
-        """The sound and a noise made for it.
-
-        Raises:
-            InputError: ``params.kind`` is no kind of noise.
-        """
+        """The sound and a noise made for it."""
         if params.kind not in KINDS:
             raise InputError(f"kind is {params.kind!r:.60}", expected=", ".join(KINDS))
         noise = make(params.kind, sound.shape[1], rate_hz=rate_hz, rng=params.stream("background", params.kind))

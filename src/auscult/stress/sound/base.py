@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
-import numpy as np
 from msgspec import Meta
 
 from auscult.stress.perturbation import Params, Perturbation
@@ -34,12 +33,8 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 
 
 @runtime_checkable
-class SoundStressor(Perturbation[P], Protocol[P]):
+class SoundStressor(Perturbation[P, AudioInfo], Protocol[P]):
     """Perturbs sound."""
-
-    def choose(self, rng: np.random.Generator, take: AudioInfo, /, *, strength: float) -> P:
-        """Draw everything that is random; the draws do not depend on ``strength``."""
-        ...
 
     def render(self, sound: Samples, params: P, *, rate_hz: int) -> Samples:
         """Perturb a sound.

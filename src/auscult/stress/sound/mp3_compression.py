@@ -67,12 +67,7 @@ class Mp3Compression(Perturbs[Mp3Params]):
     )
 
     def render(self, sound: Samples, params: Mp3Params, *, rate_hz: int) -> Samples:
-        """The sound as it comes out of the decoder.
-
-        Raises:
-            UsageError: The extra `video` is not installed.
-            OutputError: It cannot be coded.
-        """
+        """The sound as it comes out of the decoder; a UsageError where the extra `video` is not installed."""
         kbps = self.bitrate.within(params.strength, params.bitrate)
         peak = max(1.0, float(sound.max()), -float(sound.min()))
         given = sound if peak == 1.0 else sound / np.float32(peak)

@@ -44,12 +44,8 @@ P = TypeVar("P", bound=Params)
 
 
 @runtime_checkable
-class TimingStressor(Perturbation[P], Protocol[P]):
+class TimingStressor(Perturbation[P, TimingInfo], Protocol[P]):
     """Perturbs the timing of a video and its sound."""
-
-    def choose(self, rng: np.random.Generator, reel: TimingInfo, /, *, strength: float) -> P:
-        """Draw everything that is random; the draws do not depend on ``strength``."""
-        ...
 
     def frames(self, params: P, reel: TimingInfo) -> Numbers:
         """The number of the input frame that each output frame shows, int64 (reel.frames,); it never falls."""

@@ -44,12 +44,8 @@ P_contra = TypeVar("P_contra", bound=Params, contravariant=True)
 
 
 @runtime_checkable
-class VisionStressor(Perturbation[P], Protocol[P]):
+class VisionStressor(Perturbation[P, ClipInfo], Protocol[P]):
     """Perturbs pictures."""
-
-    def choose(self, rng: np.random.Generator, shot: ClipInfo, /, *, strength: float) -> P:
-        """Draw everything that is random, once for a clip; the draws themselves do not depend on ``strength``."""
-        ...
 
     def render(self, frame: Frame, params: P, *, index: int = 0) -> Frame:
         """Perturb one frame.

@@ -81,12 +81,7 @@ def _mean(first: _Sum, second: _Sum, gain: float) -> NDArray[np.uint8]:
 
 
 class _Sum:
-    """A sum in 16 bits.
-
-    Attributes:
-        values: What was added so far, uint16.
-        pixels: How many pixels that is.
-    """
+    """A sum in 16 bits: what was added so far, and of how many pixels."""
 
     def __init__(self, size: int) -> None:
         self.values = np.zeros(size, dtype=np.uint16)

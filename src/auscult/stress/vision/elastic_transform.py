@@ -154,11 +154,7 @@ class ElasticTransform(Seeded):
     )
 
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
-        """The frame, bent; linear between pixels, mirrored beyond the edges.
-
-        Raises:
-            UsageError: The frame is too large.
-        """
+        """The frame, bent; linear between pixels, mirrored beyond the edges."""
         del index
         return self._bent(frame, params, sampling=cv2.INTER_LINEAR, beyond=cv2.BORDER_REFLECT_101)
 

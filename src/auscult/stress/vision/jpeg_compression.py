@@ -36,11 +36,7 @@ class JpegCompression(Fixed):
     )
 
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
-        """The frame as it comes out of a JPEG file.
-
-        Raises:
-            UsageError: The frame is larger than a JPEG file may be.
-        """
+        """The frame as it comes out of a JPEG file; a UsageError where it is larger than such a file may be."""
         del index
         if max(frame.shape) > MOST_PIXELS:
             raise UsageError(

@@ -139,7 +139,7 @@ def _filled(box: Box, size: tuple[int, int]) -> Mask:
     return filled
 
 
-Form: TypeAlias = Literal["grey", "rgb", "rgba", "clip"]
+Form: TypeAlias = Literal["grey", "rgb", "clip"]
 
 _FAR = 2**31  # pixels
 
@@ -180,17 +180,20 @@ def opened(image: object, *, rate_fps: float = 25.0) -> OpenedPicture:
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8 or 0 in image.shape:
         hint = "scale 16-bit or float pictures to 0..255 and cast them"
         raise UsageError(f"the image is {kind_of(image)}", expected=_EXPECTED, hint=hint)
+    form: Form
+    alpha = None
     if image.ndim == 4 and image.shape[3] == 3:
-        frames = tuple(np.ascontiguousarray(frame) for frame in image)
-        return _picture(frames, "clip", rate_fps)
-    if image.ndim == 2:
-        return _picture((np.asarray(cv2.cvtColor(image, cv2.COLOR_GRAY2RGB), dtype=np.uint8),), "grey", rate_fps)
-    if image.ndim == 3 and image.shape[2] in {3, 4}:
-        frame = np.ascontiguousarray(image[..., :3])
-        if image.shape[2] == 3:
-            return _picture((frame,), "rgb", rate_fps)
-        return _picture((frame,), "rgba", rate_fps, alpha=image[..., 3].copy())
-    raise UsageError(f"the image is {image.dtype} {image.shape}", expected=_EXPECTED)
+        frames, form = tuple(np.ascontiguousarray(frame) for frame in image), "clip"
+    elif image.ndim == 2:
+        frames, form = (np.asarray(cv2.cvtColor(image, cv2.COLOR_GRAY2RGB), dtype=np.uint8),), "grey"
+    elif image.ndim == 3 and image.shape[2] in {3, 4}:
+        frames, form = (np.ascontiguousarray(image[..., :3]),), "rgb"
+        alpha = image[..., 3].copy() if image.shape[2] == 4 else None
+    else:
+        raise UsageError(f"the image is {image.dtype} {image.shape}", expected=_EXPECTED)
+    height, width = frames[0].shape[:2]
+    shot = ClipInfo(height=height, width=width, frames=len(frames), rate_fps=rate_fps)
+    return OpenedPicture(frames=frames, form=form, alpha=alpha, shot=shot)
 
 
 def checked_mask(mask: object, shape: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -223,11 +226,3 @@ def _box(value: object) -> Box:
     if not fits or sides[0] > sides[2] or sides[1] > sides[3]:
         raise UsageError(f"a box is {value!r:.60}", expected="(x0, y0, x1, y1) in pixels, x0 <= x1, y0 <= y1")
     return math.floor(sides[0]), math.floor(sides[1]), math.ceil(sides[2]), math.ceil(sides[3])
-
-
-def _picture(
-    frames: tuple[Frame, ...], form: Form, rate_fps: float, *, alpha: NDArray[np.uint8] | None = None
-) -> OpenedPicture:
-    height, width = frames[0].shape[:2]
-    shot = ClipInfo(height=height, width=width, frames=len(frames), rate_fps=rate_fps)
-    return OpenedPicture(frames=frames, form=form, alpha=alpha, shot=shot)

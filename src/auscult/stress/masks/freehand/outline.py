@@ -234,13 +234,7 @@ def _filled(piece: Workpiece, rings: Sequence[Ring], *, side: Side) -> Mask:
 
 
 class Outline:
-    """The target's outline with few corners, to be moved in or out.
-
-    Args:
-        piece: The target.
-        rng: Draws how far each corner goes, in shares of the farthest.
-        slack_px: How far the outline may pass by the mask's own.
-    """
+    """The target's outline with few corners, passing by its own by up to ``slack_px``, to be moved in or out."""
 
     def __init__(self, piece: Workpiece, rng: np.random.Generator, *, slack_px: float) -> None:
         window = np.ascontiguousarray(piece.mask[boxes.window(piece.box)]).view(np.uint8)
