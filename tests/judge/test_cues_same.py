@@ -61,7 +61,7 @@ def test_one_distance_gives_the_same_opening_and_closing_as_two(sigma: float, le
     for seed in range(3):
         view = view_of(np.zeros((*SHAPE, 3), np.uint8), blobs(seed, sigma, level))
         assert view is not None
-        cues = shape_of(view).cues
+        cues = shape_of(view)[0]
         for name, share in (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4)):
             found = cues[f"spikes_{name}"], cues[f"dents_{name}"]
             assert found == plainly_rounded(view, max(1.0, share * view.thickness_px))
@@ -70,7 +70,7 @@ def test_one_distance_gives_the_same_opening_and_closing_as_two(sigma: float, le
 def test_a_full_mask_is_neither_opened_nor_closed() -> None:
     view = view_of(np.zeros((*SHAPE, 3), np.uint8), np.ones(SHAPE, bool))
     assert view is not None
-    cues = shape_of(view).cues
+    cues = shape_of(view)[0]
     assert all(cues[f"{side}_{name}"] == 0 for side in ("spikes", "dents") for name in ("fine", "mid", "coarse"))
 
 

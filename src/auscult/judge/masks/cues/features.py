@@ -28,42 +28,29 @@ from auscult.judge.masks.cues.view import LAB_BINS, CueView, bins_of, parts_of, 
 from auscult.types import Box, Floats, Frame, Mask
 
 Contour: TypeAlias = NDArray[Any]
+Measured: TypeAlias = tuple[dict[str, float], dict[str, Box]]
+"""Cues by name, see ``model.CUES``, and the boxes in view pixels of what some of them were read off, by the same names.
+A cue of what is not there, such as a hole, is left out and counts as 0."""
 
 _SPECK = 0.001
 _RADII = (("fine", 0.1), ("mid", 0.2), ("coarse", 0.4))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShapeFindings:
-    """What the mask's shape shows, as far as a sentence or a picture needs it; boxes in view pixels.
-
-    Attributes:
-        cues: The cues by name (see ``model.CUES``).
-        hole_box: Box of the largest hole.
-        bite_box: Box of the largest notch of the outline.
-        part_box: Box of the second largest part.
-    """
-
-    cues: dict[str, float]
-    hole_box: Box | None
-    bite_box: Box | None
-    part_box: Box | None
-
-
-def shape_of(view: CueView) -> ShapeFindings:
-    """Measure the mask's shape."""
+def shape_of(view: CueView) -> Measured:
+    """What the mask's shape shows."""
     filled, contours = _filled(view.mask)
-    hole_cues, hole_box = _holes(view, filled)
-    part_cues, part_box = _parts(view)
     rounding_cues, notches = _rounding(view, filled)
-    bite_cues, bite_box = _bites(view, notches)
-    cues = hole_cues | part_cues | bite_cues | _outline_cues(view, contours) | rounding_cues
+    cues = _outline_cues(view, contours) | rounding_cues
     cues |= {
         "log_area": float(np.log(view.area_px)),
         "frame_share": float(np.sqrt(view.frame_share)),
         "thinness": float(np.log(view.area / view.thickness_px**2)),
     }
-    return ShapeFindings(cues=cues, hole_box=hole_box, bite_box=bite_box, part_box=part_box)
+    boxes: dict[str, Box] = {}
+    for more, places in (_holes(view, filled), _parts(view), _notch(view, notches)):
+        cues |= more
+        boxes |= places
+    return cues, boxes
 
 
 def _filled(mask: Mask) -> tuple[Mask, Sequence[Contour]]:
@@ -82,41 +69,40 @@ def _stat_box(row: NDArray[np.int32]) -> Box:
     return x, y, x + width, y + height
 
 
-def _holes(view: CueView, filled: Mask) -> tuple[dict[str, float], Box | None]:
+def _holes(view: CueView, filled: Mask) -> Measured:
     gaps, least = filled ^ view.mask, max(2, _SPECK * view.area)
     # most masks have no gap of note, and counting takes less time than separating
     stats = parts_of(gaps) if np.count_nonzero(gaps) >= least else np.zeros((0, 5), dtype=np.int32)
     stats = stats[stats[:, 4] >= least]
     if len(stats) == 0:
-        return dict.fromkeys(("hole_count", "hole_share", "hole_largest", "hole_regularity"), 0.0), None
+        return {}, {}
     areas = stats[:, 4] / view.area
     largest = stats[int(areas.argmax())]
     return {
         "hole_count": float(np.log1p(len(stats))),
         "hole_share": float(np.sqrt(areas.sum())),
         "hole_largest": float(np.sqrt(areas.max())),
-        "hole_regularity": _regularity(float(largest[4]), float(largest[2] * largest[3])),
-    }, _stat_box(largest)
+        "hole_regularity": _regularity(largest),
+    }, {"hole_largest": _stat_box(largest)}
 
 
-def _regularity(area: float, box_area: float) -> float:
-    """How close a region fills its box as a rectangle (1) or an upright ellipse (pi / 4) does, 0..1."""
-    extent = area / max(box_area, 1.0)
+def _regularity(row: NDArray[np.int32]) -> float:
+    """How close a row of ``parts_of`` fills its box as a rectangle (1) or an upright ellipse (pi / 4) does, 0..1."""
+    extent = float(row[4]) / max(float(row[2] * row[3]), 1.0)
     return max(0.0, 1.0 - 4 * min(abs(1.0 - extent), abs(np.pi / 4 - extent)))
 
 
-def _parts(view: CueView) -> tuple[dict[str, float], Box | None]:
+def _parts(view: CueView) -> Measured:
     stats = parts_of(view.mask)
     areas = stats[:, 4]
     order = np.argsort(areas)[::-1]
     kept = [int(index) for index in order if areas[index] >= _SPECK * view.area]
     second = float(areas[order[1]]) / view.area if len(order) > 1 else 0.0
-    box = _stat_box(stats[int(order[1])]) if second > 0 else None
+    boxes = {"part_second": _stat_box(stats[int(order[1])])} if second > 0 else {}
     cues = {
         "part_count": float(np.log(max(len(kept), 1))),
         "parts_share": float(np.sqrt(1.0 - float(areas.max()) / view.area)),
         "part_second": float(np.sqrt(second)),
-        "part_colour_gap": 0.0,
     }
     if second > 0.01:
         labels = cv2.connectedComponents(view.mask.view(np.uint8), connectivity=8, ltype=cv2.CV_16U)[1]
@@ -124,7 +110,7 @@ def _parts(view: CueView) -> tuple[dict[str, float], Box | None]:
         cues["part_colour_gap"] = float(np.log1p(np.linalg.norm(means[0] - means[1])))
     for name, depth in (("neck_thin", 0.35), ("neck_thick", 0.7)):
         cues[name] = _split_share(np.asarray(view.distance < -depth))
-    return cues, box
+    return cues, boxes
 
 
 def _split_share(core: Mask) -> float:
@@ -132,20 +118,17 @@ def _split_share(core: Mask) -> float:
     return float(np.sqrt(areas[1] / areas.sum())) if len(areas) > 1 else 0.0
 
 
-def _bites(view: CueView, notches: Mask) -> tuple[dict[str, float], Box | None]:
-    """Notches of the outline: what closing it fills."""
-    none = {"notch_largest": 0.0, "notch_regularity": 0.0}
+def _notch(view: CueView, notches: Mask) -> Measured:
+    """The largest notch of the outline, out of what closing it fills."""
     if np.count_nonzero(notches) / view.area <= _SPECK:  # so is the largest
-        return none, None
+        return {}, {}
     stats = parts_of(notches)
     areas = stats[:, 4] / view.area
     if float(areas.max()) <= _SPECK:
-        return none, None
+        return {}, {}
     largest = stats[int(areas.argmax())]
-    return {
-        "notch_largest": float(np.sqrt(areas.max())),
-        "notch_regularity": _regularity(float(largest[4]), float(largest[2] * largest[3])),
-    }, _stat_box(largest)
+    cues = {"notch_largest": float(np.sqrt(areas.max())), "notch_regularity": _regularity(largest)}
+    return cues, {"notch_largest": _stat_box(largest)}
 
 
 def _rounding(view: CueView, filled: Mask) -> tuple[dict[str, float], Mask]:
@@ -242,6 +225,8 @@ def _straight_share(points: NDArray[Any], view: CueView) -> float:
 _POINTS = 360
 _REACH = 0.8
 _STEPS = 33
+_ACROSS = np.linspace(-_REACH, _REACH, _STEPS, dtype=np.float32)
+_OFFSETS = _ACROSS[1:-1]  # of the edges, outside positive, in thicknesses
 _WITHIN, _BEYOND = slice(10, 16), slice(17, 23)  # the steps from 0.05 to 0.3 inside and outside
 _NEAR_EDGE = 0.4
 _WINDOW_SHARE = 1 / 20
@@ -255,9 +240,8 @@ class Ribbon:
     Attributes:
         points: Outline points (x, y) in view pixels, float32 (n, 2), off the frame's border.
         inner: Whether a point is on a hole's outline, bool (n,).
-        offsets: Offsets along the outward normal, float32 (m,), in thicknesses.
-        edges: Edge strength along the normal in Lab units, float32 (n, m), at least 0.
-        lab: The picture's colours, float32 (n, m, 3).
+        edges: Edge strength along the outward normal, at ``_OFFSETS``, in Lab units, float32 (n, 31), at least 0.
+        lab: The picture's colours, float32 (n, 33, 3).
         on_frame_share: Share of the outline that lies on the frame's border, 0..1.
         local_offset: Where the strongest edge near each point is, averaged along the outline, float32 (n,).
         local_strength: How strong it is, relative to the ribbon's mean, float32 (n,).
@@ -265,7 +249,6 @@ class Ribbon:
 
     points: Floats
     inner: NDArray[np.bool_]
-    offsets: Floats
     edges: Floats
     lab: Floats
     on_frame_share: float
@@ -273,20 +256,18 @@ class Ribbon:
     local_strength: Floats
 
 
-def ribbon_of(view: CueView) -> Ribbon:
+def _ribbon_of(view: CueView) -> Ribbon:
     """Unroll the outline's neighbourhood; a mask with no outline inside the frame has no points."""
     points, inner = _outline(view)
     off_frame = ~_on_frame(points, view)
     share = 1.0 - float(off_frame.mean()) if len(points) else 1.0
     points, inner = points[off_frame], inner[off_frame]
-    reach = np.linspace(-_REACH, _REACH, _STEPS, dtype=np.float32)
-    lab = _sampled(view, points, reach)
+    lab = _sampled(view, points)
     edges = _edges(lab)
-    offset, strength = _local_peaks(edges, reach[1:-1])
+    offset, strength = _local_peaks(edges)
     return Ribbon(
         points=points,
         inner=inner,
-        offsets=reach[1:-1],
         edges=edges,
         lab=lab,
         on_frame_share=share,
@@ -295,13 +276,11 @@ def ribbon_of(view: CueView) -> Ribbon:
     )
 
 
-def ribbon_cues(ribbon: Ribbon) -> dict[str, float]:
-    """The cues of a ribbon by name (see ``model.CUES``)."""
+def _ribbon_cues(ribbon: Ribbon) -> dict[str, float]:
+    contact = {"frame_contact": ribbon.on_frame_share}
     if len(ribbon.points) == 0:
-        return dict.fromkeys(_NAMES, 0.0) | {"frame_contact": ribbon.on_frame_share}
-    return (
-        {"frame_contact": ribbon.on_frame_share} | _profile_cues(ribbon) | _peak_cues(ribbon) | _contrast_cues(ribbon)
-    )
+        return contact
+    return contact | _profile_cues(ribbon) | _peak_cues(ribbon) | _contrast_cues(ribbon)
 
 
 _EDGE_BANDS = {
@@ -313,22 +292,6 @@ _EDGE_BANDS = {
     "edge_outside": (0.18, 0.35),
     "edge_far_outside": (0.35, 0.8),
 }
-_NAMES = (
-    *_EDGE_BANDS,
-    "peak_offset",
-    "peak_spread",
-    "peak_on_share",
-    "peak_outside_share",
-    "peak_inside_share",
-    "run_outside",
-    "run_inside",
-    "unsupported_share",
-    "mean_peak_offset",
-    "edge_strength",
-    "contrast",
-    "contrast_weak_share",
-    "hole_edge_support",
-)
 
 
 def _outline(view: CueView) -> tuple[Floats, NDArray[np.bool_]]:
@@ -356,15 +319,15 @@ def _on_frame(points: Floats, view: CueView) -> NDArray[np.bool_]:
     )
 
 
-def _sampled(view: CueView, points: Floats, reach: Floats) -> Floats:
+def _sampled(view: CueView, points: Floats) -> Floats:
     if len(points) == 0:
-        return np.zeros((0, len(reach), 3), dtype=np.float32)
+        return np.zeros((0, _STEPS, 3), dtype=np.float32)
     slope_x = cv2.Sobel(view.smooth, cv2.CV_32F, 1, 0, ksize=5)
     slope_y = cv2.Sobel(view.smooth, cv2.CV_32F, 0, 1, ksize=5)
     column, row = points[:, 0].astype(int), points[:, 1].astype(int)
     normal = -np.stack([slope_x[row, column], slope_y[row, column]], axis=1)
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
-    far = (reach * view.thickness_px)[None, :]
+    far = (_ACROSS * view.thickness_px)[None, :]
     across, down = (points[:, axis, None] + normal[:, axis, None] * far for axis in (0, 1))
     step = 2 * _REACH / (_STEPS - 1) * view.thickness_px
     blurred = cv2.GaussianBlur(view.lab, (0, 0), max(0.8, step / 2))
@@ -380,17 +343,17 @@ def _edges(lab: Floats) -> Floats:
     return np.asarray(np.sqrt(squares[..., 0] + squares[..., 1] + squares[..., 2]), dtype=np.float32)
 
 
-def _local_peaks(edges: Floats, offsets: Floats) -> tuple[Floats, Floats]:
+def _local_peaks(edges: Floats) -> tuple[Floats, Floats]:
     if len(edges) == 0:
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
     rows = max(1, round(len(edges) * _WINDOW_SHARE))
     along = cv2.blur(edges, (1, rows), borderType=cv2.BORDER_REFLECT) if rows > 1 else edges
-    near = _between(offsets, (-_NEAR_EDGE, _NEAR_EDGE))
+    near = _between(-_NEAR_EDGE, _NEAR_EDGE)
     # a slight preference for the outline itself, so that flat surroundings do not give random offsets
-    window = along[:, near] * (1 - 0.3 * np.abs(offsets[near])) + 0.02
+    window = along[:, near] * (1 - 0.3 * np.abs(_OFFSETS[near])) + 0.02
     best = window.argmax(axis=1)
     strength = window[np.arange(len(window)), best] / (float(edges.mean()) + _QUIET)
-    return offsets[near][best].astype(np.float32), strength.astype(np.float32)
+    return _OFFSETS[near][best].astype(np.float32), strength.astype(np.float32)
 
 
 def _profile_cues(ribbon: Ribbon) -> dict[str, float]:
@@ -398,14 +361,14 @@ def _profile_cues(ribbon: Ribbon) -> dict[str, float]:
     level = float(profile.mean()) + _QUIET
     cues = {}
     for name, band in _EDGE_BANDS.items():
-        cues[name] = float(np.log((_mean(profile[_between(ribbon.offsets, band)]) + _QUIET) / level))
+        cues[name] = float(np.log((_mean(profile[_between(*band)]) + _QUIET) / level))
     return cues
 
 
-def _between(offsets: Floats, band: tuple[float, float]) -> slice:
-    """The offsets from ``band[0]`` to ``band[1]``, both included; offsets rise."""
-    low, high = np.array(band, dtype=offsets.dtype)
-    return slice(int(offsets.searchsorted(low, "left")), int(offsets.searchsorted(high, "right")))
+def _between(low: float, high: float) -> slice:
+    """The steps of ``_OFFSETS`` from ``low`` to ``high``, both included."""
+    first, last = np.array((low, high), dtype=_OFFSETS.dtype)
+    return slice(int(_OFFSETS.searchsorted(first, "left")), int(_OFFSETS.searchsorted(last, "right")))
 
 
 def _mean(values: Floats) -> Any:
@@ -427,7 +390,7 @@ def _peak_cues(ribbon: Ribbon) -> dict[str, float]:
     offset, strength = ribbon.local_offset[outer], ribbon.local_strength[outer]
     weight = strength / max(float(strength.sum()), 1e-6)
     mean_offset = (weight * offset).sum()
-    at_outline = ribbon.edges[:, _between(ribbon.offsets, (-0.1, 0.1))].max(axis=1)
+    at_outline = ribbon.edges[:, _between(-0.1, 0.1)].max(axis=1)
     level = float(ribbon.edges.mean()) + _QUIET
     return {
         "peak_offset": _median(offset),
@@ -445,7 +408,7 @@ def _peak_cues(ribbon: Ribbon) -> dict[str, float]:
 def _contrast_cues(ribbon: Ribbon) -> dict[str, float]:
     within, beyond = ribbon.lab[:, _WITHIN].mean(axis=1), ribbon.lab[:, _BEYOND].mean(axis=1)
     contrast = np.linalg.norm(within - beyond, axis=1)
-    on_outline = ribbon.edges[:, _between(ribbon.offsets, (-0.1, 0.1))].mean(axis=1)
+    on_outline = ribbon.edges[:, _between(-0.1, 0.1)].mean(axis=1)
     holes, outer = on_outline[ribbon.inner], on_outline[~ribbon.inner]
     support = 0.0
     if holes.size and outer.size:
@@ -483,23 +446,8 @@ _COLOUR_BANDS = {
 _NEAR = (-0.6, 0.7)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Colour:
-    """What the colours show; boxes in view pixels.
-
-    Attributes:
-        cues: The cues by name (see ``model.CUES``).
-        missing_box: Box of the largest region outside that looks like the inside.
-        foreign_box: Box of the largest region inside that looks like the outside.
-    """
-
-    cues: dict[str, float]
-    missing_box: Box | None
-    foreign_box: Box | None
-
-
-def colour_of(view: CueView) -> Colour:
-    """Compare the colours of both sides of the outline."""
+def _colour(view: CueView) -> Measured:
+    """What the colours of both sides of the outline show; nothing where a side is empty."""
     core = view.distance < _CORE
     if not core.any():
         core = view.mask
@@ -507,7 +455,7 @@ def colour_of(view: CueView) -> Colour:
     if not ring.any():
         ring = ~view.mask
     if not ring.any():
-        return Colour(cues=_neutral(), missing_box=None, foreign_box=None)
+        return {}, {}
     ratio, likeness = _log_ratio(view, np.asarray(core), np.asarray(ring))
     cues = _band_cues(ratio, view.distance)
     cues["colour_step"] = cues["colour_just_inside"] - cues["colour_just_outside"]
@@ -516,32 +464,20 @@ def colour_of(view: CueView) -> Colour:
     cues["outside_spread"] = _spread(view, np.asarray(ring))
     calm = cv2.blur(ratio, (5, 5))
     near = (view.distance > 0) & (view.distance < 0.8)
-    missing, missing_box = _largest(np.asarray((calm > 0.4) & near), view.area)
-    foreign, foreign_box = _largest(np.asarray((calm < -0.4) & view.mask), view.area)
-    cues["missing_largest"], cues["foreign_largest"] = missing, foreign
+    boxes: dict[str, Box] = {}
+    for name, region in (("missing_largest", (calm > 0.4) & near), ("foreign_largest", (calm < -0.4) & view.mask)):
+        parts = parts_of(np.asarray(region), connectivity=4)
+        if len(parts):
+            largest = parts[int(parts[:, 4].argmax())]
+            cues[name], boxes[name] = float(np.sqrt(largest[4] / view.area)), _stat_box(largest)
     cues["foreign_share"] = float(np.count_nonzero((calm < 0) & view.mask)) / view.area
     cues["missing_share"] = float(np.sqrt(np.count_nonzero((calm > 0) & near) / view.area))
-    return Colour(cues=cues, missing_box=missing_box, foreign_box=foreign_box)
+    return cues, boxes
 
 
 def _spread(view: CueView, region: Mask) -> float:
     _, deviation = cv2.meanStdDev(view.lab, mask=region.view(np.uint8))
     return float(np.log1p(deviation.mean()))
-
-
-def _neutral() -> dict[str, float]:
-    names = (
-        *_COLOUR_BANDS,
-        "colour_step",
-        "colour_likeness",
-        "inside_spread",
-        "outside_spread",
-        "missing_largest",
-        "foreign_largest",
-        "foreign_share",
-        "missing_share",
-    )
-    return dict.fromkeys(names, 0.0)
 
 
 def _log_ratio(view: CueView, core: Mask, ring: Mask) -> tuple[NDArray[np.float32], float]:
@@ -565,15 +501,6 @@ def _band_cues(ratio: NDArray[np.float32], distance: NDArray[np.float32]) -> dic
     return cues
 
 
-def _largest(region: Mask, area: int) -> tuple[float, Box | None]:
-    parts = parts_of(region, connectivity=4)
-    if len(parts) == 0:
-        return 0.0, None
-    row = parts[int(parts[:, 4].argmax())]
-    x, y, width, height = (int(value) for value in row[:4])
-    return float(np.sqrt(row[4] / area)), (x, y, x + width, y + height)
-
-
 _SAME_IOU = 0.5
 _SWALLOWED = 0.8
 _FILLS = 0.7
@@ -581,23 +508,10 @@ _RIM_PX = 2
 _SPECK_PX = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
-    """What the frame's other masks show.
-
-    Attributes:
-        cues: The cues by name (see ``model.CUES``).
-        swallowed_box: Box of the largest other object that the candidate covers, in frame pixels.
-    """
-
-    cues: dict[str, float]
-    swallowed_box: Box | None
-
-
-def scene_of(mask: Mask, others: tuple[Mask, ...]) -> Scene:
-    """Compare a candidate, not empty, with the frame's other masks, in any order."""
+def _scene(mask: Mask, others: tuple[Mask, ...]) -> tuple[dict[str, float], Box | None]:
+    """What the frame's other masks show, in any order, with the box in frame pixels of the largest that is covered."""
     if not others:
-        return Scene(cues=dict.fromkeys(("swallowed", "overlap", "touching"), 0.0), swallowed_box=None)
+        return {}, None
     swallowed, overlap, touching = 0.0, 0.0, 0.0
     box: Box | None = None
     height, width = mask.shape
@@ -619,7 +533,7 @@ def scene_of(mask: Mask, others: tuple[Mask, ...]) -> Scene:
         if both / size > _SWALLOWED and fills > swallowed:
             swallowed, box = fills, box_of(other)
     cues = {"swallowed": float(np.sqrt(swallowed)), "overlap": float(np.sqrt(overlap)), "touching": touching}
-    return Scene(cues=cues, swallowed_box=box)
+    return cues, box
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -628,19 +542,18 @@ class Findings:
 
     Attributes:
         view: The part of the frame that was looked at.
-        shape: Findings from the mask alone.
         ribbon: The picture across the outline.
-        colour: Findings from colour.
-        scene: Findings from the frame's other masks.
         cues: Every cue by name, finite.
+        boxes: Where the largest hole, notch, second part and regions of a foreign colour lie, by the name of their cue,
+            in view pixels; without what is not there.
+        swallowed_box: Box of the largest other object that the candidate covers, in frame pixels.
     """
 
     view: CueView
-    shape: ShapeFindings
     ribbon: Ribbon
-    colour: Colour
-    scene: Scene
     cues: dict[str, float]
+    boxes: dict[str, Box]
+    swallowed_box: Box | None
 
     def vector(self) -> NDArray[np.float64]:
         """The cues as float64 (len(CUES),), in the order of ``CUES``."""
@@ -648,21 +561,14 @@ class Findings:
 
 
 def measure(frame: Frame, mask: Mask, *, others: tuple[Mask, ...] = ()) -> Findings | None:
-    """Measure every cue of a candidate mask.
-
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: bool (H, W).
-        others: Other objects of the frame, each bool (H, W).
-
-    Returns:
-        The findings, or None for an empty mask, which has no cue.
-    """
+    """Measure every cue of a mask, bool (H, W), on a frame, uint8 RGB (H, W, 3); None for an empty mask."""
     view = view_of(frame, mask)
     if view is None:
         return None
-    shape, ribbon = shape_of(view), ribbon_of(view)
-    colour, scene = colour_of(view), scene_of(mask, others)
-    found = shape.cues | ribbon_cues(ribbon) | colour.cues | scene.cues
-    cues = {cue.name: float(min(max(found[cue.name], cue.low), cue.high)) for cue in CUES}
-    return Findings(view=view, shape=shape, ribbon=ribbon, colour=colour, scene=scene, cues=cues)
+    ribbon = _ribbon_of(view)
+    (shape, shape_boxes), (colour, colour_boxes) = shape_of(view), _colour(view)
+    scene, swallowed_box = _scene(mask, others)
+    found = shape | _ribbon_cues(ribbon) | colour | scene
+    cues = {cue.name: float(min(max(found.get(cue.name, 0.0), cue.low), cue.high)) for cue in CUES}
+    boxes = shape_boxes | colour_boxes
+    return Findings(view=view, ribbon=ribbon, cues=cues, boxes=boxes, swallowed_box=swallowed_box)

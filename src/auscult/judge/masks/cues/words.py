@@ -68,18 +68,18 @@ def _cutout(findings: Findings) -> Remark:
 
 def _hole_or_notch(findings: Findings) -> Remark:
     """The holes, or the largest notch; an empty text where neither makes 1 % of the area."""
-    cues, shape = findings.cues, findings.shape
+    cues, boxes = findings.cues, findings.boxes
     holes = cues["hole_share"] ** 2
     notch = cues["notch_largest"] ** 2
     share = holes / (1 + holes)
-    if shape.hole_box is not None and holes >= 0.5 * notch and share >= _OF_NOTE:
+    if "hole_largest" in boxes and holes >= 0.5 * notch and share >= _OF_NOTE:
         count = round(float(np.expm1(cues["hole_count"])))
-        where = _place(findings, shape.hole_box)
+        where, box = _placed(findings, boxes["hole_largest"])
         text = f"about {percent(share)} of the area inside is missing"
         many = "" if count == 1 else f" in {count} holes, the largest"
-        return f"{text}{many or ','} {where}", _box(findings, shape.hole_box)
-    if shape.bite_box is not None and notch >= _OF_NOTE:
-        where, box = _place(findings, shape.bite_box), _box(findings, shape.bite_box)
+        return f"{text}{many or ','} {where}", box
+    if "notch_largest" in boxes and notch >= _OF_NOTE:
+        where, box = _placed(findings, boxes["notch_largest"])
         return f"a notch of about {percent(notch)} of the area cuts into the outline, {where}", box
     return "", None
 
@@ -99,10 +99,9 @@ def _dilate(findings: Findings) -> Remark:
 
 
 def _merge(findings: Findings) -> Remark:
-    cues, scene = findings.cues, findings.scene
-    if scene.swallowed_box is not None:
-        share = percent(cues["swallowed"] ** 2)
-        return f"another object of the frame is covered too and makes {share} of the mask", scene.swallowed_box
+    if findings.swallowed_box is not None:
+        share = percent(findings.cues["swallowed"] ** 2)
+        return f"another object of the frame is covered too and makes {share} of the mask", findings.swallowed_box
     text, box = _second_part(findings)
     if text:
         return text, box
@@ -112,13 +111,12 @@ def _merge(findings: Findings) -> Remark:
 
 def _second_part(findings: Findings) -> Remark:
     """The second largest part; an empty text where it is small."""
-    cues, shape = findings.cues, findings.shape
-    second = cues["part_second"] ** 2
-    if shape.part_box is None or second <= 0.02:
+    second = findings.cues["part_second"] ** 2
+    if second <= 0.02:
         return "", None
-    count = round(float(np.exp(cues["part_count"])))
-    where = _place(findings, shape.part_box)
-    return f"{count} separate parts, the second holds {percent(second)}, {where}", _box(findings, shape.part_box)
+    count = round(float(np.exp(findings.cues["part_count"])))
+    where, box = _placed(findings, findings.boxes["part_second"])
+    return f"{count} separate parts, the second holds {percent(second)}, {where}", box
 
 
 def _full_neg(findings: Findings) -> Remark:
@@ -154,29 +152,24 @@ def _shifted(findings: Findings, *, sign: int) -> Remark | None:
     place = _where(float(points[:, 0].mean()), float(points[:, 1].mean()), findings)
     mostly = "in several places" if place == MIDDLE else f"mostly {place}"
     where = "all round" if share > 0.7 else f"on {percent(share)} of its length, {mostly}"
-    return f"the edges of the picture run {amount} {side} the outline, {where}", _box(findings, box)
+    return f"the edges of the picture run {amount} {side} the outline, {where}", view.to_frame(box)
 
 
 def _coloured(findings: Findings, side: Literal["inside", "outside"]) -> Remark | None:
     """The largest region on one side of the outline that has the colours of the other."""
-    colour, cues = findings.colour, findings.cues
-    region = colour.foreign_box if side == "inside" else colour.missing_box
-    share = cues["foreign_largest" if side == "inside" else "missing_largest"] ** 2
-    if region is None or share < 0.02:
+    name = "foreign_largest" if side == "inside" else "missing_largest"
+    share = findings.cues[name] ** 2
+    if share < 0.02:
         return None
     like = "surroundings" if side == "inside" else "inside"
-    where = _place(findings, region)
-    return f"a region {side} of about {percent(share)} of the area has the colours of the {like}, {where}", _box(
-        findings, region
-    )
+    where, box = _placed(findings, findings.boxes[name])
+    return f"a region {side} of about {percent(share)} of the area has the colours of the {like}, {where}", box
 
 
-def _box(findings: Findings, box: Box) -> Box:
-    return findings.view.to_frame(box)
-
-
-def _place(findings: Findings, box: Box) -> str:
-    return _where((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, findings)
+def _placed(findings: Findings, box: Box) -> tuple[str, Box]:
+    """Where a box of the view lies in the mask's, in words, and the same box in pixels of the frame."""
+    where = _where((box[0] + box[2]) / 2, (box[1] + box[3]) / 2, findings)
+    return where, findings.view.to_frame(box)
 
 
 def _where(x: float, y: float, findings: Findings) -> str:
