@@ -9,13 +9,20 @@ import numpy as np
 
 from auscult.judge.masks.compact import CompactJudge
 from auscult.judge.masks.compact.calibration import Calibration, KnownFeatures
-from auscult.judge.masks.compact.network import KINDS, soft_labels
+from auscult.judge.masks.compact.network import BINS
 from auscult.judge.masks.compact.view import box_round, coverage
 from auscult.rng import generator
-from auscult.types import Case, Frame, Mask, Prediction, Verdict
+from auscult.types import DEFECTS, Case, Frame, Mask, Prediction, Verdict
 
 SHAPE = (300, 400)
+KINDS = (*DEFECTS[:5], "arbitrary")
 EVEN = dict.fromkeys(KINDS, 0.0)
+
+
+def soft_labels(iou: float) -> np.ndarray:
+    """What a trained network answers for an IoU, (1, 40): it is shared between the two nearest centres."""
+    place = np.clip(iou * BINS - 0.5, 0.0, BINS - 1.0)
+    return np.maximum(1 - np.abs(np.arange(BINS) - place), 0.0)[None]
 
 
 def disc(radius: float, *, x: float = 200, y: float = 150) -> Mask:
@@ -42,7 +49,6 @@ def calibration(**changed: object) -> Calibration:
         "iou_temperature": 1.0,
         "ends": (0.0, 1.0),
         "reach": {"all": 1.5},
-        "counts": {"all": (20, 400)},
         "widening": 1.0,
         "prior": (0.8, 0.4, 1.0),
         "known": KnownFeatures(centre=np.zeros(64), precision=np.eye(64), distances=(8.0, 12.0, 16.0)),
@@ -59,7 +65,7 @@ class Oracle:
         iou = np.count_nonzero(truth & mask) / np.count_nonzero(truth | mask)
         self.found = {
             "types": np.array([[odds.get(name, 0.0) for name in KINDS]], np.float32),
-            "ious": np.log(soft_labels(np.array([iou])) + 1e-3).astype(np.float32),
+            "ious": np.log(soft_labels(iou) + 1e-3).astype(np.float32),
             "truth": np.log(likely / (1 - likely))[None, None].astype(np.float32),
             "features": np.full((1, 64), features, np.float32),
         }

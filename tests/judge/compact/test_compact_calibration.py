@@ -25,6 +25,7 @@ def _changed(*keys: str, to: object) -> dict[str, Any]:
 BROKEN = {
     "schema": _changed("schema", to=2),
     "digest": _changed("weights", to="xyz"),
+    "a slope below nothing": _changed("arbitrary", to=[-0.1, 0.0]),
     "no number": _changed("temperature", to="1.0"),
     "a truth value": _changed("temperature", to=True),
     "not finite": _changed("temperature", to=float("inf")),
@@ -65,8 +66,12 @@ def test_a_missing_or_huge_file_is_refused(tmp_path: Path) -> None:
 def test_the_shipped_file_rests_on_photographs_and_says_on_how_many() -> None:
     shipped = load_calibration()
     assert {"all", *DEFECTS[:5]} <= set(shipped.reach) <= GROUPS
-    assert set(shipped.counts) == set(shipped.reach)
-    assert all(clusters >= 12 and masks >= 60 for clusters, masks in shipped.counts.values())
-    assert shipped.counts["all"] == max(shipped.counts.values())
+    counts = {
+        name: (row["clusters"], row["masks"])
+        for name, row in json.loads(FILE.read_text(encoding="utf-8"))["groups"].items()
+    }
+    assert set(counts) == set(shipped.reach)
+    assert all(clusters >= 12 and masks >= 60 for clusters, masks in counts.values())
+    assert counts["all"] == max(counts.values())
     mean, low, high = shipped.prior
     assert 0 < low < mean < high <= 1

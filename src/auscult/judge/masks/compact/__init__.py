@@ -45,19 +45,7 @@ class CompactJudge:
         self._calibration = calibration
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
-        """Judge one candidate mask.
-
-        Args:
-            case: The frame, uint8 RGB (H, W, 3).
-            prediction: The candidate, bool (H, W).
-
-        Returns:
-            The verdict, without an action. An empty mask is ``empty`` by rule, with no IoU.
-
-        Raises:
-            InputError: Frame and mask are not arrays of one size and of the right type.
-            UsageError: The files of weights or calibration are missing or broken, or do not belong together.
-        """
+        """Judge a mask, bool (H, W), on a frame, uint8 RGB (H, W, 3), without an action; an empty one by rule."""
         from auscult.judge.masks.compact.verdict import verdict_of
         from auscult.judge.masks.compact.view import inputs, look
 

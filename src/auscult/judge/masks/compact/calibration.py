@@ -17,7 +17,7 @@ covariance that is shrunk towards its diagonal, measured from photographs the co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
@@ -56,23 +56,14 @@ class Spread:
 
 
 def spread_of(shares: Doubles, ends: tuple[float, float], *, plain: Doubles | None = None) -> Spread:
-    """Mean and quantile distances of histograms, (n, 40).
+    """Mean and quantile distances of histograms, (n, 40), softened by their temperature; ``ends`` as in ``bin_values``.
 
-    Args:
-        shares: The histograms, softened by their temperature.
-        ends: What their first and last bin stand for.
-        plain: The histograms as the network gave them, for the mean: softened, no mean would come near 1.
+    ``plain`` are the histograms as the network gave them, for the mean: softened, no mean would come near 1.
     """
     tail = (1 - LEVEL) / 2
     mean = mean_iou(shares if plain is None else plain, ends)
     low, high = quantiles(shares, ends, tail), quantiles(shares, ends, 1 - tail)
     return Spread(mean=mean, below=np.maximum(mean - low, 0.0) + _LEAST, above=np.maximum(high - mean, 0.0) + _LEAST)
-
-
-def scores_of(spread: Spread, ious: Doubles, widths: Doubles) -> Doubles:
-    """How far true IoUs lie from the means, in quantile distances times ``widths``, (n,), 0 and more."""
-    off = ious - spread.mean
-    return np.asarray(np.where(off < 0, -off / spread.below, off / spread.above) / widths, dtype=np.float64)
 
 
 def widths_of(novelty: Doubles, widening: float) -> Doubles:
@@ -87,18 +78,14 @@ def interval_of(spread: Spread, reach: Doubles, widths: Doubles) -> tuple[Double
     return np.asarray(low), np.asarray(high)
 
 
-def size_of(area_px: float) -> str:
-    """The size group of a mask with this area, in pixels of the frame."""
-    return [name for name, least in SIZES if area_px >= least][-1]
-
-
 def groups_of(area_px: float, defect: str) -> tuple[str, str, str]:
     """The groups of a mask, the narrowest first: size and predicted defect, predicted defect, all."""
-    return f"{size_of(area_px)} {defect}", defect, ALL
+    size = [name for name, least in SIZES if area_px >= least][-1]
+    return f"{size} {defect}", defect, ALL
 
 
 def reach_of(reach: Mapping[str, float], area_px: float, defect: str) -> float:
-    """The reach of the narrowest group that calibration could measure."""
+    """The reach of the narrowest group that calibration could measure, for a mask's area in pixels of the frame."""
     return next(reach[group] for group in groups_of(area_px, defect) if group in reach)
 
 
@@ -173,8 +160,8 @@ _EXPECTED: Final = "the calibration.json that comes with auscult, beside its wei
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Calibration:
-    """What turns the network's numbers into a verdict's.
+class _Fitted:
+    """What the file holds as a calibration has it.
 
     Attributes:
         weights: SHA-256 of the network's file, in hex; for other weights the numbers mean nothing.
@@ -182,22 +169,29 @@ class Calibration:
         arbitrary: Slope, 0 and more, and offset of the log-odds of a mask on no object.
         iou_temperature: Divides the logits of the histogram, above 0.
         ends: What the histogram's first and last bin stand for, 0..1.
-        reach: Quantile of the scores by group (see ``interval``), 0 and more; has ``all``.
-        counts: Photographs (or clips) and masks that each reach rests on.
         widening: How much wider an interval is at novelty 1, as a share, 0 and more.
         prior: Mean, 5 % and 95 % quantile of the calibration masks' IoU, for masks that cannot be looked at.
+    """
+
+    weights: Digest
+    temperature: Factor
+    arbitrary: tuple[Annotated[float, Meta(ge=0.0, le=1e3)], Annotated[float, Meta(ge=-1e3, le=1e3)]]
+    iou_temperature: Factor
+    ends: tuple[Share, Share]
+    widening: Annotated[float, Meta(ge=0.0, le=1e3)]
+    prior: tuple[Share, Share, Share]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Calibration(_Fitted):
+    """What turns the network's numbers into a verdict's.
+
+    Attributes:
+        reach: Quantile of the scores by group, 0 and more; has ``all``.
         known: The features of the calibration masks.
     """
 
-    weights: str
-    temperature: float
-    arbitrary: tuple[float, float]
-    iou_temperature: float
-    ends: tuple[float, float]
     reach: Mapping[str, float]
-    counts: Mapping[str, tuple[int, int]]
-    widening: float
-    prior: tuple[float, float, float]
     known: KnownFeatures
 
 
@@ -228,11 +222,7 @@ class NoveltyFile:
         return cls(distances=known.distances, centre=tuple(known.centre.tolist()), precision=rows)
 
     def known(self) -> KnownFeatures:
-        """The features.
-
-        Raises:
-            ValueError: Distances do not ascend, or a part has another size or is no precision.
-        """
+        """The features; a ValueError where distances do not ascend, or a part has another size or is no precision."""
         ascending(self.distances)
         rows = [_floats(row) for row in (*self.precision, self.centre)]
         if [row.size for row in rows] != [*range(1, FEATURES + 1), FEATURES]:
@@ -257,17 +247,10 @@ def _floats(row: str | tuple[float, ...]) -> Doubles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
+class _File(_Fitted):
     """``calibration.json``: a ``Calibration``, key by key."""
 
     schema: Literal[1]
-    weights: Digest
-    temperature: Factor
-    arbitrary: tuple[Annotated[float, Meta(ge=-1e3, le=1e3)], Annotated[float, Meta(ge=-1e3, le=1e3)]]
-    iou_temperature: Factor
-    ends: tuple[Share, Share]
-    widening: Annotated[float, Meta(ge=0.0, le=1e3)]
-    prior: tuple[Share, Share, Share]
     groups: Mapping[str, _Group]
     novelty: NoveltyFile
 
@@ -281,22 +264,8 @@ class _File:
 
 @cache
 def load_calibration(path: Path = FILE) -> Calibration:
-    """Read a calibration; the same file is read once.
-
-    Raises:
-        UsageError: It is missing, too large, or no calibration.
-    """
+    """Read a calibration; the same file is read once."""
     found = read_file(_File, path, what="the calibration", expected=_EXPECTED, most_bytes=MOST_BYTES)
-    slope, offset = found.arbitrary
-    return Calibration(
-        weights=found.weights,
-        temperature=found.temperature,
-        arbitrary=(max(slope, 0.0), offset),
-        iou_temperature=found.iou_temperature,
-        ends=found.ends,
-        reach={name: group.reach for name, group in found.groups.items()},
-        counts={name: (group.clusters, group.masks) for name, group in found.groups.items()},
-        widening=found.widening,
-        prior=found.prior,
-        known=found.novelty.known(),
-    )
+    reach = {name: group.reach for name, group in found.groups.items()}
+    shared = {one.name: getattr(found, one.name) for one in fields(_Fitted)}
+    return Calibration(**shared, reach=reach, known=found.novelty.known())

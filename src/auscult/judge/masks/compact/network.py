@@ -9,8 +9,8 @@ outermost centres goes to the outermost bin whole. So the last bin stands for al
 the estimate can reach 1.
 
 The network gives the IoU of a mask on an object, and apart from that how likely it is on none. With few objects to
-learn from it takes unknown things for background too readily; so that likelihood is calibrated by itself, for a share
-of ``NOTHING`` of masks on no object, and then enters the estimate with IoU 0. Another real object is not told from the
+learn from it takes unknown things for background too readily; so that likelihood is calibrated by itself, for a
+share of 2 % of masks on no object, and then enters the estimate with IoU 0. Another real object is not told from the
 right one here: identity is not checked.
 """
 
@@ -72,14 +72,7 @@ class OnnxNetwork:
     session: Any
 
     def __call__(self, inputs: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Run a batch.
-
-        Args:
-            inputs: float32 arrays of ``INPUTS``, batch first, all of one length.
-
-        Returns:
-            float32 arrays of ``OUTPUTS``, batch first.
-        """
+        """Run a batch: arrays of ``INPUTS`` to arrays of ``OUTPUTS``, all float32 and batch first."""
         names = list(OUTPUTS)
         found = self.session.run(names, {name: inputs[name] for name in self.takes})
         outputs = dict(zip(names, found, strict=True))
@@ -102,11 +95,7 @@ def check_outputs(
 
 
 def load_network(path: Path = FILE) -> OnnxNetwork:
-    """Open a network; the same file is opened once per process, whichever thread asks first.
-
-    Raises:
-        UsageError: The file is missing, too large or broken, or has other inputs or outputs.
-    """
+    """Open a network; the same file is opened once per process, whichever thread asks first."""
     with _LOCK:
         return _opened(path)
 
@@ -144,7 +133,7 @@ def read_network(path: Path, *, most_bytes: int = MOST_BYTES) -> bytes:
         ) from error
 
 
-def open_session(content: bytes, path: Path) -> Any:
+def open_session(content: bytes, path: Path, *, hint: str = _HINT) -> Any:
     """Open a network in ONNX Runtime, on one thread and without an arena."""
     try:
         import onnxruntime
@@ -167,7 +156,7 @@ def open_session(content: bytes, path: Path) -> Any:
         raise UsageError(
             f"the network cannot be opened: {str(error).splitlines()[0][:200]}",
             expected="a whole ONNX file",
-            hint=_HINT,
+            hint=hint,
             path=path,
         ) from error
 
@@ -196,18 +185,14 @@ def _check(what: str, found: Sequence[Any], path: Path) -> None:
             )
 
 
-KINDS: Final = (*DEFECTS[:5], "arbitrary")
-"""What the network tells apart, in its order; ``arbitrary``, a mask on no object, counts as ``full_neg``."""
 BINS: Final = 40
 CENTRES: Final = (np.arange(BINS) + 0.5) / BINS
 
-NOTHING: Final = 0.02
-"""The share of masks on no object that probabilities are calibrated for."""
-
 
 def named(logits: ArrayLike, temperature: float, arbitrary: tuple[float, float]) -> Doubles:
-    """Probabilities of ``KINDS`` from the network's ``types``, (n, 6) -> (n, 6), each row summing to 1.
+    """Probabilities of the six defects from the network's ``types``, (n, 6) -> (n, 6), each row summing to 1.
 
+    The last is a mask on no object, all that the network knows of ``full_neg``.
     ``temperature`` divides the logits of the five kinds of masks on an object; ``arbitrary`` is slope and offset of the
     sixth's log-odds against these.
     """
@@ -234,18 +219,6 @@ def lowered(shares: Doubles, nothing: Doubles) -> Doubles:
 def probabilities(logits: ArrayLike, temperature: float) -> Doubles:
     """Softmax of logits over a temperature, (n, k) -> (n, k), each row summing to 1."""
     return softmax(np.asarray(logits, dtype=np.float64) / temperature)
-
-
-def soft_labels(ious: ArrayLike) -> Doubles:
-    """How true IoUs are shared between the bins, (n,) -> (n, 40): what the network is trained on."""
-    place = np.clip(np.asarray(ious, dtype=np.float64) * BINS - 0.5, 0.0, BINS - 1.0)
-    lower = np.minimum(place.astype(np.intp), BINS - 2)
-    upper_share = place - lower
-    found = np.zeros((len(place), BINS))
-    rows = np.arange(len(place))
-    found[rows, lower] = 1 - upper_share
-    found[rows, lower + 1] = upper_share
-    return found
 
 
 def bin_values(ends: tuple[float, float]) -> Doubles:
@@ -275,7 +248,7 @@ def quantiles(shares: Doubles, ends: tuple[float, float], level: float) -> Doubl
 
 
 def by_defect(probs: NDArray[np.float64]) -> Mapping[str, float]:
-    """The six defects' probabilities of one mask, (6,) in the order of ``KINDS``."""
+    """The six defects' probabilities of one mask, (6,)."""
     return {name: float(value) for name, value in zip(DEFECTS, probs, strict=True)}
 
 

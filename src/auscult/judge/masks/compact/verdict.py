@@ -31,7 +31,7 @@ from auscult.judge.masks.shared import (
     ninth,
     percent,
 )
-from auscult.types import DEFECTS, Box, Case, Defect, ErrorMap, Evidence, Floats, Mask, Verdict
+from auscult.types import DEFECTS, Box, Case, Defect, Evidence, Floats, Mask, Verdict
 
 _INSIDE = 128
 _LEAST_STEP = 1.5  # grey levels of 255: no person sees less across an outline
@@ -101,26 +101,16 @@ def differences(truth: NDArray[np.float32], view: View, size: tuple[int, ...]) -
     """
     odds = np.clip(truth.astype(np.float32), -30.0, 30.0)
     likely = 1.0 / (1.0 + np.exp(-odds))
-    inside = _pooled(view.crop[3])
+    step = len(view.crop[3]) // SIDE
+    cells = view.crop[3].reshape(SIDE, step, SIDE, step).mean(axis=(1, 3), dtype=np.float32)
+    inside = np.asarray(cells / np.float32(255), dtype=np.float32)
     signed = np.where(in_frame(view.box, size, SIDE), likely - inside, np.float32(0))
     return signed.astype(np.float32), inside
-
-
-def _pooled(covered: NDArray[np.uint8]) -> Floats:
-    """The crop's mask channel, (128, 128) of 0..255, on the error map's grid as shares of 0..1."""
-    step = len(covered) // SIDE
-    cells = covered.reshape(SIDE, step, SIDE, step).mean(axis=(1, 3), dtype=np.float32)
-    return np.asarray(cells / np.float32(255), dtype=np.float32)
 
 
 def noted(signed: Floats) -> Floats:
     """The errors without what is doubt only, float32 (64, 64)."""
     return np.where(np.abs(signed) >= OF_NOTE, signed, np.float32(0)).astype(np.float32)
-
-
-def map_of(signed: Floats, box: Box) -> ErrorMap:
-    """The errors of note as a verdict's map."""
-    return error_map_of(noted(signed), box)
 
 
 ALL_ROUND: Final = "all round"
@@ -482,7 +472,7 @@ def verdict_of(
         judge=judge,
         novelty=estimate.novelty,
         region=region,
-        error_map=None if sight in BLIND else map_of(signed, view.box),
+        error_map=None if sight in BLIND else error_map_of(noted(signed), view.box),
     )
 
 

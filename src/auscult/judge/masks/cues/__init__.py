@@ -24,19 +24,7 @@ class CuesJudge:
     )
 
     def __call__(self, case: Case, prediction: Prediction) -> Verdict:
-        """Judge one candidate mask.
-
-        Args:
-            case: The frame, uint8 RGB (H, W, 3), and other masks of it.
-            prediction: The candidate, bool (H, W).
-
-        Returns:
-            The verdict, without an action. An empty mask is ``empty`` by rule, with no IoU.
-
-        Raises:
-            InputError: Frame and mask are not arrays of one size and of the right type.
-            UsageError: The coefficient file is broken.
-        """
+        """Judge a mask, bool (H, W), on a frame, uint8 RGB (H, W, 3), without an action; an empty one by rule."""
         from auscult.judge.masks.cues.features import measure
         from auscult.judge.masks.cues.model import estimate, load_coefficients
         from auscult.judge.masks.cues.words import say
