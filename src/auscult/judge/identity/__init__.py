@@ -17,11 +17,7 @@ class Ready(Protocol):
     """A check that can be tried before anything is judged."""
 
     def ready(self) -> None:
-        """Open what the check needs.
-
-        Raises:
-            UsageError: Something is missing, damaged or does not fit together.
-        """
+        """Open what the check needs; a UsageError where something is missing, damaged or does not fit together."""
         ...
 
 
@@ -30,12 +26,8 @@ class NeedsWeights(Protocol):
     """A check whose weights the user brings."""
 
     def using(self, folder: Path | None) -> IdentityCheck:
-        """The same check with the weights of a folder.
+        """The same check with the weights of a folder; None for the place that its own environment variable names.
 
-        Args:
-            folder: Where they are; None for the place that the check's own environment variable names.
-
-        Raises:
-            UsageError: There is none, a file is missing, or an extra is not installed. Nothing is loaded yet.
+        A UsageError where there is none, a file is missing, or an extra is not installed. Nothing is loaded yet.
         """
         ...

@@ -37,6 +37,7 @@ from auscult.arrays.boxes import box_of, window
 from auscult.arrays.overlap import iou
 from auscult.arrays.segments import borders, edge_strength, pieces, reduced
 from auscult.errors import UsageError
+from auscult.judge.masks.shared import softmax
 from auscult.language.morphology import article, indefinite, is_plural, plural
 from auscult.nets.clip import ClipFolder, ClipModel, Vectors, check_folder, load_clip
 from auscult.nets.hf_folder import WEIGHTS
@@ -129,13 +130,7 @@ class ParsedExpression:
 
 
 def asked_for(text: str) -> ParsedExpression | None:
-    """Read an expression.
-
-    Args:
-        text: Any text; what lies beyond its first 2,000 characters is not read.
-
-    Returns:
-        What it asks for, or None where no word of it could name something.
+    """Read an expression, of its first 2,000 characters; None where no word of it could name something.
 
     Example:
         >>> asked_for("The striped red cars that move to the left")
@@ -359,9 +354,7 @@ _DOUBT: Final = 0.5
 class ClipIdentity:
     """CLIP as an identity check; its weights are loaded at the first candidate and kept by this object alone.
 
-    Args:
-        folder: The folder of weights, looked at already; None for none yet.
-        temperature: What scores are divided by before the softmax; above 1 it is less sure.
+    ``folder`` was looked at already, None for none yet; scores are divided by ``temperature`` before the softmax.
     """
 
     name = "identity.clip.v1"
@@ -384,11 +377,7 @@ class ClipIdentity:
         return None if self._folder is None else self._folder.path
 
     def using(self, folder: Path | None) -> ClipIdentity:
-        """The check with the weights of a folder; None for the one that ``AUSCULT_CLIP`` names.
-
-        Raises:
-            UsageError: There is no such folder, a file is missing, or the extra `clip` is not installed.
-        """
+        """The check with the weights of a folder; None for the one that ``AUSCULT_CLIP`` names."""
         named = os.environ.get(VARIABLE)
         if folder is None and not named:
             raise UsageError(
@@ -403,14 +392,7 @@ class ClipIdentity:
         self._model()
 
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
-        """Compare one candidate.
-
-        Returns:
-            What was found; None without an expression that can be seen, and for a mask of nothing or of all.
-
-        Raises:
-            UsageError: There are no weights, they cannot be loaded, or they give what is no number.
-        """
+        """Compare one candidate; None without an expression that can be seen, and for a mask of nothing or of all."""
         text = case.query.text or ""
         asked = asked_for(text)
         if asked is None or (asked.heard and asked.noun is None):
@@ -426,7 +408,7 @@ class ClipIdentity:
         scores = (seen @ model.clip.sentences(prompts(text)).T).mean(axis=1) * scale
         if not np.isfinite(scores).all():
             raise UsageError(f"{self.name} gives scores that are no numbers", path=model.clip.folder.path / WEIGHTS)
-        match = float(_softmax(scores)[0])
+        match = float(softmax(scores)[0])
         exists = _existence(scores, seen @ model.nothing.T * scale)
         instead = model.noun_of(seen[0]) if match < _DOUBT else None
         return Identity(
@@ -512,7 +494,7 @@ def views(frame: Frame, region: Mask) -> tuple[Frame, Frame]:
 
 def _existence(scores: NDArray[np.float32], nothing: NDArray[np.float32]) -> Existence:
     """Whether some region is more like the expression than like nothing."""
-    share = max(float(_softmax(np.append(row, score))[-1]) for score, row in zip(scores, nothing, strict=True))
+    share = max(float(softmax(np.append(row, score))[-1]) for score, row in zip(scores, nothing, strict=True))
     return "yes" if share >= YES else "no" if share <= NO else "unchecked"
 
 
@@ -520,12 +502,6 @@ def _note(scores: NDArray[np.float32], match: float) -> str:
     rank = 1 + int(np.count_nonzero(scores[1:] > scores[0]))
     place = "best" if rank == 1 else f"as number {rank}"
     return f"of {len(scores)} regions this one fits the words {place}, with a share of {match:.2f} (not calibrated)"
-
-
-def _softmax(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    shifted = np.exp(np.asarray(values, np.float64) - float(np.max(values)))
-    share: NDArray[np.float64] = shifted / shifted.sum()
-    return share
 
 
 IDENTITY = ClipIdentity()

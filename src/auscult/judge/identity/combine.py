@@ -65,17 +65,11 @@ class _Range:
 
 
 def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
-    """Join a verdict with what an identity check found.
+    """Join a verdict without an action with what an identity check, by its full name, found.
 
-    Args:
-        verdict: What a judge said, without an action.
-        identity: What the check found.
-        check: The check's full name; the sentence names it.
-
-    Returns:
-        A verdict with ``evidence.identity``. More ``match`` never lowers the estimate or an end of its interval, nor
-        raises the probability of ``full_neg``. For an empty mask only existence, words and evidence change. Where
-        ``match`` or ``kept`` is not finite, the verdict as it was, with the words that identity was not checked.
+    More ``match`` never lowers the estimate or an end of its interval, nor raises the probability of ``full_neg``. For
+    an empty mask only existence, words and evidence change. Where ``match`` or ``kept`` is not finite, it is the
+    verdict as it was, with the words that identity was not checked.
     """
     if not all(math.isfinite(value) for value in (identity.match, identity.kept) if value is not None):
         return unchecked(verdict, f"{check} gave no number")
@@ -109,19 +103,12 @@ def combined(verdict: Verdict, identity: Identity, *, check: str) -> Verdict:
         return told
     judged = _stretched(_Range(verdict.iou, verdict.iou_low, verdict.iou_high), among.get("merge", 0.0), kept)
     mixed = _mixed(judged, before["full_neg"], wrong)
-    chances = {
-        name: _chance(getattr(verdict, name), level, merge=among.get("merge", 0.0), kept=kept)
-        for name, level in (("prob_iou_80", 0.8), ("prob_iou_50", 0.5))
-    }
     left = 1.0 - _added(before["full_neg"], wrong)
-    return replace(
-        told,
-        iou=mixed.iou,
-        iou_low=mixed.low,
-        iou_high=mixed.high,
-        prob_iou_80=None if chances["prob_iou_80"] is None else left * chances["prob_iou_80"],
-        prob_iou_50=None if chances["prob_iou_50"] is None else left * chances["prob_iou_50"],
+    good, fair = (
+        None if chance is None else left * _chance(chance, level, merge=among.get("merge", 0.0), kept=kept)
+        for chance, level in ((verdict.prob_iou_80, 0.8), (verdict.prob_iou_50, 0.5))
     )
+    return replace(told, iou=mixed.iou, iou_low=mixed.low, iou_high=mixed.high, prob_iou_80=good, prob_iou_50=fair)
 
 
 def unchecked(verdict: Verdict, why: str = "") -> Verdict:
@@ -186,9 +173,9 @@ def _added(before: float, wrong: float) -> float:
     return 1.0 if before >= 1.0 else max(0.0, (wrong - before) / (1.0 - before))
 
 
-def _chance(judged: float | None, level: float, *, merge: float, kept: float | None) -> float | None:
+def _chance(judged: float, level: float, *, merge: float, kept: float | None) -> float:
     """The probability that the IoU is at least ``level``, where a merge keeps a share of the mask that is known."""
-    if judged is None or kept is None:
+    if kept is None:
         return judged
     return (1.0 - merge) * judged + merge * float(kept >= level)
 

@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import cv2
 import numpy as np
@@ -32,6 +32,7 @@ from auscult.judge.identity.scenes_text import (
     is_whole,
     read_vocabulary,
 )
+from auscult.judge.masks.compact.network import open_session
 from auscult.language.facts import Facts, SceneObject
 from auscult.language.proof import Proof
 from auscult.rng import generator
@@ -78,11 +79,11 @@ def cut(picture: NDArray[np.uint8], window: Box, side: int) -> NDArray[np.uint8]
     return np.asarray(cv2.resize(canvas, (side, side), interpolation=way), dtype=np.uint8)
 
 
-def crop(frame: Frame, mask: Mask) -> NDArray[np.uint8] | None:
-    """RGB and mask (0 or 255) around a mask, uint8 (CROP, CROP, 4); None for an empty mask."""
+def crop(frame: Frame, mask: Mask) -> NDArray[np.uint8]:
+    """RGB and mask (0 or 255) around a mask, not empty, uint8 (CROP, CROP, 4)."""
     box = box_of(mask)
     if box is None:
-        return None
+        raise ValueError("an empty mask has no crop")
     window = crop_window(box)
     marked = np.where(cut(mask.astype(np.uint8) * 255, window, CROP) >= 128, 255, 0)
     return np.dstack([cut(frame, window, CROP), marked.astype(np.uint8)])
@@ -103,15 +104,7 @@ _MORE: Final = 1.5  # things that are larger together than this much of the mask
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Peak:
-    """A centre on the looker's maps.
-
-    Attributes:
-        x: As a share of the picture.
-        y: The same.
-        share: Of the picture that the thing covers.
-        height: Of the heat map, 0..1.
-        words: Logits of all words, float32 (words,).
-    """
+    """A centre on the looker's maps: place and size in shares of the picture, height 0..1, logits of all words."""
 
     x: float
     y: float
@@ -122,17 +115,7 @@ class Peak:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FoundThing:
-    """A thing of the frame.
-
-    Attributes:
-        x: Its centre, as a share of the picture.
-        y: The same.
-        share: Of the picture.
-        sure: How likely there is a thing at all.
-        categories: Probability of each category, float32 (categories,).
-        colours: The same of colours.
-        textures: The same of textures.
-    """
+    """A thing of the frame: centre and size in shares of the picture, how sure it is, probabilities of its words."""
 
     x: float
     y: float
@@ -258,7 +241,7 @@ class NamingOdds:
         shares: Probability of each thing, in the order given.
         nothing: Share of worlds in which it names nothing that was found.
         settled: Share of worlds in which exactly one thing is named beyond doubt.
-        possible: Share of worlds in which the sentence may be true of each thing, however many others it fits too.
+        possible: Share of worlds in which it may be true of each thing, however many others it fits too.
     """
 
     shares: tuple[float, ...]
@@ -273,7 +256,7 @@ def named(reading: Reading, things: Sequence[FoundThing], words: Vocabulary, *, 
     asked = form_words(reading.form)
     drawn = [_draws(rng, thing, words=words, asked=asked, worlds=worlds) for thing in things]
     there = np.stack([rng.random(worlds) < thing.sure for thing in things])
-    seen: dict[tuple[object, ...], NDArray[np.float64]] = {}
+    seen: dict[tuple[_Draw | None, ...], NDArray[np.float64]] = {}
     shares, possible, nothing, settled = np.zeros(len(things)), np.zeros(len(things)), 0.0, 0
     for world in range(worlds):
         key = tuple(drawn[at][world] if there[at, world] else None for at in range(len(things)))
@@ -296,7 +279,8 @@ def named(reading: Reading, things: Sequence[FoundThing], words: Vocabulary, *, 
     )
 
 
-_Draw = tuple[str, str | None, str | None]
+_Draw: TypeAlias = tuple[str, str | None, str | None]
+"""Category, colour and texture."""
 
 
 def _draws(
@@ -325,21 +309,20 @@ def _picked(
     return [words[int(at)] for at in drawn]
 
 
-def _proven(reading: Reading, things: Sequence[FoundThing], world: Sequence[object]) -> NDArray[np.float64]:
+def _proven(reading: Reading, things: Sequence[FoundThing], world: Sequence[_Draw | None]) -> NDArray[np.float64]:
     """1 for each thing that the sentence is true of, 0 where it is false, between where it is unclear."""
-    kept = [at for at, one in enumerate(world) if one is not None]
+    there = {at: _thing(str(at), things[at], called) for at, called in enumerate(world) if called is not None}
     values = np.zeros(len(things))
-    if not kept:
+    if not there:
         return values
-    facts = Facts(things=tuple(_thing(str(at), things[at], world[at]) for at in kept), duration_s=_DURATION_S)
-    proof = Proof(facts, frozenset({"sight"}))
+    proof = Proof(Facts(things=tuple(there.values()), duration_s=_DURATION_S), frozenset({"sight"}))
     found = proof.values(reading.form)
-    values[kept] = [1.0 if value else _UNCLEAR if value is None else 0.0 for value in found]
+    values[list(there)] = [1.0 if value else _UNCLEAR if value is None else 0.0 for value in found]
     return values
 
 
-def _thing(name: str, found: FoundThing, called: object) -> SceneObject:
-    category, colour, texture = called if isinstance(called, tuple) else (_ELSE, None, None)
+def _thing(name: str, found: FoundThing, called: _Draw) -> SceneObject:
+    category, colour, texture = called
     return SceneObject(
         id=name,
         category=category,
@@ -365,14 +348,7 @@ _HINT: Final = "`auscult train scenes-identity` makes both files; without --iden
 
 
 class Eyes:
-    """The networks and the words that belong to them.
-
-    Args:
-        folder: Holds ``scenes.onnx`` and ``scenes.json``.
-
-    Raises:
-        UsageError: One of the two is not there or damaged, or they do not belong together.
-    """
+    """The networks of a folder and the words that belong to them, ``scenes.onnx`` and ``scenes.json``."""
 
     def __init__(self, folder: Path) -> None:
         for name in (NETWORK, WORDS):
@@ -380,7 +356,7 @@ class Eyes:
                 raise UsageError(
                     "identity.scenes.v1 has no weights", expected=f"the file {name}", hint=_HINT, path=folder / name
                 )
-        self._session = _opened(folder / NETWORK)
+        self._session = open_session((folder / NETWORK).read_bytes(), folder / NETWORK, hint=_HINT)
         try:
             self.words: Vocabulary = read_vocabulary(folder / WORDS)
         except InputError as error:
@@ -404,33 +380,22 @@ class Eyes:
 
     def look(self, frame: Frame, mask: Mask) -> tuple[list[Peak], Floats]:
         """What the frame holds, and the words of the mask, float32 (words,)."""
-        centres, seen, names = self._run(small(frame), [self._crop(frame, mask)])
+        centres, seen, names = self._run(small(frame), [crop(frame, mask)])
         return peaks(centres, seen), names[0]
 
     def name(self, frame: Frame, masks: Sequence[Mask]) -> list[Floats]:
         """The words of some masks."""
         blank = np.zeros((STEP, STEP, 3), np.uint8)
-        return list(self._run(blank, [self._crop(frame, mask) for mask in masks])[2])
+        return list(self._run(blank, [crop(frame, mask) for mask in masks])[2])
 
     def _run(self, frame: NDArray[np.uint8], crops: Sequence[NDArray[np.uint8]]) -> tuple[Floats, Floats, Floats]:
         feed = {"frame": _planes(frame[None]), "crop": _planes(np.stack(crops))}
         centres, seen, names = self._session.run(["centres", "seen", "names"], feed)
         return centres[0], seen[0], names
 
-    def _crop(self, frame: Frame, mask: Mask) -> NDArray[np.uint8]:
-        found = crop(frame, mask)
-        if found is None:
-            raise ValueError("an empty mask has no crop")
-        return found
-
 
 class ScenesIdentity:
-    """The check, callable as every `IdentityCheck`.
-
-    Args:
-        weights: Folder of the networks and words, opened on first use.
-        eyes: The networks, where they are open already.
-    """
+    """The check, with the networks of a folder, opened on first use, or with ``eyes`` that are open already."""
 
     name = "identity.scenes.v1"
     meta = Metadata(
@@ -458,13 +423,9 @@ class ScenesIdentity:
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
         """Check one candidate.
 
-        Returns:
-            None without an expression, for an empty mask, and where the expression says nothing that one frame shows;
-            also where a word is not known, or a part of it is of sound, motion or hiding, unless what is left already
-            rules the mask out.
-
-        Raises:
-            UsageError: The weights are not there, or damaged.
+        None without an expression, for an empty mask, and where the expression says nothing that one frame shows; also
+        where a word is not known, or a part of it is of sound, motion or hiding, unless what is left already rules the
+        mask out.
         """
         text = case.query.text
         if text is None or not prediction.mask.any():
@@ -481,33 +442,15 @@ def _eyes(folder: Path) -> Eyes:
     return Eyes(folder)
 
 
-def _opened(path: Path) -> Any:
-    """The network of a file, ready to run."""
-    import onnxruntime
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # workers already take every processor
-    options.log_severity_level = 4  # what goes wrong comes as an exception; nothing is printed beside it
-    names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoModel", "NotImplemented")
-    raised = (*(getattr(state, name) for name in names), RuntimeError)  # they share no base of their own
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except raised as error:
-        raise UsageError(
-            f"the network cannot be opened: {' '.join(str(error).split())[:160]}",
-            expected="a whole ONNX file",
-            hint=_HINT,
-            path=path,
-        ) from error
-
-
 def _judged(eyes: Eyes, reading: Reading, *, frame: Frame, mask: Mask) -> Identity | None:
     centres, names = eyes.look(frame, mask)
     masks = parts(mask, centres)
     words = [names] if len(masks) == 1 else eyes.name(frame, masks)
     own = [_own(eyes.words, one, said, centres=centres) for one, said in zip(masks, words, strict=True)]
-    things = own + [_other(eyes.words, peak) for peak in others(masks, centres)]
+    things = own + [
+        _found(eyes.words, peak.words, place=(peak.x, peak.y, peak.share), sure=peak.height)
+        for peak in others(masks, centres)
+    ]
     found = named(reading, things, eyes.words)
     raw = sum(found.shares[: len(own)])
     match = calibrated(raw, eyes.words)
@@ -532,24 +475,16 @@ def calibrated(raw: float, words: Vocabulary) -> float:
 
 def _own(known: Vocabulary, mask: Mask, crop_words: Floats, *, centres: Sequence[Peak]) -> FoundThing:
     """The thing under a mask: its place is the mask's, its words are those of crop and frame together."""
-    x, y, share = place(mask)
     peak = nearest_peak(mask, centres)
     words = crop_words if peak is None else _FROM_CROP * crop_words + (1 - _FROM_CROP) * peak.words
+    return _found(known, words, place=place(mask), sure=1.0)
+
+
+def _found(known: Vocabulary, words: Floats, *, place: tuple[float, float, float], sure: float) -> FoundThing:
+    """A thing of a centre and share, from the logits of all words."""
     categories, colours, textures = probabilities(words, known)
-    return FoundThing(x=x, y=y, share=share, sure=1.0, categories=categories, colours=colours, textures=textures)
-
-
-def _other(known: Vocabulary, peak: Peak) -> FoundThing:
-    categories, colours, textures = probabilities(peak.words, known)
-    return FoundThing(
-        x=peak.x,
-        y=peak.y,
-        share=peak.share,
-        sure=peak.height,
-        categories=categories,
-        colours=colours,
-        textures=textures,
-    )
+    x, y, share = place
+    return FoundThing(x=x, y=y, share=share, sure=sure, categories=categories, colours=colours, textures=textures)
 
 
 def _partly(reading: Reading) -> str:

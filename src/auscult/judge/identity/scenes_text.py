@@ -35,7 +35,6 @@ from auscult.media.paths import write_bytes
 from auscult.record import codec
 
 Tokens = tuple[str, ...]
-Patterns = Mapping[Tokens, Form]
 
 UNHEARD: Final[Form] = SOUNDS
 """Stands for everything that one frame cannot show: its proof from sight alone is unclear."""
@@ -279,11 +278,7 @@ class _Notes:
 
 
 class Reader:
-    """Reads sentences; made once for a vocabulary.
-
-    Args:
-        words: What is known.
-    """
+    """Reads sentences in the words of a vocabulary; made once."""
 
     def __init__(self, words: Vocabulary) -> None:
         self._nouns = nouns(words)
