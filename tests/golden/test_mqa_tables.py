@@ -8,8 +8,8 @@ import pytest
 from auscult.outcome import Scored, Signature
 from auscult.suites.mqa.evaluate import TABLE_2, plain_mean
 from auscult.suites.mqa.evaluate import mean_by_group as group_means
-from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import Candidate, JudgeAnswer
+from auscult.suites.mqa.tables import results_of
 
 PAPER = Path(__file__).with_name("mqa_paper_tables.csv")
 # part, defect, difficulty, right types, right actions, masks: Table 2, MQ-Auditor
@@ -71,7 +71,7 @@ def _counted():
 
 def test_the_papers_cells_come_out_of_the_whole_table_code():
     candidates, answers = _counted()
-    tables = results_of(candidates, {"auditor": answers}).all_tables
+    tables = results_of(candidates, {"auditor": answers}).tables
     columns = ("Perfect", "Cut H", "Merge", "Full_neg")
     for (part, metric), printed in PRINTED.items():
         table = tables[f"image_{part}_{metric}"]

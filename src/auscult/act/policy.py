@@ -80,7 +80,7 @@ class Threshold:
     """
 
     action: Action
-    iou: float
+    iou: Share
     inclusive: bool = True
 
     def reached(self, iou: float) -> bool:
@@ -97,7 +97,7 @@ class Good:
         inclusive: Whether ``prob_iou_80`` itself is enough.
     """
 
-    prob_iou_80: float
+    prob_iou_80: Share
     inclusive: bool = True
 
     def reached(self, probability: float) -> bool:
@@ -128,6 +128,17 @@ class Policy:
     good: Good | None = None
     require_identity: bool = False
     summary: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse an action that is never taken, since a more lenient one needs no more."""
+        for group in GROUPS:
+            for lenient, strict in itertools.pairwise(self.thresholds(group)):
+                if (lenient.iou, not lenient.inclusive) <= (strict.iou, not strict.inclusive):
+                    raise InputError(
+                        f"in {group!r}, {lenient.action} needs no more than {strict.action}",
+                        expected="accept above minor_revision above major_revision",
+                        hint="leave out an action that the policy never takes",
+                    )
 
     def thresholds(self, group: Group) -> tuple[Threshold, ...]:
         """The thresholds of one group."""
@@ -240,7 +251,7 @@ class _PolicyFile:
 def policy_of(content: object) -> Policy:
     """Check a policy that was read from a file."""
     found = from_json(_PolicyFile, content, error=InputError, exact=True)
-    groups = {group: _thresholds(group, getattr(found, group)) for group in GROUPS}
+    groups = {group: _thresholds(getattr(found, group)) for group in GROUPS}
     good = None if found.good is None else found.good.accept
     return Policy(
         name=found.name,
@@ -254,23 +265,15 @@ def policy_of(content: object) -> Policy:
     )
 
 
-def _thresholds(group: Group, given: _GroupFile) -> tuple[Threshold, ...]:
+def _thresholds(given: _GroupFile) -> tuple[Threshold, ...]:
     bounds: tuple[tuple[Action, _BoundFile | None], ...] = (
         ("accept", given.accept),
         ("minor_revision", given.minor_revision),
         ("major_revision", given.major_revision),
     )
-    found = tuple(
+    return tuple(
         Threshold(action=action, iou=bound.value, inclusive=bound.inclusive) for action, bound in bounds if bound
     )
-    for lenient, strict in itertools.pairwise(found):
-        if (lenient.iou, not lenient.inclusive) <= (strict.iou, not strict.inclusive):
-            raise InputError(
-                f"in {group!r}, {lenient.action} needs no more than {strict.action}",
-                expected="accept above minor_revision above major_revision",
-                hint="leave out an action that the policy never takes",
-            )
-    return found
 
 
 DEFAULT = load_policy("default")

@@ -7,11 +7,11 @@ from mqa_material import KINDS, benchmark, candidate
 
 from auscult.outcome import Scored, Signature, Undefined
 from auscult.suites.mqa.evaluate import (
+    COLUMNS,
     GROUPS,
     NO_ITEMS,
     TABLE_2,
     TABLE_3,
-    columns_of,
     plain_mean,
 )
 from auscult.suites.mqa.evaluate import (
@@ -35,8 +35,7 @@ def test_table_3_leaves_out_merges_and_wrong_objects_below_rank_1():
     for one in benchmark(1):
         held = sum(column.holds(one) for column in TABLE_3)
         assert held == (0 if one.defect in {"merge", "full_neg"} and one.rank != 1 else 1)
-    assert columns_of("image") is TABLE_2
-    assert columns_of("video") is TABLE_3
+    assert {"image": TABLE_2, "video": TABLE_3} == COLUMNS
     assert len(KINDS) == 13
 
 

@@ -4,10 +4,9 @@ import pytest
 from mqa_material import benchmark, candidate, right
 
 from auscult.outcome import Scored, Undefined
-from auscult.suites.mqa.calibration import consistency_cells, track_consistency
-from auscult.suites.mqa.evaluate import JudgedBlock, blocks_of
-from auscult.suites.mqa.results import results_of
+from auscult.suites.mqa.evaluate import JudgedBlock, blocks_of, consistency_cells, track_consistency
 from auscult.suites.mqa.rows import JudgeAnswer
+from auscult.suites.mqa.tables import results_of
 
 
 def _cells(block, said):
@@ -25,30 +24,30 @@ def _track(true, told, defects, numbers=None):
 
 def test_the_four_quantities_by_hand():
     told = track_consistency(_track([0.8, 0.8, 0.9], [0.5, 0.7, 0.6], ["erode", "cutout", "erode"]))
-    assert told.excess_change == pytest.approx((0.2 + 0.1) / 2 - (0.0 + 0.1) / 2)
-    assert told.step_error == pytest.approx((abs(0.2 - 0.0) + abs(-0.1 - 0.1)) / 2)
-    assert told.agreement == pytest.approx(2 / 3)
-    assert told.flicker == 1.0
+    assert told["excess_change"] == pytest.approx((0.2 + 0.1) / 2 - (0.0 + 0.1) / 2)
+    assert told["step_error"] == pytest.approx((abs(0.2 - 0.0) + abs(-0.1 - 0.1)) / 2)
+    assert told["agreement"] == pytest.approx(2 / 3)
+    assert told["flicker"] == 1.0
 
 
 def test_a_judge_that_follows_is_consistent_however_wrong_it_is():
     told = track_consistency(_track([0.8, 0.7, 0.9], [0.3, 0.2, 0.4], ["merge"] * 3))
-    assert (told.excess_change, told.step_error) == (pytest.approx(0), pytest.approx(0))
-    assert (told.agreement, told.flicker) == (1.0, 0.0)
+    assert (told["excess_change"], told["step_error"]) == (pytest.approx(0), pytest.approx(0))
+    assert (told["agreement"], told["flicker"]) == (1.0, 0.0)
 
 
 def test_frames_are_put_in_order_and_a_failed_one_breaks_the_steps():
     frames = _track([0.8, 0.8, 0.8, 0.8], [0.1, 0.9, 0.2, 0.3], ["erode", None, "erode", "cutout"], [0, 10, 20, 30])
     told = track_consistency(frames[::-1])
-    assert told.excess_change == pytest.approx(0.1)
-    assert told.flicker == 1.0
-    assert told.agreement == pytest.approx(2 / 3)
+    assert told["excess_change"] == pytest.approx(0.1)
+    assert told["flicker"] == 1.0
+    assert told["agreement"] == pytest.approx(2 / 3)
 
 
 def test_one_frame_has_no_steps_and_none_nothing():
     told = track_consistency(_track([0.8], [0.1], ["erode"]))
-    assert (told.excess_change, told.step_error, told.agreement, told.flicker) == (None, None, 1.0, None)
-    assert track_consistency([]).agreement is None
+    assert (told["excess_change"], told["step_error"], told["agreement"], told["flicker"]) == (None, None, 1.0, None)
+    assert track_consistency([])["agreement"] is None
 
 
 def test_the_right_judge_is_perfectly_consistent_and_an_absent_one_undefined():
@@ -70,5 +69,5 @@ def test_failed_frames_and_frames_without_an_answer_are_counted():
     cells = {cell.metric: cell for cell in _cells(block, said)}
     assert all(cell.failed == 4 for cell in cells.values())
     assert all(cell.unparsed == 1 for cell in cells.values())
-    table = results_of(block.candidates, {"judge": said}).all_tables["video_seen_consistency"]
+    table = results_of(block.candidates, {"judge": said}).tables["video_seen_consistency"]
     assert "Failed and in no number: 4 of judge" in table.note

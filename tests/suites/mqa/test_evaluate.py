@@ -22,19 +22,23 @@ from auscult.score.stats import (
     spearman,
 )
 from auscult.suites.core.finish import cells_csv, cells_json
-from auscult.suites.mqa.calibration import SIZES, calibration_error, reliability, size_cells, size_name
 from auscult.suites.mqa.evaluate import (
+    COLUMNS,
+    SIZES,
     JudgedBlock,
+    TableNumber,
     ablation_cells,
     block_cells,
     blocks_of,
-    columns_of,
+    calibration_error,
     measured_by,
+    reliability,
+    size_cells,
+    size_name,
     training_of,
 )
-from auscult.suites.mqa.results import results_of, summary_metrics
 from auscult.suites.mqa.rows import JudgeAnswer, candidates_of
-from auscult.suites.mqa.tables import interval_text, number_text
+from auscult.suites.mqa.tables import interval_text, number_text, results_of, summary_metrics
 from auscult.types import ACTIONS, DEFECTS, Item, MaskRef, Truth
 
 CANDIDATES = benchmark(4)
@@ -52,7 +56,7 @@ def _cells(block, said, **options):
 @pytest.mark.parametrize("block", blocks_of(CANDIDATES), ids=lambda block: f"{block.protocol}-{block.part}")
 def test_every_cell_is_the_statistic_of_its_masks(block):
     cells = _cells(block, ANSWERS)
-    for column in columns_of(block.protocol):
+    for column in COLUMNS[block.protocol]:
         ones = [one for one in block.candidates if column.holds(one)]
         said = [ANSWERS[one.id] for one in ones]
         told, true = [answer.iou for answer in said], [one.iou for one in ones]
@@ -143,7 +147,7 @@ def test_an_empty_column_is_undefined_not_zero():
     empty = cells["rmse", "dilate_hard"]
     assert isinstance(empty.outcome, Undefined)
     assert (empty.n, empty.failed) == (0, 0)
-    defined = [cells["rmse", column.key].outcome for column in columns_of("image")]
+    defined = [cells["rmse", column.key].outcome for column in COLUMNS["image"]]
     values = [outcome.value for outcome in defined if isinstance(outcome, Scored)]
     assert len(values) == 7
     assert cells["rmse", "avg"].outcome.value == pytest.approx(sum(values) / 7)
@@ -161,7 +165,7 @@ def test_a_reply_without_an_answer_is_a_miss_or_left_out_and_always_counted():
     assert wrong["f2_confusion_m", "all"].outcome.value == pytest.approx(5 * 3 / (5 * 3 + 4))
     assert skipped["f2_confusion_m", "all"].outcome.value == 1.0
     assert {cells["rmse", "all"].unparsed for cells in (wrong, skipped)} == {1}
-    tables = results_of(ones, {"judge": said}).all_tables
+    tables = results_of(ones, {"judge": said}).tables
     assert "left out" in tables["image_all_rmse_skip"].title
     assert tables["image_all_answers"].rows[0] == ("judge", "4", "4", "0", "0", "1", "1", "1")
 
@@ -198,19 +202,19 @@ def test_blocks_follow_the_splits_and_never_mix_in_the_training_part():
 
 def test_tables_have_a_row_per_judge_and_the_counts():
     results = results_of(CANDIDATES, {"one": ANSWERS, "two": {}})
-    table = results.all_tables["video_seen_f2_m"]
+    table = results.tables["video_seen_f2_m"]
     assert [row[0] for row in table.rows] == ["one", "two", "n masks", "n tracks"]
     assert table.rows[1][1:11] == ("–",) * 10
     assert table.rows[2][1:4] == ("12", "12", "12")
     assert table.rows[3][8:10] == ("4", "4")
     assert "Failed and in no number: 108 of two" in table.note
-    answered = {row[0]: row for row in results.all_tables["video_seen_answers"].rows}
+    answered = {row[0]: row for row in results.tables["video_seen_answers"].rows}
     assert answered["two"] == ("two", "156", "0", "156", "0", "0", "0", "0")
-    assert all(len(row) == len(table.header) for table in results.all_tables.values() for row in table.rows)
-    ablation = results.all_tables["image_ablation_rmse"]
+    assert all(len(row) == len(table.header) for table in results.tables.values() for row in table.rows)
+    ablation = results.tables["image_ablation_rmse"]
     assert ablation.header[13:] == ("Avg.", "95 %", "n", "left out")
     assert ablation.rows[1][-2:] == ("0", "104 failed")
-    assert results.all_tables["video_seen_consistency"].rows[0][0] == "one"
+    assert results.tables["video_seen_consistency"].rows[0][0] == "one"
 
 
 def test_cells_are_told_as_json_csv_and_metrics():
@@ -326,7 +330,7 @@ def test_failed_masks_are_counted_in_every_cell_of_sizes():
         (0, 0, 0), (1, 1, 0), (0, 0, 0), (0, 0, 0), (0, 1, 1),
     ]  # fmt: skip
     results = results_of(ones, {"dead": {}, "judge": {"a": right(ones[0]), "d": JudgeAnswer(iou=0.5)}})
-    table = results.all_tables["image_all_size"]
+    table = results.tables["image_all_size"]
     assert table.rows[-1] == ("n", "0", "2", "0", "0", "2")  # the masks themselves, not the first judge's
     assert "2 of judge" in table.note
     assert "4 of dead" in table.note
@@ -338,7 +342,7 @@ def test_a_track_whose_object_changes_size_is_in_several_columns():
         for track in "ab"
         for frame, area in enumerate((0.02, 0.03, 0.10))
     ]
-    table = results_of(ones, {"judge": {one.id: right(one) for one in ones}}).all_tables["video_all_size"]
+    table = results_of(ones, {"judge": {one.id: right(one) for one in ones}}).tables["video_all_size"]
     assert table.rows[-1] == ("n", "0", "2", "2", "0", "0")
     assert "tracks, and a track whose object changes size" in table.note
 
@@ -346,18 +350,18 @@ def test_a_track_whose_object_changes_size_is_in_several_columns():
 def test_the_headline_says_what_is_not_in_it():
     ones = [_erode("a"), _erode("b"), _erode("c", iou=None), _erode("d")]
     said = {"a": right(ones[0]), "b": JudgeAnswer(defect="erode"), "c": JudgeAnswer(iou=0.5)}
-    table = results_of(ones, {"judge": said}).all_tables["image_all_overall"]
+    table = results_of(ones, {"judge": said}).tables["image_all_overall"]
     row = dict(zip(table.header, table.rows[0], strict=True))
     assert [row[name] for name in ("n", "left out")] == ["2", "1 failed, 1 undefined, 1/1/2 unparsed"]
     whole = {one.id: right(one) for one in (ones[0], ones[1])}
-    table = results_of(ones[:2], {"judge": whole}).all_tables["image_all_overall"]
+    table = results_of(ones[:2], {"judge": whole}).tables["image_all_overall"]
     assert table.rows[0][-2:] == ("2", "0")
 
 
 @pytest.mark.parametrize(("protocol", "words"), [("image", "counts as 0;"), ("video", "leaves the mean of its track")])
 def test_the_note_says_what_a_reply_without_iou_is(protocol, words):
     one = _erode("a", protocol=protocol)
-    assert words in results_of([one], {"judge": {"a": right(one)}}).all_tables[f"{protocol}_all_answers"].note
+    assert words in results_of([one], {"judge": {"a": right(one)}}).tables[f"{protocol}_all_answers"].note
 
 
 def test_what_rounds_to_zero_has_no_sign():
@@ -365,9 +369,12 @@ def test_what_rounds_to_zero_has_no_sign():
         value=-0.0002, signature=Signature.of(source="test"), low=-0.0004, high=0.1, clusters=2, replicates=1,
         undefined=0,
     )  # fmt: skip
-    assert number_text(value, "excess_change") == "0.000"
-    assert interval_text(value, "excess_change") == "[0.000, 0.100]"
-    assert number_text(replace(value, value=-0.0006), "excess_change") == "-0.001"
+    cell = TableNumber(
+        protocol="video", part="all", judge="j", metric="excess_change", column="all", outcome=value, n=2
+    )
+    assert number_text(cell) == "0.000"
+    assert interval_text(cell) == "[0.000, 0.100]"
+    assert number_text(replace(cell, outcome=replace(value, value=-0.0006))) == "-0.001"
 
 
 @pytest.mark.slow

@@ -17,9 +17,9 @@ from auscult.outcome import Scored
 from auscult.stress.masks.base import WINDOWED, WINDOWS
 from auscult.suites.mqa.build import build_benchmark, read_parts
 from auscult.suites.mqa.options import BuildOptions, MqaOptions
-from auscult.suites.mqa.results import results_of
 from auscult.suites.mqa.rows import MAKING, candidates_of
 from auscult.suites.mqa.run import run_mqa
+from auscult.suites.mqa.tables import results_of
 from small_ref_avs import FRAMES, standard, write_root
 
 Rows = list[dict[str, Any]]

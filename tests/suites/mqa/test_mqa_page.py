@@ -8,8 +8,8 @@ from auscult.report.page import Page, Section, render
 from auscult.suites.mqa import finish_run
 from auscult.suites.mqa.baselines import Constant
 from auscult.suites.mqa.charts import figures_of
-from auscult.suites.mqa.finish_run import RunOutcome, write_results
-from auscult.suites.mqa.results import results_of
+from auscult.suites.mqa.finish_run import Basis, RunOutcome, write_results
+from auscult.suites.mqa.tables import results_of
 
 CANDIDATES = benchmark(2, protocols=("image",))
 SAID = answers(CANDIDATES)
@@ -19,7 +19,7 @@ JPEG = b"\xff\xd8\xff\xd9"
 @pytest.fixture(autouse=True)
 def _few_draws(monkeypatch):
     monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 20)
-    monkeypatch.setattr("auscult.suites.mqa.calibration.DRAWS", 5)
+    monkeypatch.setattr("auscult.suites.mqa.evaluate.RANK_DRAWS", 5)
 
 
 def _page_of(tmp_path, monkeypatch, judges):
@@ -36,9 +36,10 @@ def _page_of(tmp_path, monkeypatch, judges):
         ]
 
     monkeypatch.setattr(finish_run, "draw_examples", drawn)
+    constant = Constant(iou=0.8, defect="cutout", trained=0)
     outcome = RunOutcome(
-        command="run mqa", candidates=tuple(CANDIDATES), judges=judges, rows=judges,
-        constant=Constant(iou=0.8, defect="cutout", trained=0), by_action={}, by_defect={},
+        command="run mqa", candidates=tuple(CANDIDATES), judges=judges, by_action={}, by_defect={},
+        basis=Basis(judges=tuple(judges), constant=constant, unlisted=0), results=results_of(CANDIDATES, judges),
     )  # fmt: skip
     manifest = build("run mqa", given={"data": "in"}, defaulted={}, seeds={"seed": 0}, inputs={})
     with open_run(tmp_path / "out", manifest) as run:
@@ -46,7 +47,7 @@ def _page_of(tmp_path, monkeypatch, judges):
             if judge != "absent":
                 (run.path / "judges" / judge).mkdir(parents=True)
                 (run.path / "judges" / judge / "errors.jsonl").write_text("{}\n")
-        write_results(run, outcome, items={}, unlisted=0)
+        write_results(run, outcome, {})
     return (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
@@ -93,7 +94,7 @@ def test_charts_say_their_numbers_in_words_and_stay_inside():
 
 
 def test_intervals_stand_on_a_line_of_their_own():
-    tables = results_of(CANDIDATES, {"one": SAID}).all_tables
+    tables = results_of(CANDIDATES, {"one": SAID}).tables
     table = tables["image_seen_overall"]
     section = Section(name="a", title="A", tables=(table, tables["image_ablation_rmse"]))
     page = render(Page(title="t", command="run mqa", facts=(), notes=(), links=(), sections=(section,)))

@@ -37,7 +37,7 @@ def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals are tested elsewhere: draw a few times only."""
     monkeypatch.setattr("auscult.jobs.against_truth.REPLICATES", 10)
     monkeypatch.setattr("auscult.suites.mqa.evaluate.REPLICATES", 30)
-    monkeypatch.setattr("auscult.suites.mqa.calibration.DRAWS", 10)
+    monkeypatch.setattr("auscult.suites.mqa.evaluate.RANK_DRAWS", 10)
 
 
 def _shifted(mask, pixels):

@@ -18,10 +18,9 @@ from auscult.report.facts import ACTION_WORDS, number
 from auscult.report.overlay import compared
 from auscult.report.page import Example, Figure
 from auscult.suites.mqa.baselines import BASELINES, RANDOM
-from auscult.suites.mqa.calibration import Bin
-from auscult.suites.mqa.evaluate import Block, TableNumber
-from auscult.suites.mqa.results import BlockResults
+from auscult.suites.mqa.evaluate import Bin, Block, TableNumber
 from auscult.suites.mqa.rows import Answers, Candidate, JudgeAnswer, bin_of
+from auscult.suites.mqa.tables import BlockResults
 from auscult.types import DEFECTS, Frame, Item, Mask
 
 SeriesPoints: TypeAlias = tuple[tuple[float, float, str], ...]

@@ -12,13 +12,14 @@ With these alone the tables are computed anew: no mask and no data set is opened
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from msgspec import Meta
 
-from auscult.act.policy import Policy, policy_of
+from auscult.act.policy import Policy
+from auscult.cases.ids import counted
 from auscult.errors import InputError, RecordError
 from auscult.media.paths import inside
 from auscult.record.codec import Count, from_json, read_file
@@ -33,8 +34,8 @@ from auscult.report.tables import Table
 from auscult.suites.core.finish import write_run
 from auscult.suites.mqa.baselines import Constant, baseline_answers
 from auscult.suites.mqa.charts import draw_examples, figures_of, picks
-from auscult.suites.mqa.results import BlockResults, MqaResults, results_of, summary_metrics
 from auscult.suites.mqa.rows import Answers, Candidate, answers_of
+from auscult.suites.mqa.tables import MqaResults, results_of, summary_metrics
 from auscult.suites.registered import SuiteRun
 from auscult.types import ACTIONS, DEFECTS, Item
 
@@ -95,97 +96,78 @@ _SHOWN = ("overall", "rmse", "f2_m", "f2_a")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """What a run came to before anything is computed from it."""
+    """What a run came to."""
 
     command: str
     candidates: tuple[Candidate, ...]  # with true IoUs
     judges: Mapping[str, Answers]
-    rows: Mapping[str, Answers]  # judges and the rows that look at nothing, in the order of the tables
-    constant: Constant
+    basis: Basis
     by_action: Mapping[str, int]  # verdicts of all judges
     by_defect: Mapping[str, int]
+    results: MqaResults  # of the judges and the rows that look at nothing, in the order of the tables
+
+    def summary(self) -> Summary:
+        """Counts are verdicts: one per judge and candidate."""
+        asked = len(self.judges) * (len(self.candidates) + self.basis.unlisted)
+        names = {one.id for one in self.candidates}
+        ok = sum(len(names & answers.keys()) for answers in self.judges.values())
+        return Summary(
+            command=self.command,
+            n=asked,
+            ok=ok,
+            failed=asked - ok,
+            undefined=sum(one.defect == "empty" for one in self.candidates) * len(self.judges),
+            by_action=self.by_action,
+            by_defect=self.by_defect,
+            metrics=summary_metrics(self.results.cells),
+        )
 
 
 def outcome_of(
-    command: str,
-    candidates: Sequence[Candidate],
-    runs: Mapping[str, Run | None],
-    *,
-    constant: Constant,
-    policy: Policy,
+    command: str, candidates: Sequence[Candidate], runs: Mapping[str, Run | None], *, basis: Basis, policy: Policy
 ) -> RunOutcome:
     """What the judges' records say of the candidates, beside rows that look at nothing; without a record all failed."""
     wanted = {one.id for one in candidates}
     said = {name: [] if run is None else [verdict for verdict, _ in run.verdicts] for name, run in runs.items()}
     judges = {name: answers_of(verdict for verdict in mine if verdict.id in wanted) for name, mine in said.items()}
     verdicts = [verdict for mine in said.values() for verdict in mine]
+    rows = {**judges, **baseline_answers(candidates, basis.constant, policy)}
     return RunOutcome(
         command=command,
         candidates=tuple(candidates),
         judges=judges,
-        rows={**judges, **baseline_answers(candidates, constant, policy)},
-        constant=constant,
+        basis=basis,
         by_action=counted_by([verdict.action or "" for verdict in verdicts], ACTIONS),
         by_defect=counted_by([verdict.defect for verdict in verdicts], (*DEFECTS, "empty")),
+        results=results_of(candidates, rows, remark=f" The {basis.constant.words}."),
     )
 
 
-def write_results(run: RunFolder, outcome: RunOutcome, *, items: Mapping[str, Item], unlisted: int) -> SuiteRun:
+def write_results(run: RunFolder, outcome: RunOutcome, items: Mapping[str, Item]) -> SuiteRun:
     """Write everything that follows from the answers."""
-    results = results_of(outcome.candidates, outcome.rows)
-    summary = summary_of(outcome, results, unlisted=unlisted)
-    tables = noted_tables(results, outcome.constant)
-    basis = Basis(judges=tuple(outcome.judges), constant=outcome.constant, unlisted=unlisted)
-    write_basis(run, outcome.candidates, basis)
-    cases = _cases(run, outcome, items)
-    page = _page(run, outcome, results, tables=tables, cases=cases, unlisted=unlisted)
-    return write_run(run, page, tables=tables, numbers=results.cells, summary=summary)
+    write_basis(run, outcome.candidates, outcome.basis)
+    page, results = _page(run, outcome, _cases(run, outcome, items)), outcome.results
+    return write_run(run, page, tables=results.tables, numbers=results.cells, summary=outcome.summary())
 
 
-def summary_of(outcome: RunOutcome, results: MqaResults, *, unlisted: int) -> Summary:
-    """Counts are verdicts: one per judge and candidate."""
-    asked = len(outcome.judges) * (len(outcome.candidates) + unlisted)
-    names = {one.id for one in outcome.candidates}
-    ok = sum(len(names & answers.keys()) for answers in outcome.judges.values())
-    empty = sum(one.defect == "empty" for one in outcome.candidates) * len(outcome.judges)
-    return Summary(
-        command=outcome.command,
-        n=asked,
-        ok=ok,
-        failed=asked - ok,
-        undefined=empty,
-        by_action=outcome.by_action,
-        by_defect=outcome.by_defect,
-        metrics=summary_metrics(results.cells),
-    )
-
-
-def noted_tables(results: MqaResults, constant: Constant) -> dict[str, Table]:
-    """All tables by file name; those over all masks tell what the constant row says."""
-    return {
-        name: replace(table, note=f"{table.note} The {constant.words}.") if name.endswith("overall") else table
-        for name, table in results.all_tables.items()
-    }
-
-
-def _page(
-    run: RunFolder,
-    outcome: RunOutcome,
-    results: MqaResults,
-    *,
-    tables: Mapping[str, Table],
-    cases: Sequence[Section],
-    unlisted: int,
-) -> Page:
-    clips = len({one.clip for one in outcome.candidates})
-    judges = list(outcome.judges)
-    sections = [_section(block, tables) for block in results.blocks]
-    over = tuple(tables[name] for name in results.tables)
-    if over:
+def _page(run: RunFolder, outcome: RunOutcome, cases: Sequence[Section]) -> Page:
+    results, constant, unlisted = outcome.results, outcome.basis.constant, outcome.basis.unlisted
+    judges, clips = list(outcome.judges), len({one.clip for one in outcome.candidates})
+    sections = [
+        Section(
+            name=f"{one.block.protocol}-{one.block.part}",
+            title=one.block.title,
+            figures=figures_of(one),
+            tables=tuple(one.tables.values()),
+        )
+        for one in results.blocks
+    ]
+    if results.ablation:
         lead = "Hard and medium are averaged first, then the six types of each part."
+        over = tuple(results.ablation.values())
         sections.append(Section(name="ablation", title="Ablation form", lead=lead, tables=over))
     return Page(
-        title=f"{len(judges)} judge{'' if len(judges) == 1 else 's'} on {len(outcome.candidates):,} masks",
+        title=f"{counted(len(judges), 'judge')} on {len(outcome.candidates):,} masks",
         command=COMMAND,
         facts=(
             ("Judges", ", ".join(judges)),
@@ -198,13 +180,13 @@ def _page(
             *_failures(run, outcome),
             *([f"Not in the benchmark, although they should be: {unlisted:,}; see {_ERRORS}."] if unlisted else []),
             (
-                f"The {outcome.constant.words}. Rows that look at nothing stand in every table: what a judge is better "
+                f"The {constant.words}. Rows that look at nothing stand in every table: what a judge is better "
                 "than they are is what it is worth."
             ),
         ),
         links=tuple((name, f"{JUDGES}/{name}/report.html") for name in judges),
         sections=(*sections, *cases),
-        shown=shown_of(tables),
+        shown=shown_of(results.tables),
     )
 
 
@@ -232,22 +214,9 @@ def _failures(run: RunFolder, outcome: RunOutcome) -> list[str]:
     return notes
 
 
-def _section(results: BlockResults, tables: Mapping[str, Table]) -> Section:
-    block = results.block
-    return Section(
-        name=f"{block.protocol}-{block.part}",
-        title=block.title,
-        figures=figures_of(results),
-        tables=tuple(tables[name] for name in results.tables),
-    )
-
-
 def shown_of(tables: Mapping[str, Table]) -> tuple[Table, ...]:
     """What is over all masks, and the three blocks of Table 2 or 3."""
     return tuple(table for name, table in tables.items() if name.endswith(_SHOWN) and "ablation" not in name)
-
-
-_GROUPS: Final = ("perfect", "shape", "merge", "full_neg")
 
 
 def score_mqa(folder: Path) -> SuiteRun:
@@ -259,11 +228,9 @@ def score_mqa(folder: Path) -> SuiteRun:
     candidates, basis = read_candidates(folder), read_basis(folder)
     runs = {name: _run(folder, name) for name in basis.judges}
     policy = _policy(argument(manifest, "policy"), folder)
-    outcome = outcome_of("score", candidates, runs, constant=basis.constant, policy=policy)
-    results = results_of(outcome.candidates, outcome.rows)
-    tables = noted_tables(results, outcome.constant)
-    summary = summary_of(outcome, results, unlisted=basis.unlisted)
-    return SuiteRun(out=folder, summary=summary, tables=tables, shown=shown_of(tables))
+    outcome = outcome_of("score", candidates, runs, basis=basis, policy=policy)
+    tables = outcome.results.tables
+    return SuiteRun(out=folder, summary=outcome.summary(), tables=tables, shown=shown_of(tables))
 
 
 def _run(folder: Path, name: str) -> Run | None:
@@ -275,24 +242,12 @@ def _run(folder: Path, name: str) -> Run | None:
     return read_run(home) if (home / MANIFEST).is_file() else None
 
 
-def _policy(told: Any, folder: Path) -> Policy:
-    """The policy as the manifest has it, checked like a policy file."""
+def _policy(told: object, folder: Path) -> Policy:
+    """The policy as the manifest has it."""
     try:
-        given = {name: told[name] for name in ("name", "summary", "require_identity")}
-        good = told.get("good")
-        if good is not None:
-            given["good"] = {"accept": _bound(good["prob_iou_80"], inclusive=good["inclusive"])}
-        return policy_of({**given, **{group: _thresholds(told[group]) for group in _GROUPS}})
-    except (KeyError, TypeError, InputError) as error:
+        return from_json(Policy, told, error=InputError)
+    except InputError as error:
         raise RecordError(
             "the manifest holds no policy", path=folder / MANIFEST, expected="the thresholds of the run",
             hint="the file was edited or damaged; run the command of this record again with --overwrite",
         ) from error  # fmt: skip
-
-
-def _thresholds(told: Sequence[Any]) -> dict[str, Any]:
-    return {one["action"]: _bound(one["iou"], inclusive=one["inclusive"]) for one in told}
-
-
-def _bound(value: Any, *, inclusive: Any) -> dict[str, Any]:
-    return {"at_least" if inclusive else "above": value}

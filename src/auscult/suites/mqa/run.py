@@ -43,7 +43,7 @@ from auscult.scenes.splits import SPLITS
 from auscult.suites.mqa.baselines import constant_of
 from auscult.suites.mqa.build import build_benchmark, splits_digest
 from auscult.suites.mqa.evaluate import blocks_of, training_of
-from auscult.suites.mqa.finish_run import COMMAND, JUDGES, outcome_of, write_results
+from auscult.suites.mqa.finish_run import COMMAND, JUDGES, Basis, outcome_of, write_results
 from auscult.suites.mqa.options import BuildOptions, Making, MqaOptions
 from auscult.suites.mqa.rows import KEY, MAKING, TRUTH, Candidate, candidates_of
 from auscult.suites.options import SCENES
@@ -244,16 +244,14 @@ def run_mqa(options: MqaOptions, progress: Progress | None = None) -> SuiteRun:
         items = _write_items(run, benchmark, tested)
         _judge_all(run, options, judges, items=items, errors=errors, progress=listener)
         runs = _runs(run.path / JUDGES, judges, items, policy=policy, overwrite=options.overwrite)
-        outcome = outcome_of(
-            COMMAND,
-            with_measured(tested, items, _true_ious(runs.values())),
-            runs,
+        basis = Basis(
+            judges=tuple(runs),
             constant=constant_of([one for one in training_of(candidates) if one.id not in items]),
-            policy=policy,
+            unlisted=len(benchmark.listing.errors) + len(broken) + benchmark.lost,
         )
-        return write_results(
-            run, outcome, items=items, unlisted=len(benchmark.listing.errors) + len(broken) + benchmark.lost
-        )
+        measured = with_measured(tested, items, _true_ious(runs.values()))
+        outcome = outcome_of(COMMAND, measured, runs, basis=basis, policy=policy)
+        return write_results(run, outcome, items)
 
 
 def _judges(options: MqaOptions) -> dict[str, registry.Entry]:

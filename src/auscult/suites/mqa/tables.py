@@ -1,4 +1,4 @@
-"""Cells to tables: the forms of the paper's Tables 2, 3 and 4, and what stands beside them.
+"""Cells to tables: the forms of the paper's Tables 2, 3 and 4, what stands beside them, and all tables of a run.
 
 A cell without a number is a dash. RMSE has three decimals, F2 is in percent with two, as in the paper. ``cells.json``
 and ``cells.csv`` hold every cell with interval, counts, reason and signature.
@@ -6,13 +6,39 @@ and ``cells.csv`` hold every cell with interval, counts, reason and signature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-from auscult.outcome import Scored, Undefined
+from auscult.outcome import Scored, Signature
 from auscult.report.tables import Table
-from auscult.suites.mqa.calibration import SIZES, Bin, of_size, size_name
-from auscult.suites.mqa.evaluate import GROUPS, NO_ITEMS, Block, JudgedBlock, TableNumber, columns_of
-from auscult.suites.mqa.rows import Candidate
+from auscult.suites.core.numbers import metric_json
+from auscult.suites.mqa.evaluate import (
+    ALL,
+    COLUMNS,
+    GROUPS,
+    METRICS,
+    NO_ITEMS,
+    SIZES,
+    Bin,
+    Block,
+    JudgedBlock,
+    TableNumber,
+    ablation_cells,
+    block_cells,
+    blocks_of,
+    calibration_error,
+    consistency_cells,
+    of_size,
+    rank_cell,
+    reliability,
+    size_cells,
+    size_name,
+)
+from auscult.suites.mqa.rows import MAKING, Answers, Candidate
+
+CellRows: TypeAlias = Mapping[str, Sequence[TableNumber]]
+"""Judge, in the order of the tables, to its cells."""
 
 DASH = "–"
 TITLES: Mapping[str, str] = {
@@ -22,46 +48,41 @@ TITLES: Mapping[str, str] = {
 }
 _BETTER = {"rmse": "lower is better", "f2_m": "percent, higher is better", "f2_a": "percent, higher is better"}
 _FORM = {"image": "form of Table 2", "video": "form of Table 3"}
-_PERCENT = frozenset({"f2_m", "f2_a", "f2_confusion_m", "f2_confusion_a"})
 
 
-def number_text(outcome: Scored[float] | Undefined, metric: str) -> str:
+def number_text(cell: TableNumber) -> str:
     """A number as the tables print it; a dash where there is none."""
-    return _text(outcome.value, metric) if isinstance(outcome, Scored) else DASH
+    return DASH if cell.value is None else _text(cell.value, cell.metric)
 
 
-def interval_text(outcome: Scored[float] | Undefined, metric: str) -> str:
+def interval_text(cell: TableNumber) -> str:
     """The interval as the tables print it; empty where there is none."""
-    low, high = getattr(outcome, "low", None), getattr(outcome, "high", None)
-    if low is None or high is None:
-        return ""
-    return f"[{_text(low, metric, percent_digits=1)}, {_text(high, metric, percent_digits=1)}]"
+    return "" if cell.ends is None else f"[{', '.join(_text(end, cell.metric, percent_digits=1) for end in cell.ends)}]"
 
 
 def _text(value: float, metric: str, *, percent_digits: int = 2) -> str:
     """A value with three decimals, or in percent; what rounds to 0 has no sign."""
-    value, digits = (100 * value, percent_digits) if metric in _PERCENT else (value, 3)
+    value, digits = (100 * value, percent_digits) if metric.startswith("f2") else (value, 3)
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _average_texts(row: Sequence[TableNumber], metric: str) -> tuple[str, ...]:
+def _average_texts(row: Sequence[TableNumber]) -> tuple[str, ...]:
     """The numbers of a row whose last is their average, and its interval for a narrow column."""
-    span = interval_text(row[-1].outcome, metric).strip("[]").replace(", ", DASH)
-    return *(number_text(cell.outcome, metric) for cell in row), span
+    return *map(number_text, row), interval_text(row[-1]).strip("[]").replace(", ", DASH)
 
 
-def cell_text(cell: TableNumber) -> str:
-    """A number with its interval; an undefined one with its count."""
-    text = number_text(cell.outcome, cell.metric)
-    if text == DASH:
-        return f"{DASH} (n {cell.n})"
-    return f"{text} {interval_text(cell.outcome, cell.metric)}".rstrip()
+def _cell_texts(row: Iterable[TableNumber]) -> tuple[str, ...]:
+    """Numbers with their intervals; an undefined one has its count."""
+    return tuple(
+        f"{DASH} (n {cell.n})" if cell.value is None else f"{number_text(cell)} {interval_text(cell)}".rstrip()
+        for cell in row
+    )
 
 
-def paper_table(block: Block, metric: str, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
+def paper_table(block: Block, metric: str, cells: CellRows) -> Table:
     """One block of Table 2 or 3."""
-    columns = columns_of(block.protocol)
-    rows = [(judge, *_average_texts(row, metric)) for judge, row in cells.items()]
+    columns = COLUMNS[block.protocol]
+    rows = [(judge, *_average_texts(row)) for judge, row in cells.items()]
     held = [column.of(block) for column in columns]
     counts = {"n masks": [len(ones) for ones in held]}
     if block.protocol == "video":
@@ -87,7 +108,7 @@ def _columns_note(block: Block, metric: str) -> str:
     return note if metric == "rmse" else f"F2-tables: one true type at a time, so no false alarm shows. {note}"
 
 
-def _left_out(cells: Mapping[str, Sequence[TableNumber]]) -> str:
+def _left_out(cells: CellRows) -> str:
     rows = list(cells.values())
     empty = [cell.column for cell in rows[0][:-1] if getattr(cell.outcome, "reason", "") == NO_ITEMS] if rows else []
     notes = [f"No masks, so left out of Avg.: {', '.join(empty)}."] if empty else []
@@ -102,14 +123,14 @@ def _failed(counts: Mapping[str, int]) -> str:
     return " ".join(f"Failed and in no number: {count} of {judge}." for judge, count in counts.items() if count)
 
 
-def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequence[TableNumber]]) -> Table:
+def ablation_table(metric: str, parts: Sequence[str], cells: CellRows) -> Table:
     """The ablation form: hard and medium averaged first, then the mean over all columns."""
     prefix = {"seen": "S ", "unseen": "U "} if len(parts) > 1 else {}
     titles = [f"{prefix.get(part, '')}{defect.capitalize()}" for part in parts for defect, _ in GROUPS]
     rows = tuple(
         (
             judge,
-            *_average_texts(row, metric),
+            *_average_texts(row),
             str(sum(cell.n for cell in row[:-1])),
             _left_words({name: str(getattr(row[-1], name)) for name in ("failed", "undefined", "unparsed")}),
         )
@@ -125,8 +146,8 @@ def ablation_table(metric: str, parts: Sequence[str], cells: Mapping[str, Sequen
     )
 
 
-def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]]) -> Table:
-    """What is over all masks of a block: the headline of the benchmark."""
+def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]], remark: str) -> Table:
+    """What is over all masks of a block, the headline of the benchmark; a remark stands at the end of its note."""
     header = {
         "rmse": "RMSE",
         "f2_confusion_m": "F2-confusion M",
@@ -137,7 +158,7 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]]) 
         "coverage": "coverage",
     }
     rows = tuple(
-        (judge, *(cell_text(row[metric]) for metric in header), *_counted(row)) for judge, row in cells.items()
+        (judge, *_cell_texts(row[metric] for metric in header), *_counted(row)) for judge, row in cells.items()
     )
     equation, over = ("Eq. 10", "masks") if block.protocol == "image" else ("Eq. 12: over tracks", "tracks")
     return Table(
@@ -148,7 +169,7 @@ def overall_table(block: Block, cells: Mapping[str, Mapping[str, TableNumber]]) 
         "F2-tables is the average of the nine columns and sees no false alarm, F2-confusion (Eq. 11) does. Spearman: "
         "order of estimated and true IoU. Coverage: share of true IoUs inside the judge's own 90 % intervals; best is "
         f"0.900. n: {over} of the RMSE; left out: failed and undefined masks, which are in no number, and replies "
-        "unparsed (without IoU/type/action).",
+        f"unparsed (without IoU/type/action).{remark}",
     )
 
 
@@ -186,11 +207,7 @@ def _answer_counts(judged: JudgedBlock) -> tuple[int, ...]:
     return len(ones), len(answered), len(ones) - len(answered), undefined, *judged.unanswered()
 
 
-def _cell_rows(cells: Mapping[str, Sequence[TableNumber]]) -> tuple[tuple[str, ...], ...]:
-    return tuple((judge, *map(cell_text, row)) for judge, row in cells.items())
-
-
-def size_table(block: Block, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
+def size_table(block: Block, cells: CellRows) -> Table:
     """RMSE by size of the object."""
     held = [[one for one in of_size(block, bounds) if one.defect != "empty"] for bounds in SIZES]
     counts, over = [len(ones) for ones in held], "masks"
@@ -203,16 +220,18 @@ def size_table(block: Block, cells: Mapping[str, Sequence[TableNumber]]) -> Tabl
     return Table(
         title=f"{block.title}: RMSE by size of the object",
         header=("judge", *map(size_name, SIZES)),
-        rows=(*_cell_rows(cells), ("n", *map(str, counts))),
+        rows=(*((judge, *_cell_texts(row)) for judge, row in cells.items()), ("n", *map(str, counts))),
         note=f"columns are the object's share of the frame; lower is better; n: {over}. {' '.join(notes)}".strip(),
     )
 
 
-def reliability_table(block: Block, curves: Mapping[str, Sequence[Bin]], errors: Mapping[str, str]) -> Table:
+def reliability_table(block: Block, curves: Mapping[str, Sequence[Bin]]) -> Table:
     """Mean estimated and true IoU in bins of the estimate."""
     bins = next(iter(curves.values()), ())
+    errors = {judge: calibration_error(curve) for judge, curve in curves.items()}
     rows = tuple(
-        (judge, *(_bin_text(one) for one in curve), errors.get(judge, DASH)) for judge, curve in curves.items()
+        (judge, *map(_bin_text, curves[judge]), f"{error.value:.3f}" if isinstance(error, Scored) else DASH)
+        for judge, error in errors.items()
     )
     return Table(
         title=f"{block.title}: reliability of the estimated IoU",
@@ -228,15 +247,129 @@ def _bin_text(one: Bin) -> str:
     return DASH if one.true is None else f"{one.true:.2f} ({one.n})"
 
 
-def consistency_table(block: Block, cells: Mapping[str, Sequence[TableNumber]]) -> Table:
+def consistency_table(block: Block, cells: CellRows) -> Table:
     """Temporal consistency of the video protocol."""
     return Table(
         title=f"{block.title}: temporal consistency",
         header=("judge", "excess change", "step error", "agreement", "flicker"),
-        rows=_cell_rows(cells),
+        rows=tuple((judge, *_cell_texts(row)) for judge, row in cells.items()),
         note=f"means over {_tracks(block.candidates)} tracks. excess change: how much more the estimate moves from "
         "frame to frame than the true IoU, best 0; step error: how far the moves are from the true ones, lower is "
         "better; agreement: share of frames with the track's most frequent type, higher is better; flicker: share of "
         "steps at which the type changes, lower is better. A row that says the same of everything is consistent and "
         "worth nothing. " + _failed({judge: row[0].failed for judge, row in cells.items() if row}),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockResults:
+    """What one block came to."""
+
+    block: Block
+    cells: CellRows
+    curves: Mapping[str, Sequence[Bin]]  # judge to its reliability curve
+    sizes: CellRows  # judge to its RMSE by size of the object
+    tables: Mapping[str, Table]  # by file name, the most important first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MqaResults:
+    """What the benchmark came to."""
+
+    blocks: tuple[BlockResults, ...]  # one per protocol and part
+    ablation: Mapping[str, Table]  # over several blocks
+    cells: tuple[TableNumber, ...]
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Every table by file name: block by block, then what is over several."""
+        parts = (*(one.tables for one in self.blocks), self.ablation)
+        return {name: table for part in parts for name, table in part.items()}
+
+
+def results_of(candidates: Sequence[Candidate], judges: Mapping[str, Answers], *, remark: str = "") -> MqaResults:
+    """Everything that follows from the candidates, training part or not, and the rows in the order of the tables."""
+    blocks = tuple(_block(block, judges, remark) for block in blocks_of(candidates))
+    cells = [cell for one in blocks for row in one.cells.values() for cell in row]
+    tables: dict[str, Table] = {}
+    images = [one for one in blocks if one.block.protocol == "image"]
+    for metric in METRICS if images else ():
+        columns = [_rows(one.cells, metric) for one in images]
+        rows = {judge: ablation_cells(*(part[judge][:-1] for part in columns)) for judge in judges}
+        tables[f"image_ablation_{metric}"] = ablation_table(metric, [one.block.part for one in images], rows)
+        cells += [cell for row in rows.values() for cell in row]
+    making = _making(candidates)
+    return MqaResults(blocks=blocks, ablation=tables, cells=tuple(_signed(cell, making) for cell in cells))
+
+
+def _making(candidates: Sequence[Candidate]) -> tuple[tuple[str, str], ...]:
+    """Who made the defects and how instances and frames were chosen, where not in the paper's way."""
+    found: dict[str, set[str]] = {"generator": {one.generator for one in candidates} - {""}}
+    for one in candidates:
+        for name, value in one.making:
+            found.setdefault(name, set()).add(value)
+    return tuple((name, ",".join(sorted(found[name]))) for name in ("generator", *MAKING) if found.get(name))
+
+
+def _signed(cell: TableNumber, making: tuple[tuple[str, str], ...]) -> TableNumber:
+    """The cell with how its masks were made in its signature."""
+    if not making or not isinstance(cell.outcome, Scored):
+        return cell
+    signature = Signature((*cell.outcome.signature.fields, *making))
+    return replace(cell, outcome=replace(cell.outcome, signature=signature))
+
+
+def summary_metrics(cells: Sequence[TableNumber]) -> dict[str, dict[str, Any]]:
+    """The averages and what is over all masks, for ``summary.json``: ``image/seen/rmse/avg/masks.cues.v1``."""
+    return {
+        "/".join((cell.protocol, cell.part, cell.metric, cell.column, cell.judge)): metric_json(cell)
+        for cell in cells
+        if cell.column in {"avg", "all"}
+    }
+
+
+def _rows(cells: CellRows, metric: str) -> dict[str, list[TableNumber]]:
+    """One metric of each judge: a cell per column of the paper, then their average."""
+    return {judge: [one for one in row if one.metric == metric and one.column != ALL] for judge, row in cells.items()}
+
+
+def _block(block: Block, judges: Mapping[str, Answers], remark: str) -> BlockResults:
+    each = [JudgedBlock(block=block, judge=judge, answers=answers) for judge, answers in judges.items()]
+    cells = {one.judge: [*block_cells(one), rank_cell(one)] for one in each}
+    sizes = {one.judge: size_cells(one) for one in each}
+    curves = {one.judge: reliability(one.pairs("rmse")) for one in each}
+    tables = {
+        "overall": overall_table(block, {judge: _headline(row) for judge, row in cells.items()}, remark),
+        **{metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS},
+        "answers": answers_table(block, each),
+        **_skipped(block, each),
+        "size": size_table(block, sizes),
+        "reliability": reliability_table(block, curves),
+    }
+    steady: CellRows = {}
+    if block.protocol == "video":
+        steady = {one.judge: consistency_cells(one) for one in each}
+        tables["consistency"] = consistency_table(block, steady)
+    return BlockResults(
+        block=block,
+        cells={judge: [*row, *sizes[judge], *steady.get(judge, [])] for judge, row in cells.items()},
+        curves=curves,
+        sizes=sizes,
+        tables={f"{block.name}_{name}": table for name, table in tables.items()},
+    )
+
+
+def _headline(cells: Sequence[TableNumber]) -> dict[str, TableNumber]:
+    """Metric to what stands for all masks: itself over all of them, or else the average of its columns."""
+    averages = {cell.metric: cell for cell in cells if cell.column == "avg"}
+    return averages | {cell.metric: cell for cell in cells if cell.column == ALL}
+
+
+def _skipped(block: Block, judges: Sequence[JudgedBlock]) -> dict[str, Table]:
+    """The tables once more with replies without an answer left out, where there are any."""
+    cells = {one.judge: block_cells(one, unparsed="skip") for one in judges if any(one.unanswered())}
+    tables = {metric: paper_table(block, metric, _rows(cells, metric)) for metric in METRICS if cells}
+    return {
+        f"{metric}_skip": replace(table, title=f"{table.title}, replies without an answer left out")
+        for metric, table in tables.items()
+    }
