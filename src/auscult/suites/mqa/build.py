@@ -53,7 +53,7 @@ from auscult.media.paths import read_bytes, safe_name
 from auscult.outcome import Failed
 from auscult.record.codec import from_json
 from auscult.record.digest import digest_json
-from auscult.record.folder import open_run
+from auscult.record.folder import RunFolder, open_run
 from auscult.record.schema import Summary, error_to_json
 from auscult.report.tables import Table
 from auscult.suites.mqa.building import (
@@ -147,37 +147,25 @@ SOUND_REMARK = "frames"
 """Stage of a clip's missing sound: it is named in ``errors.jsonl`` and costs no mask."""
 
 
-class ClipCopies:
-    """The frames and sounds of clips, each clip copied once a run; what was copied before a stop stays."""
-
-    def __init__(self, writer: ResultWriter, media: Mapping[str, Media]) -> None:
-        self._writer = writer
-        self._media = media
-        self._done: set[str] = set()
-
-    def has(self, instance: Instance) -> bool:
-        """Copy the clip of an instance; False, and the error kept, where a frame cannot be read."""
-        if instance.clip in self._done:
-            return True
-        media = self._media[instance.clip]
-        try:
-            for source, (_, name) in media.frames.items():
-                self._copy(source, name)
-        except InputError as error:
-            self._writer.errors.keep([failed_row(instance, error, "read")])
-            return False
+def _copied(writer: ResultWriter, instance: Instance, media: Media) -> bool:
+    """Copy what is not there of an instance's clip; False, and the error kept, where a frame cannot be read."""
+    try:
+        for source, (_, name) in media.frames.items():
+            _copy(writer.run, source, name)
+    except InputError as error:
+        writer.errors.keep([failed_row(instance, error, "read")])
+        return False
+    try:
         if media.sound is not None:
-            try:
-                self._copy(*media.sound)
-            except InputError as error:
-                self._writer.errors.keep([error_to_json(None, ErrorRecord.of(error, SOUND_REMARK))])
-        self._done.add(instance.clip)
-        return True
+            _copy(writer.run, *media.sound)
+    except InputError as error:
+        writer.errors.keep([error_to_json(None, ErrorRecord.of(error, SOUND_REMARK))])
+    return True
 
-    def _copy(self, source: Path, name: str) -> None:
-        run = self._writer.run
-        if not (run.path / name).is_file():
-            run.write_bytes(name, read_bytes(source), durable=False)
+
+def _copy(run: RunFolder, source: Path, name: str) -> None:
+    if not (run.path / name).is_file():
+        run.write_bytes(name, read_bytes(source), durable=False)
 
 
 _MOST_BYTES: Final = 64 << 20
@@ -277,9 +265,7 @@ def _refuse_nothing(instances: Sequence[Instance], options: BuildOptions, *, bro
     sample = choose(instances, options, rejected={})
     if sample.instances or broken:
         return
-    reasons = Counter[str]()
-    for counts in sample.left_out.values():
-        reasons.update(counts)
+    reasons = sum(map(Counter, sample.left_out.values()), Counter[str]())
     told = "; left out: " + ", ".join(f"{REASON_WORDS.get(why, why)} ({reasons[why]})" for why in sorted(reasons))
     raise NothingToDo(
         f"the source holds no object with a true mask to build from{told if reasons else ''}",
@@ -322,49 +308,37 @@ def _look(writer: ResultWriter, instances: Sequence[Instance], options: BuildOpt
 def _make(writer: ResultWriter, orders: Sequence[Order], *, media: Mapping[str, Media], options: BuildOptions) -> None:
     """Make what is not made yet."""
     done = {row["id"]: row["input"] for row in writer.run.lines(TARGETS)}
-    _refuse_changed([order for order in orders if order.key in done], done)
+    for order in orders:
+        if order.key in done:
+            same, parts = partial(_is_same, order, done[order.key]), "frames, masks or expression have"
+            require_unchanged(order.instance.id, same, path=order.instance.source, made="has masks", parts=parts)
     wanted = [order for order in orders if order.key not in done]
     writer.progress.stage("making masks", len(orders))
     writer.progress.step(len(orders) - len(wanted))
-    make = partial(
-        make_builder, options.negatives, seed=options.seed, generator=options.generator, making=_making(options)
-    )
-    clips = ClipCopies(writer, media)
+    making, division = options.making, splits_digest(options.splits_file)
+    if division is not None:
+        making["splits_file"] = division[:_SHORT]
+    make = partial(make_builder, options.negatives, seed=options.seed, generator=options.generator, making=making)
     workers = Workers(make=make, count=options.n_workers, stage="stress", timeout_s=options.timeout_s)
     for order, outcome in workers.results(wanted):
         if isinstance(outcome, Failed):
             writer.errors.keep([error_to_json(order.instance.id, outcome.error)])
-        elif outcome.errors or clips.has(order.instance):
+        elif outcome.errors or _copied(writer, order.instance, media[order.instance.clip]):
             writer.keep([outcome])
         writer.progress.step()
 
 
-def _making(options: BuildOptions) -> dict[str, str]:
-    """What a score over these masks depends on, for their lines: how instances and frames were chosen."""
-    division = splits_digest(options.splits_file)
-    return options.making | ({} if division is None else {"splits_file": division[:_SHORT]})
-
-
-def _refuse_changed(orders: Sequence[Order], done: Mapping[str, str]) -> None:
-    """Insist that what was made before still comes from the same files."""
-    for order in orders:
-
-        def same(order: Order = order) -> bool:
-            return digest_of(order.instance, order.moments) == done[order.key]
-
-        parts = "frames, masks or expression have"
-        require_unchanged(order.instance.id, same, path=order.instance.source, made="has masks", parts=parts)
+def _is_same(order: Order, before: str) -> bool:
+    return digest_of(order.instance, order.moments) == before
 
 
 def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequence[Instance]) -> dict[str, Any]:
     told = arguments_of(options)
     told["keyframe"] = _name_of(told.pop("key_frame"))  # a manifest masks what is called a key
-    told |= {
-        "suite": "mqa",
-        "negatives": _name_of(options.negatives),
-        "splits_file": splits_digest(options.splits_file),
-    }
+    division = splits_digest(options.splits_file)
+    told |= {"suite": "mqa", "negatives": _name_of(options.negatives), "splits_file": division}
     given = {name.replace("key_frame", "keyframe") for name in options.given} | {"suite"}
+    listed = [[one.id, one.clip, one.split, one.query.text, len(one.moments)] for one in instances]
     return run_manifest(
         "stress masks",
         replace(options, given=frozenset(given)),
@@ -372,14 +346,10 @@ def _manifest(options: BuildOptions, listing: InstanceListing, instances: Sequen
         inputs={
             "layout": listing.layout,
             "items": len(instances),
-            "listed": digest_json([_listed(instance) for instance in instances]),
+            "listed": digest_json(listed),
             "notes": list(listing.notes),
         },
     )
-
-
-def _listed(instance: Instance) -> list[object]:
-    return [instance.id, instance.clip, instance.split, instance.query.text, len(instance.moments)]
 
 
 def _name_of(value: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from auscult import registry
 from auscult.errors import AuscultError, ErrorRecord, InputError, UsageError
 from auscult.jobs.runner import Indivisible, Result, failed_row, mask_digest
-from auscult.jobs.stress import ITEMS, TARGETS
+from auscult.jobs.stress import ITEMS, TARGETS, variant_name
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
@@ -91,15 +91,9 @@ Detector: TypeAlias = Callable[[Frame], int]
 
 
 def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
-    """Choose the key frame.
+    """Index of the frame with most objects that shows the target, then the larger target, then the earlier; or None.
 
-    Args:
-        objects: Per frame, how many objects it shows, 0 or more.
-        areas: Per frame, the target's pixels; 0 where it is not in the picture or not annotated.
-
-    Returns:
-        Index of the frame with most objects; of several the one where the target is larger, then the earlier one. None
-        when no frame shows the target.
+    Both are per frame: objects counted, and the target's pixels; 0 where it is not in the picture or not annotated.
 
     Example:
         >>> key_frame([2, 4, 4, 5], [90, 40, 50, 0])
@@ -111,9 +105,7 @@ def key_frame(objects: Sequence[int], areas: Sequence[int]) -> int | None:
             expected="one count and one area per frame, neither negative",
         )
     showing = [index for index, area in enumerate(areas) if area]
-    if not showing:
-        return None
-    return max(showing, key=lambda index: (objects[index], areas[index], -index))
+    return max(showing, key=lambda index: (objects[index], areas[index], -index), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +139,8 @@ class Finder:
                 areas.append(opened.area)
                 objects.append(self._count(moment, opened))
         except AuscultError as error:
-            return Looked(
-                id=instance.id, frame=None, reason=UNREADABLE, errors=(*remarks, failed_row(instance, error, "read"))
-            )
+            errors = (*remarks, failed_row(instance, error, "read"))
+            return Looked(id=instance.id, frame=None, reason=UNREADABLE, errors=errors)
         frame = key_frame(objects, [area if area >= self.least_px else 0 for area in areas])
         return Looked(
             id=instance.id,
@@ -224,7 +215,6 @@ class MadeMask:
     rank: int  # 1 is the hardest of its kind
     place: int  # its moment's place in the order
     made: StressedMask
-    negative: str = ""  # what the other object is called; empty where it has no name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,8 +253,7 @@ class Builder:
 
     def _image(self, order: Order, opened: OpenedMoment) -> tuple[list[MadeMask], list[dict[str, Any]]]:
         """The paper's set of masks for the key frame."""
-        mask = _target(opened)
-        target = tracks.target_of(mask, self._others(order, opened))
+        target = tracks.target_of(_target(opened), self._others(order, opened))
         candidates, undefined = [], []
         made = list(variants(target, seed=self.seed, key=order.made_for, kinds=GENERATORS[self.generator]))
         merges = [outcome for kind, *_, outcome in made if kind == "merge" and isinstance(outcome, Scored)]
@@ -275,9 +264,8 @@ class Builder:
             rank = index + 1 if kind in NUMBERED else RANKS.get(difficulty or "", 1)
             if isinstance(outcome, Scored):
                 defect = outcome.value.truth.defect or kind
-                name = f"{defect}_{rank}" if kind in NUMBERED else f"{defect}_{difficulty}" if difficulty else defect
-                negative = self._named(order, outcome.value.params.get("other"))
-                candidates.append(MadeMask(name, kind, rank, 0, outcome.value, negative))
+                name = variant_name(defect, difficulty=difficulty, index=index)
+                candidates.append(MadeMask(name, kind, rank, 0, outcome.value))
             elif isinstance(outcome, Undefined):
                 bare = kind.removeprefix(f"{self.generator}_")
                 undefined.append({"kind": bare, "difficulty": difficulty, "reason": outcome.reason})
@@ -295,9 +283,8 @@ class Builder:
         candidates, undefined = [], []
         targets = [moment.target for moment in opened]
         for track in tracks.variants(targets, others, seed=self.seed, key=order.instance.id):
-            negative = self._named(order, track.other)
             candidates += [
-                MadeMask(track.name, track.kind, track.rank, place, outcome.value, negative)
+                MadeMask(track.name, track.kind, track.rank, place, outcome.value)
                 for place, outcome in enumerate(track.frames)
                 if isinstance(outcome, Scored)
             ]
@@ -306,12 +293,6 @@ class Builder:
                 for reason, count in sorted(track.reasons.items())
             ]
         return candidates, undefined
-
-    def _named(self, order: Order, other: object) -> str:
-        """The data set's word for the other object; a proposed region has none."""
-        names = order.instance.others
-        known = self.proposer is None and isinstance(other, int) and other < len(names)
-        return names[other] if known and isinstance(other, int) else ""
 
     def _reason(self, reason: str) -> str:
         return NO_TRACKS if self.proposer is not None and reason == "no_other_object" else reason
@@ -338,8 +319,9 @@ class Builder:
             "template": instance.template,
             "area": round(opened.area / _target(opened).size, 6),
         }
-        if candidate.negative:
-            row[KEY]["negative"] = candidate.negative
+        other, names = candidate.made.params.get("other"), instance.others
+        if self.proposer is None and isinstance(other, int) and other < len(names) and names[other]:
+            row[KEY]["negative"] = names[other]  # the data set's word; a proposed region has none
         if self.generator != STANDARD:
             row[KEY]["generator"] = self.generator
         row[KEY] |= self.making
