@@ -15,9 +15,9 @@ from auscult.report.page import Figure
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import ORIGINS, load_stressors, room_of
 from auscult.stress.strength import strength_of
-from auscult.suites.core.conditions import DYNAMIC, is_kind, is_mix, part_name
+from auscult.suites.core.conditions import DYNAMIC, part_name
 from auscult.suites.core.measures import Ranks
-from auscult.suites.core.numbers import Number, estimate
+from auscult.suites.core.numbers import GridCell, Number, estimate
 from auscult.suites.core.tables import ROOM_WORDS, Index
 
 _HALF: Final = (
@@ -40,37 +40,32 @@ def charts_of(
 
 def _curves(index: Index) -> Iterator[Figure]:
     """Score over strength, for the mixes; the kinds alone have their bars."""
-    metric = index.task.main
-    for group, part in index.groups():
-        if is_mix(group):
-            name = index.task.group_name(group, part)
-            lines = [_line(index, model, metric, place=(group, part)) for model in index.models()]
-            lines = [line for line in lines if len(line.at) > 1]
-            if lines:
-                words = Words(axis=f"{index.metric}, %, higher is better", digits=1)
-                yield Figure(
-                    name=part_name("curve", group, part),
-                    caption=f"{index.metric} over strength, perturbed: {name}. With 95 % intervals over clips."
-                    + _HALF * any(_is_marked(line.breaks_at) for line in lines),
-                    drawing=robustness_lines(lines, words),
-                )
+    for place in index.mixes():
+        lines = [line for line in (_line(index, model, place) for model in index.models()) if len(line.at) > 1]
+        if lines:
+            words = Words(axis=f"{index.metric}, %, higher is better", digits=1)
+            told = f"{index.metric} over strength, perturbed: {index.task.group_name(*place)}."
+            yield Figure(
+                name=part_name("curve", *place),
+                caption=f"{told} With 95 % intervals over clips."
+                + _HALF * any(_is_marked(line.breaks_at) for line in lines),
+                drawing=robustness_lines(lines, words),
+            )
 
 
 def _is_marked(found: ChartEstimate | None) -> bool:
     return found is not None and (found.value is not None or found.low is not None)
 
 
-def _line(index: Index, model: str, metric: str, *, place: tuple[str, str]) -> StrengthLine:
-    group, part = place
-    clean = index.get("level", model, metric, group="clean", level="clean")
+def _line(index: Index, model: str, place: GridCell) -> StrengthLine:
+    clean, found = index.get("level", model), index.get("breaking", model, place)
     levels = [
         one
         for one in index.of("level")
-        if (one.model, one.metric, one.group, one.part, one.split) == (model, metric, group, part, "")
+        if (one.model, one.metric, one.place, one.split) == (model, index.task.main, place, "")
     ]
     still = sorted((strength_of(one.level), estimate(one)) for one in levels if one.level != DYNAMIC) if levels else []
     moving = next((estimate(one) for one in levels if one.level == DYNAMIC), None)
-    found = index.get("breaking", model, metric, group=group, part=part)
     breaks = None if found is None else _break(found)
     at = ([(0.0, estimate(clean))] if clean is not None else []) + still
     return StrengthLine(name=model, at=tuple(at), dynamic=moving, breaks_at=breaks)
@@ -89,8 +84,7 @@ def _break(number: Number) -> ChartEstimate | None:
 
 def _kinds(index: Index) -> Iterator[Figure]:
     """Fig. 7: the change by each kind alone, by origin."""
-    metric, models = index.task.main, index.stressed()
-    kinds = [(group, part) for group, part in index.groups() if is_kind(group)][:MAX_TYPES]
+    models, kinds = index.stressed(), index.kinds()[:MAX_TYPES]
     if not kinds:
         return
     origins = {group: _origin(group) for group, _ in kinds}
@@ -99,11 +93,11 @@ def _kinds(index: Index) -> Iterator[Figure]:
             name=origin,
             types=tuple(
                 TypeBars(
-                    name=index.task.group_name(group, part),
-                    values=tuple(estimate(index.get("apc", model, metric, group=group, part=part)) for model in models),
+                    name=index.task.group_name(*place),
+                    values=tuple(estimate(index.get("apc", model, place)) for model in models),
                 )
-                for group, part in kinds
-                if origins[group] == origin
+                for place in kinds
+                if origins[place[0]] == origin
             ),
         )
         for origin in dict.fromkeys([*ORIGINS, *origins.values()])
@@ -130,22 +124,17 @@ def _origin(group: str) -> str:
 
 def _dynamics(index: Index) -> Iterator[Figure]:
     """Fig. 10."""
-    metric = index.task.main
-    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
-    alone = len({one.model for one in gaps}) == 1  # its name stands once, in the caption
+    gaps = index.gaps()
+    alone = len({one.model for one, _, _ in gaps}) == 1  # its name stands once, in the caption
     pairs = []
-    for gap in gaps:
-        static, moving = (
-            index.get(measure, gap.model, metric, group=gap.group, part=gap.part)
-            for measure in ("gap_static", "gap_dynamic")
-        )
-        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(gap.group, gap.part)
+    for gap, static, moving in gaps:
+        name = ("" if alone else f"{gap.model}, ") + index.task.group_name(*gap.place)
         pairs.append(PairedBar(name=name, first=estimate(static), second=estimate(moving), difference=estimate(gap)))
     if pairs:
         words = Words(axis=f"change of {index.metric}, percentage points", digits=1)
         yield Figure(
             name="dynamic",
-            caption=(f"{gaps[0].model}: what" if alone else "What")
+            caption=(f"{gaps[0][0].model}: what" if alone else "What")
             + " does not change within a clip (mean over the strengths) against what changes from frame to frame.",
             drawing=paired(pairs[:MAX_TYPES], ("static", "dynamic"), words),
         )
@@ -201,20 +190,17 @@ def _ranks(ranks: Sequence[Ranks]) -> Iterator[Figure]:
 
 
 def _splits(index: Index) -> Iterator[Figure]:
-    metric = index.task.main
-    for group, part in index.groups():
-        if not is_mix(group):
-            continue
+    for place in index.mixes():
         pairs = [
             PairedBar(
                 name=model,
-                first=estimate(index.get("apc", model, metric, group=group, part=part, split="seen")),
-                second=estimate(index.get("apc", model, metric, group=group, part=part, split="unseen")),
+                first=estimate(index.get("apc", model, place, split="seen")),
+                second=estimate(index.get("apc", model, place, split="unseen")),
             )
             for model in index.stressed()
         ]
         yield Figure(
-            name=part_name("seen_unseen", group, part),
-            caption=f"Change on seen and on unseen categories, perturbed: {index.task.group_name(group, part)}.",
+            name=part_name("seen_unseen", *place),
+            caption=f"Change on seen and on unseen categories, perturbed: {index.task.group_name(*place)}.",
             drawing=seen_unseen(pairs, Words(axis=f"change of {index.metric}, percentage points", digits=1)),
         )

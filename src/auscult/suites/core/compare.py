@@ -39,6 +39,7 @@ from auscult.suites.core.results import FILE as SCORES
 from auscult.suites.core.tables import (
     PERCENT,
     Index,
+    cases_text,
     correlation_table,
     difference_table,
     kind_changes,
@@ -210,8 +211,8 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
         index = Index(numbers, task)
         for model in index.models():
             for metric in index.metrics():
-                clean = index.get("level", model, metric, group="clean", level="clean")
-                changes = [index.get("apc", model, metric, group=group, part=part) for group, part in places]
+                clean = index.get("level", model, metric=metric)
+                changes = [index.get("apc", model, place, metric=metric) for place in places]
                 if places and not any(changes):
                     continue  # asked about clean input only, as baselines are
                 rows.append(
@@ -221,7 +222,7 @@ def sets_table(found: Mapping[str, SuiteResults], overall: Overall) -> Table:
                         task.metric_name(metric),
                         number_text(clean, interval=True),
                         *(number_text(one, points=True, interval=True) for one in changes),
-                        _of_each([clean, *changes]),
+                        cases_text([clean, *changes], counts=_counts),
                     )
                 )
     return Table(
@@ -239,11 +240,6 @@ def _counts(number: Number | None) -> str:
     if counts is None:
         return "–"
     return f"{counts.n} of {counts.n + counts.failed + counts.undefined + counts.missing}"
-
-
-def _of_each(numbers: Sequence[Number | None]) -> str:
-    told = [_counts(one) for one in numbers if one is not None]
-    return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
 
 
 _EACH: Final = "Every number is a mean over the data sets, each of which counts alike; clips are drawn within each."

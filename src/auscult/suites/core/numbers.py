@@ -115,6 +115,11 @@ class Number(SuiteNumber):
     columns: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def place(self) -> GridCell:
+        """What was done, and to which frames."""
+        return self.group, self.part
+
+    @property
     def counts(self) -> Counts | None:
         """The cases behind it."""
         found = getattr(self.outcome, "counts", None)

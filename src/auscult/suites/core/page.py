@@ -20,7 +20,7 @@ from auscult.report.page import Figure, Page, Section
 from auscult.report.tables import Table
 from auscult.suites.core import tables as shown
 from auscult.suites.core.charts import charts_of
-from auscult.suites.core.conditions import is_mix, part_name
+from auscult.suites.core.conditions import part_name
 from auscult.suites.core.finish import write_run
 from auscult.suites.core.grid import Grid, questions
 from auscult.suites.core.measures import Ranks, correlations_over, numbers_of, rankings_of, unranked
@@ -79,12 +79,11 @@ def results_of(view: GridColumns) -> SuiteResults:
 def tables_of(index: Index, *, splits: Sequence[str]) -> dict[str, Table]:
     """The tables of numbers, by file name; empty ones are left out."""
     found: dict[str, Table | None] = {}
-    for group, part in index.groups():
-        if is_mix(group):
-            name = part_name("general", group, part)
-            found[name] = shown.general_table(index, group, part)
-            for split in splits:
-                found[f"{name}__{split}"] = shown.general_table(index, group, part, split=split)
+    for place in index.mixes():
+        name = part_name("general", *place)
+        found[name] = shown.general_table(index, *place)
+        for split in splits:
+            found[f"{name}__{split}"] = shown.general_table(index, *place, split=split)
     found["floor"] = shown.floor_table(index)
     found["kinds"] = shown.kinds_table(index)
     found["breaking"] = shown.breaking_table(index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -12,7 +12,7 @@ from auscult.report.tables import Table
 from auscult.score.stats.correlation import Correlation
 from auscult.stress.recipe_parts import room_of
 from auscult.stress.strength import strength_of
-from auscult.suites.core.conditions import DYNAMIC, is_kind, is_mix, words_of
+from auscult.suites.core.conditions import CLEAN, DYNAMIC, is_kind, is_mix, words_of
 from auscult.suites.core.grid import Grid, Task
 from auscult.suites.core.measures import NOT_ALL_LEVELS, Ranks, static_of, unranked
 from auscult.suites.core.numbers import (
@@ -35,6 +35,7 @@ PERCENT: Final = (
 )
 CASES: Final = "Cases: of every column in turn, once where all are of as many; in brackets those left out."
 _MOVING: Final = ("dynamic", "dynamic - clean")
+_CLEAN: Final[GridCell] = (CLEAN, "all")
 
 
 class Index:
@@ -52,10 +53,11 @@ class Index:
                 self._levels.setdefault((one.measure, one.model, one.group, one.part), set()).add(one.level)
 
     def get(
-        self, measure: str, model: str, metric: str, *, group: str, level: str = "", part: str = "all", split: str = ""
+        self, measure: str, model: str, place: GridCell = _CLEAN, *, metric: str = "", level: str = "", split: str = ""
     ) -> Number | None:
-        """One number, or None where it was not measured."""
-        return self._known.get((measure, model, metric, group, level, part, split))
+        """One number, of the main metric where no other is named; None where it was not measured."""
+        level = CLEAN if place == _CLEAN else level
+        return self._known.get((measure, model, metric or self.task.main, place[0], level, place[1], split))
 
     def of(self, measure: str) -> tuple[Number, ...]:
         """All of a measure, in their order; those that cannot be for want of levels are shown nowhere."""
@@ -75,9 +77,24 @@ class Index:
         """The metrics, in their order."""
         return tuple(dict.fromkeys(one.metric for one in self.of("level")))
 
-    def groups(self) -> tuple[tuple[str, str], ...]:
-        """Groups of conditions with their part, without clean."""
-        return tuple(dict.fromkeys((one.group, one.part) for one in self.of("level") if one.group != "clean"))
+    def mixes(self) -> list[GridCell]:
+        """The mixes with their part."""
+        return [place for place in self._groups() if is_mix(place[0])]
+
+    def kinds(self) -> list[GridCell]:
+        """The kinds alone with their part."""
+        return [place for place in self._groups() if is_kind(place[0])]
+
+    def _groups(self) -> dict[GridCell, None]:
+        return dict.fromkeys(one.place for one in self.of("level"))
+
+    def gaps(self) -> list[tuple[Number, Number | None, Number | None]]:
+        """Every dynamic gap of the main metric with the static and the dynamic change behind it."""
+        found = [one for one in self.of("dynamic_gap") if one.metric == self.task.main and not one.split]
+        return [
+            (one, self.get("gap_static", one.model, one.place), self.get("gap_dynamic", one.model, one.place))
+            for one in found
+        ]
 
     def levels(self, model: str, group: str, part: str, *, measure: str = "level") -> tuple[str, ...]:
         """The levels behind an average change, mildest first: the paper's, or what there is, of a model or a pair."""
@@ -98,16 +115,14 @@ def general_table(index: Index, group: str, part: str, *, split: str = "") -> Ta
     for model in index.stressed() or index.models()[:1]:
         only = levels_only(index.levels(model, group, part), over)
         for metric in index.metrics():
-            get = partial(index.get, model=model, metric=metric, split=split)
-            clean = get("level", group="clean", level="clean")
+            clean = index.get("level", model, metric=metric, split=split)
             if clean is None:
                 continue
-            change = get("apc", group=group, part=part)
-            moving = get("level", group=group, level=DYNAMIC, part=part)
-            gap = get("apc_dynamic", group=group, part=part)
+            get = partial(index.get, model=model, place=(group, part), metric=metric, split=split)
+            change, moving, gap = get("apc"), get("level", level=DYNAMIC), get("apc_dynamic")
             alike = {} if change is None else change.columns
             apart = apart or (change is not None and not alike)
-            still = [get("level", group=group, level=one, part=part) for one in levels]
+            still = [get("level", level=one) for one in levels]
             rows.append(
                 (
                     model,
@@ -154,40 +169,31 @@ def _counts(number: Number | None) -> str:
     return f"{counts.n}" + (f" ({', '.join(told)})" if told else "")
 
 
-def cases_text(numbers: Sequence[Number | None]) -> str:
+def cases_text(numbers: Sequence[Number | None], *, counts: Callable[[Number | None], str] = _counts) -> str:
     """The cases of the numbers of a row: once where all are of as many, else of each in the order of the columns."""
-    told = [_counts(one) for one in numbers if one is not None]
+    told = [counts(one) for one in numbers if one is not None]
     return ", ".join(told) if len(set(told)) > 1 else next(iter(told), "–")
 
 
 def difference_table(index: Index) -> Table | None:
     """Every two models: clean, and how much more one loses than the other."""
-    metric = index.task.main
-    stressed = index.stressed()
+    stressed, mixes = index.stressed(), index.mixes()
     every = dict.fromkeys(one.model for one in index.of("difference"))
     pairs = [pair for pair in every if all(model in stressed for model in pair.split(" - "))]
     if not pairs:
         return None
-    groups = [(group, part) for group, part in index.groups() if is_mix(group)]
     rows = []
     for pair in pairs:
-        cells = [index.get("difference", pair, metric, group="clean", level="clean")]
-        cells += [index.get("apc_difference", pair, metric, group=group, part=part) for group, part in groups]
-        shared = [
-            "",
-            *(levels_only(index.levels(pair, *place, measure="difference"), PAPER_LEVELS) for place in groups),
-        ]
-        told = zip(cells, shared, strict=True)
-        found = [signed(one) + (only if one is not None else "") for one, only in told]
+        cells, found = [index.get("difference", pair)], [signed(index.get("difference", pair))]
+        for place in mixes:
+            change = index.get("apc_difference", pair, place)
+            only = levels_only(index.levels(pair, *place, measure="difference"), PAPER_LEVELS)
+            cells.append(change)
+            found.append(signed(change) + (only if change is not None else ""))
         rows.append((pair, *found, cases_text(cells)))
     return Table(
         title=f"Differences of models, {index.metric}, on the same cases",
-        header=(
-            "first - second",
-            "clean",
-            *(f"APC, {index.task.group_name(group, part)}" for group, part in groups),
-            "cases",
-        ),
+        header=("first - second", "clean", *(f"APC, {index.task.group_name(*place)}" for place in mixes), "cases"),
         rows=tuple(rows),
         note="Above 0: the first is better, or loses less. A star: the interval holds no 0; the intervals are not "
         f"corrected for how many there are. {CASES} {PERCENT}",
@@ -223,8 +229,7 @@ def floor_table(index: Index) -> Table | None:
 
 def over(index: Index, model: str, floor: str) -> Number | None:
     """A model's clean score minus a baseline's."""
-    metric = index.task.main
-    return index.get("difference", f"{model} - {floor}", metric, group="clean", level="clean")
+    return index.get("difference", f"{model} - {floor}")
 
 
 def uninformative(index: Index) -> tuple[str, ...]:
@@ -242,8 +247,7 @@ def uninformative(index: Index) -> tuple[str, ...]:
 
 def unscored(index: Index) -> tuple[str, ...]:
     """Models without one clean score: nothing is known of them."""
-    metric = index.task.main
-    clean = {model: index.get("level", model, metric, group="clean", level="clean") for model in index.models()}
+    clean = {model: index.get("level", model) for model in index.models()}
     return tuple(model for model, one in clean.items() if one is not None and one.value is None)
 
 
@@ -253,17 +257,17 @@ KindChange: TypeAlias = tuple[GridCell, list[Number | None], list[str]]
 
 def kind_changes(index: Index, models: Sequence[str]) -> tuple[tuple[str, ...], list[KindChange]]:
     """The levels that changes by kind are over, and each kind; a change over fewer levels says which."""
-    places = [place for place in index.groups() if is_kind(place[0])]
+    places = index.kinds()
     over = averaged(level for model in models for place in places for level in index.levels(model, *place))
     found: list[KindChange] = []
-    for group, part in places:
-        cells = [index.get("apc", model, index.task.main, group=group, part=part) for model in models]
+    for place in places:
+        cells = [index.get("apc", model, place) for model in models]
         texts = [
             number_text(one, points=True, interval=True)
-            + (levels_only(index.levels(model, group, part), over) if one is not None else "")
+            + (levels_only(index.levels(model, *place), over) if one is not None else "")
             for model, one in zip(models, cells, strict=True)
         ]
-        found.append(((group, part), cells, texts))
+        found.append((place, cells, texts))
     return over, found
 
 
@@ -274,9 +278,9 @@ def kinds_table(index: Index) -> Table | None:
     if not kinds:
         return None
     rows = []
-    for (group, part), cells, texts in kinds:
-        breaks = [index.get("breaking", model, index.task.main, group=group, part=part) for model in models]
-        rows.append((index.task.group_name(group, part), *texts, *map(_strength, breaks), cases_text(cells)))
+    for place, cells, texts in kinds:
+        breaks = [_strength(index.get("breaking", model, place)) for model in models]
+        rows.append((index.task.group_name(*place), *texts, *breaks, cases_text(cells)))
     return Table(
         title=f"Average change by kind, {index.metric}",
         header=("kind", *models, *(f"half lost at, {model}" for model in models), "cases"),
@@ -302,20 +306,16 @@ def _strength(number: Number | None) -> str:
 
 def breaking_table(index: Index) -> Table | None:
     """The breaking point of every model, by what is perturbed; None where no mix was asked about."""
-    metric = index.task.main
-    groups = [(group, part) for group, part in index.groups() if is_mix(group)]
-    if not groups:
+    mixes = index.mixes()
+    if not mixes:
         return None
-    rows = [
-        (model, *(_strength(index.get("breaking", model, metric, group=group, part=part)) for group, part in groups))
-        for model in index.stressed()
-    ]
+    rows = [(model, *(_strength(index.get("breaking", model, place)) for place in mixes)) for model in index.stressed()]
     return Table(
         title=f"Breaking point: the strength at which half of the clean {index.metric} is lost",
-        header=("model", *(index.task.group_name(group, part) for group, part in groups)),
+        header=("model", *(index.task.group_name(*place) for place in mixes)),
         rows=tuple(rows),
         note="Strength 1 is low, 3 medium, 5 high; between them straight lines. Above: not lost at the strongest "
-        f"that was asked. {_curves_text(index, groups)}In brackets: 95 % interval over clips.",
+        f"that was asked. {_curves_text(index, mixes)}In brackets: 95 % interval over clips.",
     )
 
 
@@ -334,26 +334,19 @@ def _curves_text(index: Index, groups: Sequence[tuple[str, str]]) -> str:
 
 def dynamic_table(index: Index) -> Table | None:
     """Fig. 10 as a table: static against dynamic."""
-    metric = index.task.main
-    gaps = [one for one in index.of("dynamic_gap") if one.metric == metric and not one.split]
-    if not gaps:
+    rows = [
+        (
+            one.model,
+            index.task.group_name(*one.place),
+            number_text(static, points=True, interval=True),
+            number_text(moving, points=True, interval=True),
+            signed(one),
+            cases_text([one]),
+        )
+        for one, static, moving in index.gaps()
+    ]
+    if not rows:
         return None
-    rows = []
-    for one in gaps:
-        static, moving = (
-            index.get(measure, one.model, metric, group=one.group, part=one.part)
-            for measure in ("gap_static", "gap_dynamic")
-        )
-        rows.append(
-            (
-                one.model,
-                index.task.group_name(one.group, one.part),
-                number_text(static, points=True, interval=True),
-                number_text(moving, points=True, interval=True),
-                signed(one),
-                cases_text([one]),
-            )
-        )
     return Table(
         title=f"Static against dynamic, {index.metric}",
         header=("model", "perturbed", "static APC", "dynamic - clean", "dynamic - static", "cases"),
