@@ -151,13 +151,17 @@ def test_the_missing_extra_is_named() -> None:
     code = (
         "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.linear_model'] = None\n"
         "from auscult.errors import UsageError\n"
-        "from auscult.train import cues, material\n"
+        "from auscult.jobs.options import TrainOptions\n"
+        "from auscult.train import cues, material, recipes\n"
         "from auscult.train.table import tabled\n"
-        "import dataclasses, numpy\n"
+        "import dataclasses, numpy, pathlib\n"
         "table = tabled(material.pictures([0, 1], seed=1, alone=True))\n"
         "table = dataclasses.replace(table, source=numpy.full(len(table), 'coco'))\n"
-        "try:\n    cues.fitted(table, calibration=table)\n"
-        "except UsageError as error:\n    print(error.hint)\n"
+        "cues.fit = lambda *_, **__: [cues.fitted(table, calibration=table)]\n"
+        "here = pathlib.Path('.')\n"
+        "try:\n    list(recipes.run(TrainOptions(name='cues', data=here, out=here)))\n"
+        "except UsageError as error:\n    print(error.message, error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ".[train]" in result.stdout, result.stderr
+    assert "sklearn is missing" in result.stdout, result.stderr
+    assert "pip install 'auscult[train]'" in result.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,57 +18,37 @@ _ROUND: Final = 4.0  # the canvas's side, in sides of the object's box
 _MOST_SIZE_PX: Final = 150.0
 _MOST_SIDE_PX: Final = 420
 _LEAST_SIZE_PX: Final = 26.0
-_COARSE: Final = 0.5
 _TURNED: Final = 0.3
 _MOST_TURN_DEG: Final = 20.0
 
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Whole:
-    """A frame with one object in it, before it is cut.
+def cut(
+    scene: CandidateScene, further: Sequence[Mask], rng: np.random.Generator
+) -> tuple[CandidateScene, tuple[Mask, ...]] | None:
+    """Cut and change one object of a frame, and go the same way with further masks of it, such as real models'.
 
-    Attributes:
-        frame: uint8 RGB (H, W, 3).
-        mask: The object, bool (H, W).
-        others: The other objects.
-        further: Masks that belong to this object and go the same way, such as real models' masks.
-        before: The frame before and the object in it, or None.
-        coarse: The mask's outline was found on a smaller picture; it is shown at half the size at most.
-        complete: Whether ``others`` are all other objects of the frame.
+    None where too little of the object is left.
     """
-
-    frame: Frame
-    mask: Mask
-    others: tuple[Mask, ...] = ()
-    further: tuple[Mask, ...] = ()
-    before: tuple[Frame, Mask] | None = None
-    coarse: bool = False
-    complete: bool = True
-
-
-def cut(whole: Whole, rng: np.random.Generator) -> tuple[CandidateScene, tuple[Mask, ...]] | None:
-    """Cut and change one object: the scene and the further masks; None where too little of the object is left."""
-    matrix, size = _way(whole, rng)
-    masks = [_moved(mask, matrix, size) for mask in (whole.mask, *whole.others, *whole.further)]
+    matrix, size = _way(scene.mask, rng)
+    masks = [_moved(mask, matrix, size) for mask in (scene.mask, *scene.others, *further)]
     if np.count_nonzero(masks[0]) < _LEAST_SIZE_PX**2 / 2:
         return None
     change = _colours(rng)
-    frame = change(_warped(whole.frame, matrix, size))
+    frame = change(_warped(scene.frame, matrix, size))
     before = None
-    if whole.before is not None:
-        earlier = _moved(whole.before[1], matrix, size)
-        before = (change(_warped(whole.before[0], matrix, size)), earlier) if earlier.any() else None
-    count = 1 + len(whole.others)
+    if scene.before is not None:
+        earlier = _moved(scene.before[1], matrix, size)
+        before = (change(_warped(scene.before[0], matrix, size)), earlier) if earlier.any() else None
+    count = 1 + len(scene.others)
     others = tuple(mask for mask in masks[1:count] if mask.any())
-    scene = CandidateScene(frame=frame, mask=masks[0], others=others, before=before, complete=whole.complete)
-    return scene, tuple(masks[count:])
+    made = CandidateScene(frame=frame, mask=masks[0], others=others, before=before, complete=scene.complete)
+    return made, tuple(masks[count:])
 
 
-def _way(whole: Whole, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int]]:
+def _way(mask: Mask, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int]]:
     """The affine way from frame to canvas, and the canvas's (height, width)."""
-    mask = whole.mask
     height, width = mask.shape
     x, y, w, h = cv2.boundingRect(mask.view(np.uint8))
     side = max(w, h)
@@ -75,8 +56,6 @@ def _way(whole: Whole, rng: np.random.Generator) -> tuple[Matrix, tuple[int, int
     scale = float(np.exp(rng.uniform(np.log(0.6), np.log(1.35))))
     scale = min(scale, _MOST_SIZE_PX / size, _MOST_SIDE_PX / (side * 1.3))
     scale = max(scale, min(_LEAST_SIZE_PX / size, 1.5))
-    if whole.coarse:
-        scale = min(scale, _COARSE)
     reach = side * _ROUND / 2
     x0, x1 = max(0.0, x + w / 2 - reach), min(float(width), x + w / 2 + reach)
     y0, y1 = max(0.0, y + h / 2 - reach), min(float(height), y + h / 2 + reach)
@@ -125,14 +104,9 @@ class _Colours:
             grain = generator(self.seed, "grain").standard_normal(found.shape, dtype=np.float32) * self.noise
             found = np.clip(found + grain, 0, 255).astype(np.uint8)
         if self.quality < 95:
-            return _compressed(np.asarray(found, dtype=np.uint8), self.quality)
+            _, data = cv2.imencode(".jpg", np.asarray(found), [cv2.IMWRITE_JPEG_QUALITY, self.quality])
+            found = np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR))
         return np.asarray(found, dtype=np.uint8)
-
-
-def _compressed(frame: Frame, quality: int) -> Frame:
-    """Through JPEG and back; channels may be in any order."""
-    _, data = cv2.imencode(".jpg", frame, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), dtype=np.uint8)
 
 
 def _colours(rng: np.random.Generator) -> _Colours:

@@ -19,12 +19,11 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.errors import UsageError
 from auscult.jobs.runner import Progress, Silent
 from auscult.judge.cards import Result, load_card, page
 from auscult.judge.masks.cues import JUDGE
@@ -79,17 +78,6 @@ def fitted(table: Table, *, calibration: Table) -> Coefficients:
     return _with_novelty(with_intervals, made.cues, calibration.cues[calibration.defect != ARBITRARY])
 
 
-def _sklearn() -> tuple[Any, Any]:
-    try:
-        from sklearn.linear_model import LogisticRegression, Ridge
-    except ImportError as error:
-        raise UsageError(
-            "fitting needs scikit-learn, which is not installed",
-            hint="install the extra `train`: pip install '.[train]' in a clone",
-        ) from error
-    return LogisticRegression, Ridge
-
-
 def _scales(values: Doubles) -> Coefficients:
     mean, spread = values.mean(axis=0), np.maximum(values.std(axis=0), 1e-3)
     count = values.shape[1]
@@ -118,8 +106,9 @@ def _balanced(table: Table) -> Doubles:
 
 
 def _classifier(based: Doubles, labels: NDArray[np.str_], weights: Doubles) -> Doubles:
-    logistic, _ = _sklearn()
-    model = logistic(C=INVERSE_PENALTY, max_iter=1000, tol=1e-5)
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=INVERSE_PENALTY, max_iter=1000, tol=1e-5)
     model.fit(based[:, 1:], labels, sample_weight=weights)
     rows = {name: at for at, name in enumerate(model.classes_)}
     found = np.zeros((len(CLASSES), based.shape[1]))
@@ -133,7 +122,8 @@ def _classifier(based: Doubles, labels: NDArray[np.str_], weights: Doubles) -> D
 
 
 def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Doubles:
-    _, ridge = _sklearn()
+    from sklearn.linear_model import Ridge
+
     weights = _balanced(made)
     judged = np.isin(made.defect, JUDGED)
     based_made, based_real = basis(made.cues, coefficients), basis(real.cues, coefficients)
@@ -146,7 +136,7 @@ def _ious(coefficients: Coefficients, made: Table, *, real: Table) -> Doubles:
     for at, defect in enumerate(JUDGED):
         # half by truth, half by what the classifier says: at use its mistakes are mixed in too
         share = 0.5 * (made.defect[judged] == defect) + 0.5 * probs_made[judged, at]
-        model = ridge(alpha=RIDGE_PENALTY)
+        model = Ridge(alpha=RIDGE_PENALTY)
         model.fit(based, truth, sample_weight=np.concatenate([weights[judged] * share, scale * probs_real[:, at]]))
         found[at, 0], found[at, 1:] = model.intercept_, model.coef_
     return found

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 import cv2
 import numpy as np
@@ -30,10 +30,11 @@ from auscult.media.rle import decode
 from auscult.outcome import Scored
 from auscult.rng import generator
 from auscult.stress.masks import variants
-from auscult.types import DEFECTS, Difficulty, Frame, Mask, MaskRef, MaskTarget
+from auscult.types import DEFECTS, Difficulty, Doubles, Frame, Mask, MaskRef, MaskTarget
 
 LEAST_PX: Final = 32 * 32
 """The fewest pixels of an object or mask that is used."""
+_Name: TypeAlias = tuple[Any, str, str]  # source, cluster, and the object's own
 
 
 def drawn(number: int, *, seed: int) -> tuple[Frame, tuple[Mask, ...]]:
@@ -68,16 +69,28 @@ def _drawn_shape(rng: np.random.Generator, size: tuple[int, int]) -> Mask:
     reach = float(rng.uniform(0.1, 0.33)) * min(size)
     stretch = float(np.exp(rng.uniform(-0.7, 0.7)))
     turn = float(rng.uniform(0, np.pi))
-    rows, columns = np.ogrid[: size[0], : size[1]]
-    y, x = rows - rng.uniform(0.15, 0.85) * size[0], columns - rng.uniform(0.15, 0.85) * size[1]
-    along = (np.cos(turn) * x + np.sin(turn) * y) / (reach * stretch)
-    across = (np.cos(turn) * y - np.sin(turn) * x) / (reach / stretch)
+    centre = rng.uniform(0.15, 0.85) * size[0], rng.uniform(0.15, 0.85) * size[1]
+    along, across = _turned(size, centre, (reach * stretch, reach / stretch), turn=turn)
     if rng.random() < 0.3:
         return np.asarray((np.abs(along) <= 1) & (np.abs(across) <= 1))
+    return _blob(along, across, rng, waves=(2, 8), swing=0.5)
+
+
+def _turned(
+    size: tuple[int, ...], centre: tuple[float, float], reach: tuple[float, float], *, turn: float
+) -> tuple[Doubles, Doubles]:
+    """Coordinates along and across a direction from a centre (row, column), each in units of its ``reach``."""
+    rows, columns = np.ogrid[: size[0], : size[1]]
+    y, x = rows - centre[0], columns - centre[1]
+    return (np.cos(turn) * x + np.sin(turn) * y) / reach[0], (np.cos(turn) * y - np.sin(turn) * x) / reach[1]
+
+
+def _blob(along: Doubles, across: Doubles, rng: np.random.Generator, *, waves: tuple[int, int], swing: float) -> Mask:
+    """A shape whose radius wanders about 1 in a number of waves drawn from a range."""
     radius = np.ones(along.shape)
     angle = np.arctan2(across, along)
-    for waves in range(2, int(rng.integers(2, 8))):
-        radius += rng.uniform(0, 0.5 / waves) * np.cos(waves * angle + rng.uniform(0, 2 * np.pi))
+    for count in range(2, int(rng.integers(*waves))):
+        radius += rng.uniform(0, swing / count) * np.cos(count * angle + rng.uniform(0, 2 * np.pi))
     return np.asarray(along**2 + across**2 <= radius**2)
 
 
@@ -111,22 +124,16 @@ def _placed(draw: Callable[[], Mask], truth: Mask, others: tuple[Mask, ...]) -> 
 
 
 def _shape(kind: str, size: tuple[int, ...], rng: np.random.Generator) -> Mask:
-    height, width = size
     reach = float(np.exp(rng.uniform(np.log(17), np.log(max(18.0, 0.3 * min(size))))))
     stretch = 1.0 if rng.random() < 0.3 else float(np.exp(rng.uniform(-0.6, 0.6)))
     turn = 0.0 if kind == "box" and rng.random() < 0.7 else float(rng.uniform(0, np.pi))
-    rows, columns = np.ogrid[:height, :width]
-    y, x = rows - rng.uniform(0, height), columns - rng.uniform(0, width)
-    along = (np.cos(turn) * x + np.sin(turn) * y) / (reach * stretch)
-    across = (np.cos(turn) * y - np.sin(turn) * x) / (reach / stretch)
+    centre = rng.uniform(0, size[0]), rng.uniform(0, size[1])
+    along, across = _turned(size, centre, (reach * stretch, reach / stretch), turn=turn)
     if kind == "box":
         return np.asarray((np.abs(along) <= 1) & (np.abs(across) <= 1))
-    radius = np.ones(along.shape)
     if kind == "blob":
-        angle = np.arctan2(across, along)
-        for waves in range(2, int(rng.integers(4, 9))):
-            radius += rng.uniform(0, 0.9 / waves) * np.cos(waves * angle + rng.uniform(0, 2 * np.pi))
-    return np.asarray(along**2 + across**2 <= radius**2)
+        return _blob(along, across, rng, waves=(4, 9), swing=0.9)
+    return np.asarray(along**2 + across**2 <= 1)
 
 
 def _moved(truth: Mask, rng: np.random.Generator) -> Mask:
@@ -180,24 +187,19 @@ class CandidateSample:
 def coco(
     data: Path, names: Sequence[str], *, seed: int, alone: bool, key: str = "", kinds: Sequence[str] = DEFECTS
 ) -> Iterator[CandidateSample]:
-    """Defects of every object of at least 32 x 32 pixels, crowds left out.
+    """Defects of every object of at least 32 x 32 pixels of photographs, crowds left out, made by some stressors.
 
-    Args:
-        data: The folder of real material.
-        names: Photographs, by file name.
-        seed: Seed of the defects.
-        alone: Show the judge no other object of the frame; else all annotated ones.
-        key: Another key makes other defects.
-        kinds: The stressors that make them.
-
-    Raises:
-        InputError: A file is missing or broken.
+    The judge is shown no other object of the frame where the candidate is ``alone``; another ``key`` makes other
+    defects.
     """
+    for target, frame, name in _photographed(data, names, key):
+        yield from made(target, frame, () if alone else target.others, name=name, seed=seed, kinds=kinds)
+
+
+def _photographed(data: Path, names: Sequence[str], key: str) -> Iterator[tuple[MaskTarget, Frame, _Name]]:
     for name, frame, masks in _photographs(data, names):
         for index, target in _targets(masks):
-            shown = () if alone else target.others
-            named = ("coco", name, f"{name}/{index}{key}")
-            yield from made(target, frame, shown, name=named, seed=seed, kinds=kinds)
+            yield target, frame, ("coco", name, f"{name}/{index}{key}")
 
 
 def _photographs(data: Path, names: Sequence[str]) -> Iterator[tuple[str, Frame, list[Mask]]]:
@@ -227,17 +229,20 @@ def davis(
     data: Path, names: Sequence[str], *, seed: int, every: int = 1, kinds: Sequence[str] = DEFECTS
 ) -> Iterator[CandidateSample]:
     """Defects of the one object of each frame."""
+    for target, frame, name in _filmed(data, names, every):
+        yield from made(target, frame, (), name=name, seed=seed, kinds=kinds)
+
+
+def _filmed(data: Path, names: Sequence[str], every: int) -> Iterator[tuple[MaskTarget, Frame, _Name]]:
     for name, stem, frame, truth in _davis_frames(data, names, every):
         if np.count_nonzero(truth) >= LEAST_PX:
-            target = MaskTarget(mask=truth)
-            yield from made(target, frame, (), name=("davis", name, f"{name}/{stem}"), seed=seed, kinds=kinds)
+            yield MaskTarget(mask=truth), frame, ("davis", name, f"{name}/{stem}")
 
 
 def coco_nonsense(data: Path, names: Sequence[str], *, seed: int, key: str = "") -> Iterator[CandidateSample]:
     """Masks on no object, up to five for each object of at least 32 x 32 pixels; the judge sees the candidate alone."""
-    for name, frame, masks in _photographs(data, names):
-        for index, target in _targets(masks):
-            yield from _nonsense(target, frame, name=("coco", name, f"{name}/{index}{key}"), seed=seed)
+    for target, frame, name in _photographed(data, names, key):
+        yield from _nonsense(target, frame, name=name, seed=seed)
 
 
 def coco_small(data: Path, names: Sequence[str]) -> Iterator[CandidateSample]:
@@ -259,9 +264,8 @@ def coco_small(data: Path, names: Sequence[str]) -> Iterator[CandidateSample]:
 
 def davis_nonsense(data: Path, names: Sequence[str], *, seed: int, every: int = 1) -> Iterator[CandidateSample]:
     """Masks on no object, up to five for each frame."""
-    for name, stem, frame, truth in _davis_frames(data, names, every):
-        if np.count_nonzero(truth) >= LEAST_PX:
-            yield from _nonsense(MaskTarget(mask=truth), frame, name=("davis", name, f"{name}/{stem}"), seed=seed)
+    for target, frame, name in _filmed(data, names, every):
+        yield from _nonsense(target, frame, name=name, seed=seed)
 
 
 def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[CandidateSample]:
@@ -283,7 +287,7 @@ def real(data: Path, names: Sequence[str], *, every: int = 1) -> Iterator[Candid
                 )
 
 
-def _nonsense(target: MaskTarget, frame: Frame, *, name: tuple[Any, str, str], seed: int) -> Iterator[CandidateSample]:
+def _nonsense(target: MaskTarget, frame: Frame, *, name: _Name, seed: int) -> Iterator[CandidateSample]:
     source, cluster, key = name
     for mask in arbitrary(target.mask, target.others, rng=generator(seed, "arbitrary", key)):
         yield CandidateSample(
@@ -303,7 +307,7 @@ def made(
     frame: Frame,
     shown: tuple[Mask, ...],
     *,
-    name: tuple[Any, str, str],
+    name: _Name,
     seed: int,
     kinds: Sequence[str] = DEFECTS,
 ) -> Iterator[CandidateSample]:

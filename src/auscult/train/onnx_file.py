@@ -24,18 +24,9 @@ def write_onnx(
     outputs: Sequence[str],
     axes: Mapping[str, Mapping[int, str]],
 ) -> Path:
-    """Write a network in evaluation mode.
+    """Write a network in evaluation mode, traced with example inputs.
 
-    Args:
-        net: The network.
-        example: Inputs to trace it with.
-        path: The file; its folder is made.
-        inputs: Names of the inputs, in order.
-        outputs: Names of the outputs, in order.
-        axes: Name of an input or output to those of its axes that may have any length, and what they are called.
-
-    Raises:
-        OutputError: The file cannot be written.
+    ``axes`` are the axes of inputs and outputs that may have any length, and what they are called.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

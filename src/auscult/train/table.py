@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from auscult.act.policy import DEFAULT, action_of
 from auscult.jobs.runner import Progress
 from auscult.judge.cards import Result, result_of
-from auscult.judge.masks.cues.features import Findings, measure
+from auscult.judge.masks.cues.features import measure
 from auscult.judge.masks.cues.model import ARBITRARY, JUDGED, Coefficients, estimate
 from auscult.outcome import Undefined
 from auscult.rng import generator
@@ -61,8 +61,9 @@ class Table(MaskColumns):
 
 
 def tabled(samples: Iterable[CandidateSample]) -> Table:
-    """Measure the cues of every sample."""
-    rows = [(found.vector(), sample) for sample, found in _measured(samples)]
+    """Measure the cues of every sample that has any."""
+    measured = ((measure(sample.frame, sample.mask, others=sample.others), sample) for sample in samples)
+    rows = [(found.vector(), sample) for found, sample in measured if found is not None]
     kept = [sample for _, sample in rows]
     return Table(
         cues=np.array([vector for vector, _ in rows], dtype=np.float64),
@@ -91,13 +92,6 @@ def fitting_table(data: Path, names: dict[str, Sequence[str]], *, seed: int, rou
         tables.append(tabled(real(data, [name], every=1)))
         progress.step()
     return joined_columns([table for table in tables if len(table)])
-
-
-def _measured(samples: Iterable[CandidateSample]) -> Iterator[tuple[CandidateSample, Findings]]:
-    for sample in samples:
-        found = measure(sample.frame, sample.mask, others=sample.others)
-        if found is not None:
-            yield sample, found
 
 
 REPLICATES: Final = 300

@@ -8,8 +8,8 @@ import pytest
 from auscult.rng import generator
 from auscult.scenes.options import SceneOptions
 from auscult.train.matcher.frames import painted, vocabulary
-from auscult.train.matcher.measure import CheckAnswer, answers, auc, calibrated_words, fit_curve, numbers, tables
-from auscult.train.matcher.pairs import SentencePair, pairs_of
+from auscult.train.matcher.measure import CheckAnswer, answers, calibrated_words, fit_curve, numbers, tables
+from auscult.train.matcher.pairs import PairKind, SentencePair, pairs_of
 from auscult.types import Case, Identity, Metadata, Prediction
 
 Told = dict[tuple[str, bytes], float | None]
@@ -34,6 +34,14 @@ class Knows:
     def __call__(self, case: Case, prediction: Prediction) -> Identity | None:
         match = self.said[str(case.query.text), prediction.mask.tobytes()]
         return None if match is None else Identity(match=match)
+
+
+def pair(family: str, *, alike: bool = False, truth: bool) -> SentencePair:
+    frame, mask = np.zeros((4, 4, 3), np.uint8), np.ones((4, 4), bool)
+    kind: PairKind = "perfect" if truth else "other"
+    return SentencePair(
+        scene=0, frame=frame, mask=mask, text="it", family=family, kind=kind, alike=alike, kept=float(truth)
+    )
 
 
 def test_a_pair_says_what_is_true_of_it(pairs: list[SentencePair]) -> None:
@@ -76,8 +84,7 @@ def test_what_was_not_answered_is_counted_and_enters_nothing_else(pairs: list[Se
 
 def test_tables_part_what_one_frame_decides_from_the_rest() -> None:
     def one(family: str, *, alike: bool, match: float, truth: bool) -> CheckAnswer:
-        kind = "perfect" if truth else "other"
-        return CheckAnswer(scene=0, family=family, kind=kind, alike=alike, null=False, truth=truth, match=match)
+        return CheckAnswer(pair=pair(family, alike=alike, truth=truth), match=match)
 
     rows = [
         one("position", alike=True, match=0.8, truth=True),
@@ -91,10 +98,13 @@ def test_tables_part_what_one_frame_decides_from_the_rest() -> None:
     assert found["kind other"]["right"] == 0.0
 
 
-def test_area_under_the_curve_counts_ties_half() -> None:
-    assert auc(np.array([0.9, 0.1]), np.array([True, False])) == 1.0
-    assert auc(np.array([0.5, 0.5]), np.array([True, False])) == 0.5
-    assert auc(np.array([0.5]), np.array([True])) is None
+@pytest.mark.parametrize(
+    ("matches", "area"),
+    [({True: 0.9, False: 0.1}, 1.0), ({True: 0.5, False: 0.5}, 0.5), ({True: 0.5}, None)],
+)
+def test_area_under_the_curve_counts_ties_half(matches: dict[bool, float], area: float | None) -> None:
+    said = [CheckAnswer(pair=pair("colour", truth=truth), match=match) for truth, match in matches.items()]
+    assert numbers(said)["auc"] == area
 
 
 def test_the_fitted_curve_finds_the_one_that_made_the_answers() -> None:

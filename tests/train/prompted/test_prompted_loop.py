@@ -129,7 +129,7 @@ def test_the_network_of_a_checkpoint_is_the_averaged_one(checkpoint: Path) -> No
     assert equal(net.state_dict(), read_checkpoint(checkpoint)["average"])
     resumed = Trainer(PLAN, weights=Path("nowhere"))
     resumed.load(checkpoint)
-    assert equal(net.state_dict(), resumed.averaged().state_dict())
+    assert equal(net.state_dict(), resumed.average)
 
 
 @pytest.mark.parametrize(

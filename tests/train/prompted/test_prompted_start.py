@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import get_args
 
 import cv2
 import numpy as np
@@ -20,7 +21,7 @@ from torch import nn
 from auscult.errors import InputError, UsageError
 from auscult.media.frames import read_frame
 from auscult.nets.prompted import Design, PromptedNet
-from auscult.train.prompted.loop import FILES, STARTS, Start, begin, read_kernels
+from auscult.train.prompted.loop import FILES, Start, begin, read_kernels
 from auscult.types import Frame
 
 pytestmark = pytest.mark.extra_train
@@ -93,7 +94,7 @@ def test_what_a_file_does_not_hold_keeps_its_random_weights(data: Path) -> None:
     net = PromptedNet(Design())
     first = {name: value.clone() for name, value in net.state_dict().items()}
     changed: dict[str, set[str]] = {}
-    for start in STARTS:
+    for start in get_args(Start):
         net.load_state_dict(first)
         begin(net, start, data / "weights")
         changed[start] = {

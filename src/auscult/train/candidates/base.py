@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, Final, Literal, TypeAlias
 
 import cv2
@@ -56,12 +56,8 @@ _NEVER: Final = np.float32(np.inf)
 class Work:
     """What several candidates of one object share; nothing here is written to.
 
-    Args:
-        frame: uint8 RGB (H, W, 3).
-        mask: The truth, bool (H, W), not empty.
-        others: Other objects, bool (H, W).
-        before: A neighbouring frame and the object's mask there.
-        around: Whether the window holds what is round the object; else it fits the object tightly.
+    The truth is not empty; ``before`` is a neighbouring frame and the object's mask there. The window holds what is
+    ``around`` the object, or else fits the object tightly.
     """
 
     def __init__(
@@ -291,3 +287,19 @@ class Draft:
 
 Maker: TypeAlias = Callable[[Work, np.random.Generator], Draft | None]
 """Makes a draft, or None where the object does not allow it this time."""
+
+
+def untyped(work: Work, mask: Mask | None, *, least: float = 0.3) -> Draft | None:
+    """A mask as a draft without a type; None for one that is empty or whose IoU is below ``least``."""
+    return Draft(mask, None) if mask is not None and mask.any() and work.iou(mask) >= least else None
+
+
+def inside(maker: Maker) -> Maker:
+    """Let a maker that only takes away work in the window that fits the object."""
+
+    @wraps(maker)
+    def tight(work: Work, rng: np.random.Generator) -> Draft | None:
+        draft = maker(work.inside, rng)
+        return None if draft is None else Draft(work.inside.whole(draft.mask), draft.defect)
+
+    return tight

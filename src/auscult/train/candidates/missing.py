@@ -7,7 +7,6 @@ All of them are two-sided or local, so they have no type. Costly maps are made o
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import Final
 
 import cv2
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import regions, segments
 from auscult.train.candidates import base
-from auscult.train.candidates.base import Draft, Maker, Work
+from auscult.train.candidates.base import Draft, Work
 from auscult.types import Frame, Mask
 
 _COARSE_PX: Final = 112  # the longer side of the reduced pictures
@@ -47,7 +46,7 @@ def mistaken(work: Work, rng: np.random.Generator) -> Draft | None:
     if mask is None or smooth < 0.5:
         return None if mask is None else Draft(mask, None)
     soft = np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), smooth))
-    return _kept(work, np.asarray(soft > 0.5))
+    return base.untyped(work, np.asarray(soft > 0.5))
 
 
 def pieces_gained(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -64,7 +63,7 @@ def pieces_gained(work: Work, rng: np.random.Generator) -> Draft | None:
     elif which < 0.7:
         times = np.where(work.own, times, _NEVER)
     mask = work.flipped(times, base.realistic(rng), within=0.15)
-    return None if mask is None else _kept(work, mask)
+    return base.untyped(work, mask)
 
 
 def pieces_fitted(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -73,7 +72,7 @@ def pieces_fitted(work: Work, rng: np.random.Generator) -> Draft | None:
     count = int(labels.max()) + 1
     sizes = np.bincount(labels.ravel(), minlength=count)
     shares = np.bincount(labels.ravel(), work.own.ravel(), count) / np.maximum(sizes, 1)
-    return _kept(work, (shares > float(rng.uniform(0.35, 0.65)))[labels])
+    return base.untyped(work, (shares > float(rng.uniform(0.35, 0.65)))[labels])
 
 
 def flooded(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -87,7 +86,7 @@ def flooded(work: Work, rng: np.random.Generator) -> Draft | None:
     if not (markers == 1).any() or not (markers == 2).any():
         return None
     cv2.watershed(small, markers)
-    return _kept(work, _large(work, np.asarray(markers == 1)))
+    return base.untyped(work, _large(work, np.asarray(markers == 1)))
 
 
 def grab_cut(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -105,7 +104,7 @@ def grab_cut(work: Work, rng: np.random.Generator) -> Draft | None:
     cv2.grabCut(small, labels, (0, 0, 1, 1), *models, int(rng.integers(1, 4)), cv2.GC_INIT_WITH_MASK)
     mask = _large(work, np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD)))
     drafts.append(mask)
-    return _kept(work, mask)
+    return base.untyped(work, mask)
 
 
 def _boxed(own: Mask, size_px: float, rng: np.random.Generator) -> NDArray[np.uint8]:
@@ -140,17 +139,13 @@ def _both_sides(labels: NDArray[np.uint8]) -> bool:
     return inside >= 16 and labels.size - inside >= 16
 
 
-def _kept(work: Work, mask: Mask) -> Draft | None:
-    return Draft(mask, None) if mask.any() and work.iou(mask) >= 0.3 else None
-
-
 def _connected(work: Work, mask: Mask) -> Draft | None:
     """Without the parts that do not touch the object."""
     labels, areas = regions.components(mask)
     touched = np.zeros(areas.size + 1, np.bool_)
     touched[labels[work.own]] = True
     touched[0] = False
-    return _kept(work, touched[labels])
+    return base.untyped(work, touched[labels])
 
 
 def _likeness(work: Work) -> NDArray[np.float32]:
@@ -208,25 +203,14 @@ _IN_PIECES: Final = 0.7  # of the missing pixels, in the largest pieces
 _SLIVER_FROM: Final = 0.85  # a thinner slice at one end cannot be told from a local erosion
 
 
-def _within(maker: Maker) -> Maker:
-    """Let a maker that only takes away work in the window that fits the object."""
-
-    @wraps(maker)
-    def tight(work: Work, rng: np.random.Generator) -> Draft | None:
-        draft = maker(work.inside, rng)
-        return None if draft is None else Draft(work.inside.whole(draft.mask), draft.defect)
-
-    return tight
-
-
-@_within
+@base.inside
 def bite(work: Work, rng: np.random.Generator) -> Draft | None:
     """One to three pieces bitten out from the outline, about as deep as wide."""
     at = _drawn(work.depth == np.float32(0.5), rng, int(rng.choice([1, 1, 1, 2, 3])))
     return _cut(work, _nearest(work, rng, at), base.typed(rng))
 
 
-@_within
+@base.inside
 def hole(work: Work, rng: np.random.Generator) -> Draft | None:
     """One to three holes: polygons and blobs, placed where the object is wide."""
     deep = np.where(work.own, work.depth, np.float32(0.0))
@@ -235,7 +219,7 @@ def hole(work: Work, rng: np.random.Generator) -> Draft | None:
     return _cut(work, _nearest(work, rng, at), base.typed(rng))
 
 
-@_within
+@base.inside
 def end(work: Work, rng: np.random.Generator) -> Draft | None:
     """One end is missing beyond a line, straight or wavy."""
     along, _ = _turned(work, rng)
@@ -246,7 +230,7 @@ def end(work: Work, rng: np.random.Generator) -> Draft | None:
     return _cut(work, times, wanted, named=wanted < _SLIVER_FROM)
 
 
-@_within
+@base.inside
 def stripes(work: Work, rng: np.random.Generator) -> Draft | None:
     """Stripes across the object, as behind a fence or where a thin thing lies before it."""
     along, _ = _turned(work, rng)
@@ -255,7 +239,7 @@ def stripes(work: Work, rng: np.random.Generator) -> Draft | None:
     return _cut(work, np.abs(phase).astype(np.float32), base.typed(rng))
 
 
-@_within
+@base.inside
 def cells(work: Work, rng: np.random.Generator) -> Draft | None:
     """Patches of no regular shape."""
     grain = float(rng.uniform(0.15, 0.5)) * work.size_px
@@ -263,7 +247,7 @@ def cells(work: Work, rng: np.random.Generator) -> Draft | None:
     return _cut(work, noise - noise.min(), base.typed(rng))
 
 
-@_within
+@base.inside
 def colour(work: Work, rng: np.random.Generator) -> Draft | None:
     """The part that has the colour of one place, the nearer to it the sooner: another shirt, a window, a shadow."""
     ((row, column),) = _drawn(work.own, rng, 1)
@@ -272,7 +256,7 @@ def colour(work: Work, rng: np.random.Generator) -> Draft | None:
     return _cut(work, np.asarray(times, dtype=np.float32), base.typed(rng), within=0.03)
 
 
-@_within
+@base.inside
 def limb(work: Work, rng: np.random.Generator) -> Draft | None:
     """A part that hangs on the rest by a thin neck: what an opening would take away, one piece or all."""
     deepest = float(np.where(work.own, work.depth, np.float32(0.0)).max())
@@ -290,7 +274,7 @@ def limb(work: Work, rng: np.random.Generator) -> Draft | None:
     return _named(work, np.asarray(mask))
 
 
-@_within
+@base.inside
 def component(work: Work, rng: np.random.Generator) -> Draft | None:
     """One of the parts that something in front divides the object into."""
     labels, areas = regions.components(work.own)
@@ -300,7 +284,7 @@ def component(work: Work, rng: np.random.Generator) -> Draft | None:
     return _named(work, np.asarray(work.own & (labels != rng.choice(parts))))
 
 
-@_within
+@base.inside
 def opened(work: Work, rng: np.random.Generator) -> Draft | None:
     """Without all that is thinner than a width, as a smoothing model gives it; no type unless it is one piece."""
     deepest = float(np.where(work.own, work.depth, np.float32(0.0)).max())
@@ -309,7 +293,7 @@ def opened(work: Work, rng: np.random.Generator) -> Draft | None:
     radius = float(rng.uniform(0.1, 0.7)) * deepest
     core = np.asarray(work.own & (work.depth > radius))
     mask = work.own & (regions.reach(core) <= radius + 0.5)
-    return Draft(np.asarray(mask), None) if mask.any() and work.iou(mask) >= 0.3 else None
+    return base.untyped(work, np.asarray(mask))
 
 
 def _nearest(work: Work, rng: np.random.Generator, at: list[tuple[int, int]]) -> NDArray[np.float32] | None:

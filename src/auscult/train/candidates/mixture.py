@@ -155,8 +155,12 @@ def candidates(target: CandidateScene, rng: np.random.Generator, count: int) -> 
 
 def of_kind(work: Work, kind: str, rng: np.random.Generator) -> Candidate | None:
     """Make one candidate of a kind, or None where the object does not allow it this time."""
-    draft = _maker(kind)(work, rng)
-    return None if draft is None else _finished(work, kind, draft)
+    maker = next(makers[kind][0] for makers in MAKERS.values() if kind in makers)
+    draft = maker(work, rng)
+    if draft is None or not draft.mask.any():
+        return None
+    made = _candidate(work, kind, draft)
+    return None if made.iou == 1.0 and made.defect != "perfect" else made  # the truth, where it is not meant
 
 
 def of_mask(target: CandidateScene, mask: Mask, *, kind: str) -> Candidate | None:
@@ -204,16 +208,6 @@ def _drawn(group: str, rng: np.random.Generator) -> str:
     names = list(MAKERS[group])
     weights = np.array([MAKERS[group][name][1] for name in names])
     return names[int(rng.choice(len(names), p=weights / weights.sum()))]
-
-
-def _maker(kind: str) -> Maker:
-    return next(makers[kind][0] for makers in MAKERS.values() if kind in makers)
-
-
-def _finished(work: Work, kind: str, draft: Draft) -> Candidate | None:
-    """The candidate; None for a mask that is empty or, unless meant, the truth."""
-    made = _candidate(work, kind, draft) if draft.mask.any() else None
-    return None if made is not None and made.iou == 1.0 and made.defect != "perfect" else made
 
 
 def _candidate(work: Work, kind: str, draft: Draft) -> Candidate:

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from auscult.arrays import boxes, regions
 from auscult.arrays.overlap import iou
-from auscult.train.candidates.base import Draft, Work
+from auscult.train.candidates.base import Draft, Work, untyped
 from auscult.types import Frame, Mask
 
-_LEAST: Final = 0.3
 _FLOW_PX: Final = 144  # the longer side of the pictures that flow is found on
 
 
@@ -29,15 +28,15 @@ def delayed(work: Work, rng: np.random.Generator) -> Draft | None:
     if work.before is None:
         return None
     if rng.random() < 0.5:
-        return _kept(work, work.before[1].copy())
-    return _kept(work, _carried(work, work.before, share=float(rng.uniform(0.2, 0.8))))
+        return untyped(work, work.before[1].copy())
+    return untyped(work, _carried(work, work.before, share=float(rng.uniform(0.2, 0.8))))
 
 
 def propagated(work: Work, rng: np.random.Generator) -> Draft | None:
     """The mask of a neighbouring frame carried by dense optical flow, with its errors made a little larger."""
     if work.before is None:
         return None
-    return _kept(work, _carried(work, work.before, share=float(rng.normal(1.0, 0.12)), error=rng))
+    return untyped(work, _carried(work, work.before, share=float(rng.normal(1.0, 0.12)), error=rng))
 
 
 def shifted(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -72,7 +71,7 @@ def bent(work: Work, rng: np.random.Generator) -> Draft | None:
     """Bent by a smooth displacement, as a mask carried through a few frames."""
     far = np.float32(work.size_px * 0.2 * float(rng.random()) ** 1.3 + 1.0)
     grain = float(rng.uniform(0.3, 1.0)) * work.size_px
-    return _kept(work, _pulled(work.own, work.noise(rng, grain) * far, work.noise(rng, grain) * far))
+    return untyped(work, _pulled(work.own, work.noise(rng, grain) * far, work.noise(rng, grain) * far))
 
 
 def _centre(work: Work) -> tuple[float, float]:
@@ -84,7 +83,7 @@ def _centre(work: Work) -> tuple[float, float]:
 def _mapped(work: Work, matrix: NDArray[np.float64]) -> Draft | None:
     size = work.own.shape[::-1]
     soft = cv2.warpAffine(work.own.astype(np.float32), matrix, size, flags=cv2.INTER_LINEAR)
-    return _kept(work, np.asarray(np.asarray(soft) > 0.5))
+    return untyped(work, np.asarray(np.asarray(soft) > 0.5))
 
 
 def _pulled(mask: Mask, right: NDArray[np.float32], down: NDArray[np.float32]) -> Mask:
@@ -93,10 +92,6 @@ def _pulled(mask: Mask, right: NDArray[np.float32], down: NDArray[np.float32]) -
     y = np.arange(mask.shape[0], dtype=np.float32)[:, None] + down
     soft = cv2.remap(mask.astype(np.float32), x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT)
     return np.asarray(np.asarray(soft) > 0.5)
-
-
-def _kept(work: Work, mask: Mask) -> Draft | None:
-    return Draft(mask, None) if mask.any() and work.iou(mask) >= _LEAST else None
 
 
 def _carried(work: Work, before: tuple[Frame, Mask], *, share: float, error: np.random.Generator | None = None) -> Mask:

@@ -9,6 +9,7 @@ paper's perfect is the truth itself, and a network that calls a band of 3 % perf
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
@@ -84,14 +85,8 @@ def stepped(side: BandDefect, work: Work, rng: np.random.Generator) -> Draft | N
 
 def band(side: BandDefect, shaped: Shaped) -> Maker:
     """Make a maker of erosions or dilations of a shape."""
-
-    def maker(work: Work, rng: np.random.Generator) -> Draft | None:
-        if side == "dilate":
-            return shaped(side, work, rng)
-        draft = shaped(side, work.inside, rng)
-        return None if draft is None else Draft(work.inside.whole(draft.mask), draft.defect)
-
-    return maker
+    maker = functools.partial(shaped, side)
+    return base.inside(maker) if side == "erode" else maker
 
 
 def _distance(side: BandDefect, work: Work) -> NDArray[np.float32]:
@@ -167,8 +162,7 @@ def jagged(work: Work, rng: np.random.Generator) -> Draft | None:
 def _noisy(work: Work, noise: NDArray[np.float32], wanted: float, *, within: float = 0.02) -> Draft | None:
     towards = np.where(work.own, -noise, noise)
     times = np.where(towards > 0.05, work.away / np.maximum(towards, 0.05), np.float32(np.inf))
-    mask = work.flipped(times, wanted, within=within)
-    return None if mask is None or not mask.any() else Draft(mask, None)
+    return base.untyped(work, work.flipped(times, wanted, within=within), least=0.0)
 
 
 def corners(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -176,7 +170,7 @@ def corners(work: Work, rng: np.random.Generator) -> Draft | None:
     epsilon = float(np.exp(rng.uniform(np.log(0.015), np.log(0.3)))) * work.size_px
     shake = float(rng.uniform(0.0, 0.6)) * epsilon if rng.random() < 0.4 else 0.0
     mask = polygons(work.own, epsilon, shake_px=shake, rng=rng)
-    return Draft(mask, None) if mask.any() and work.iou(mask) >= 0.3 else None
+    return base.untyped(work, mask)
 
 
 def polygons(mask: Mask, epsilon_px: float, *, shake_px: float, rng: np.random.Generator) -> Mask:

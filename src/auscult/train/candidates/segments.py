@@ -13,12 +13,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.train.candidates.base import Draft, Maker, Work
+from auscult.train.candidates.base import Draft, Maker, Work, untyped
 from auscult.types import Mask
 
 _LEAST_SEEDS: Final = 3
 _LEAST_PART: Final = 0.12  # of the object that a part keeps
 _MOST_PART: Final = 0.93
+_LEAST_IOU: Final = 0.05
 _CLUSTERS: Final = (2, 3, 4)
 _HALVINGS: Final = 8
 _MOSTLY: Final = 0.97  # what lies so much in the object is a part of it
@@ -71,7 +72,7 @@ def clicked(work: Work, rng: np.random.Generator) -> Draft | None:
     inside = np.count_nonzero(mask & work.own)
     if inside >= _MOSTLY * np.count_nonzero(mask):
         return _part(work, np.asarray(mask & work.own))
-    return _drafted(work, mask)
+    return untyped(work, mask, least=_LEAST_IOU)
 
 
 def superpixel_union(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -82,7 +83,7 @@ def superpixel_union(work: Work, rng: np.random.Generator) -> Draft | None:
     inside = np.bincount(labels[work.own], minlength=count) / sizes
     kept = inside > float(rng.uniform(0.2, 0.75))
     kept &= rng.random(count) > float(rng.choice([0.0, 0.0, 0.1, 0.25]))
-    return _drafted(work, np.asarray(kept[labels]))
+    return untyped(work, np.asarray(kept[labels]), least=_LEAST_IOU)
 
 
 def boxed(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -100,7 +101,7 @@ def boxed(work: Work, rng: np.random.Generator) -> Draft | None:
         cv2.ellipse(
             drawn, np.rint(centre).astype(int).tolist(), np.rint(half).astype(int).tolist(), 0, 0, 360, (1,), -1
         )
-    return _drafted(work, drawn.view(np.bool_))
+    return untyped(work, drawn.view(np.bool_), least=_LEAST_IOU)
 
 
 def stray(work: Work, rng: np.random.Generator) -> Draft | None:
@@ -113,7 +114,7 @@ def stray(work: Work, rng: np.random.Generator) -> Draft | None:
     if not free.size:
         return None
     some = rng.permutation(free)[: int(rng.integers(1, 5))]
-    return _drafted(work, np.asarray((work.own | np.isin(labels, some)) & ~_lost(work, rng)))
+    return untyped(work, np.asarray((work.own | np.isin(labels, some)) & ~_lost(work, rng)), least=_LEAST_IOU)
 
 
 def together(first: Maker, second: Maker) -> Maker:
@@ -125,7 +126,7 @@ def together(first: Maker, second: Maker) -> Maker:
             return None
         a, b = work.whole(one.mask), work.whole(other.mask)
         both = np.asarray((work.truth & a & b) | (~work.truth & (a | b)))
-        return _drafted(work, both)
+        return untyped(work, both, least=_LEAST_IOU)
 
     return maker
 
@@ -189,7 +190,3 @@ def _lost(work: Work, rng: np.random.Generator) -> Mask:
 def _part(work: Work, mask: Mask) -> Draft | None:
     share = np.count_nonzero(mask) / work.area_px
     return Draft(mask, "cutout") if _LEAST_PART <= share <= _MOST_PART else None
-
-
-def _drafted(work: Work, mask: Mask) -> Draft | None:
-    return Draft(mask, None) if mask.any() and work.iou(mask) >= 0.05 else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays.boxes import box_of
 from auscult.errors import InputError
-from auscult.judge.identity.scenes import crop_window, cut
+from auscult.judge.identity.scenes import crop_window, cut, place
 from auscult.judge.identity.scenes_text import Vocabulary
 from auscult.rng import generator
 from auscult.scenes.appearance.colours import COLOURS
@@ -27,7 +27,6 @@ from auscult.scenes.sound.generated import KINDS
 from auscult.scenes.splits import Shelf, divide
 from auscult.train import stamps
 from auscult.train.split import SplitName, committed
-from auscult.types import Mask
 
 AssetPart: TypeAlias = Literal["train", "test_s", "test_u"]
 AssetSource: TypeAlias = tuple[Assets, Shelf]
@@ -142,7 +141,7 @@ def draw_shard(source: AssetSource, number: int, *, seed: int, scenes: int, word
                 if np.count_nonzero(mask) < SHOWS * mask.size:
                     continue
                 things.append((len(frames), *_named(plan, index, words)))
-                places.append(_place(mask))
+                places.append(place(mask))
                 crops.append(_cropped(shot, index))
             height, width = options.size
             half = cv2.resize(shot.frame, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
@@ -164,12 +163,6 @@ def _at(words: Sequence[str], word: str | None) -> int:
     return words.index(word) if word in words else -1
 
 
-def _place(mask: Mask) -> tuple[float, float, float]:
-    rows, columns = np.nonzero(mask)
-    height, width = mask.shape
-    return (float(columns.mean()) + 0.5) / width, (float(rows.mean()) + 0.5) / height, len(rows) / mask.size
-
-
 def _cropped(shot: RenderedScene, index: int) -> NDArray[np.uint8]:
     mask = shot.visible[index]
     others = np.any([other for at, other in enumerate(shot.visible) if at != index], axis=0)
@@ -187,17 +180,11 @@ def save(shard: Shard, path: Path) -> None:
     """Write a shard, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".part.npz")
-    np.savez(unfinished, frames=shard.frames, things=shard.things, places=shard.places, crops=shard.crops)
+    np.savez(unfinished, **{one.name: getattr(shard, one.name) for one in fields(Shard)})
     unfinished.replace(path)
 
 
 def load(path: Path) -> Shard:
     """Read a shard that ``save`` wrote."""
     with np.load(path, allow_pickle=False) as arrays:
-        values: Mapping[str, NDArray[np.uint8]] = {name: arrays[name] for name in arrays.files}
-    return Shard(
-        frames=values["frames"],
-        things=values["things"].astype(np.int32),
-        places=values["places"].astype(np.float32),
-        crops=values["crops"],
-    )
+        return Shard(**{one.name: arrays[one.name] for one in fields(Shard)})

@@ -393,13 +393,8 @@ def _resume(run: Run, state: _State) -> None:
         ) from error
 
 
-SHARDS: Final = 200
-SCENES: Final = 50
-"""Scenes of a shard; each gives `frames.SHOTS` frames."""
-
 STEPS: Final = 12_000
 MINUTES: Final = 150.0
-PAIR_SCENES: Final = 150
 _PAINTED_EACH: Final = (2, 5, 8)  # of ten shards, these are of generated things
 _PAIRS: Final = SceneOptions(size=(240, 427))
 _CALIBRATION_SEED, _TEST_SEED = 1, 2  # added to the run's, so that no scene comes twice
@@ -409,9 +404,9 @@ _CALIBRATION_SEED, _TEST_SEED = 1, 2  # added to the run's, so that no scene com
 class Amounts:
     """How much is drawn: files of training frames, scenes of a file, and scenes of each set that is measured."""
 
-    shards: int = SHARDS
-    scenes: int = SCENES
-    pair_scenes: int = PAIR_SCENES
+    shards: int = 200
+    scenes: int = 50
+    pair_scenes: int = 150
 
 
 _ALL: Final = Amounts()

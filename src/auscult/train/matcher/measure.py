@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.judge.identity.scenes_text import Vocabulary
-from auscult.outcome import Scored
+from auscult.outcome import Scored, Undefined
 from auscult.score import stats
 from auscult.train.matcher.pairs import SentencePair
-from auscult.types import Case, Identity, IdentityCheck, Prediction, Query
+from auscult.types import Case, IdentityCheck, Prediction, Query
 
 _DIGITS: Final = 4
 _STEPS: Final = 60
@@ -25,45 +25,20 @@ _EDGE: Final = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckAnswer:
-    """What the check said of a pair, beside what is true.
+    """What the check said of a pair: the probability of a match, None where it could not tell."""
 
-    Attributes:
-        pair: Number of the pair's scene, family and kind, and whether a thing of the same category is there too.
-        truth: The named thing is in the mask.
-        match: What the check said; None where it could not tell.
-        kept: Share of the mask on the named thing, said and true, where it was said.
-    """
-
-    scene: int
-    family: str
-    kind: str
-    alike: bool
-    null: bool
-    truth: bool
+    pair: SentencePair
     match: float | None
-    kept: tuple[float, float] | None = None
 
 
 def answers(check: IdentityCheck, pairs: Iterable[SentencePair]) -> list[CheckAnswer]:
     """Ask the check about every pair; the candidate is shown alone."""
-    return [_answer(pair, check(_case(pair), Prediction(mask=pair.mask))) for pair in pairs]
-
-
-def _case(pair: SentencePair) -> Case:
-    return Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
-
-
-def _answer(pair: SentencePair, found: Identity | None) -> CheckAnswer:
-    return CheckAnswer(
-        scene=pair.scene,
-        family=pair.family,
-        kind=pair.kind,
-        alike=pair.alike,
-        null=pair.null,
-        truth=pair.matches,
-        match=None if found is None else found.match,
-        kept=None if found is None or found.kept is None else (found.kept, pair.kept),
-    )
+    said = []
+    for pair in pairs:
+        case = Case(id=str(pair.scene), frame=pair.frame, query=Query(pair.text))
+        found = check(case, Prediction(mask=pair.mask))
+        said.append(CheckAnswer(pair=pair, match=None if found is None else found.match))
+    return said
 
 
 def numbers(said: Sequence[CheckAnswer]) -> dict[str, Any]:
@@ -78,44 +53,39 @@ def numbers(said: Sequence[CheckAnswer]) -> dict[str, Any]:
     """
     told = [one for one in said if one.match is not None]
     match = np.array([one.match for one in told], np.float64)
-    truth = np.array([one.truth for one in told], bool)
+    truth = np.array([one.pair.matches for one in told], bool)
     called = match >= 0.5
     return {
         "n": len(said),
-        "answered": _rounded(len(told) / len(said) if said else None),
-        "auc": _rounded(auc(match, truth)),
-        "right": _rounded(_mean(called == truth)),
-        "wrong_found": _rounded(_mean(~called[~truth])),
-        "right_kept": _rounded(_mean(called[truth])),
-        "f2_wrong": _rounded(_f2(~called, ~truth)),
-        "f2_blind": _rounded(_f2(np.ones(len(told), bool), ~truth)),
+        "answered": round(len(told) / len(said), _DIGITS) if said else None,
+        "auc": _number(stats.auc(match, truth)),
+        "right": _mean(called == truth),
+        "wrong_found": _mean(~called[~truth]),
+        "right_kept": _mean(called[truth]),
+        "f2_wrong": _f2(~called, ~truth),
+        "f2_blind": _f2(np.ones(len(told), bool), ~truth),
     }
 
 
 def tables(said: Sequence[CheckAnswer]) -> dict[str, dict[str, Any]]:
     """Numbers of the whole set, of what one frame can decide, with and without a thing alike, by family and defect."""
-    named = [one for one in said if not one.null]
+    named = [one for one in said if not one.pair.null]
+    decidable = [one for one in named if one.pair.family in DECIDABLE]
     found = {
         "all": numbers(said),
-        "decidable": numbers([one for one in named if one.family in DECIDABLE]),
-        "decidable, alike": numbers([one for one in named if one.family in DECIDABLE and one.alike]),
-        "nulls": numbers([one for one in said if one.null]),
+        "decidable": numbers(decidable),
+        "decidable, alike": numbers([one for one in decidable if one.pair.alike]),
+        "nulls": numbers([one for one in said if one.pair.null]),
     }
-    for name in sorted({one.family for one in named}):
-        found[f"family {name}"] = numbers([one for one in named if one.family == name])
-    for kind in sorted({one.kind for one in named}):
-        found[f"kind {kind}"] = numbers([one for one in named if one.kind == kind and one.family in DECIDABLE])
+    for name in sorted({one.pair.family for one in named}):
+        found[f"family {name}"] = numbers([one for one in named if one.pair.family == name])
+    for kind in sorted({one.pair.kind for one in named}):
+        found[f"kind {kind}"] = numbers([one for one in decidable if one.pair.kind == kind])
     return found
 
 
 DECIDABLE: Final = frozenset({"category", "colour", "texture", "size", "position", "relation"})
 """Families that one frame decides, as far as its things are known: what is left needs time or sound."""
-
-
-def auc(match: NDArray[np.float64], truth: NDArray[np.bool_]) -> float | None:
-    """Area under the curve; None where one of the two kinds is missing."""
-    found = stats.auc(match, truth)
-    return found.value if isinstance(found, Scored) else None
 
 
 def fit_curve(raw: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[float, float, float]:
@@ -164,7 +134,7 @@ def calibrated_words(
         plain = replace(words, sharpness=sharpness, slope=1.0, offset=0.0)
         told = [one for one in answers(make(plain), pairs) if one.match is not None]
         raw = np.array([one.match for one in told], np.float64)
-        slope, offset, loss = fit_curve(raw, np.array([one.truth for one in told], bool))
+        slope, offset, loss = fit_curve(raw, np.array([one.pair.matches for one in told], bool))
         if best is None or loss < best[0]:
             best = loss, replace(plain, slope=round(slope, 4), offset=round(offset, 4))
     return words if best is None else best[1]
@@ -172,13 +142,12 @@ def calibrated_words(
 
 def _f2(called: NDArray[np.bool_], true: NDArray[np.bool_]) -> float | None:
     hits = int((called & true).sum())
-    found = stats.f_beta(hits, int((called & ~true).sum()), int((~called & true).sum()))
-    return found.value if isinstance(found, Scored) else None
+    return _number(stats.f_beta(hits, int((called & ~true).sum()), int((~called & true).sum())))
+
+
+def _number(found: Scored[float] | Undefined) -> float | None:
+    return round(found.value, _DIGITS) if isinstance(found, Scored) else None
 
 
 def _mean(values: NDArray[np.bool_]) -> float | None:
-    return float(values.mean()) if len(values) else None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
+    return round(float(values.mean()), _DIGITS) if len(values) else None

@@ -22,7 +22,7 @@ from auscult.judge.masks.prompted.view import Lens, View, look
 from auscult.media.rle import decode
 from auscult.nets.prompted import PROMPTS, TYPES
 from auscult.rng import generator
-from auscult.train.augment import Whole, cut
+from auscult.train.augment import cut
 from auscult.train.candidates import Candidate, CandidateScene, candidates
 from auscult.train.prompted.material import LEAST_PX, Picture
 from auscult.types import Frame, Mask
@@ -33,6 +33,7 @@ _KEPT_FRAMES: Final = 250
 _REAL_SHARE: Final = 0.35
 _VIDEO_SHARE: Final = 0.15
 _LEVELS: Final = 10
+_SEEN: Final = ("crop", "candidate", "strip", "shape")
 _LEAST_CANDIDATE_PX: Final = 48
 _LIKE_ANOTHER: Final = 0.3
 _ANSWERED_FROM: Final = 0.15  # below this IoU nobody could know which object was meant
@@ -80,10 +81,7 @@ class Feed:
                 continue
         samples = samples[:size]
         return {
-            "crop": np.stack([one.view.crop for one in samples]),
-            "candidate": np.stack([one.view.candidate for one in samples]),
-            "strip": np.stack([one.view.strip for one in samples]),
-            "shape": np.stack([one.view.shape for one in samples]),
+            **{name: np.stack([getattr(one.view, name) for one in samples]) for name in _SEEN},
             "prompt": np.stack([one.prompt for one in samples]),
             "truth": np.stack([one.truth for one in samples]),
             "type": np.array([one.type for one in samples], dtype=np.int64),
@@ -98,15 +96,14 @@ class Feed:
         picture = self._pictures[at]
         frame, masks = self._decoded(at)
         real = [one.rle for one in picture.real if one.target == target]
-        whole = Whole(
+        whole = CandidateScene(
             frame=frame,
             mask=masks[target],
             others=tuple(mask for other, mask in enumerate(masks) if other != target),
-            further=tuple(decode(rle) for rle in real),
             before=self._before(at, target),
             complete=picture.complete,
         )
-        made = cut(whole, rng)
+        made = cut(whole, [decode(rle) for rle in real], rng)
         if made is None:
             return []
         scene, drawn = made

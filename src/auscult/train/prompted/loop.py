@@ -33,7 +33,6 @@ from auscult.train.prompted.feed import Arrays, Feed
 from auscult.train.prompted.material import Picture
 
 Start: TypeAlias = Literal["deeplab", "imagenet", "scratch"]
-STARTS: Final[tuple[Start, ...]] = ("deeplab", "imagenet", "scratch")
 FILES: Final[dict[str, str]] = {
     "deeplab": "deeplabv3_mnv2_pascal_quant.tflite",
     "imagenet": "tf2_mobilenet_v2_1.0_224_ptq.tflite",
@@ -221,13 +220,6 @@ class Trainer:
         with torch.no_grad():
             for name, value in self.net.state_dict().items():
                 self.average[name].lerp_(value, 1 - kept)
-
-    def averaged(self) -> PromptedNet:
-        """The network with averaged weights, ready to judge."""
-        net = PromptedNet(self.plan.design)
-        net.load_state_dict({name: value.cpu() for name, value in self.average.items()})
-        net.eval()
-        return net
 
     def save(self, path: Path) -> None:
         """Write a checkpoint, whole or not at all."""
