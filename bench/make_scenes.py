@@ -15,7 +15,7 @@ from auscult.jobs.make import make_scenes
 from auscult.jobs.options import MakeOptions
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
-from auscult.scenes.facts import ExpressionSpec, facts_of, say, targets_of
+from auscult.scenes.facts import facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
 from auscult.scenes.refavs_layout import files_of
@@ -93,10 +93,10 @@ def _parts() -> dict[str, float]:
         timed("sound", start)
         start = now()
         facts = facts_of(plan, shots, gain_db=heard.gain_db)
-        wish = ExpressionSpec(targets=targets_of(plan, shots), most=6, nulls=2)
+        targets = targets_of(plan, shots)
         timed("facts", start)
         start = now()
-        say(randomness.generator(SEED, "bench", index), facts, wish)
+        say(randomness.generator(SEED, "bench", index), facts, targets=targets, most=6, nulls=2)
         timed("expressions and proofs", start)
         start = now()
         files_of(plan, shots, heard.samples, nulls=True)

@@ -12,11 +12,12 @@ from test_scene_splits import bound
 
 from auscult.errors import InputError
 from auscult.language.facts import Facts
+from auscult.record.codec import to_json
 from auscult.rng import generator
 from auscult.scenes.appearance.light import choose_light
 from auscult.scenes.appearance.sprite import Look
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.facts import facts_from_json, facts_of, facts_to_json, targets_of
+from auscult.scenes.facts import facts_from_json, facts_of, targets_of
 from auscult.scenes.geometry import Motion, Path, Pose, SceneLayout
 from auscult.scenes.plan import ObjectPlan, ScenePlan
 from auscult.scenes.sound.source import SoundSource, SoundTrack
@@ -136,7 +137,7 @@ def test_depth_is_not_said_where_distances_cross() -> None:
 
 def test_facts_survive_json() -> None:
     one = facts(scene(still(0.55, 0.5), still(0.5, 0.5), voice=0))
-    assert facts_from_json(json.loads(json.dumps(facts_to_json(one)))) == one
+    assert facts_from_json(json.loads(json.dumps(to_json(one)))) == one
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_facts_survive_json() -> None:
     ],
 )
 def test_facts_from_strangers_are_read_strictly(keys: tuple[Any, ...], value: Any) -> None:
-    row: Any = json.loads(json.dumps(facts_to_json(facts(scene(still(0.3, 0.5), still(0.7, 0.5), voice=0)))))
+    row: Any = json.loads(json.dumps(to_json(facts(scene(still(0.3, 0.5), still(0.7, 0.5), voice=0)))))
     assert facts_from_json(json.loads(json.dumps(row))).things[1].id == "2"
     place = row
     for key in keys[:-1]:

@@ -18,7 +18,7 @@ from auscult.record.codec import dump
 from auscult.rng import generator
 from auscult.scenes.assets import GENERATED
 from auscult.scenes.draw import Stage, hear
-from auscult.scenes.facts import ExpressionSpec, check, facts_of, say, targets_of
+from auscult.scenes.facts import check, facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import choose
 from auscult.scenes.refavs_layout import files_of, items_of, object_word, rows_of, with_video
@@ -33,8 +33,7 @@ FACTS = facts_of(PLAN, SHOTS)
 
 
 def test_files_are_where_the_release_has_them(tmp_path: Path) -> None:
-    wish = ExpressionSpec(targets=targets_of(PLAN, SHOTS), most=8, nulls=2)
-    said = rows_of(PLAN, say(generator(1, "words"), FACTS, wish))
+    said = rows_of(PLAN, say(generator(1, "words"), FACTS, targets=targets_of(PLAN, SHOTS), most=8, nulls=2))
     files = files_of(PLAN, SHOTS, hear(PLAN, GENERATED.sounds).samples, nulls=True)
     assert set(files) == {
         f"media/{PLAN.vid}/audio.wav",
@@ -91,8 +90,7 @@ def test_an_object_word_is_safe_in_a_uid(category: str, word: str) -> None:
 
 
 def test_an_expression_that_the_facts_do_not_bear_out_is_an_error() -> None:
-    wish = ExpressionSpec(targets=frozenset(thing.id for thing in FACTS.things), most=6)
-    good = say(generator(2, "words"), FACTS, wish)
+    good = say(generator(2, "words"), FACTS, targets=frozenset(thing.id for thing in FACTS.things), most=6)
     assert good
     for one in good:
         check(one, FACTS)
@@ -112,10 +110,10 @@ def test_an_expression_that_the_facts_do_not_bear_out_is_an_error() -> None:
 
 def test_only_wanted_targets_are_referred_to() -> None:
     wanted = frozenset(thing.id for thing in FACTS.things[:1])
-    said = say(generator(2, "words"), FACTS, ExpressionSpec(targets=wanted, most=5))
+    said = say(generator(2, "words"), FACTS, targets=wanted, most=5)
     assert said
     assert {one.target for one in said} == wanted
-    assert not say(generator(2, "words"), FACTS, ExpressionSpec(targets=frozenset(), most=5))
+    assert not say(generator(2, "words"), FACTS, targets=frozenset(), most=5)
 
 
 def test_a_video_is_named_only_where_it_was_written() -> None:

@@ -163,6 +163,7 @@ def test_short_clips_have_as_many_voices_as_fit() -> None:
         assert hear(one, GENERATED.sounds).samples.shape == (2, 24_000)
 
 
+NAN = float("nan")
 GOOD = next(
     row for row in (plan(index).as_json() for index in range(50)) if row["objects"][0]["track"] and row["elsewhere"]
 )
@@ -177,9 +178,10 @@ GOOD = next(
         (("split",), "val"),
         (("size",), [480]),
         (("size",), [480, 1e9]),
+        (("size",), [0, 854]),
         (("size",), [480, 854.0]),
         (("seconds",), 1e9),
-        (("seconds",), float("nan")),
+        (("seconds",), NAN),
         (("rate_hz",), 16_000.5),
         (("rate_hz",), 10**9),
         (("background",), None),
@@ -196,13 +198,24 @@ GOOD = next(
         (("objects", 0, "track", "spans"), [[2.0, 1.0]]),
         (("objects", 0, "track", "spans"), [[1.0, 3.0], [2.0, 4.0]]),
         (("objects", 0, "track", "spans"), [[1.0, 300.0]]),
+        (("objects", 0, "track", "spans"), [[-1.0, 1.0]]),
+        (("objects", 0, "track", "spans"), [[NAN, 1.0]]),
+        (("objects", 0, "track", "spans"), [[0.0, NAN]]),
         (("objects", 0, "track", "gain_db"), [6.0]),
         (("objects", 0, "track", "gain_db"), []),
         (("objects", 0, "track", "times_s"), [0.0] * 500),
         (("objects", 0, "track", "source", "noun"), ""),
         (("layout", "depth"), [0]),
+        (("layout", "paths", 0, "start"), {"x": 0.5, "y": 0.5, "height": 0.3, "turn_deg": float("inf")}),
         (("layout", "paths"), []),
         (("elsewhere", 0, "pan"), [3.0]),
+        (("elsewhere", 0, "pan"), [NAN]),
+        (("elsewhere", 0, "gain_db"), [NAN]),
+        (("elsewhere", 0, "gain_db"), [float("-inf")]),
+        (("elsewhere", 0, "gain_db"), [-1.0, -2.0]),
+        (("elsewhere", 0, "times_s"), []),
+        (("elsewhere", 0, "times_s"), [NAN]),
+        (("elsewhere", 0, "times_s"), [float("inf")]),
         (("elsewhere",), None),
     ],
 )

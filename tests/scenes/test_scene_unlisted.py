@@ -12,9 +12,10 @@ from PIL import Image
 
 from auscult.errors import InputError
 from auscult.media.frames import write_frame
+from auscult.record.codec import to_json
 from auscult.scenes.assets import GENERATED, open_bundle
 from auscult.scenes.draw import Stage
-from auscult.scenes.facts import facts_from_json, facts_of, facts_to_json
+from auscult.scenes.facts import facts_from_json, facts_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.scenes.splits import divide
@@ -68,6 +69,6 @@ def test_facts_say_that_there_is_more_in_a_photograph_and_read_back(folder: Path
     plan = ScenePlan.from_json(json.loads(json.dumps(plans(folder, 1)[0].as_json())))
     facts = facts_of(plan, Stage(plan, assets.looks).key_shots())
     assert facts.unlisted
-    assert facts_from_json(json.loads(json.dumps(facts_to_json(facts)))).unlisted
+    assert facts_from_json(json.loads(json.dumps(to_json(facts)))).unlisted
     painted = choose(1, 0, assets=GENERATED, shelves=divide(GENERATED, wanted=("train",)), options=OPTIONS)
     assert not painted.unlisted

@@ -47,7 +47,7 @@ from auscult.rng import generator
 from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage, hear
-from auscult.scenes.facts import ExpressionSpec, facts_from_json, facts_of, facts_to_json, say, targets_of
+from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
 from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
@@ -105,8 +105,8 @@ class SceneMaker:
         heard = hear(plan, self.assets.sounds)
         facts = facts_of(plan, shots, gain_db=heard.gain_db)
         targets = _allowed(plan, targets_of(plan, shots), self.shelves[plan.split])
-        wish = ExpressionSpec(targets=targets, most=self.job.expressions, nulls=_nulls(plan, self.job.expressions))
-        said = rows_of(plan, say(generator(self.job.seed, "scene", index, "words"), facts, wish))
+        rng, most = generator(self.job.seed, "scene", index, "words"), self.job.expressions
+        said = rows_of(plan, say(rng, facts, targets=targets, most=most, nulls=_nulls(plan, most)))
         nulls = any(one.row.absent for one in said)
         files = files_of(plan, shots, heard.samples, nulls=nulls)
         if self.job.fps is not None:
@@ -139,7 +139,7 @@ def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[Said], *, index: in
         "index": index,
         "split": plan.split,
         "plan": plan.as_json(),
-        "facts": facts_to_json(facts),
+        "facts": codec.to_json(facts),
         "expressions": [
             {
                 "uid": one.row.uid,

@@ -30,12 +30,10 @@ from auscult.scenes.appearance.sprite import (
     AssetSet,
     Look,
     Sprite,
-    checked_height,
-    checked_size,
-    checked_turn,
+    check_height,
     with_a_pixel,
 )
-from auscult.types import Frame, Metadata
+from auscult.types import Frame
 
 _MARGIN_PX: Final = 3
 _BLEED_PX: Final = 4
@@ -130,13 +128,6 @@ class Folder:
     cutouts: Mapping[str, Mapping[str, _Cutout]]
     photographs: Mapping[str, Path]
     holding: Mapping[str, frozenset[str]]
-    meta: Metadata = Metadata(
-        summary="cut-outs with alpha on photographs, from a folder",
-        goal="scenes that look like photographs",
-        modality="image",
-        source="the user's files",
-        truth="category by sub-folder or names.csv, colour measured",
-    )
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Category to the names of its files, relative to ``cutouts/``; both in natural order."""
@@ -165,15 +156,15 @@ class Folder:
     def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
         """Read a cut-out and bring it to a size."""
         cutout = self._cutout(look.category, look.instance)
-        checked_height(height_px, tallest_px=_tallest_px(cutout))
+        check_height(height_px, tallest_px=_tallest_px(cutout))
         rgba, _ = _read(cutout.path)
-        return resampled(rgba, height_px=height_px, turn_deg=checked_turn(turn_deg))
+        return resampled(rgba, height_px=height_px, turn_deg=turn_deg % 360.0)
 
     def background(self, name: str, *, size: tuple[int, int]) -> Frame:
         """Read a photograph; it is scaled until it covers the size, (height, width), and its middle is taken."""
         if name not in self.photographs:
             raise InputError(f"there is no background {name[:80]!r}", expected="one of the folder's photographs")
-        return covering(read_frame(self.photographs[name]), size=checked_size(size))
+        return covering(read_frame(self.photographs[name]), size=size)
 
     def _cutout(self, category: str, instance: str) -> _Cutout:
         cutout = self.cutouts.get(category, {}).get(instance)

@@ -19,8 +19,8 @@ from auscult.scenes.appearance.colours import COLOURS, Tone, draw_tone, mark_for
 from auscult.scenes.appearance.drawing import PaintedOutline, Skin, draw, upright
 from auscult.scenes.appearance.figures import FIGURES
 from auscult.scenes.appearance.scenery import TEXTURES, Weave, draw_weave
-from auscult.scenes.appearance.sprite import Look, Sprite, checked_height, checked_size, checked_turn
-from auscult.types import Frame, Metadata
+from auscult.scenes.appearance.sprite import Look, Sprite, check_height
+from auscult.types import Frame
 
 INSTANCES: Final = 48
 BACKGROUNDS: Final = 160
@@ -49,13 +49,6 @@ class Generated:
     """Things drawn from parts, of any colour and texture, and painted backgrounds."""
 
     name: str = "generated"
-    meta: Metadata = Metadata(
-        summary="textured things with parts, and painted backgrounds",
-        goal="scenes that need no file",
-        modality="image",
-        source="drawn by auscult",
-        truth="shape by instance name, colour and texture by look",
-    )
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Category to instance names, both in a fixed order."""
@@ -96,17 +89,16 @@ class Generated:
     def sprite(self, look: Look, *, height_px: int, turn_deg: float = 0.0) -> Sprite:
         """Draw a look at a size."""
         parts, aspect = _shape(look.category, look.instance)
-        checked_height(height_px, tallest_px=_TALLEST_PX)
+        check_height(height_px, tallest_px=_TALLEST_PX)
         skin = _skin(look)
-        return draw(parts, aspect, skin=skin, height_px=height_px, turn_deg=checked_turn(turn_deg))
+        return draw(parts, aspect, skin=skin, height_px=height_px, turn_deg=turn_deg % 360.0)
 
     def background(self, name: str, *, size: tuple[int, int]) -> Frame:
         """Paint one of ``backgrounds()`` in a size, (height, width) in pixels."""
         if name not in self.backgrounds():
             raise InputError(f"there is no generated background {name[:60]!r}", expected="such as 'meadow-000'")
-        return scenery.paint(
-            randomness.generator(_SEED, "background", name), name.partition("-")[0], size=checked_size(size)
-        )
+        rng = randomness.generator(_SEED, "background", name)
+        return scenery.paint(rng, name.partition("-")[0], size=size)
 
 
 def _shape(category: str, instance: str) -> tuple[tuple[PaintedOutline, ...], float]:

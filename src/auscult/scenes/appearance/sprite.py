@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from msgspec import Meta
@@ -13,9 +12,7 @@ from numpy.typing import NDArray
 
 from auscult.errors import InputError
 from auscult.record.codec import Word
-from auscult.types import Frame, Metadata
-
-_LONGEST_PX: Final = 8192
+from auscult.types import Frame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +55,6 @@ class AssetSet(Protocol):
         """Of the set."""
         ...
 
-    @property
-    def meta(self) -> Metadata:
-        """What it says about itself."""
-        ...
-
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Category to the names of its instances, both in a fixed order."""
         ...
@@ -95,22 +87,7 @@ def with_a_pixel(alpha: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return alpha
 
 
-def checked_height(height_px: int, *, tallest_px: int) -> int:
-    """A sprite's height that a plan holds; an InputError where it is below 1 or above ``tallest_px``."""
+def check_height(height_px: int, *, tallest_px: int) -> None:
+    """Refuse a sprite's height that is below 1 or above ``tallest_px``."""
     if not 1 <= height_px <= tallest_px:
         raise InputError(f"a thing's height is {height_px} pixels", expected=f"1 to {tallest_px}")
-    return int(height_px)
-
-
-def checked_turn(turn_deg: float) -> float:
-    """A turn that a plan holds, 0 to 360 degrees; an InputError where it is not finite."""
-    if not math.isfinite(turn_deg):
-        raise InputError(f"a thing's turn is {turn_deg} degrees", expected="a finite number")
-    return float(turn_deg) % 360.0
-
-
-def checked_size(given: tuple[int, int]) -> tuple[int, int]:
-    """(height, width) of a picture; an InputError where a side is too short or too long."""
-    if not all(1 <= side <= _LONGEST_PX for side in given):
-        raise InputError(f"a picture of {given[0]} x {given[1]} pixels", expected=f"sides of 1 to {_LONGEST_PX}")
-    return int(given[0]), int(given[1])

@@ -27,10 +27,9 @@ from auscult.errors import ErrorRecord, InputError
 from auscult.media.limits import Limits
 from auscult.media.sound import SOUND_SUFFIXES, read_sound
 from auscult.media.wav import Sound
-from auscult.scenes.sound.generated import sample_count
 from auscult.scenes.sound.mix import edged, fast_length, finished
 from auscult.scenes.sound.source import SoundSet, SoundSource
-from auscult.types import Metadata, Samples
+from auscult.types import Samples
 
 VERBS: Final = "verbs.csv"
 
@@ -287,13 +286,6 @@ class FolderSounds:
     files: Mapping[str, Mapping[str, Path]]  # label to instances to files, in natural order
     words: Mapping[str, tuple[str, str]]  # label to noun and verb
     limits: Limits = LIMITS  # on each file
-    meta: Metadata = Metadata(
-        summary="recordings from a folder",
-        goal="scenes that sound like the world",
-        modality="sound",
-        source="the user's files; loudness after ITU-R BS.1770-4",
-        truth="label by sub-folder or names.csv",
-    )
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Label to the names of its files, relative to ``sounds/``; both in natural order."""
@@ -306,12 +298,9 @@ class FolderSounds:
         return SoundSource(label=label, instance=instance, noun=noun, verb=verb)
 
     def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
-        """The recording alone, for one span of up to 600 s at 8,000 to 192,000 Hz, faded at both ends."""
-        count = sample_count(seconds, rate_hz)
+        """The recording alone, for one span, faded at both ends."""
         clip = read_clip(self._path(source.label, source.instance), limits=self.limits)
-        if count == 0:
-            return np.zeros(0, dtype=np.float32)
-        return finished(fitted(clip, count=count, rate_hz=rate_hz), rate_hz=rate_hz)
+        return finished(fitted(clip, count=round(seconds * rate_hz), rate_hz=rate_hz), rate_hz=rate_hz)
 
     def _path(self, label: str, instance: str) -> Path:
         path = self.files.get(label, {}).get(instance)

@@ -17,7 +17,7 @@ from auscult.errors import InputError
 from auscult.rng import generator
 from auscult.scenes.sound.mix import finished
 from auscult.scenes.sound.source import SoundSet, SoundSource
-from auscult.types import Metadata, Samples
+from auscult.types import Samples
 
 Wave: TypeAlias = NDArray[np.float32]
 
@@ -292,8 +292,6 @@ def _vowel(pitch_hz: float, formants_hz: tuple[float, float], *, count: int) -> 
 
 
 INSTANCES = 60
-RATES_HZ = (8_000, 192_000)
-MAX_SECONDS = 600.0
 
 _MAX_SEED = 2**31
 _STROKES = frozenset({"beats_hz", "glide_hz"})  # numbers of a kind whose strokes can be counted within one span
@@ -307,12 +305,6 @@ class GeneratedSounds:
     """
 
     name = "generated"
-    meta = Metadata(
-        summary="tones, calls, strikes, plucks and noises made by arithmetic",
-        goal="sounds with exact truth that need no download",
-        modality="sound",
-        source="auscult; strings after Karplus and Strong 1983, loudness after ITU-R BS.1770-4",
-    )
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:
         """Label to the names of its instances, both in a fixed order."""
@@ -335,22 +327,10 @@ class GeneratedSounds:
         )
 
     def samples(self, source: SoundSource, *, seconds: float, rate_hz: int) -> Samples:
-        """The source alone, for one span of up to 600 s at 8,000 to 192,000 Hz: loud from first to last sample."""
-        count = sample_count(seconds, rate_hz)
+        """The source alone, for one span: loud from first to last sample."""
         kind, seed = _checked(source)
-        canvas = Canvas(count, rate_hz, generator(seed, "grain", source.label))
-        if count == 0:
-            return np.zeros(0, dtype=np.float32)
+        canvas = Canvas(round(seconds * rate_hz), rate_hz, generator(seed, "grain", source.label))
         return finished(kind.draw(source.params, canvas), rate_hz=rate_hz)
-
-
-def sample_count(seconds: float, rate_hz: int) -> int:
-    """How many samples a sound of this length has."""
-    if not 0.0 <= seconds <= MAX_SECONDS:
-        raise ValueError(f"a sound is 0 to {MAX_SECONDS:g} s long, not {seconds}")
-    if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
-        raise ValueError(f"a sample rate is {RATES_HZ[0]} to {RATES_HZ[1]} Hz, not {rate_hz}")
-    return round(seconds * rate_hz)
 
 
 def _between(rng: np.random.Generator, low: float, high: float) -> float:

@@ -10,10 +10,8 @@ A sound in a scene is only as long as its span, so there is no silence for a gat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +23,6 @@ CEILING = 0.98
 """No sample is larger in size."""
 
 _CONTROL_S = 0.01
-_SOFTEST_DB = -200.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +42,6 @@ def mix_down(tracks: Sequence[SoundTrack], sounds: SoundSet, *, seconds: float, 
     count = round(seconds * rate_hz)
     total = np.zeros((2, count), dtype=np.float32)
     for track in tracks:
-        _check(track, seconds)
         _add(track, sounds, total=total, rate_hz=rate_hz)
     peak = float(np.max(np.abs(total))) if total.size else 0.0
     if peak <= CEILING:
@@ -85,28 +81,6 @@ def _gains(
     places = np.arange(length)
     left, right = (np.interp(places, knots, side).astype(np.float32) for side in sides)
     return left, right
-
-
-def _check(track: SoundTrack, seconds: float) -> None:
-    """Refuse what cannot be mixed; written so that a NaN fails every comparison."""
-    edges = [edge for span in track.spans for edge in span]
-    if not edges or not _rise(edges):
-        raise ValueError(f"spans are in order, apart and not empty, not {track.spans}")
-    if not (edges[0] >= 0.0 and edges[-1] <= seconds + 1e-9):
-        raise ValueError(f"spans lie within 0 to {seconds} s, not {track.spans}")
-    times = track.times_s
-    if not times or len(times) != len(track.gain_db) or len(times) != len(track.pan):
-        raise ValueError(f"{len(times)} times, {len(track.gain_db)} gains and {len(track.pan)} pans do not match")
-    if not (_rise(times) and math.isfinite(times[0]) and math.isfinite(times[-1])):
-        raise ValueError("the times of a track rise")
-    if not all(_SOFTEST_DB <= gain <= 0.0 for gain in track.gain_db) or not all(
-        -1.0 <= pan <= 1.0 for pan in track.pan
-    ):
-        raise ValueError(f"a gain is {_SOFTEST_DB:g} to 0 dB and a pan -1 to 1")
-
-
-def _rise(numbers: Sequence[float]) -> bool:
-    return not math.isnan(numbers[0]) and all(later > earlier for earlier, later in pairwise(numbers))
 
 
 REFERENCE_DB = -24.0

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 
 from auscult.record.codec import Word
-from auscult.types import Metadata, Samples
+from auscult.types import Samples
 
 Seconds: TypeAlias = Annotated[float, Meta(ge=0.0)]
 Span: TypeAlias = tuple[Seconds, Seconds]
@@ -49,11 +49,6 @@ class SoundSet(Protocol):
     @property
     def name(self) -> str:
         """The set's name, for the record."""
-        ...
-
-    @property
-    def meta(self) -> Metadata:
-        """What it is."""
         ...
 
     def instances(self) -> Mapping[str, tuple[str, ...]]:

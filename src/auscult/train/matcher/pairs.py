@@ -12,7 +12,7 @@ from auscult.language.forms import Expression
 from auscult.outcome import Undefined
 from auscult.rng import generator
 from auscult.scenes.draw import RenderedScene, Stage
-from auscult.scenes.facts import TARGET_SHARE, ExpressionSpec, facts_of, say, targets_of
+from auscult.scenes.facts import TARGET_SHARE, facts_of, say, targets_of
 from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import ScenePlan, choose
 from auscult.stress.masks import bands, cutout, negatives
@@ -109,7 +109,7 @@ def key_frame_sentences(
         one.id for one in plan.objects if one.id in targets_of(plan, shots) and one.look.category in shelf.targets
     )
     categories = {one.id: one.look.category for one in plan.objects}
-    for one in say(rng, facts, ExpressionSpec(targets=targets, most=_SAID, nulls=nulls)):
+    for one in say(rng, facts, targets=targets, most=_SAID, nulls=nulls):
         shown = [shot for shot in shots if _shows(plan, shot, one.target)]
         if shown:
             shot = shown[int(rng.integers(len(shown)))]
