@@ -14,10 +14,8 @@ import numpy as np
 
 from auscult.scenes.appearance.drawing import PaintedOutline
 from auscult.scenes.appearance.figures.living import FIGURES as LIVING
-from auscult.scenes.appearance.figures.things import INSTRUMENTS, PLAYTHINGS, TRAVEL, WARES
+from auscult.scenes.appearance.figures.things import FIGURES as THINGS
 
 Figure = Callable[[np.random.Generator], Sequence[PaintedOutline]]
 
-FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
-    dict(sorted({**INSTRUMENTS, **LIVING, **PLAYTHINGS, **TRAVEL, **WARES}.items()))
-)
+FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(dict(sorted((LIVING | THINGS).items())))

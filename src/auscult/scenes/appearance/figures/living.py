@@ -23,25 +23,13 @@ def fish(rng: np.random.Generator) -> list[PaintedOutline]:
     long, tall = rng.uniform(1.1, 1.4), rng.uniform(0.55, 0.8)
     tail = rng.uniform(0.45, 0.7)
     x = long * 0.85
+    back = [(-long, 0), (-0.5 * long, -tall), (0.4 * long, -tall * 0.85), (long, -0.1)]
+    belly = [(x, -y) for x, y in back[:0:-1]]
     return [
         paint("shade", 0.4, smooth([(x, 0), (x + tail, -tail), (x + tail * 0.7, 0), (x + tail, tail)], rounds=1)),
         paint("shade", 0.3, smooth([(-0.4, -tall * 0.8), (0.2, -tall * 1.45), (0.7, -tall * 0.6)], rounds=2)),
         paint("shade", 0.3, smooth([(-0.1, tall * 0.8), (0.35, tall * 1.35), (0.55, tall * 0.6)], rounds=2)),
-        paint(
-            "body",
-            0.8,
-            smooth(
-                [
-                    (-long, 0),
-                    (-0.5 * long, -tall),
-                    (0.4 * long, -tall * 0.85),
-                    (long, -0.1),
-                    (long, 0.1),
-                    (0.4 * long, tall * 0.85),
-                    (-0.5 * long, tall),
-                ]
-            ),
-        ),
+        paint("body", 0.8, smooth(back + belly)),
         paint("shade", 0.3, smooth([(-0.15, 0.05), (0.3, -0.1), (0.35, 0.3)], rounds=2)),
         paint("dark", 0.0, ring_arc(-long * 0.9, 0, long * 0.5, 0.04, start=-48, stop=48)),
         paint("light", 0.0, ellipse(-long * 0.68, -tall * 0.22, 0.13)),
@@ -58,22 +46,13 @@ def bird(rng: np.random.Generator) -> list[PaintedOutline]:
     for x in (-0.08, 0.16):
         parts.append(paint("dark", 0.0, bar((x, 0.4), (x + 0.02, 0.95), 0.06)))
         parts.append(paint("dark", 0.0, bar((x - 0.1, 0.96), (x + 0.18, 0.96), 0.06)))
+    tip, root = neck[0] + head + rng.uniform(0.25, 0.42), neck[0] + head * 0.7
+    beak = polygon((root, neck[1] - 0.12), (tip, neck[1] + 0.04), (root, neck[1] + 0.14))
+    body = [(-0.85, 0.1), (-0.5, -0.35), (0.2, -0.6), (0.75, -0.5), (0.85, 0.0), (0.4, plump), (-0.3, plump)]
     parts += [
         paint("shade", 0.3, polygon((-0.6, -0.15), (-0.9 - tail, 0.05), (-0.85 - tail, 0.3), (-0.5, 0.25))),
-        paint(
-            "gold",
-            0.3,
-            polygon(
-                (neck[0] + head * 0.7, neck[1] - 0.12),
-                (neck[0] + head + rng.uniform(0.25, 0.42), neck[1] + 0.04),
-                (neck[0] + head * 0.7, neck[1] + 0.14),
-            ),
-        ),
-        paint(
-            "body",
-            0.8,
-            smooth([(-0.85, 0.1), (-0.5, -0.35), (0.2, -0.6), (0.75, -0.5), (0.85, 0.0), (0.4, plump), (-0.3, plump)]),
-        ),
+        paint("gold", 0.3, beak),
+        paint("body", 0.8, smooth(body)),
         paint("body", 0.6, ellipse(*neck, head)),
         paint("shade", 0.5, smooth([(0.3, -0.15), (-0.2, -0.25), (-0.95, 0.15), (-0.3, 0.35), (0.25, 0.2)])),
         paint("light", 0.0, ellipse(neck[0] + head * 0.35, neck[1] - 0.08, 0.075)),
@@ -103,10 +82,8 @@ def flower(rng: np.random.Generator) -> list[PaintedOutline]:
     """A flower on a stalk."""
     petals, long = int(rng.integers(5, 10)), rng.uniform(0.5, 0.62)
     stalk, bend = rng.uniform(1.5, 1.9), rng.uniform(-0.15, 0.15)
-    line = smooth(
-        [(-0.05, 0.2), (bend - 0.05, 1.0), (-0.05, stalk), (0.05, stalk), (bend + 0.05, 1.0), (0.05, 0.2)], rounds=2
-    )
-    parts = [paint("leaf", 0.3, line)]
+    line = [(-0.05, 0.2), (bend - 0.05, 1.0), (-0.05, stalk), (0.05, stalk), (bend + 0.05, 1.0), (0.05, 0.2)]
+    parts = [paint("leaf", 0.3, smooth(line, rounds=2))]
     for sign in (-1, 1):
         leaf = smooth([(0, 0), (0.25, -0.25), (0.65, -0.25), (0.35, 0.05)])
         leaf = (leaf if sign > 0 else mirrored(leaf)) + (0, rng.uniform(1.1, 1.5))
@@ -124,25 +101,12 @@ def mushroom(rng: np.random.Generator) -> list[PaintedOutline]:
     """A mushroom with a broad cap."""
     wide, tall = rng.uniform(0.9, 1.15), rng.uniform(0.7, 1.0)
     stem = rng.uniform(0.24, 0.34)
+    left = [(-wide, 0.1), (-wide * 0.95, -0.4), (-0.45, -tall)]
+    cap = [*left, *((-x, y) for x, y in left[::-1]), (0.4, 0.0), (-0.4, 0.0)]
     return [
         paint("light", 0.8, lathe([(stem, 0.0), (stem * 0.85, 0.5), (stem * 1.3, 1.1), (stem, 1.2), (0, 1.2)])),
         paint("second", 0.3, ellipse(0, 0.02, wide * 0.9, 0.16)),
-        paint(
-            "body",
-            0.8,
-            smooth(
-                [
-                    (-wide, 0.1),
-                    (-wide * 0.95, -0.4),
-                    (-0.45, -tall),
-                    (0.45, -tall),
-                    (wide * 0.95, -0.4),
-                    (wide, 0.1),
-                    (0.4, 0.0),
-                    (-0.4, 0.0),
-                ]
-            ),
-        ),
+        paint("body", 0.8, smooth(cap)),
     ]
 
 
@@ -163,9 +127,7 @@ def butterfly(rng: np.random.Generator) -> list[PaintedOutline]:
 def snail(rng: np.random.Generator) -> list[PaintedOutline]:
     """A snail with its shell, head to the right."""
     shell = rng.uniform(0.62, 0.75)
-    foot = smooth(
-        [(-1.1, 0.72), (-0.6, 0.45), (0.6, 0.45), (0.8, -0.05), (1.15, -0.1), (1.25, 0.3), (1.0, 0.75)], rounds=3
-    )
+    foot = smooth([(-1.1, 0.72), (-0.6, 0.45), (0.6, 0.45), (0.8, -0.05), (1.15, -0.1), (1.25, 0.3), (1.0, 0.75)])
     parts = [paint("second", 0.0, bar((x, 0.1), (x + 0.12, -0.4), 0.06)) for x in (0.95, 1.1)]
     parts += [paint("dark", 0.2, ellipse(x + 0.12, -0.42, 0.07)) for x in (0.95, 1.1)]
     parts += [paint("second", 0.6, foot), paint("body", 0.8, ellipse(-0.1, -0.02, shell))]
@@ -192,20 +154,9 @@ def cat(rng: np.random.Generator) -> list[PaintedOutline]:
     """A sitting cat, seen from the front."""
     fat, head = rng.uniform(0.55, 0.68), rng.uniform(0.46, 0.54)
     side = float(rng.choice((-1, 1)))
-    tail = smooth(
-        [
-            (0.3 * side, 1.15),
-            (1.0 * side, 1.1),
-            (1.15 * side, 0.5),
-            (1.0 * side, 0.45),
-            (0.9 * side, 0.9),
-            (0.3 * side, 0.95),
-        ]
-    )
-    parts = [paint("body", 0.6, tail)]
-    parts.append(
-        paint("body", 0.7, smooth([(-0.3, -0.1), (0.3, -0.1), (fat, 0.7), (fat, 1.2), (-fat, 1.2), (-fat, 0.7)]))
-    )
+    tail = polygon((0.3, 1.15), (1.0, 1.1), (1.15, 0.5), (1.0, 0.45), (0.9, 0.9), (0.3, 0.95)) * (side, 1.0)
+    body = smooth([(-0.3, -0.1), (0.3, -0.1), (fat, 0.7), (fat, 1.2), (-fat, 1.2), (-fat, 0.7)])
+    parts = [paint("body", 0.6, smooth(tail)), paint("body", 0.7, body)]
     for sign in (-1, 1):
         ear = polygon((sign * head * 0.95, -0.6), (sign * head * 0.8, -1.2), (sign * head * 0.15, -0.85))
         parts.append(paint("body", 0.3, ear))
@@ -222,14 +173,4 @@ def cat(rng: np.random.Generator) -> list[PaintedOutline]:
     return parts
 
 
-FIGURES = {
-    "bird": bird,
-    "butterfly": butterfly,
-    "cactus": cactus,
-    "cat": cat,
-    "fish": fish,
-    "flower": flower,
-    "mushroom": mushroom,
-    "snail": snail,
-    "tree": tree,
-}
+FIGURES = {one.__name__: one for one in (bird, butterfly, cactus, cat, fish, flower, mushroom, snail, tree)}

@@ -27,16 +27,8 @@ def bell(rng: np.random.Generator) -> list[PaintedOutline]:
     """A hand-bell or church bell with its clapper."""
     waist, lip, shoulder = rng.uniform(0.42, 0.55), rng.uniform(0.8, 1.0), rng.uniform(0.3, 0.45)
     tall = rng.uniform(1.3, 1.6)
-    body = lathe(
-        [
-            (0.0, 0.0),
-            (shoulder, 0.02),
-            (waist, 0.35 * tall),
-            (waist + 0.06, 0.65 * tall),
-            (lip, 0.93 * tall),
-            (lip, tall),
-        ]
-    )
+    upper = [(0.0, 0.0), (shoulder, 0.02), (waist, 0.35 * tall)]
+    body = lathe([*upper, (waist + 0.06, 0.65 * tall), (lip, 0.93 * tall), (lip, tall)])
     parts = [paint("dark", 0.8, ellipse(0, tall + 0.05, rng.uniform(0.14, 0.2)))]
     if rng.random() < 0.5:
         parts.append(paint("wood", 0.8, bar((0, -rng.uniform(0.6, 0.9)), (0, 0.1), 0.2, taper=0.8)))
@@ -92,21 +84,8 @@ def guitar(rng: np.random.Generator) -> list[PaintedOutline]:
 def trumpet(rng: np.random.Generator) -> list[PaintedOutline]:
     """A trumpet, bell to the right."""
     flare, long = rng.uniform(0.42, 0.55), rng.uniform(1.7, 2.1)
-    tube = smooth(
-        [
-            (-long, -0.04),
-            (0.5, -0.06),
-            (0.85, -0.16),
-            (1.1, -flare),
-            (1.16, -flare),
-            (1.16, flare),
-            (1.1, flare),
-            (0.85, 0.16),
-            (0.5, 0.06),
-            (-long, 0.04),
-        ],
-        rounds=2,
-    )
+    upper = [(-long, -0.04), (0.5, -0.06), (0.85, -0.16), (1.1, -flare), (1.16, -flare)]
+    tube = smooth([*upper, *((x, -y) for x, y in upper[::-1])], rounds=2)
     drop = rng.uniform(0.4, 0.55)
     loop = box(-long * 0.62, -0.06, 0.5, drop + 0.06, rounding=0.3)
     inner = box(-long * 0.62 + 0.12, 0.06, 0.38, drop - 0.06, rounding=0.2)
@@ -133,9 +112,6 @@ def maraca(rng: np.random.Generator) -> list[PaintedOutline]:
         parts.append(paint("second", 0.5, box(-wide * 1.02, y - 0.07, wide * 1.02, y + 0.07, rounding=0.05)))
     parts.append(paint("shine", 0.0, ring_arc(-0.02, -0.1, wide * 0.62, 0.08, start=190, stop=240)))
     return parts
-
-
-INSTRUMENTS = {"bell": bell, "drum": drum, "guitar": guitar, "trumpet": trumpet, "maraca": maraca}
 
 
 def ball(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -263,17 +239,6 @@ def teddy(rng: np.random.Generator) -> list[PaintedOutline]:
     return parts
 
 
-PLAYTHINGS = {
-    "ball": ball,
-    "balloon": balloon,
-    "crown": crown,
-    "kite": kite,
-    "robot": robot,
-    "star": star_shape,
-    "teddy": teddy,
-}
-
-
 def _wheel(x: float, y: float, radius: float) -> list[PaintedOutline]:
     return [
         paint("dark", 0.4, ellipse(x, y, radius)),
@@ -301,15 +266,12 @@ def car(rng: np.random.Generator) -> list[PaintedOutline]:
     roof, back, front = rng.uniform(0.5, 0.65), rng.uniform(-0.95, -0.6), rng.uniform(0.35, 0.6)
     cabin = smooth([(back - 0.2, 0), (back, -roof), (front - 0.3, -roof), (front + 0.15, 0)], rounds=1)
     pane = 0.72 * roof
+    body = [(-1.4, 0.05), (-1.3, -0.08), (1.1, -0.08), (1.45, 0.15), (1.45, 0.5), (-1.4, 0.5)]
     parts = [
         paint("body", 0.3, cabin),
         paint("glass", 0.2, polygon((back + 0.02, -0.04), (back + 0.12, -pane), (-0.2, -pane), (-0.2, -0.04))),
         paint("glass", 0.2, polygon((-0.1, -0.04), (-0.1, -pane), (front - 0.32, -pane), (front, -0.04))),
-        paint(
-            "body",
-            0.5,
-            smooth([(-1.4, 0.05), (-1.3, -0.08), (1.1, -0.08), (1.45, 0.15), (1.45, 0.5), (-1.4, 0.5)], rounds=1),
-        ),
+        paint("body", 0.5, smooth(body, rounds=1)),
         paint("dark", 0.2, box(-1.42, 0.4, 1.46, 0.52, rounding=0.05)),
         paint("light", 0.0, ellipse(1.34, 0.16, 0.1, 0.08)),
         paint("flame", 0.0, box(-1.4, 0.08, -1.28, 0.22)),
@@ -350,43 +312,20 @@ def rocket(rng: np.random.Generator) -> list[PaintedOutline]:
 def plane(rng: np.random.Generator) -> list[PaintedOutline]:
     """An aeroplane seen from the side, nose to the right."""
     long, tail = rng.uniform(1.5, 1.8), rng.uniform(0.55, 0.75)
-    parts = [
-        paint(
-            "second",
-            0.3,
-            polygon((-long + 0.1, -0.1), (-long - 0.1, -tail), (-long + 0.3, -tail), (-long + 0.65, -0.15)),
-        ),
+    fin = polygon((-long + 0.1, -0.1), (-long - 0.1, -tail), (-long + 0.3, -tail), (-long + 0.65, -0.15))
+    upper = [(-long - 0.05, -0.2), (-long * 0.6, -0.32), (long * 0.7, -0.32)]
+    rudder = polygon((-long + 0.1, -0.05), (-long - 0.25, 0.12), (-long + 0.05, 0.14), (-long + 0.6, 0.02))
+    cockpit = [(long * 0.66, -0.24), (long * 0.84, -0.16), (long * 0.9, -0.05), (long * 0.66, -0.05)]
+    portholes = [ellipse(-long * 0.55 + index * 0.3, -0.1, 0.065) for index in range(int(rng.integers(4, 7)))]
+    return [
+        paint("second", 0.3, fin),
         paint("shade", 0.3, polygon((0.1, -0.1), (-0.35, -0.6), (-0.1, -0.6), (0.55, -0.1))),
-        paint(
-            "body",
-            0.7,
-            smooth(
-                [
-                    (-long - 0.05, -0.2),
-                    (-long * 0.6, -0.32),
-                    (long * 0.7, -0.32),
-                    (long + 0.1, 0.02),
-                    (long * 0.7, 0.3),
-                    (-long * 0.4, 0.28),
-                ]
-            ),
-        ),
-        paint(
-            "second",
-            0.2,
-            polygon((-long + 0.1, -0.05), (-long - 0.25, 0.12), (-long + 0.05, 0.14), (-long + 0.6, 0.02)),
-        ),
+        paint("body", 0.7, smooth([*upper, (long + 0.1, 0.02), (long * 0.7, 0.3), (-long * 0.4, 0.28)])),
+        paint("second", 0.2, rudder),
         paint("second", 0.4, polygon((0.25, 0.08), (-0.75, 0.75), (-0.45, 0.75), (0.7, 0.14))),
-        paint(
-            "glass",
-            0.2,
-            smooth([(long * 0.66, -0.24), (long * 0.84, -0.16), (long * 0.9, -0.05), (long * 0.66, -0.05)], rounds=1),
-        ),
+        paint("glass", 0.2, smooth(cockpit, rounds=1)),
+        *(paint("dark", 0.0, porthole) for porthole in portholes),
     ]
-    parts.extend(
-        paint("dark", 0.0, ellipse(-long * 0.55 + index * 0.3, -0.1, 0.065)) for index in range(int(rng.integers(4, 7)))
-    )
-    return parts
 
 
 def house(rng: np.random.Generator) -> list[PaintedOutline]:
@@ -427,9 +366,6 @@ def windmill(rng: np.random.Generator) -> list[PaintedOutline]:
     return parts
 
 
-TRAVEL = {"boat": boat, "bus": bus, "car": car, "house": house, "plane": plane, "rocket": rocket, "windmill": windmill}
-
-
 def cup(rng: np.random.Generator) -> list[PaintedOutline]:
     """A cup with its handle to one side."""
     top, foot, tall = rng.uniform(0.62, 0.75), rng.uniform(0.4, 0.62), rng.uniform(0.95, 1.35)
@@ -447,22 +383,10 @@ def bottle(rng: np.random.Generator) -> list[PaintedOutline]:
     wide, neck, tall = rng.uniform(0.4, 0.52), rng.uniform(0.13, 0.18), rng.uniform(1.7, 2.1)
     shoulder = rng.uniform(0.55, 0.8)
     label = rng.uniform(0.35, 0.5)
+    upper = [(neck, 0.0), (neck, shoulder * 0.8), (wide, shoulder * 1.2)]
     return [
         paint("wood", 0.3, box(-neck * 0.9, -0.2, neck * 0.9, 0.05, rounding=0.04)),
-        paint(
-            "body",
-            0.8,
-            lathe(
-                [
-                    (neck, 0.0),
-                    (neck, shoulder * 0.8),
-                    (wide, shoulder * 1.2),
-                    (wide, tall),
-                    (wide * 0.85, tall),
-                    (0, tall),
-                ]
-            ),
-        ),
+        paint("body", 0.8, lathe([*upper, (wide, tall), (wide * 0.85, tall), (0, tall)])),
         paint("shade", 0.2, box(-neck * 1.15, 0.0, neck * 1.15, 0.12, rounding=0.04)),
         paint("second", 0.3, box(-wide * 0.99, tall - 0.25 - label, wide * 0.99, tall - 0.25)),
         paint("shine", 0.0, box(-wide * 0.7, shoulder * 1.3, -wide * 0.55, tall - 0.8, rounding=0.05)),
@@ -486,18 +410,10 @@ def vase(rng: np.random.Generator) -> list[PaintedOutline]:
 def teapot(rng: np.random.Generator) -> list[PaintedOutline]:
     """A teapot, spout to the right."""
     wide, tall = rng.uniform(0.72, 0.85), rng.uniform(0.55, 0.68)
-    spout = smooth(
-        [
-            (wide * 0.6, 0.35),
-            (wide + 0.35, -0.1),
-            (wide + 0.5, -0.5),
-            (wide + 0.66, -0.42),
-            (wide + 0.5, 0.1),
-            (wide * 0.6, 0.6),
-        ]
-    )
+    near, far = (wide * 0.6, 0.35), (wide * 0.6, 0.6)
+    spout = [near, (wide + 0.35, -0.1), (wide + 0.5, -0.5), (wide + 0.66, -0.42), (wide + 0.5, 0.1), far]
     return [
-        paint("body", 0.6, spout),
+        paint("body", 0.6, smooth(spout)),
         paint("body", 0.5, ring_arc(-wide * 0.92, 0.1, 0.36, 0.13, start=90, stop=275)),
         paint("body", 0.8, ellipse(0, 0.1, wide, tall)),
         paint("shade", 0.3, box(-wide * 0.5, tall * 0.98, wide * 0.5, tall + 0.16, rounding=0.05)),
@@ -566,30 +482,12 @@ def hat(rng: np.random.Generator) -> list[PaintedOutline]:
     """A hat with a brim and a band."""
     wide, tall, brim = rng.uniform(0.5, 0.62), rng.uniform(0.55, 1.1), rng.uniform(1.0, 1.2)
     top = wide * rng.uniform(0.75, 1.1)
+    crown = [(0, -tall), (top * 0.8, -tall * 1.02), (top, -tall * 0.8), (wide, 0.05), (wide * 0.6, 0.12), (0, 0.13)]
+    band = [(-wide * 1.01, -0.22), (0, -0.15), (wide * 1.01, -0.22), (wide, 0.0), (0, 0.1), (-wide, 0.0)]
     return [
         paint("body", 0.5, ellipse(0, 0.0, brim, 0.22)),
-        paint(
-            "body",
-            0.6,
-            lathe(
-                [
-                    (0, -tall),
-                    (top * 0.8, -tall * 1.02),
-                    (top, -tall * 0.8),
-                    (wide, 0.05),
-                    (wide * 0.6, 0.12),
-                    (0, 0.13),
-                ]
-            ),
-        ),
-        paint(
-            "second",
-            0.2,
-            smooth(
-                [(-wide * 1.01, -0.22), (0, -0.15), (wide * 1.01, -0.22), (wide, 0.0), (0, 0.1), (-wide, 0.0)],
-                rounds=2,
-            ),
-        ),
+        paint("body", 0.6, lathe(crown)),
+        paint("second", 0.2, smooth(band, rounds=2)),
     ]
 
 
@@ -639,16 +537,8 @@ def candle(rng: np.random.Generator) -> list[PaintedOutline]:
     ]
 
 
-WARES = {
-    "bottle": bottle,
-    "candle": candle,
-    "chair": chair,
-    "clock": clock,
-    "cup": cup,
-    "hat": hat,
-    "key": key,
-    "lantern": lantern,
-    "teapot": teapot,
-    "umbrella": umbrella,
-    "vase": vase,
-}
+_FIGURES = (
+    *(ball, balloon, bell, boat, bottle, bus, candle, car, chair, clock, crown, cup, drum, guitar, hat, house, key),
+    *(kite, lantern, maraca, plane, robot, rocket, teapot, teddy, trumpet, umbrella, vase, windmill),
+)
+FIGURES = {"star": star_shape, **{one.__name__: one for one in _FIGURES}}
