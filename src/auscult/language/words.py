@@ -27,79 +27,77 @@ class Way:
     denied: bool = True  # the clause may be denied with `not`
 
 
-_Table: TypeAlias = Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
+_Table: TypeAlias = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
-# Before the noun; right after it; in a clause. A clause that begins with + is never denied.
+# Before the noun, of those that have such words.
+_BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
+    "still": ("motionless", "stationary"),
+    "up": ("rising",),
+    "down": ("sinking",),
+    "nearer": ("approaching",),
+    "away": ("receding",),
+    "hidden": ("partly hidden", "partly covered"),
+    "sounds": ("audible",),
+    "silent": ("silent", "soundless", "noiseless"),
+    "moving": ("moving",),
+    "throughout": ("constantly sounding",),
+}
+# Right after the noun; in a clause. A clause that begins with + is never denied.
 _MOTIONS: Final[_Table] = {
-    "still": (
-        ("motionless", "stationary"),
-        ("at rest",),
-        ("does not move", "stays still", "keeps still", "remains in one place"),
-    ),
-    "left": ((), ("moving to the left", "going left", "on its way to the left"), ("moves to the left", "travels left")),
+    "still": (("at rest",), ("does not move", "stays still", "keeps still", "remains in one place")),
+    "left": (("moving to the left", "going left", "on its way to the left"), ("moves to the left", "travels left")),
     "right": (
-        (),
         ("moving to the right", "going right", "on its way to the right"),
         ("moves to the right", "travels right"),
     ),
-    "up": (("rising",), ("moving up", "on its way up"), ("moves upwards", "rises", "goes up")),
-    "down": (("sinking",), ("moving down", "on its way down"), ("moves downwards", "sinks", "goes down")),
+    "up": (("moving up", "on its way up"), ("moves upwards", "rises", "goes up")),
+    "down": (("moving down", "on its way down"), ("moves downwards", "sinks", "goes down")),
     "nearer": (
-        ("approaching",),
         ("coming nearer", "moving towards the viewer"),
         ("comes nearer", "comes closer", "gets closer to the viewer"),
     ),
     "away": (
-        ("receding",),
         ("moving away", "moving into the distance"),
         ("moves away", "gets farther away", "goes off into the distance"),
     ),
     "to_and_fro": (
-        (),
         ("moving to and fro", "going back and forth"),
         ("moves to and fro", "goes back and forth", "swings from side to side"),
     ),
 }
 _PLACES: Final[_Table] = {
-    "left": ((), ("on the left", "on the left side", "in the left half of the picture"), ("is on the left",)),
-    "right": ((), ("on the right", "on the right side", "in the right half of the picture"), ("is on the right",)),
-    "top": ((), ("at the top", "in the upper half of the picture"), ("is at the top", "is in the upper half")),
-    "bottom": ((), ("at the bottom", "in the lower half of the picture"), ("is at the bottom", "is in the lower half")),
+    "left": (("on the left", "on the left side", "in the left half of the picture"), ("is on the left",)),
+    "right": (("on the right", "on the right side", "in the right half of the picture"), ("is on the right",)),
+    "top": (("at the top", "in the upper half of the picture"), ("is at the top", "is in the upper half")),
+    "bottom": (("at the bottom", "in the lower half of the picture"), ("is at the bottom", "is in the lower half")),
     "centre": (
-        (),
         ("in the middle", "in the centre of the picture"),
         ("is in the middle of the picture", "is in the centre"),
     ),
 }
 _PLAIN: Final[_Table] = {
     "hidden": (
-        ("partly hidden", "partly covered"),
         ("with something in front of it",),
         ("is partly hidden", "+is partly covered by something else", "+disappears in part behind something else"),
     ),
     "hiding": (
-        (),
         ("hiding a part of another thing", "partly covering another thing"),
         ("+hides a part of another thing", "+partly covers another thing", "+covers a part of another thing"),
     ),
     "sounds": (
-        ("audible",),
         ("with a sound of its own",),
         ("+makes a sound", "+gives off a sound", "can be heard", "+makes some noise", "is heard", "is audible"),
     ),
     "silent": (
-        ("silent", "soundless", "noiseless"),
         ("without any sound", "without a sound of its own"),
         ("never makes a sound", "stays silent", "cannot be heard", "makes no noise", "keeps quiet all along"),
     ),
-    "moving": (("moving",), ("in motion",), ("moves", "is moving", "is in motion", "does not stay still")),
+    "moving": (("in motion",), ("moves", "is moving", "is in motion", "does not stay still")),
     "in_view": (
-        (),
         ("with nothing in front of it",),
         ("has nothing in front of it", "is never covered by anything else", "is not hidden by anything else"),
     ),
     "throughout": (
-        ("constantly sounding",),
         ("with a sound that never stops",),
         (
             "sounds all the time",
@@ -112,67 +110,46 @@ _PLAIN: Final[_Table] = {
 }
 _OPPOSITES: Final = {"sounds": "silent", "hidden": "in_view"}
 _RELATIONS: Final[_Table] = {
-    "left_of": ((), ("to the left of {to}", "left of {to}"), ("is to the left of {to}", "is farther left than {to}")),
-    "right_of": (
-        (),
-        ("to the right of {to}", "right of {to}"),
-        ("is to the right of {to}", "is farther right than {to}"),
-    ),
-    "above": ((), ("above {to}", "higher up than {to}"), ("is above {to}", "is higher up than {to}")),
-    "below": ((), ("below {to}", "lower down than {to}"), ("is below {to}", "is lower down than {to}")),
+    "left_of": (("to the left of {to}", "left of {to}"), ("is to the left of {to}", "is farther left than {to}")),
+    "right_of": (("to the right of {to}", "right of {to}"), ("is to the right of {to}", "is farther right than {to}")),
+    "above": (("above {to}", "higher up than {to}"), ("is above {to}", "is higher up than {to}")),
+    "below": (("below {to}", "lower down than {to}"), ("is below {to}", "is lower down than {to}")),
     "larger": (
-        (),
         ("larger than {to}", "bigger than {to}"),
         ("is larger than {to}", "is bigger than {to}", "takes up more of the picture than {to}"),
     ),
     "smaller": (
-        (),
         ("smaller than {to}",),
         ("is smaller than {to}", "+takes up less of the picture than {to}", "+is not as large as {to}"),
     ),
-    "in_front_of": (
-        (),
-        ("in front of {to}",),
-        ("is in front of {to}", "hides a part of {to}", "partly covers {to}"),
-    ),
+    "in_front_of": (("in front of {to}",), ("is in front of {to}", "hides a part of {to}", "partly covers {to}")),
     "behind": (
-        (),
         ("behind {to}", "partly hidden by {to}"),
         ("is behind {to}", "is partly hidden by {to}", "is partly covered by {to}"),
     ),
     "same_colour": (
-        (),
         ("of the same colour as {to}", "with the same colour as {to}"),
         ("has the same colour as {to}", "is of the same colour as {to}", "shares its colour with {to}"),
     ),
     "same_category": (
-        (),
         ("of the same kind as {to}", "of the same sort as {to}"),
         ("is of the same kind as {to}", "is the same sort of thing as {to}"),
     ),
-    "same_motion": ((), (), ("moves in the same way as {to}", "moves just like {to}", "has the same motion as {to}")),
+    "same_motion": ((), ("moves in the same way as {to}", "moves just like {to}", "has the same motion as {to}")),
     "nearest": (
-        (),
         ("nearest to {to}", "closest to {to}"),
         ("is nearest to {to}", "is closest to {to}", "+is nearer to {to} than anything else is"),
     ),
     "farthest": (
-        (),
         ("farthest from {to}",),
         ("is farthest from {to}", "is the farthest away from {to}", "+is farther from {to} than anything else is"),
     ),
-    "louder": (
-        (),
-        ("louder than {to}",),
-        ("is louder than {to}", "sounds louder than {to}", "makes more noise than {to}"),
-    ),
+    "louder": (("louder than {to}",), ("is louder than {to}", "sounds louder than {to}", "makes more noise than {to}")),
     "quieter": (
-        (),
         ("quieter than {to}",),
         ("is quieter than {to}", "sounds softer than {to}", "makes less noise than {to}"),
     ),
     "after": (
-        (),
         ("heard after {to} has fallen silent",),
         (
             "sounds after {to} has stopped sounding",
@@ -182,7 +159,6 @@ _RELATIONS: Final[_Table] = {
         ),
     ),
     "before": (
-        (),
         ("heard before {to} starts sounding",),
         (
             "sounds before {to} starts sounding",
@@ -192,7 +168,6 @@ _RELATIONS: Final[_Table] = {
         ),
     ),
     "with": (
-        (),
         ("heard together with {to}", "heard at the same time as {to}"),
         (
             "sounds while {to} sounds",
@@ -204,17 +179,14 @@ _RELATIONS: Final[_Table] = {
 }
 _TO_VOICES: Final[_Table] = {
     "after": (
-        (),
         ("heard after {to} is over", "heard after {to} has stopped"),
         ("sounds after {to} has ended", "is heard after {to} stops", "makes a sound once {to} is over"),
     ),
     "before": (
-        (),
         ("heard before {to} begins", "heard before {to} sets in"),
         ("sounds before {to} starts", "is heard before {to} begins", "makes a sound before {to} sets in"),
     ),
     "with": (
-        (),
         ("heard together with {to}", "heard at the same time as {to}"),
         ("sounds while {to} is going on", "can be heard during {to}", "makes a sound at the same time as {to}"),
     ),
@@ -223,7 +195,6 @@ _TO_VOICES: Final[_Table] = {
 _ALONE: Final[_Table] = {
     "sounds_not_relation": (
         (),
-        (),
         (
             "+sounds, but not while {to} sounds",
             "+is heard, but not at the same time as {to}",
@@ -231,7 +202,6 @@ _ALONE: Final[_Table] = {
         ),
     ),
     "sounds_not_heard": (
-        (),
         (),
         (
             "+sounds, but not during {to}",
@@ -302,9 +272,9 @@ def _colour(form: Form) -> Iterator[Way]:
 
 
 def _of(word: str, table: _Table) -> Iterator[Way]:
-    before, after, clauses = table[word]
+    after, clauses = table[word]
     rank = 2 if word in {"hidden"} else 1 if table is _MOTIONS or word == "moving" else 0
-    for text in before:
+    for text in _BEFORE.get(word, ()):
         yield Way(slot="before", text=text, rank=rank)
     for text in after:
         yield Way(slot="after", text=text, many=of_their_own(text))
