@@ -249,8 +249,7 @@ def points_of(part: DrawnShape) -> tuple[Point, ...]:
         case Polyline() | Polygon():
             return part.points
         case Rect():
-            right, bottom = part.x + part.width_px, part.y + part.height_px
-            return (part.x, part.y), (right, part.y), (right, bottom), (part.x, bottom)
+            return _corners(part)
         case Circle():
             return (part.centre,)
         case Text():

@@ -169,11 +169,8 @@ def with_interval(
 ) -> Scored[float] | Undefined:
     """The number with its interval; without one where there is a single cluster, or too few draws have it.
 
-    Args:
-        outcome: The number.
-        draws: The number in each draw, NaN where undefined; may be empty.
-        clusters: How many were drawn from; 0 where that differs from column to column.
-        drawn: What they are, for the signature.
+    ``draws`` are the numbers of the draws, NaN where undefined; may be empty. ``clusters`` is 0 where it differs from
+    column to column; ``drawn`` says in the signature what they are.
     """
     if clusters == 1 or not draws.size or not isinstance(outcome, Scored):
         return outcome
@@ -184,13 +181,10 @@ def with_interval(
 def estimates(
     said: JudgeColumns, true: TruthColumns, *, over: Over = "items", unparsed: Unparsed = "wrong"
 ) -> tuple[Doubles, Doubles, tuple[Hashable, ...]]:
-    """Estimated and true IoU of what an RMSE is over, and its clusters.
+    """Estimated (m,) and true IoU (m,) of what an RMSE is over, and its clusters, where the true IoU is known.
 
     A reply without IoU counts as 0 (``wrong``) or is left out (``skip``). Of a track it leaves the mean over the
     frames, as in the paper's release; a track without any is 0 or left out.
-
-    Returns:
-        Estimates (m,), true IoUs (m,) and clusters, over the masks whose true IoU is known.
     """
     known = ~np.isnan(true.iou)
     answered = known & ~np.isnan(said.iou)
@@ -364,15 +358,7 @@ def _nothing(reason: str) -> Measured:
 def mean_of(
     values: NDArray[Any], clusters: Iterable[Hashable], *, without: str = "no items", missing: int = 0, **signature: str
 ) -> Measured:
-    """A mean of numbers or marks.
-
-    Args:
-        values: (n,).
-        clusters: The cluster of each.
-        without: Why there is no mean where there is no value.
-        missing: Replies without this answer.
-        **signature: What the mean is.
-    """
+    """A mean of numbers or marks, (n,), or ``without``, why there is none; ``missing`` counts replies without one."""
     rows = np.column_stack([values, np.ones(len(values))]).astype(np.float64)
     outcome: Scored[float] | Undefined = Undefined(without)
     if len(rows):
@@ -415,12 +401,8 @@ def f2_tables(
 ) -> Measured:
     """F2 as the paper's tables have it, one column at a time; higher is better.
 
-    Args:
-        said: What the judge says.
-        true: What is true.
-        label: Which of the two labels.
-        columns: The column of each item, (n,): for actions the true defect. By default the right label.
-        unparsed: Whether a reply without this label is a miss (``wrong``) or left out (``skip``).
+    ``columns``, (n,), are for actions the true defect; by default the right label. A reply without this label is a miss
+    (``wrong``) or left out (``skip``).
     """
     found = _Labels.of(said, true, label)
     if found is None:
@@ -513,7 +495,7 @@ def _counted(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MacroF2:
-    """F2 of confusion matrices: macro over classes in each column, then the mean of the columns."""
+    """F2 of ``columns`` confusion matrices: macro over classes in each, then the mean of them."""
 
     columns: int  # how many matrices there are
     classes: int  # how many labels

@@ -55,14 +55,9 @@ class MaskStep:
 
 
 def flicker(steps: Sequence[MaskStep | None]) -> Scored[float] | Undefined:
-    """How much a mask changes from frame to frame beyond what motion explains.
+    """1 minus the median overlap of a clip's steps, 0..1, lower is better; None is a step that could not be had.
 
-    Args:
-        steps: The steps of a clip in order; None where a frame or mask could not be had.
-
-    Returns:
-        1 minus the median overlap, 0..1, lower is better. Undefined where fewer than half of the steps count, or fewer
-        than ``LEAST_STEPS``.
+    Undefined where fewer than half of the steps count, or fewer than ``LEAST_STEPS``.
     """
     told = [step.overlap for step in steps if step is not None and step.overlap is not None]
     there = sum(step is not None and step.everywhere is not None for step in steps)

@@ -95,18 +95,10 @@ def miou(predictions: Iterable[Mask], truths: Iterable[Mask], *, empty: float | 
 
 
 def oiou(predictions: Iterable[Mask], truths: Iterable[Mask], *, empty: float | None = 1.0) -> MaskMean | Undefined:
-    """Overall IoU: the sum of all intersections over the sum of all unions.
+    """Overall IoU: the sum of all intersections over the sum of all unions; arguments and errors as in ``miou``.
 
-    Args:
-        predictions: Masks, bool (H, W) or (T, H, W); pairs may differ in size from one another.
-        truths: As many masks, each of its partner's shape.
-        empty: The value when all masks are empty; None makes that Undefined. A single pair of empty masks adds nothing.
-
-    Returns:
-        0..1, higher is better. Undefined when there is no pair.
-
-    Raises:
-        InputError: Unequal numbers of masks, or a pair that cannot be compared.
+    ``empty`` is the value when all masks are empty; None makes that Undefined. A single pair of empty masks adds
+    nothing. 0..1, higher is better. Undefined when there is no pair.
     """
     pairs = list(_all_counts(predictions, truths))
     if not pairs:

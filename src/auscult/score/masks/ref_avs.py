@@ -134,19 +134,11 @@ def ref_avs_j(
 def ref_avs_f(
     predictions: Sequence[Soft], truths: Sequence[Mask], *, variant: RefAvsVariant = "plain"
 ) -> ClipMean | Undefined:
-    """F: region F with beta squared .3, over frames whose truth is not empty.
+    """F: region F with beta squared .3, over frames whose truth is not empty; arguments and errors as in ``ref_avs_j``.
 
-    Args:
-        predictions: One (T, H, W) a clip, bool or in [0, 1].
-        truths: As many bool (T, H, W), each of its partner's shape.
-        variant: ``plain`` (threshold .5), or the best of 255 thresholds of four clips (``ref-avs``) or of each clip
-            (``tgs-agent``): an optimistic number, since the threshold is chosen on the truth.
-
-    Returns:
-        0..1, higher is better. Undefined when no truth shows anything.
-
-    Raises:
-        InputError: Numbers of clips, shapes or dtypes do not fit, or a probability is not in [0, 1].
+    At threshold .5 (``plain``), or the best of 255 thresholds of four clips (``ref-avs``) or of each clip
+    (``tgs-agent``): an optimistic number, since the threshold is chosen on the truth. 0..1, higher is better. Undefined
+    when no truth shows anything.
     """
     rules = _rules(variant)
     grid = np.array([0.5]) if rules.best_of == 1 else np.linspace(0.0, 1.0 - 1e-10, rules.best_of)
@@ -159,17 +151,10 @@ def ref_avs_f(
 
 
 def ref_avs_s(predictions: Sequence[Soft], *, variant: RefAvsVariant = "plain") -> ClipMean | Undefined:
-    """S: square root of the share of pixels segmented where the expression refers to nothing.
+    """S: square root of the share of pixels segmented where the expression refers to nothing, 0..1, lower is better.
 
-    Args:
-        predictions: One (T, H, W) a clip, bool or in [0, 1], for null expressions only.
-        variant: ``ref-avs`` takes the pixels of four clips together, the others each frame by itself.
-
-    Returns:
-        0..1, lower is better. Undefined when there is no clip.
-
-    Raises:
-        InputError: A prediction is no clip, or a probability is not in [0, 1].
+    Predictions as in ``ref_avs_j``, for null expressions only; ``ref-avs`` takes the pixels of four clips together, the
+    others each frame by itself. Undefined when there is no clip.
 
     Example:
         >>> quarter = np.zeros((1, 2, 2), bool); quarter[0, 0, 0] = True
@@ -314,25 +299,12 @@ _CONTOUR: Final = Signature.of(
 
 
 def avs_scores(prediction: Mask, truth: Mask) -> Mapping[AvsMetric, Scored[float] | Undefined]:
-    """Score one clip.
+    """``J``, ``F_contour`` and ``F_region`` of one clip, bool (T, H, W), against what sounds in each frame.
 
-    Args:
-        prediction: bool (T, H, W).
-        truth: bool, the same shape: what sounds in each frame.
-
-    Returns:
-        ``J``, ``F_contour`` and ``F_region``, each with its signature. All are undefined where there is no frame,
-        ``F_region`` also where no truth shows anything.
-
-    Raises:
-        InputError: The masks are not bool (T, H, W) of one shape.
+    All are undefined where there is no frame, ``F_region`` also where no truth shows anything.
 
     Example:
-        >>> import numpy as np
         >>> truth = np.zeros((2, 8, 8), bool); truth[0, 2:6, 2:6] = True
-        >>> told = avs_scores(truth, truth)
-        >>> [round(one.value, 6) for one in told.values()]
-        [1.0, 1.0, 1.0]
         >>> round(avs_scores(~truth, truth)["J"].value, 6)
         0.0
     """

@@ -58,11 +58,7 @@ class ClipMasks:
 
     @classmethod
     def of(cls, prediction: NDArray[Any], truth: NDArray[Any]) -> ClipMasks:
-        """Check the values of two arrays of one shape; a single frame becomes a clip of one.
-
-        Raises:
-            InputError: Not bool or whole numbers, negative, or nothing but 0 and 255.
-        """
+        """Check the values of two arrays of one shape; a single frame becomes a clip of one."""
         for name, array in (("prediction", prediction), ("truth", truth)):
             _check_values(name, array)
         if truth.ndim == 2:

@@ -40,25 +40,14 @@ _HALVINGS: Final = 50
 
 
 def cluster_upper_bound(accepted: ArrayLike, bad: ArrayLike, *, aim: float, confidence: float = 0.95) -> float:
-    """Highest share of bad items that is still credible.
+    """Highest share of bad items that is still credible, 0..1; 1 where there is no item.
 
-    Args:
-        accepted: Items of each cluster, (n,), 0 or more.
-        bad: Bad ones among them, (n,).
-        aim: The share that the bound is to stay below; the stake is chosen for it, the bound is valid with any.
-        confidence: How sure the bound is, both ends excluded.
-
-    Returns:
-        0..1; 1 where there is no item.
-
-    Raises:
-        InputError: Counts, aim or confidence are out of range.
+    ``accepted``, (n,), are the items of each cluster, ``bad`` the bad ones among them. The stake is chosen for ``aim``,
+    the share that the bound is to stay below; the bound is valid with any.
 
     Example:
         >>> round(cluster_upper_bound([3] * 59, [0] * 59, aim=0.05), 4)
         0.05
-        >>> round(cluster_upper_bound([3] * 200, [0] * 199 + [3], aim=0.05), 4)
-        0.0296
     """
     items, faults = _counts(accepted, bad)
     between(aim=aim, confidence=confidence)
@@ -74,15 +63,7 @@ def cluster_upper_bound(accepted: ArrayLike, bad: ArrayLike, *, aim: float, conf
 
 
 def fewest_clusters(accepted: ArrayLike, rate: float, *, confidence: float = 0.95) -> int:
-    """How many clusters of such sizes, without a single bad item, give an upper bound of at most ``rate``.
-
-    Args:
-        accepted: Items of each cluster there is, (n,), not all 0.
-        rate: The wanted bound, both ends excluded.
-        confidence: How sure it is to be, both ends excluded.
-
-    Raises:
-        InputError: A number is out of range, or there is no item.
+    """How many clusters of sizes (n,), without a single bad item, give an upper bound of at most ``rate``.
 
     Example:
         >>> fewest_clusters([1, 1], 0.05), fewest_clusters([1, 4], 0.05)
@@ -136,18 +117,9 @@ _TERMS: Final = 100_000
 
 
 def upper_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
-    """Highest rate at which as few events are still credible.
+    """Highest rate at which as few events are still credible: p with P(at most ``events`` | p) = 1 - confidence.
 
-    Args:
-        events: How many happened, 0 to ``trials``.
-        trials: How many could have; 0 says nothing and gives 1.
-        confidence: How sure the bound is, both ends excluded.
-
-    Returns:
-        The rate p with P(at most ``events`` of ``trials`` | p) = 1 - confidence; 1 where all happened.
-
-    Raises:
-        InputError: A count or the confidence is out of range.
+    1 where all happened, and where there is no trial.
 
     Example:
         >>> round(upper_bound(0, 59), 5), round(upper_bound(2, 100), 5)
@@ -168,12 +140,7 @@ def lower_bound(events: int, trials: int, *, confidence: float = 0.95) -> float:
 
 
 def at_most(events: int, trials: int, *, rate: float) -> float:
-    """Probability of at most ``events`` of ``trials`` at a rate, 0..1.
-
-    Example:
-        >>> at_most(1, 2, rate=0.5)
-        0.75
-    """
+    """Probability of at most ``events`` of ``trials`` at a rate, 0..1."""
     _check_events(events, trials, 0.5)
     if not 0 <= rate <= 1:
         raise InputError(f"the rate is {rate!r}", expected="a number from 0 to 1")
@@ -185,22 +152,7 @@ def at_most(events: int, trials: int, *, rate: float) -> float:
 
 
 def fewest_trials(rate: float, *, confidence: float = 0.95) -> int:
-    """How many trials without a single event are needed for an upper bound of at most ``rate``.
-
-    Args:
-        rate: The wanted bound, both ends excluded.
-        confidence: How sure it is to be, both ends excluded.
-
-    Returns:
-        The least n with (1 - rate)^n <= 1 - confidence.
-
-    Raises:
-        InputError: A number is out of range.
-
-    Example:
-        >>> fewest_trials(0.05), fewest_trials(0.1)
-        (59, 29)
-    """
+    """How many trials without an event bound the rate by at most ``rate``: n with (1 - rate)^n <= 1 - confidence."""
     _check_events(0, 0, confidence)
     between(rate=rate)
     return max(1, math.ceil(math.log(1 - confidence) / math.log1p(-rate) - 1e-9))

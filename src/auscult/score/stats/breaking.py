@@ -97,22 +97,10 @@ def breaking_point(
 ) -> Breaking | Undefined:
     """The strength at which the mean over samples has lost a share of its clean value, with its interval.
 
-    Args:
-        scores: Clean and at each strength; levels as in ``crossing``.
-        clusters: The cluster of each sample.
-        rng: The generator of this draw, from ``auscult.rng.generator``.
-        lost: The share that is lost, 0..1, both ends excluded.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The breaking point. Undefined when no sample is scored everywhere, where the clean mean is not above 0, where
-        the mean curve never gets there, and when more than half the draws have no clean score above 0. Where the curve
-        never gets there the detail holds ``strongest``, the counts, and of draws ``reached_in_draws``, the share that
-        does, and ``low``, the lower end of the interval where that is not beyond too.
-
-    Raises:
-        InputError: As in ``crossing``, a sample has no cluster, or ``level`` or ``replicates`` is out of range.
+    Arguments as in ``crossing`` and ``change_interval``. Undefined when no sample is scored everywhere, where the clean
+    mean is not above 0, where the mean curve never gets there, and when more than half the draws have no clean score
+    above 0. Where the curve never gets there the detail holds ``strongest``, the counts, and of draws
+    ``reached_in_draws``, the share that does, and ``low``, the lower end of the interval where that is not beyond too.
     """
     between(lost=lost, level=level)
     strengths, order = _strengths(tuple(scores.levels))
@@ -166,16 +154,7 @@ def _crossings(curves: Doubles, strengths: Doubles, lost: float) -> Doubles:
 def beyond_of(outcome: object) -> float | None:
     """The strength above which a breaking point, or the upper end of its interval, lies; nothing else is known of it.
 
-    Args:
-        outcome: What ``breaking_point`` or ``crossing`` told.
-
-    Returns:
-        The strongest measured strength; None where the breaking point and its interval lie below it, where it does not
-        exist at all, and for any other outcome.
-
-    Example:
-        >>> beyond_of(crossing(0.8, {"low": 0.7, "medium": 0.6}))
-        3.0
+    None where both lie below the strongest measured strength, where it does not exist at all, and for other outcomes.
     """
     if isinstance(outcome, Breaking):
         return outcome.strongest if outcome.replicates and outcome.high is None else None

@@ -103,19 +103,10 @@ def apc(clean: Value, levels: Sequence[Value], *, variant: Variant = "difference
 
 
 def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[SampleKey, Outcome[float]]:
-    """Each sample's own change.
+    """Each sample's own change, for each sample that has any score; arguments and errors as in ``change_interval``.
 
-    Args:
-        scores: Clean and at every level.
-        variant: ``difference`` or ``relative``.
-
-    Returns:
-        For each sample that has any score: its change; the first failure where one of its scores failed; Undefined
-        where one is or is missing, and for ``relative`` where its clean score is not above 0.
-
-    Raises:
-        InputError: A score is not finite.
-        UsageError: There is no such variant.
+    The first failure where one of its scores failed; Undefined where one is or is missing, and for ``relative`` where
+    its clean score is not above 0.
 
     Example:
         >>> scores = Scores(clean={"a": 0.75, "b": 0.5}, levels={"low": {"a": 0.5}})
@@ -134,19 +125,9 @@ def sample_changes(scores: Scores, *, variant: Variant = "difference") -> dict[S
 
 
 def mean_change(scores: Scores, *, variant: Variant = "difference") -> Change | Undefined:
-    """The change over all samples that are scored clean and at every level.
+    """The change over all samples that are scored clean and at every level, and their counts; as ``sample_changes``.
 
-    Args:
-        scores: Clean and at every level.
-        variant: ``difference`` or ``relative``.
-
-    Returns:
-        The change and its counts. Undefined when no sample is scored everywhere, and for ``relative`` where the clean
-        mean is not above 0.
-
-    Raises:
-        InputError: A score is not finite.
-        UsageError: There is no such variant.
+    Undefined when no sample is scored everywhere, and for ``relative`` where the clean mean is not above 0.
     """
     kept = common(scores.columns)
     value = whole_change(kept, variant)
@@ -176,14 +157,9 @@ def change_sums(values: Doubles) -> Doubles:
 
 
 def changes_of(sums: Doubles, variant: Variant) -> Doubles:
-    """Changes from added ``change_sums``, those of m models side by side.
+    """Changes (draws, m) from added ``change_sums`` of m models side by side, (draws, 3 m).
 
-    Args:
-        sums: (draws, 3 m).
-        variant: ``difference`` or ``relative``.
-
-    Returns:
-        (draws, m); NaN where there is no sample or, for ``relative``, the clean score is not above 0.
+    NaN where there is no sample or, for ``relative``, the clean score is not above 0.
     """
     change, clean, count = np.moveaxis(sums.reshape(len(sums), sums.shape[1] // 3, 3), 2, 0)
     over = count if variant == "difference" else clean
@@ -219,11 +195,7 @@ def _names(scores: Scores) -> tuple[SampleKey, ...]:
 
 
 def change_fields(scores: Scores, variant: Variant) -> dict[str, object]:
-    """How a change is computed, for its signature.
-
-    Raises:
-        UsageError: There is no such variant.
-    """
+    """How a change is computed, for its signature; a UsageError where there is no such variant."""
     if variant not in ("difference", "relative"):
         raise UsageError(f"there is no variant {variant!r} of the change", expected="difference or relative")
     return {"metric": "apc", "variant": variant, "levels": _listed(scores), "samples": "scored at all levels"}
@@ -285,21 +257,6 @@ def change_intervals(
     """``change_interval`` of many models or kinds of stress, on the same draws, which are made once.
 
     Each is computed on its own samples; compare two by ``change_difference``, not by whether intervals overlap.
-
-    Args:
-        many: The scores of each.
-        clusters: The cluster of each sample.
-        rng: The generator of this draw.
-        variant: ``difference`` or ``relative``.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The result of each, as in ``change_interval``.
-
-    Raises:
-        InputError: As in ``change_interval``.
-        UsageError: There is no such variant.
     """
     kept = {name: common(scores.columns) for name, scores in many.items()}
     fields = {name: change_fields(scores, variant) for name, scores in many.items()}
@@ -335,23 +292,9 @@ def change_difference(
     level: float = 0.95,
     replicates: int = 1000,
 ) -> ChangeInterval | Change | Undefined:
-    """The change of the first minus that of the second, on the samples that both have.
+    """The change of the first minus that of the second, on the samples that both have; as ``change_interval``.
 
-    Args:
-        first: The first model's scores.
-        second: The second's, at levels of the same names.
-        clusters: The cluster of each sample.
-        rng: The generator of this draw, from ``auscult.rng.generator``.
-        variant: ``difference``: above 0 the first loses less. ``relative``: below 0 the first loses less.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The difference, with its interval where there are two clusters or more. Undefined as in ``change_interval``.
-
-    Raises:
-        InputError: The levels differ, or as in ``change_interval``.
-        UsageError: There is no such variant.
+    Both have levels of the same names. Of ``difference`` above 0 the first loses less, of ``relative`` below 0.
     """
     same_levels([first, second])
     fields = change_fields(first, variant) | {

@@ -49,12 +49,6 @@ def clustered_order(distances: Doubles) -> tuple[int, ...]:
 
     NaN are two things that cannot be compared; one with NaN on the diagonal can be compared with none and comes last.
     Of an order and its reverse it is the one that begins with the lower number.
-
-    Example:
-        >>> clustered_order(np.abs(np.subtract.outer([0.0, 9.0, 1.0, 8.0], [0.0, 9.0, 1.0, 8.0])))
-        (0, 2, 3, 1)
-
-    Source: average linkage, Sokal and Michener 1958; leaves, Bar-Joseph et al. 2001.
     """
     known = np.flatnonzero(~np.isnan(np.diag(distances)))
     last = tuple(np.flatnonzero(np.isnan(np.diag(distances))).tolist())
@@ -158,11 +152,7 @@ class Correlation:
     signature: Signature
 
     def at(self, first: str, second: str) -> Scored[float] | Undefined:
-        """The correlation of two kinds.
-
-        Raises:
-            InputError: There is no such kind.
-        """
+        """The correlation of two kinds."""
         for name in (first, second):
             if name not in self.kinds:
                 raise InputError(f"there is no kind {name!r}", expected=f"one of {', '.join(self.kinds)}")
@@ -182,17 +172,7 @@ class Correlation:
 
 
 def joined(parts: Mapping[Any, SampleValues]) -> dict[SampleKey, Value]:
-    """One vector of the vectors of several models and data sets, as the paper joins them.
-
-    Args:
-        parts: The values of each sample, for each model and data set.
-
-    Returns:
-        The same values, under (part, sample).
-
-    Example:
-        >>> joined({("flow", "davis"): {"bear": -0.25}})
-        {(('flow', 'davis'), 'bear'): -0.25}
+    """One vector, under (part, sample), of those of several models and data sets, as the paper joins them.
 
     Source: R2-Bench Fig. 9.
     """

@@ -52,18 +52,7 @@ def rmse(predictions: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined
 
 
 def rmse_video(predictions: ArrayLike, truths: ArrayLike, *, videos: Sequence[Hashable]) -> Scored[float] | Undefined:
-    """Root mean square error of the videos' mean estimates.
-
-    Args:
-        predictions: Estimates per frame, (n,).
-        truths: True values per frame, (n,).
-        videos: The video each frame belongs to, (n,).
-
-    Returns:
-        0 or more, lower is better. Undefined when there is no item.
-
-    Raises:
-        InputError: Unequal lengths, or a number that is not finite.
+    """Root mean square error of the videos' mean estimates; as ``rmse``, from frames, (n,), and the video of each.
 
     Source: MQA-RefAVS Eq. 12.
     """

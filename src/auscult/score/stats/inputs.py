@@ -11,11 +11,7 @@ from auscult.errors import InputError
 
 
 def numbers(**columns: ArrayLike) -> tuple[NDArray[np.float64], ...]:
-    """Columns of finite numbers of one length, as float64.
-
-    Raises:
-        InputError: A column is no list of numbers, holds NaN or infinity, or is longer than another.
-    """
+    """Columns of numbers of one length, as float64; an InputError where one is no list of finite numbers, or longer."""
     arrays = tuple(_column(name, values) for name, values in columns.items())
     same_length(**dict(zip(columns, arrays, strict=True)))
     return arrays

@@ -136,18 +136,10 @@ def with_interval(
 
 
 def coverage(low: ArrayLike, high: ArrayLike, truths: ArrayLike) -> Scored[float] | Undefined:
-    """Share of truths that lie in their intervals, ends included.
+    """Share of truths, (n,), that lie in their intervals from ``low`` to ``high``, (n,) each, ends included.
 
-    Args:
-        low: Lower ends, (n,).
-        high: Upper ends, (n,).
-        truths: True values, (n,).
-
-    Returns:
-        0..1; best is the level that the intervals promise. Undefined when there is no item.
-
-    Raises:
-        InputError: Unequal lengths, a number that is not finite, or a lower end above its upper one.
+    0..1; best is the level that the intervals promise. Undefined when there is no item. An InputError where lengths
+    differ, a number is not finite, or a lower end is above its upper one.
 
     Example:
         >>> coverage([0.1, 0.1], [0.5, 0.5], [0.3, 0.9]).value

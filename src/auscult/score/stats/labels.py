@@ -126,18 +126,9 @@ def f_beta(
 def confusion(
     predicted: Sequence[str | None], true: Sequence[str], classes: Sequence[str]
 ) -> Scored[Confusion] | Undefined:
-    """Count how often each true label was called what.
+    """Count how often each true label was called what: rows are true, columns predicted labels, as ordered in classes.
 
-    Args:
-        predicted: Predicted labels, (n,); None where the reply held no answer.
-        true: True labels, (n,).
-        classes: All labels, in the order wanted.
-
-    Returns:
-        Rows are true, columns predicted labels. Undefined when there is no item.
-
-    Raises:
-        InputError: Unequal lengths, or a label that is not one of ``classes``.
+    Labels and errors as in ``f2_tables``. Undefined when there is no item.
     """
     pairs = _pairs(predicted, true, classes)
     if not pairs:
@@ -213,19 +204,10 @@ def f2_confusion(
     *,
     unparsed: Unparsed = "wrong",
 ) -> F2Macro | Undefined:
-    """F2 from the confusion matrix of the whole set, macro over the classes.
+    """F2 from the confusion matrix of the whole set, macro over the classes; arguments and errors as in ``f2_tables``.
 
-    Args:
-        predicted: Predicted labels, (n,); None where the reply held no answer.
-        true: True labels, (n,).
-        classes: All labels. One that neither occurs nor is predicted is left out of the mean.
-        unparsed: ``wrong``: an item without an answer is a miss; ``skip``: it is left out.
-
-    Returns:
-        0..1, higher is better. Undefined when no item enters.
-
-    Raises:
-        InputError: Unequal lengths, or a label that is not one of ``classes``.
+    A class that neither occurs nor is predicted is left out of the mean. 0..1, higher is better. Undefined when no item
+    enters.
 
     Source: MQA-RefAVS Eq. 11.
     """
@@ -253,20 +235,9 @@ def f2_video(
     videos: Sequence[Hashable],
     unparsed: Unparsed = "wrong",
 ) -> F2Macro | Undefined:
-    """F2 within each video, macro over the labels true in it, then the mean of the videos.
+    """F2 within each video, macro over the labels true in it, then the mean of the videos; as ``f2_tables``.
 
-    Args:
-        predicted: Predicted labels, (n,); None where the reply held no answer.
-        true: True labels, (n,).
-        classes: All labels.
-        videos: The video each item belongs to, (n,).
-        unparsed: ``wrong``: an item without an answer is a miss; ``skip``: it is left out.
-
-    Returns:
-        0..1, higher is better. Undefined when no item enters.
-
-    Raises:
-        InputError: Unequal lengths, or a label that is not one of ``classes``.
+    ``videos`` are those that the items belong to, (n,). 0..1, higher is better. Undefined when no item enters.
 
     Source: MQA-RefAVS Eq. 13; labels that are true in the video, as in its release.
     """

@@ -33,17 +33,9 @@ _STEEPEST: Final = 30.0
 
 
 def logistic_fit(rows: Doubles, good: Sequence[bool]) -> Doubles:
-    """Coefficients of the probability that an item is good.
+    """Coefficients of the probability that an item is good, (k + 1,), the constant first.
 
-    Args:
-        rows: The numbers, (n, k), of about the size of 1.
-        good: Which items are good, (n,).
-
-    Returns:
-        (k + 1,): the constant first; ``logistic`` applies them.
-
-    Raises:
-        InputError: There is no item, or unequal lengths.
+    ``rows``, (n, k), are of about the size of 1, ``good`` is (n,). No item, or unequal lengths, is an InputError.
     """
     same_length(rows=rows, good=good)
     if len(rows) == 0:
@@ -64,12 +56,7 @@ def logistic_fit(rows: Doubles, good: Sequence[bool]) -> Doubles:
 
 
 def logistic(rows: Doubles, coefficients: Doubles) -> Doubles:
-    """The probability that each item is good, (n,), 0..1.
-
-    Args:
-        rows: The numbers, (n, k).
-        coefficients: From ``logistic_fit``, (k + 1,).
-    """
+    """The probability that each item of rows (n, k) is good, (n,), 0..1, by coefficients of ``logistic_fit``."""
     return _chances(coefficients[0] + rows @ coefficients[1:])
 
 
@@ -81,20 +68,10 @@ def cross_fitted(
     rng: np.random.Generator,
     folds: int = FOLDS,
 ) -> Doubles | None:
-    """The probability that each item is good, by a fit that saw nothing of its cluster.
+    """The probability that each item is good, (n,), 0..1, by a fit that saw nothing of its cluster.
 
-    Args:
-        rows: The numbers, (n, k), of about the size of 1.
-        good: Which items are good, (n,).
-        clusters: The clip or photograph each belongs to, (n,).
-        rng: The generator that deals the clusters into parts, from ``auscult.rng.generator``.
-        folds: Parts; with fewer clusters each is a part.
-
-    Returns:
-        (n,), 0..1; None for fewer than two clusters.
-
-    Raises:
-        InputError: Unequal lengths.
+    ``rows`` and ``good`` as in ``logistic_fit``; ``clusters`` are the clip or photograph of each, dealt into ``folds``
+    parts; with fewer clusters each is a part. None for fewer than two clusters.
     """
     same_length(rows=rows, good=good, clusters=clusters)
     names = sorted(set(clusters), key=str)

@@ -70,19 +70,7 @@ class Over:
 
 
 def over_strata(strata: Mapping[str, Stratum], statistic: FromSums, *, replicates: int = 1000) -> Over:
-    """A statistic, (draws, k) to (draws, m), of each data set and the mean over them, of all samples and of each draw.
-
-    Example:
-        >>> from auscult.rng import generator
-        >>> def stratum(*values):
-        ...     return Stratum(samples=range(len(values)), columns=np.array([[value, 1.0] for value in values]),
-        ...         clusters={at: at for at in range(len(values))}, rng=generator(1, "example"),
-        ...         counts=Counts(n=len(values), failed=0, undefined=0, missing=0))
-        >>> many = {"a": stratum(0.25, 0.25, 0.25), "b": stratum(0.75)}
-        >>> told = over_strata(many, lambda sums: sums[:, :1] / sums[:, 1:])
-        >>> told.values.tolist(), told.draws, told.lone
-        ([0.5], None, ('b',))
-    """
+    """A statistic, (draws, k) to (draws, m), of each data set, and the mean over them of all samples and each draw."""
     empty = [name for name, one in strata.items() if not len(one.samples)]
     if empty or not strata:
         told = f"{empty[0]!r} has no sample" if empty else "there is no data set"
@@ -116,21 +104,10 @@ def interval_over(
     level: float = 0.95,
     replicates: int = 1000,
 ) -> ChangeInterval | Change | Undefined:
-    """One number over all data sets with its interval.
+    """One number over all data sets with its interval, from a statistic of added columns, (draws, k) to (draws, 1).
 
-    Args:
-        strata: As in ``over_strata``.
-        statistic: From added columns, (draws, k), to (draws, 1).
-        fields: How it is computed, for the signature.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The number; without interval where a data set has one cluster. Undefined where it does not exist in one of them,
-        or in most draws.
-
-    Raises:
-        InputError: As in ``over_strata``, or ``level`` is out of range.
+    Without interval where a data set has one cluster. Undefined where it does not exist in one of them, or in most
+    draws.
     """
     found = over_strata(strata, statistic, replicates=replicates)
     value = float(found.values[0])
@@ -265,20 +242,9 @@ def rank_by_score(
 def rank_by_score_over(
     sets: Mapping[str, DataSet[SampleValues]], *, higher: bool = True, level: float = 0.9, replicates: int = 1000
 ) -> Ranking | Undefined:
-    """Rank models by their mean score, as a mean over data sets.
+    """``rank_by_score`` by the mean over data sets; all have the same models.
 
-    Args:
-        sets: The data sets by name.
-        higher: Whether a higher score is better.
-        level: Share of draws inside the intervals, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        As ``rank_by_score``; without intervals where a data set has one cluster. Undefined where on one of them no
-        sample is scored by all.
-
-    Raises:
-        InputError: The data sets have other models, or as in ``rank_by_score``.
+    Without intervals where a data set has one cluster. Undefined where on one of them no sample is scored by all.
     """
     names = _names(sets)
     fields: dict[str, object] = {"ranked_by": "mean score", "best": "highest" if higher else "lowest"}
@@ -300,23 +266,10 @@ def rank_by_change(
     level: float = 0.9,
     replicates: int = 1000,
 ) -> Ranking | Undefined:
-    """Rank models by their change under stress: who loses least is first.
+    """Rank models by their change under stress: who loses least is first; as ``rank_by_score``.
 
-    Args:
-        models: For each model its scores, at the same levels.
-        clusters: The cluster of each sample.
-        rng: The generator of this draw, from ``auscult.rng.generator``.
-        variant: ``difference`` (the highest is best) or ``relative`` (the lowest is best).
-        level: Share of draws inside the intervals, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The ranking; without intervals where there is one cluster only. Undefined when no sample is scored by all clean
-        and at every level, and for ``relative`` when a clean mean is not above 0.
-
-    Raises:
-        InputError: The levels differ, or as in ``rank_by_score``.
-        UsageError: There is no such variant.
+    All are scored at the same levels; of ``difference`` the highest is best, of ``relative`` the lowest. Undefined when
+    no sample is scored by all clean and at every level, and for ``relative`` when a clean mean is not above 0.
     """
     alone = {"": DataSet(models=models, clusters=clusters, rng=rng)}
     return rank_by_change_over(alone, variant=variant, level=level, replicates=replicates)
@@ -329,21 +282,9 @@ def rank_by_change_over(
     level: float = 0.9,
     replicates: int = 1000,
 ) -> Ranking | Undefined:
-    """Rank models by their change under stress, as a mean over data sets: who loses least is first.
+    """``rank_by_change`` by the mean over data sets; all have the same models and levels.
 
-    Args:
-        sets: The data sets by name; all scores are at the same levels.
-        variant: ``difference`` (the highest is best) or ``relative`` (the lowest is best).
-        level: Share of draws inside the intervals, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        As ``rank_by_change``; without intervals where a data set has one cluster. Undefined where it is so on one of
-        them.
-
-    Raises:
-        InputError: The data sets have other models, or as in ``rank_by_change``.
-        UsageError: There is no such variant.
+    Without intervals where a data set has one cluster. Undefined where it is so on one of them.
     """
     names = _names(sets)
     every = [scores for one in sets.values() for scores in one.models.values()]

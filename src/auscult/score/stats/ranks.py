@@ -108,22 +108,7 @@ def spearman_interval(
     level: float = 0.95,
     replicates: int = 1000,
 ) -> Scored[float] | Undefined:
-    """Rank correlation with its interval.
-
-    Args:
-        predictions: Estimates, (n,).
-        truths: True values, (n,).
-        clusters: The clip or photograph each item belongs to, (n,).
-        rng: The generator of this draw, from ``auscult.rng.generator``.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        As ``spearman``, an ``Interval`` where there is one.
-
-    Raises:
-        InputError: Unequal lengths, a number that is not finite, or ``level`` or ``replicates`` out of range.
-    """
+    """Rank correlation with its interval, as of ``auc_interval``."""
     plain = spearman(predictions, truths)
     same_length(predictions=np.asarray(predictions), clusters=clusters)
     if not isinstance(plain, Scored) or len(set(clusters)) < 2:

@@ -40,27 +40,9 @@ def mean_ratio(
     level: float = 0.95,
     replicates: int = 1000,
 ) -> Ratio | Undefined:
-    """The sum of values over the sum of what they are shares of.
+    """The sum of values over the sum of what they are shares of, or the mean where ``over`` is None, with its interval.
 
-    Args:
-        values: Of each sample.
-        over: What each is over; 1 each where None, which gives the mean.
-        clusters: The cluster of each sample.
-        rng: The generator of this draw, from ``auscult.rng.generator``.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The ratio with its interval. Undefined when no sample has a value, or all are over 0.
-
-    Raises:
-        InputError: A value is not finite, a sample has no cluster, or ``level`` is out of range.
-
-    Example:
-        >>> from auscult.rng import generator
-        >>> told = mean_ratio({"a": 1.0, "b": 0.5}, clusters={"a": 1, "b": 2}, rng=generator(0, "example"))
-        >>> told.value, told.clusters
-        (0.75, 2)
+    Undefined when no sample has a value, or all are over 0.
     """
     kept = common([values] if over is None else [values, over])
     if not kept.samples:
@@ -84,18 +66,8 @@ def ratio_change(
 ) -> Ratio | Undefined:
     """The mean of several ratios minus the first: the average performance change of an overall IoU.
 
-    Args:
-        parts: (values, what they are over), clean first, then one for each level.
-        clusters: The cluster of each sample.
-        rng: The generator of this draw.
-        level: Share of draws inside the interval, 0..1, both ends excluded.
-        replicates: How often to draw.
-
-    Returns:
-        The change over the samples that all have. Undefined as in ``mean_ratio``.
-
-    Raises:
-        InputError: As in ``mean_ratio``, or there are fewer than two parts.
+    ``parts`` are (values, what they are over), clean first, then one for each level; it is over the samples that all
+    have. Undefined as in ``mean_ratio``.
     """
     if len(parts) < 2:
         raise InputError(f"{len(parts)} ratios give no change", expected="the clean one and at least one level")

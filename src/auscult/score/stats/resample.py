@@ -28,21 +28,8 @@ FromSums: TypeAlias = Callable[[Doubles], Doubles]
 def cluster_draws(clusters: int, *, rng: np.random.Generator, replicates: int = 1000) -> Doubles:
     """How often each cluster occurs in each draw with replacement.
 
-    Args:
-        clusters: How many clusters there are, 1 or more.
-        rng: The generator of these draws, from ``auscult.rng.generator``.
-        replicates: How often to draw.
-
-    Returns:
-        (replicates, clusters) whole numbers as float64; each row sums to ``clusters``.
-
-    Raises:
-        InputError: ``clusters`` or ``replicates`` is below 1.
-
-    Example:
-        >>> from auscult.rng import generator
-        >>> cluster_draws(3, rng=generator(1, "example"), replicates=2).sum(axis=1).tolist()
-        [3.0, 3.0]
+    (replicates, clusters) whole numbers as float64; each row sums to ``clusters``. ``rng`` is the generator of these
+    draws, from ``auscult.rng.generator``. An InputError where either number is below 1.
     """
     if clusters < 1 or replicates < 1:
         raise InputError(f"{clusters} clusters and {replicates} replicates", expected="1 or more of each")
@@ -53,17 +40,9 @@ def cluster_draws(clusters: int, *, rng: np.random.Generator, replicates: int = 
 
 
 def percentile_interval(values: Doubles, *, level: float = 0.95) -> tuple[float, float] | None:
-    """The middle ``level`` of drawn values; NaN is a draw in which the statistic is undefined.
+    """The middle ``level`` of drawn values, (replicates,), low and high; NaN is a draw without a number.
 
-    Args:
-        values: One per draw, (replicates,).
-        level: Share of draws inside, 0..1, both ends excluded.
-
-    Returns:
-        Low and high; None where more than half the draws gave no number.
-
-    Raises:
-        InputError: ``level`` is out of range.
+    None where more than half the draws gave no number. An InputError where ``level`` is not within 0..1.
     """
     between(level=level)
     defined = values[~np.isnan(values)]
@@ -75,16 +54,7 @@ def percentile_interval(values: Doubles, *, level: float = 0.95) -> tuple[float,
 
 
 def sums_by_cluster(rows: Doubles, members: NDArray[np.int64], clusters: int) -> Doubles:
-    """Add up rows over the clusters they belong to.
-
-    Args:
-        rows: What adds up, (n, k).
-        members: The cluster of each row, 0..clusters-1, (n,).
-        clusters: How many clusters there are.
-
-    Returns:
-        (clusters, k).
-    """
+    """Rows that add up, (n, k), summed over the clusters, 0..clusters-1, of each, (n,): (clusters, k)."""
     total = np.zeros((clusters, rows.shape[1]))
     np.add.at(total, members, rows)
     return total
@@ -128,10 +98,6 @@ def resampled(
 
 
 def drawn_fields(level: float, replicates: int) -> dict[str, object]:
-    """How an interval was made, for its signature.
-
-    Raises:
-        InputError: ``level`` is out of range.
-    """
+    """How an interval was made, for its signature; an InputError where ``level`` is out of range."""
     between(level=level)
     return {"interval": "percentile bootstrap", "drawn": "clusters", "level": f"{level:g}", "replicates": replicates}

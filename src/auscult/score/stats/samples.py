@@ -94,18 +94,7 @@ def common(columns: Sequence[SampleValues]) -> Common:
 
 
 def memberships(samples: Sequence[Hashable], clusters: Clusters) -> NDArray[np.int64]:
-    """The number of each sample's cluster, from 0 in the order of first appearance.
-
-    Args:
-        samples: Their names, (n,).
-        clusters: The cluster of each: its video, its photograph.
-
-    Returns:
-        (n,) int64.
-
-    Raises:
-        InputError: A sample has no cluster.
-    """
+    """The number of each sample's cluster, such as its video, (n,), from 0 in the order of first appearance."""
     for sample in samples:
         if sample not in clusters:
             raise InputError(

@@ -46,11 +46,7 @@ _TO_DEVIATION = 1.4826
 def neighbour_medians(values: Sequence[float | None]) -> list[float | None]:
     """The median of each value's neighbours on both sides, the value itself left out.
 
-    Args:
-        values: In order; None where there is no value.
-
-    Returns:
-        As many; None where fewer than ``LEAST_NEIGHBOURS`` neighbours have a value.
+    None where fewer than ``LEAST_NEIGHBOURS`` neighbours have a value.
     """
     found: list[float | None] = []
     for place in range(len(values)):
@@ -60,15 +56,10 @@ def neighbour_medians(values: Sequence[float | None]) -> list[float | None]:
 
 
 def oddness(values: Sequence[float | None], *, floor: float) -> list[float | None]:
-    """How far each value is from its neighbours, on the scale of the series.
+    """How far each value is from its neighbours, on the scale of the series, which is at least ``floor``, in its unit.
 
-    Args:
-        values: In order; None where there is no value.
-        floor: The least scale, in the unit of the values; above 0.
-
-    Returns:
-        As many: 0 for a value like its neighbours, beyond -1 or 1 for an odd one; None where there is no value or
-        fewer than ``LEAST_NEIGHBOURS`` neighbours.
+    0 for a value like its neighbours, beyond -1 or 1 for an odd one; None where there is no value or fewer than
+    ``LEAST_NEIGHBOURS`` neighbours.
 
     Example:
         >>> oddness([0.9, 0.9, 0.9, 0.4, 0.9, 0.9, 0.9], floor=0.02)
@@ -124,25 +115,14 @@ class Trend:
 
 
 def theil_sen(values: ArrayLike, times: ArrayLike) -> Trend | Undefined:
-    """The robust change of a series from its first to its last moment.
+    """The robust change of a series, (n,), from its first to its last moment, with its 90 % interval (Sen 1968).
 
-    Args:
-        values: (n,).
-        times: Moment of each, (n,), strictly increasing; of any unit. Of more than ``MOST`` values as many evenly
-            spaced ones are taken.
-
-    Returns:
-        The change with its 90 % interval. Undefined for fewer than ``LEAST_FRAMES`` values, or times that do
-        not increase.
-
-    Raises:
-        InputError: Unequal lengths, or a number that is not finite.
+    Of more than ``MOST`` values as many evenly spaced ones are taken. Undefined for fewer than ``LEAST_FRAMES`` values,
+    or times that do not increase.
 
     Example:
         >>> round(theil_sen([0.9, 0.8, 0.7, 0.1, 0.5], [0, 1, 2, 3, 4]).change, 6)
         -0.4
-
-    Source: Sen 1968.
     """
     told, moments = numbers(values=values, times=times)
     if told.size < LEAST_FRAMES:
