@@ -169,22 +169,18 @@ def _full(kind: str, known: Sequence[str], *, rooms: Sequence[str]) -> str:
 
 
 def load_stressors(names: Iterable[str]) -> dict[str, Any]:
-    """What carries out each of several steps, by full name, for the price of one look into the registry."""
-    return dict(_crew(tuple(dict.fromkeys(names))))
+    """What carries out each of several steps, by the name that is given for it."""
+    return {name: _stressor(name) for name in names}
 
 
 @cache
-def _crew(asked: tuple[str, ...]) -> Mapping[str, Any]:
+def _stressor(name: str) -> Any:
     """Kept, since looking through the installed packages costs more than perturbing a sentence."""
-    known = {entry.name: entry for entry in registry.entries("stressor") if room_of(entry.name) in ROOMS}
-    return {name: _checked(known[name if name in known else _full(name, tuple(known), rooms=ROOMS)]) for name in asked}
-
-
-def _checked(entry: registry.Entry) -> Any:
-    stressor = entry.load()
+    full = full_name(name)
+    stressor = registry.load("stressor", full)
     if stressor.meta.origin not in ORIGINS:
         raise UsageError(
-            f"stressor {entry.name} arises at {stressor.meta.origin!r}",
+            f"stressor {full} arises at {stressor.meta.origin!r}",
             expected=f"one of: {', '.join(ORIGINS)}",
             hint="the plug-in is at fault; its contract test shows where",
         )

@@ -305,6 +305,13 @@ class _Band:
     def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
         """Draw the band and find its width; undefined where the object or the frame allows none."""
         piece = workpiece(target)
+        if self.side == "outside":
+            fewest, _ = needed_px(piece.area_px, difficulty, side="outside")
+            room = target.mask.size - piece.area_px
+            if room < fewest:
+                return undefined("no_room", area_px=piece.area_px, fewest_px=fewest, room_px=room)
+        elif float(piece.depth.max()) < 2.0:
+            return undefined("too_thin", area_px=piece.area_px)
         wanted = wanted_px(rng, piece.area_px, difficulty, side=self.side)
         if wanted is None:
             return undefined("window_not_reached", area_px=piece.area_px)
@@ -351,15 +358,6 @@ class Dilate(_Band):
         truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
     )
 
-    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
-        """Draw the band; undefined where the frame leaves no room for it."""
-        piece = workpiece(target)
-        fewest, _ = needed_px(piece.area_px, difficulty, side="outside")
-        room = target.mask.size - piece.area_px
-        if room < fewest:
-            return undefined("no_room", area_px=piece.area_px, fewest_px=fewest, room_px=room)
-        return super().choose(rng, piece, difficulty=difficulty)
-
 
 DILATE = Dilate()
 
@@ -377,13 +375,6 @@ class Erode(_Band):
         source="MQ-RAVSBench, Sec. 3.2, Eq. 6",
         truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
     )
-
-    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
-        """Draw the band; undefined where the object is too thin or small, or would fall apart."""
-        piece = workpiece(target)
-        if float(piece.depth.max()) < 2.0:
-            return undefined("too_thin", area_px=piece.area_px)
-        return super().choose(rng, piece, difficulty=difficulty)
 
 
 ERODE = Erode()

@@ -233,40 +233,30 @@ def _filled(piece: Workpiece, rings: Sequence[Ring], *, side: Side) -> Mask:
     return canvas.view(np.bool_)
 
 
-class Outline:
-    """The target's outline with few corners, passing by its own by up to ``slack_px``, to be moved in or out."""
+def _corners(
+    piece: Workpiece, rng: np.random.Generator, *, slack_px: float
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The target's outline with few corners, passing by its own by up to ``slack_px``: rings and the pulls of each."""
+    window = np.ascontiguousarray(piece.mask[boxes.window(piece.box)]).view(np.uint8)
+    found, _ = cv2.findContours(window, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    made: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+    for line in sorted(found, key=lambda line: -cv2.contourArea(np.asarray(line)))[:MOST_RINGS]:
+        if cv2.contourArea(np.asarray(line)) < _LEAST_PART * piece.area_px and made:
+            continue
+        ring = np.asarray(cv2.approxPolyDP(np.asarray(line), slack_px, closed=True), dtype=np.float64)[:, 0]
+        if 3 <= len(ring) <= MOST_CORNERS:
+            made.append((ring + np.array([piece.box[0], piece.box[1]]), rng.uniform(0.0, 1.0, len(ring)) ** 2))
+    return made
 
-    def __init__(self, piece: Workpiece, rng: np.random.Generator, *, slack_px: float) -> None:
-        window = np.ascontiguousarray(piece.mask[boxes.window(piece.box)]).view(np.uint8)
-        found, _ = cv2.findContours(window, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-        large = sorted(found, key=lambda line: -cv2.contourArea(np.asarray(line)))[:MOST_RINGS]
-        self._size = piece.frame_size
-        self._rings: list[NDArray[np.float64]] = []
-        self._pulls: list[NDArray[np.float64]] = []
-        for line in large:
-            if cv2.contourArea(np.asarray(line)) < _LEAST_PART * piece.area_px and self._rings:
-                continue
-            ring = np.asarray(cv2.approxPolyDP(np.asarray(line), slack_px, closed=True), dtype=np.float64)[:, 0]
-            if 3 <= len(ring) <= MOST_CORNERS:
-                self._rings.append(ring + np.array([piece.box[0], piece.box[1]]))
-                self._pulls.append(rng.uniform(0.0, 1.0, len(ring)) ** 2)
 
-    @property
-    def found(self) -> bool:
-        """Whether there is anything to move."""
-        return bool(self._rings)
-
-    def moved(self, by_px: float) -> tuple[Ring, ...]:
-        """The corners moved outwards, inwards where negative; those at the frame's edge are put beyond it."""
-        return tuple(self._ring(ring, pull, by_px) for ring, pull in zip(self._rings, self._pulls, strict=True))
-
-    def _ring(self, ring: NDArray[np.float64], pull: NDArray[np.float64], by_px: float) -> Ring:
-        moved = ring + _outwards(ring) * (pull * by_px)[:, None]
-        for axis, last in ((0, self._size[1] - 1), (1, self._size[0] - 1)):
-            moved[ring[:, axis] <= _ON_EDGE_PX, axis] = -_BEYOND_PX
-            moved[ring[:, axis] >= last - _ON_EDGE_PX, axis] = last + _BEYOND_PX
-        whole = np.rint(moved * SUBPIXELS).astype(np.int64)
-        return tuple((int(x), int(y)) for x, y in whole)
+def _moved(ring: NDArray[np.float64], pull: NDArray[np.float64], by_px: float, *, size: tuple[int, int]) -> Ring:
+    """The corners moved outwards, inwards where negative; those at the frame's edge are put beyond it."""
+    moved = ring + _outwards(ring) * (pull * by_px)[:, None]
+    for axis, last in ((0, size[1] - 1), (1, size[0] - 1)):
+        moved[ring[:, axis] <= _ON_EDGE_PX, axis] = -_BEYOND_PX
+        moved[ring[:, axis] >= last - _ON_EDGE_PX, axis] = last + _BEYOND_PX
+    whole = np.rint(moved * SUBPIXELS).astype(np.int64)
+    return tuple((int(x), int(y)) for x, y in whole)
 
 
 def _outwards(ring: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -290,22 +280,8 @@ _MOST_LOOSE: Final = 0.12  # share of the target that an erosion may leave cut o
 
 def _drawn(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, wanted: Wanted, side: Side) -> EdgeParams | None:
     size = piece.size_px
-    if mode == "lag":
-        turn_deg = float(rng.uniform(0.0, 360.0))
-        return _searched(
-            piece, lambda amount: EdgeParams(mode="lag", level=amount, turn_deg=turn_deg), wanted=wanted, side=side
-        )
-    if mode == "corners":
-        outline = Outline(piece, rng, slack_px=float(rng.uniform(0.025, 0.07)) * size)
-        sign = -1.0 if side == "inside" else 1.0
-        if not outline.found:
-            return None
-        return _searched(
-            piece,
-            lambda amount: EdgeParams(mode="corners", rings=outline.moved(sign * amount)),
-            wanted=wanted,
-            side=side,
-        )
+    if mode in {"lag", "corners"}:
+        return _searched(piece, _shape(rng, piece, mode, side=side), wanted=wanted, side=side)
     if mode == "swell":
         drawn = EdgeParams(mode=mode, lobes=_lobes(rng))
     elif mode == "matte":
@@ -315,6 +291,19 @@ def _drawn(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, wanted: Wa
     values = edge_map(piece, drawn, side=side)
     level = level_for(values[np.isfinite(values)], wanted)
     return None if level is None else replace(drawn, level=level)
+
+
+def _shape(rng: np.random.Generator, piece: Workpiece, mode: Mode, *, side: Side) -> Callable[[float], EdgeParams]:
+    """A shape by how far it goes, in pixels."""
+    if mode == "lag":
+        turn_deg = float(rng.uniform(0.0, 360.0))
+        return lambda by_px: EdgeParams(mode=mode, level=by_px, turn_deg=turn_deg)
+    corners = _corners(piece, rng, slack_px=float(rng.uniform(0.025, 0.07)) * piece.size_px)
+    sign = -1.0 if side == "inside" else 1.0
+    size = piece.frame_size
+    return lambda by_px: EdgeParams(
+        mode=mode, rings=tuple(_moved(ring, pull, sign * by_px, size=size) for ring, pull in corners)
+    )
 
 
 def _lobes(rng: np.random.Generator) -> tuple[Lobe, ...]:
@@ -356,6 +345,11 @@ class _Freehand:
     def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
         """Draw the way it goes wrong and the place in the window; undefined where no way hits it."""
         piece = workpiece(target)
+        room = target.mask.size - piece.area_px
+        if self.side == "outside" and room < piece.area_px / 10:
+            return undefined("no_room", area_px=piece.area_px, room_px=room)
+        if self.side == "inside" and float(piece.depth.max()) < 2.0:
+            return undefined("too_thin", area_px=piece.area_px)
         wanted = wanted_px(rng, piece.area_px, difficulty, side=self.side)
         if wanted is None:
             return undefined("window_not_reached", area_px=piece.area_px)
@@ -413,14 +407,6 @@ class FreehandDilate(_Freehand):
         truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
     )
 
-    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
-        """Draw the error; undefined where the frame leaves no room for it."""
-        piece = workpiece(target)
-        room = target.mask.size - piece.area_px
-        if room < piece.area_px / 10:
-            return undefined("no_room", area_px=piece.area_px, room_px=room)
-        return super().choose(rng, piece, difficulty=difficulty)
-
 
 DILATE = FreehandDilate()
 
@@ -438,13 +424,6 @@ class FreehandErode(_Freehand):
         source="windows of MQ-RAVSBench, Sec. 3.2, Eq. 6; shapes of our own",
         truth="IoU in [.85, .90] (hard, minor revision) or [.75, .80] (medium, major revision)",
     )
-
-    def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> EdgeParams | Undefined:
-        """Draw the error; undefined where the object is too thin or small, or would fall apart."""
-        piece = workpiece(target)
-        if float(piece.depth.max()) < 2.0:
-            return undefined("too_thin", area_px=piece.area_px)
-        return super().choose(rng, piece, difficulty=difficulty)
 
 
 ERODE = FreehandErode()
