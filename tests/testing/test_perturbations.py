@@ -13,6 +13,7 @@ import pytest
 from auscult import registry
 from auscult.registry import Entry
 from auscult.stress.perturbation import Params, seed_from
+from auscult.stress.recipe_parts import room_of
 from auscult.stress.sentences.base import Edit
 from auscult.stress.sentences.character_missing import STRESSOR as CHARACTER_MISSING
 from auscult.stress.sound.time_mask import TimeMask
@@ -21,7 +22,7 @@ from auscult.stress.vision.brightness import Brightness
 from auscult.stress.vision.elastic_transform import ElasticTransform
 from auscult.stress.vision.gaussian_noise import GaussianNoise
 from auscult.testing import ContractBroken
-from auscult.testing.perturbations import CHECKS, EXAMPLES, room_of
+from auscult.testing.perturbations import CHECKS, EXAMPLES
 
 CODED = {"sound.mp3_compression.v1"}
 CASES = [

@@ -42,8 +42,7 @@ SHAPE = (120, 160)
 
 def _ellipse(centre: tuple[int, int], half: tuple[int, int]) -> Mask:
     rows, columns = np.ogrid[: SHAPE[0], : SHAPE[1]]
-    mask: Mask = ((rows - centre[0]) / half[0]) ** 2 + ((columns - centre[1]) / half[1]) ** 2 <= 1
-    return mask
+    return ((rows - centre[0]) / half[0]) ** 2 + ((columns - centre[1]) / half[1]) ** 2 <= 1
 
 
 def _painted(objects: tuple[Mask, ...], seed: int) -> Frame:

@@ -63,8 +63,7 @@ class Example:
 
 def _disc(shape: tuple[int, int], centre: tuple[float, float], radius: float) -> Mask:
     rows, columns = np.ogrid[: shape[0], : shape[1]]
-    mask: Mask = (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 <= radius**2
-    return mask
+    return (rows - centre[0]) ** 2 + (columns - centre[1]) ** 2 <= radius**2
 
 
 def _example(shape: tuple[int, int, int], text: str = "the red ball that moves to the right") -> Example:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from auscult import registry
 from auscult.rng import generator
 from auscult.stress import sentences, sound, timing, vision
+from auscult.stress.recipe_parts import ORIGINS, room_of
 from auscult.stress.sound.base import keeps_silence
 from auscult.stress.strength import STRONGEST, monotone
 from auscult.stress.timing.making import Footage
@@ -76,32 +77,16 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-def room_of(name: str) -> str:
-    """The room of a registered perturbation: ``vision``, ``sound``, ``sentences`` or ``timing``."""
-    return name.split(".", 1)[0]
-
-
-def perturbed(
-    name: str,
-    example: Any,
-    *,
-    severity: float = 3,
-    seed: int = 0,
-    key: str = "",
-    masks: Sequence[Mask] | None = None,
-) -> Stressed[Any, Any]:
-    """Perturb an example by a stressor of whichever room; masks are for pictures and clips."""
+def perturbed(name: str, example: Any, **options: Any) -> Stressed[Any, Any]:
+    """Perturb an example by a stressor of whichever room, with the options of that room's ``perturb``."""
     room = room_of(name)
     if room == "vision":
-        return vision.perturb(name, example, severity=severity, seed=seed, key=key, masks=masks)
+        return vision.perturb(name, example, **options)
     if room == "sound":
-        return sound.perturb(name, example, rate_hz=RATE_HZ, severity=severity, seed=seed, key=key)
+        return sound.perturb(name, example, rate_hz=RATE_HZ, **options)
     if room == "timing":
-        rates: dict[str, Any] = {"rate_fps": RATE_FPS, "rate_hz": RATE_HZ}
-        return timing.perturb(
-            name, example.clip, example.sound, severity=severity, seed=seed, key=key, masks=masks, **rates
-        )
-    return sentences.perturb(name, example, severity=severity, seed=seed, key=key)
+        return timing.perturb(name, example.clip, example.sound, rate_fps=RATE_FPS, rate_hz=RATE_HZ, **options)
+    return sentences.perturb(name, example, **options)
 
 
 def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
@@ -112,8 +97,8 @@ def replayed(name: str, example: Any, params: Mapping[str, Any]) -> Any:
     if room == "sound":
         return sound.render(name, example, params, rate_hz=RATE_HZ)
     if room == "timing":
-        rates: dict[str, Any] = {"rate_fps": RATE_FPS, "rate_hz": RATE_HZ}
-        return timing.render(name, example.clip, example.sound, params_json=params, **rates)
+        clip, heard = example.clip, example.sound
+        return timing.render(name, clip, heard, params_json=params, rate_fps=RATE_FPS, rate_hz=RATE_HZ)
     return sentences.render(name, example, params)
 
 
@@ -201,7 +186,6 @@ def _is_silent(sound: Any, spans: Iterable[tuple[float, float]]) -> None:
         require(not within.any(), f"it is silent from {start} to {end} s")
 
 
-ORIGINS: Final = ("source", "environment", "sensor", "transmission")
 _MODALITY: Final = {"vision": "image", "sound": "sound", "sentences": "text", "timing": "video"}
 _KEYS: Final = tuple(f"item {number}" for number in range(16))
 _LARGE: Final = 5000  # values of an example that shows what was drawn

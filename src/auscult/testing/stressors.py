@@ -34,22 +34,18 @@ def _ellipse(centre: tuple[int, int], half: tuple[int, int], *, writeable: bool 
     return mask
 
 
-def _examples() -> dict[str, MaskTarget]:
-    return {
-        "ellipse": MaskTarget(
-            mask=_ellipse((60, 70), (40, 30)), others=(_ellipse((60, 120), (20, 24)), _ellipse((20, 20), (9, 9)))
-        ),
-        "cut_by_frame": MaskTarget(mask=_ellipse((0, 0), (60, 80)), others=(_ellipse((100, 130), (15, 15)),)),
-        "two_parts": MaskTarget(
-            mask=_ellipse((40, 40), (25, 25)) | _ellipse((90, 120), (20, 30)), others=(_ellipse((60, 80), (30, 9)),)
-        ),
-        "read_only": MaskTarget(
-            mask=_ellipse((60, 80), (30, 50), writeable=False), others=(_ellipse((60, 80), (10, 79), writeable=False),)
-        ),
-    }
-
-
-EXAMPLES: Mapping[str, MaskTarget] = _examples()
+EXAMPLES: Mapping[str, MaskTarget] = {
+    "ellipse": MaskTarget(
+        mask=_ellipse((60, 70), (40, 30)), others=(_ellipse((60, 120), (20, 24)), _ellipse((20, 20), (9, 9)))
+    ),
+    "cut_by_frame": MaskTarget(mask=_ellipse((0, 0), (60, 80)), others=(_ellipse((100, 130), (15, 15)),)),
+    "two_parts": MaskTarget(
+        mask=_ellipse((40, 40), (25, 25)) | _ellipse((90, 120), (20, 30)), others=(_ellipse((60, 80), (30, 9)),)
+    ),
+    "read_only": MaskTarget(
+        mask=_ellipse((60, 80), (30, 50), writeable=False), others=(_ellipse((60, 80), (10, 79), writeable=False),)
+    ),
+}
 
 
 def describes_itself(name: str, example: MaskTarget) -> None:
