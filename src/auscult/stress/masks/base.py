@@ -139,8 +139,7 @@ class Workpiece(MaskTarget):
     def depth(self) -> NDArray[np.float32]:
         """Distance of mask pixels to the outside, over ``inside``; the frame's edge is no outline."""
         own = self.mask[boxes.window(self.inside)]
-        depth: NDArray[np.float32] = np.where(own, regions.depth(self.met_by_frame), np.float32(0.0))
-        return depth
+        return np.where(own, regions.depth(self.met_by_frame), np.float32(0.0))
 
     @cached_property
     def met_by_frame(self) -> Mask:

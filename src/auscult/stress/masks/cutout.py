@@ -312,8 +312,7 @@ def _norm_over(hole: Hole, window: Box) -> Doubles:
 
 def _root(along: Doubles, aside: Doubles) -> Doubles:
     """Length by which version 1 grows a still's cuts; a track's ``hypot`` differs in the last bit of recorded sizes."""
-    root: Doubles = np.sqrt(along * along + aside * aside)
-    return root
+    return np.sqrt(along * along + aside * aside)
 
 
 def _window(hole: Hole, reach_px: float, shape: tuple[int, ...]) -> Box:
@@ -353,8 +352,7 @@ def _room_of(frames: Sequence[Posed]) -> Doubles:
 
 
 def _places() -> Doubles:
-    places: Doubles = (np.arange(_CELLS, dtype=np.float64) + 0.5) * (2 * _EXTENT / _CELLS) - _EXTENT
-    return places
+    return (np.arange(_CELLS, dtype=np.float64) + 0.5) * (2 * _EXTENT / _CELLS) - _EXTENT
 
 
 def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple[Hole, ...]:

@@ -83,8 +83,7 @@ def negative(target: MaskTarget, params: OtherParams) -> Mask:
             f"parameter other is {params.other}, and the target has {len(target.others)} other objects",
             expected="the frame and objects that the parameters were drawn for",
         )
-    outside: Mask = target.others[params.other] & ~target.mask
-    return outside
+    return target.others[params.other] & ~target.mask
 
 
 class _Negative:

@@ -111,5 +111,4 @@ def regular_past(verb: str) -> str:
         return verb + "d"
     if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
         return verb[:-1] + "ied"
-    stem = ing(third(verb)).removesuffix("ing")
-    return stem + "ed"
+    return ing(third(verb)).removesuffix("ing") + "ed"

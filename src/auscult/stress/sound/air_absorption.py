@@ -91,15 +91,13 @@ def absorption(frequencies: NDArray[np.float64], *, celsius: float, humidity: fl
     warm = (celsius - 10.0) / 10.0
     table = (1.0 - warm) * np.asarray(at_humidity[0]) + warm * np.asarray(at_humidity[1])
     beyond = np.square(np.maximum(frequencies, _BANDS_HZ[-1]) / _BANDS_HZ[-1])
-    found: NDArray[np.float64] = 1e-3 * beyond * np.interp(frequencies, _BANDS_HZ, table)
-    return found
+    return 1e-3 * beyond * np.interp(frequencies, _BANDS_HZ, table)
 
 
 def _bell(size: int) -> NDArray[np.float64]:
     """1 in the middle half, down to 0 at both ends."""
     away = np.abs(np.arange(size) - size // 2) / (size / 2)
-    bell: NDArray[np.float64] = 0.5 + 0.5 * np.cos(np.pi * np.clip(2.0 * away - 1.0, 0.0, 1.0))
-    return bell
+    return 0.5 + 0.5 * np.cos(np.pi * np.clip(2.0 * away - 1.0, 0.0, 1.0))
 
 
 STRESSOR: SoundStressor[AirParams] = AirAbsorption()

@@ -49,8 +49,7 @@ def spectra_of(sounds: Samples) -> Spectra:
     parts = np.zeros((packed.shape[0], packed.shape[1] + 2), dtype=np.float32)
     parts[:, 0] = packed[:, 0]
     parts[:, 2:-1] = packed[:, 1:]
-    found: Spectra = parts.view(np.complex64)
-    return found
+    return parts.view(np.complex64)
 
 
 def convolve(sound: Samples, response: Samples, *, lead: int = 0) -> Samples:
@@ -77,8 +76,7 @@ def convolve(sound: Samples, response: Samples, *, lead: int = 0) -> Samples:
 
 def _turned(rows: Samples, flags: int) -> Samples:
     """Transforms of rows, packed as OpenCV does: both ends are real, and share the first and the last place."""
-    turned: Samples = np.asarray(cv2.dft(rows, flags=flags), dtype=np.float32)
-    return turned
+    return np.asarray(cv2.dft(rows, flags=flags), dtype=np.float32)
 
 
 def _transform_length(taps: int, samples: int) -> int:
@@ -113,8 +111,7 @@ def _filter(channel: Samples, kernels: Samples, filtered: Samples, *, hop: int, 
 
 def _inner(packed: Samples) -> Spectra:
     """The complex places of a packed transform."""
-    inner: Spectra = packed[1:-1].view(np.complex64)
-    return inner
+    return packed[1:-1].view(np.complex64)
 
 
 def _fill(block: Samples, channel: Samples, start: int) -> None:

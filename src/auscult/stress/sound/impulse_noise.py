@@ -11,7 +11,6 @@ import math
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from auscult.stress.perturbation import Constant, Seeded, SeedParams
 from auscult.stress.sound.base import SoundStressor
@@ -44,7 +43,8 @@ class ImpulseNoise(Seeded):
         per_second, peak = self.per_second.at(params.strength), self.peak.at(params.strength)
         samples = sound.shape[1]
         many = max(1.0, per_second * samples / rate_hz)
-        draws = self._draws(params, count=max(1, math.ceil(self.per_second.values[-1] * samples / rate_hz)))
+        most = max(1, math.ceil(self.per_second.values[-1] * samples / rate_hz))
+        draws = params.stream("clicks").uniform(size=(most, 5))  # of every click that the strongest level has
         track = np.zeros(samples, dtype=np.float32)
         for at in range(math.ceil(many)):
             place, size, sign, decay, pitch = draws[at]
@@ -53,10 +53,6 @@ class ImpulseNoise(Seeded):
             height = peak * (0.5 + 0.5 * size) * min(1.0, many - at) * (1.0 if sign < 0.5 else -1.0)
             track[start : start + len(click)] += np.float32(height) * click
         return sound + track
-
-    def _draws(self, params: SeedParams, *, count: int) -> NDArray[np.float64]:
-        """Place, size, sign, decay and pitch of every click of the strongest level, each 0..1, (count, 5)."""
-        return params.stream("clicks").uniform(size=(count, 5))
 
 
 def _click(decay: float, pitch: float, *, rate_hz: int) -> Samples:

@@ -45,8 +45,7 @@ def quarter_turns(rng: np.random.Generator, shape: tuple[int, ...]) -> Spectrum:
     parts = bits.astype(np.float32)
     parts *= np.float32(np.sqrt(2.0))
     parts -= np.float32(np.sqrt(0.5))
-    spectra: Spectrum = parts.view(np.complex64).reshape(shape)
-    return spectra
+    return parts.view(np.complex64).reshape(shape)
 
 
 def moving(magnitudes: NDArray[np.float32], rng: np.random.Generator) -> Samples:
@@ -149,8 +148,7 @@ def _swelling(frames: int, bands: int, *, frame_s: float, rng: np.random.Generat
     drawn = quarter_turns(rng, (bands, paces.size)) * shape
     curves = np.fft.irfft(drawn, frames, axis=1)
     curves /= np.maximum(curves.std(axis=1, keepdims=True), 1e-12)
-    swelling: NDArray[np.float64] = np.exp(0.8 * curves).T
-    return swelling
+    return np.exp(0.8 * curves).T
 
 
 def _engine(period: int, rate_hz: int, rng: np.random.Generator) -> Samples:

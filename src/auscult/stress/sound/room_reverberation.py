@@ -121,8 +121,7 @@ def _images(room: Room, reach_m: float) -> tuple[NDArray[np.float64], NDArray[np
 
 def _into_noise(distances: NDArray[np.float64], reach_m: float) -> NDArray[np.float64]:
     """0 where images are heard, 1 where noise is, between over the last quarter of the reach."""
-    into: NDArray[np.float64] = np.clip(4.0 * distances / reach_m - 3.0, 0.0, 1.0)
-    return into
+    return np.clip(4.0 * distances / reach_m - 3.0, 0.0, 1.0)
 
 
 def _placed(delays: NDArray[np.float64], heights: NDArray[np.float64], taps: int) -> NDArray[np.float64]:
@@ -135,8 +134,7 @@ def _placed(delays: NDArray[np.float64], heights: NDArray[np.float64], taps: int
     places = LEAD + whole[:, None] + offsets
     inside = (places >= 0) & (places < taps)
     values = heights[:, None] * pulses[part]
-    placed: NDArray[np.float64] = np.zeros(taps) + np.bincount(places[inside], weights=values[inside], minlength=taps)
-    return placed
+    return np.zeros(taps) + np.bincount(places[inside], weights=values[inside], minlength=taps)
 
 
 def _late(room: Room, reach_m: float, *, taps: int, rate_hz: int, rng: np.random.Generator) -> NDArray[np.float64]:

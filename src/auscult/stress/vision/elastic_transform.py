@@ -98,8 +98,7 @@ def _linear(shifts: NDArray[np.float64]) -> NDArray[np.float64]:
     The corners lie right below, right above and left above the centre, ``_REACH`` away along both axes.
     """
     below, corner, left = shifts
-    turned: NDArray[np.float64] = np.eye(2) + np.column_stack([corner - left, below - corner]) / (2 * _REACH)
-    return turned
+    return np.eye(2) + np.column_stack([corner - left, below - corner]) / (2 * _REACH)
 
 
 def _area(linear: NDArray[np.float64]) -> float:

@@ -64,8 +64,7 @@ class GaussianBlur(Fixed):
     def render(self, frame: Frame, params: NoDraws, *, index: int = 0) -> Frame:
         """The frame, blurred."""
         del index
-        sigma_px = self.sigma_px.at(params.strength)
-        return gaussian(frame, sigma_px)
+        return gaussian(frame, self.sigma_px.at(params.strength))
 
 
 STRESSOR: VisionStressor[NoDraws] = GaussianBlur()

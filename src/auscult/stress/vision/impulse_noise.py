@@ -29,8 +29,7 @@ class ImpulseNoise(Seeded):
 
     def render(self, frame: Frame, params: SeedParams, *, index: int = 0) -> Frame:
         """The frame with a share of its values replaced, each channel for itself."""
-        share = self.share.at(params.strength)
-        some = round(share * 32768.0)  # of 65,536 words, for either
+        some = round(self.share.at(params.strength) * 32768.0)  # of 65,536 words, for either
         rng = params.of_frame(index)
         made = np.empty_like(frame)
         for rows in noise.strips(frame):

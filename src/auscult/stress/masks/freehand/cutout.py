@@ -141,8 +141,7 @@ def _carried_outwards(steps: Doubles) -> Doubles:
     most = float(steps[np.isfinite(steps)].max()) * 2.0 + 10.0
     filled = np.where(np.isfinite(steps), steps, most).astype(np.float32)
     nearby = np.asarray(cv2.erode(filled, np.ones((3, 3), np.uint8), borderType=cv2.BORDER_REPLICATE))
-    carried: Doubles = np.where(np.isfinite(steps), filled, nearby).astype(np.float64)
-    return carried
+    return np.where(np.isfinite(steps), filled, nearby).astype(np.float64)
 
 
 _MAPS: Final[Mapping[Mode, Callable[[Workpiece, tuple[Spot, ...]], Doubles]]] = {

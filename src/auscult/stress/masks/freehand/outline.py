@@ -77,10 +77,7 @@ def shares(mask: Mask, box: Box) -> Floats:
 
 def wobble(angle: Doubles, turn: float) -> Doubles:
     """Factor on a blob's radius by angle in radians, mean 1: an outline drawn by hand, 0.6 to 1.4."""
-    factor: Doubles = (
-        1.0 + 0.22 * np.cos(2 * angle + turn) + 0.12 * np.cos(3 * angle - 2 * turn) + 0.06 * np.cos(5 * angle)
-    )
-    return factor
+    return 1.0 + 0.22 * np.cos(2 * angle + turn) + 0.12 * np.cos(3 * angle - 2 * turn) + 0.06 * np.cos(5 * angle)
 
 
 def level_for(values: NDArray[np.float32], wanted: Wanted) -> float | None:
@@ -219,8 +216,7 @@ def _lagging(piece: Workpiece, params: EdgeParams, *, side: Side) -> Mask:
     moved = cv2.warpAffine(
         own, step, (own.shape[1], own.shape[0]), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
     )
-    found: Mask = np.asarray(moved) >= 128
-    return found
+    return np.asarray(moved) >= 128
 
 
 def _filled(piece: Workpiece, rings: Sequence[Ring], *, side: Side) -> Mask:
@@ -267,8 +263,7 @@ def _outwards(ring: NDArray[np.float64]) -> NDArray[np.float64]:
     normal = np.stack([along[:, 1], -along[:, 0]], axis=1)
     shoelace = np.sum(ring[:, 0] * np.roll(ring[:, 1], -1) - np.roll(ring[:, 0], -1) * ring[:, 1])
     normal *= 1.0 if shoelace > 0 else -1.0
-    unit: NDArray[np.float64] = normal / np.maximum(np.hypot(normal[:, 0], normal[:, 1]), 1e-9)[:, None]
-    return unit
+    return normal / np.maximum(np.hypot(normal[:, 0], normal[:, 1]), 1e-9)[:, None]
 
 
 _ROUNDS: Final = 2
