@@ -21,22 +21,9 @@ from auscult.cases.datasets.refavs import KEY_FRAME, has_heading, read_table, te
 from auscult.cases.fields import load
 from auscult.cases.ids import check_id, shown
 from auscult.cases.layouts import mqravs, refavs
-from auscult.cases.layouts.mqravs import (
-    FULL,
-    GT,
-    META,
-    NOT_PARTS,
-    NULL,
-    PART,
-    TABLE,
-    Document,
-    Entry,
-    LayoutMask,
-    MqaProtocol,
-    Shown,
-)
+from auscult.cases.layouts.mqravs import FULL, GT, META, NOT_PARTS, NULL, PART, TABLE, MqaProtocol
 from auscult.cases.listing import Listing, ListOptions, refuse_options
-from auscult.cases.problems import ListError, Problems
+from auscult.cases.problems import Problems
 from auscult.cases.walk import base_folder, is_file, is_folder, within
 from auscult.errors import InputError, NothingToDo
 from auscult.types import Action, Defect, Difficulty, Item, MaskRef, Metadata, Query, Truth
@@ -50,37 +37,56 @@ _MAX_NUMBER = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
-    """A document, and the entries that cannot be used: (uid or None, record)."""
+class _Mask:
+    """One mask of a frame, as the file has it: ``iou``, ``rank`` (1 is the harder), ``action`` and ``response``.
 
-    document: Document
-    errors: tuple[ListError, ...]
+    ``kind`` is ``perfect``, ``full_neg``, ``null``, or the key it stands under in ``part_neg_masks``; ``more`` are keys
+    that are not known.
+    """
+
+    kind: str
+    mask: str
+    iou: float | None = None
+    rank: int | None = None
+    action: str | None = None
+    response: str | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_document(path: Path, *, protocol: MqaProtocol | None = None) -> Read:
-    """Read one file; where ``protocol`` is None the entries tell it: those of videos have ``frames``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """The masks of one frame, its number and the picture's path where the file says them, and keys not known."""
+
+    frame: int | None
+    image: str | None
+    candidates: tuple[_Mask, ...]
+    more: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """An expression and its frames; the training file leaves ``exp`` and the number of the key frame to the table."""
+
+    uid: str
+    vid: str | None
+    exp: str | None
+    kfid: int | None
+    shown: tuple[_Shown, ...]
+    more: Mapping[str, Any]
+
+
+def _rows(path: Path) -> list[tuple[str | None, object]]:
+    """The entries of a file, each with its uid where the file is an object by uid."""
     data = load(path, max_bytes=MAX_FILE_BYTES)
     if not isinstance(data, dict | list):
         raise NothingToDo(f"the file holds {fields.kind(data)}", expected="a list or an object of entries", path=path)
-    rows = list(data.items()) if isinstance(data, dict) else [(None, row) for row in data]
-    if protocol is None:
-        videos = any(isinstance(row, dict) and isinstance(row.get("frames"), list) for _, row in rows)
-        protocol = "video" if videos else "image"
-    entries: list[Entry] = []
-    problems = Problems()
-    for place, (key, row) in enumerate(rows, start=1):
-        uid = row.get("uid") if key is None and isinstance(row, dict) else key
-        with problems.skipping(path, key=f"entry {shown(uid) if isinstance(uid, str) else place}"):
-            entries.append(_entry(key, row, protocol))
-    document = Document(protocol=protocol, entries=tuple(entries), keyed=isinstance(data, dict))
-    return Read(document=document, errors=tuple(problems.found))
+    return list(data.items()) if isinstance(data, dict) else [(None, row) for row in data]
 
 
-def _entry(key: str | None, row: object, protocol: MqaProtocol) -> Entry:
+def _entry(key: str | None, row: object, protocol: MqaProtocol) -> _Entry:
     if not isinstance(row, dict):
         raise InputError(f"it is {fields.kind(row)}", expected="an object with masks")
-    inside = fields.text(row, "uid")
-    uid = inside or key
+    uid = fields.text(row, "uid") or key
     if not uid:
         raise InputError("there is no 'uid'", expected="'uid' is a text")
     if protocol == "video":
@@ -91,18 +97,17 @@ def _entry(key: str | None, row: object, protocol: MqaProtocol) -> Entry:
         more = _more(row, (*_ENTRY, "frames"))
     else:
         shown_here, more = (_shown(row, numbered=False),), {}
-    return Entry(
+    return _Entry(
         uid=check_id(uid),
         vid=fields.text(row, "vid"),
         exp=fields.text(row, "exp"),
         kfid=_whole(row, "kfid"),
         shown=shown_here,
-        inside=inside is not None,
         more=more,
     )
 
 
-def _shown(row: object, *, numbered: bool) -> Shown:
+def _shown(row: object, *, numbered: bool) -> _Shown:
     if not isinstance(row, dict):
         raise InputError(f"a frame is {fields.kind(row)}", expected="an object with masks")
     known = (*_SHOWN, "frame") if numbered else (*_SHOWN, *_ENTRY)
@@ -112,28 +117,26 @@ def _shown(row: object, *, numbered: bool) -> Shown:
     groups: dict[str, Any] = {**{kind: _list(parts, kind) for kind in parts}, "full_neg": _list(row, FULL)}
     groups["null"] = _list(row, NULL)
     candidates = [*_true(row), *(_candidate(kind, one) for kind, group in groups.items() for one in group)]
-    empty = [name for name in (GT, PART, FULL, NULL) if name in row and row[name] is not None and not row[name]]
-    return Shown(
+    return _Shown(
         frame=_whole(row, "frame") if numbered else None,
         image=fields.text(row, "image_path"),
         candidates=tuple(candidates),
-        empty=(*empty, *(kind for kind in parts if not parts[kind])),
         more=_more(row, known),
     )
 
 
-def _true(row: Mapping[str, Any]) -> Iterator[LayoutMask]:
+def _true(row: Mapping[str, Any]) -> Iterator[_Mask]:
     value = row.get(GT)
     if isinstance(value, str) and value:
-        yield LayoutMask(kind="perfect", mask=value, bare=True)
+        yield _Mask(kind="perfect", mask=value)
     elif value is not None and value != {}:
         yield _candidate("perfect", value)
 
 
-def _candidate(kind: str, row: object) -> LayoutMask:
+def _candidate(kind: str, row: object) -> _Mask:
     if not isinstance(row, dict):
         raise InputError(f"a mask of {shown(kind)} is {fields.kind(row)}", expected="an object with mask_path")
-    return LayoutMask(
+    return _Mask(
         kind=kind,
         mask=fields.required(row, "mask_path"),
         iou=fields.number(row, "iou_to_gt", low=0.0, high=1.0),
@@ -232,11 +235,10 @@ class MqRavsDataset(Layout):
         for file in [source] if is_file(source) else _files(folder):
             split, protocol = _split_and_protocol(file.name)
             place = _Place(file=file, root=root, base=base, split=split, protocol=protocol, rows=rows)
-            document = read_document(file, protocol=protocol)
-            problems.found += document.errors
-            for entry in document.document.entries:
-                with problems.skipping(file, key=f"entry {shown(entry.uid)}"):
-                    items += list(_items(entry, place))
+            for number, (key, row) in enumerate(_rows(file), start=1):
+                uid = row.get("uid") if key is None and isinstance(row, dict) else key
+                with problems.skipping(file, key=f"entry {shown(uid) if isinstance(uid, str) else number}"):
+                    items += list(_items(_entry(key, row, protocol), place))
         return self.item_listing(items, problems, notes)
 
 
@@ -261,7 +263,7 @@ def _split_and_protocol(name: str) -> tuple[str, MqaProtocol]:
     return match[2], "video" if match[3] == "video" else "image"
 
 
-def _items(entry: Entry, place: _Place) -> Iterator[Item]:
+def _items(entry: _Entry, place: _Place) -> Iterator[Item]:
     row = place.rows.get(entry.uid)
     for number, here in enumerate(entry.shown):
         frame = _frame_number(entry, here, row, place=number if place.protocol == "video" else None)
@@ -285,7 +287,7 @@ def _items(entry: Entry, place: _Place) -> Iterator[Item]:
             )
 
 
-def _frame_number(entry: Entry, here: Shown, row: refavs.MetadataRow | None, *, place: int | None) -> int:
+def _frame_number(entry: _Entry, here: _Shown, row: refavs.MetadataRow | None, *, place: int | None) -> int:
     told = here.frame if place is not None else row.kfid if row is not None and row.kfid is not None else entry.kfid
     number = place if told is None else told
     if number is None:
@@ -297,12 +299,12 @@ def _frame_number(entry: Entry, here: Shown, row: refavs.MetadataRow | None, *, 
     return number
 
 
-def _train_picture(entry: Entry, row: refavs.MetadataRow | None, frame: int) -> str:
+def _train_picture(entry: _Entry, row: refavs.MetadataRow | None, frame: int) -> str:
     folder = (row.folder if row is not None else entry.uid.rsplit("_", 2)[0]) or entry.uid
     return refavs.frame_name(folder, frame)
 
 
-def _vid(entry: Entry, row: refavs.MetadataRow | None) -> str:
+def _vid(entry: _Entry, row: refavs.MetadataRow | None) -> str:
     if row is not None and row.vid:
         return row.vid
     return entry.vid or entry.uid.rsplit("_", 2)[0]
@@ -327,7 +329,7 @@ def _defect(kind: str) -> Defect:
     )
 
 
-def _truth(one: LayoutMask, defect: Defect, true: Path | None) -> Truth:
+def _truth(one: _Mask, defect: Defect, true: Path | None) -> Truth:
     iou = one.iou
     if iou is None and defect in {"perfect", "full_neg", "empty"}:
         iou = 1.0 if defect == "perfect" else 0.0
@@ -350,14 +352,14 @@ def _action(told: str | None, defect: Defect) -> Action | None:
     return {"perfect": _ACTIONS[0], "full_neg": _ACTIONS[3], "empty": _ACTIONS[3]}.get(defect)
 
 
-def _track(one: LayoutMask, defect: Defect, count: int) -> str:
+def _track(one: _Mask, defect: Defect, count: int) -> str:
     if defect == "perfect":
         return defect
     graded = defect in {"cutout", "erode", "dilate"} and one.rank in _RANKS and count <= len(_RANKS)
     return f"{defect}_{_RANKS[one.rank]}" if graded else f"{defect}_{count}"
 
 
-def _extra(entry: Entry, here: Shown, one: LayoutMask, *, place: _Place, frame: int, track: str) -> dict[str, Any]:
+def _extra(entry: _Entry, here: _Shown, one: _Mask, *, place: _Place, frame: int, track: str) -> dict[str, Any]:
     row = place.rows.get(entry.uid)
     parts = entry.uid.rsplit("_", 2)
     mqa: dict[str, Any] = {

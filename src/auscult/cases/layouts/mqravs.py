@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from auscult.cases.layouts import refavs
@@ -72,94 +71,12 @@ PARTS = ("cutout", "erode", "dilate", "merge")
 NOT_PARTS = frozenset({"perfect", "full_neg", "null"})
 """Kinds of masks that stand outside ``part_neg_masks``."""
 
-_GROUPS = frozenset({GT, PART, FULL, NULL})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayoutMask:
-    """One mask of a frame.
-
-    Attributes:
-        kind: ``perfect``, ``full_neg``, ``null``, or the key it stands under in ``part_neg_masks``.
-        mask: Its path, relative to the data root.
-        iou: Its IoU with the true mask, 0..1, where the file says it.
-        rank: 1 is the harder of its kind.
-        action: What to do about it, in the file's own words.
-        response: The answer to learn; only in the training file.
-        more: Keys that are not known.
-        bare: The file gives nothing but the path, as text; only of the true mask.
-    """
-
-    kind: str
-    mask: str
-    iou: float | None = None
-    rank: int | None = None
-    action: str | None = None
-    response: str | None = None
-    more: Mapping[str, Any] = field(default_factory=dict)
-    bare: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """The masks of one frame, its number and the picture's path where the file says them.
-
-    ``empty`` are groups, and keys of ``part_neg_masks``, that stand in the file without a mask; ``more`` are keys that
-    are not known.
-    """
-
-    frame: int | None = None
-    image: str | None = None
-    candidates: tuple[LayoutMask, ...] = ()
-    empty: tuple[str, ...] = ()
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """An expression and its masks: of one frame, or of the frames of a video.
-
-    Attributes:
-        uid: The expression's uid.
-        vid: The video.
-        exp: The expression; the training file leaves it to the table.
-        kfid: Number of the key frame; likewise.
-        shown: One frame, or all of the video.
-        inside: The uid stands in the entry, not only beside it as its key.
-        more: Keys that are not known; those of an image entry are its frame's.
-    """
-
-    uid: str
-    vid: str | None = None
-    exp: str | None = None
-    kfid: int | None = None
-    shown: tuple[Shown, ...] = ()
-    inside: bool = True
-    more: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """One JSON file; ``keyed`` entries stand in an object by uid, as in the training file, not in a list."""
-
-    protocol: MqaProtocol
-    entries: tuple[Entry, ...]
-    keyed: bool = False
-
 
 def file_name(split: str, protocol: str) -> str:
     """Where the document of a split and protocol stands, relative to the data root."""
     if split == TRAIN and protocol == "image":
         return f"{META}/train_audit_only_filtered.json"
     return f"{META}/{split or 'test'}_{protocol}_filtered.json"
-
-
-def document_json(document: Document) -> bytes:
-    """A document as JSON in UTF-8."""
-    one = _video_entry if document.protocol == "video" else _image_entry
-    rows = [one(entry) for entry in document.entries]
-    keyed = {entry.uid: row for entry, row in zip(document.entries, rows, strict=True)}
-    return json.dumps(keyed if document.keyed else rows, ensure_ascii=False, indent=1).encode("utf-8") + b"\n"
 
 
 def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataRow] = ()) -> dict[str, bytes]:
@@ -182,8 +99,9 @@ def files_of(rows: Iterable[Mapping[str, Any]], table: Iterable[refavs.MetadataR
     made = {TABLE: refavs.metadata_csv(uids.values(), key_frames=True)}
     for (split, protocol), entries in places.items():
         train = split == TRAIN and protocol == "image"
-        built = tuple(_entry(uids[uid], frames, train=train) for uid, frames in entries.items())
-        made[file_name(split, protocol)] = document_json(Document(protocol=protocol, entries=built, keyed=train))
+        built = {uid: _entry(uids[uid], frames, protocol, train=train) for uid, frames in entries.items()}
+        text = json.dumps(built if train else [*built.values()], ensure_ascii=False, indent=1)
+        made[file_name(split, protocol)] = text.encode("utf-8") + b"\n"
     return made
 
 
@@ -202,73 +120,48 @@ def _table_row(
     )
 
 
-def _entry(row: refavs.MetadataRow, frames: Mapping[int, Sequence[Mapping[str, Any]]], *, train: bool) -> Entry:
-    shown = tuple(
-        Shown(
-            frame=number,
-            image=lines[0]["frame"],
-            candidates=tuple(_candidate(line, train=train) for line in lines),
-        )
-        for number, lines in sorted(frames.items())
-    )
-    if train:
-        return Entry(uid=row.uid, shown=shown, inside=False)
-    return Entry(uid=row.uid, vid=row.vid, exp=row.exp, kfid=row.kfid, shown=shown)
+def _entry(
+    row: refavs.MetadataRow,
+    frames: Mapping[int, Sequence[Mapping[str, Any]]],
+    protocol: MqaProtocol,
+    *,
+    train: bool,
+) -> dict[str, Any]:
+    """An expression, which the training file leaves to the table, and its masks: of a frame, or of a video's."""
+    made = {} if train else _present(uid=row.uid, vid=row.vid, exp=row.exp, kfid=row.kfid)
+    shown = {number: _shown(lines, train=train) for number, lines in sorted(frames.items())}
+    if protocol == "video":
+        return made | {"frames": [{"frame": number, **one} for number, one in shown.items()]}
+    for one in shown.values():
+        made |= one
+    return made
 
 
-def _candidate(line: Mapping[str, Any], *, train: bool) -> LayoutMask:
-    truth, mqa = line["truth"], line["mqa"]
-    defect: Defect = truth["defect"]
-    action: Action = truth["action"]
-    kind = "null" if defect == "empty" else defect
-    words = {"target": mqa.get("category") or "", "other": mqa.get("negative") or "", "kind": kind}
-    return LayoutMask(
-        kind=kind,
-        mask=line["mask"],
-        iou=truth["iou"],
-        rank=None if defect == "perfect" else mqa.get("rank"),
-        action=action,
-        response=response(defect, action, iou=truth["iou"], **words) if train else None,
-    )
-
-
-def _image_entry(entry: Entry) -> dict[str, Any]:
-    return {**_known(entry), **{key: value for shown in entry.shown for key, value in _shown(shown).items()}}
-
-
-def _video_entry(entry: Entry) -> dict[str, Any]:
-    frames = [_present(frame=shown.frame) | _shown(shown) for shown in entry.shown]
-    return {**_known(entry), "frames": frames}
-
-
-def _known(entry: Entry) -> dict[str, Any]:
-    told = _present(uid=entry.uid if entry.inside else None, vid=entry.vid, exp=entry.exp, kfid=entry.kfid)
-    return told | dict(entry.more)
-
-
-def _shown(shown: Shown) -> dict[str, Any]:
-    made: dict[str, Any] = _present(image_path=shown.image)
-    true = next((one for one in shown.candidates if one.kind == "perfect"), None)
-    if true is not None:
-        made[GT] = true.mask if true.bare else _mask(true)
-    elif GT in shown.empty:
-        made[GT] = {}
-    kinds = dict.fromkeys(one.kind for one in shown.candidates)
-    groups = {kind: [_mask(one) for one in shown.candidates if one.kind == kind] for kind in kinds}
-    groups |= {kind: [] for kind in shown.empty if kind not in _GROUPS}
-    parts = {kind: masks for kind, masks in groups.items() if kind not in NOT_PARTS}
-    if parts or PART in shown.empty:
+def _shown(lines: Sequence[Mapping[str, Any]], *, train: bool) -> dict[str, Any]:
+    """A frame and its masks by their groups."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        defect = line["truth"]["defect"]
+        kind = "null" if defect == "empty" else defect
+        groups.setdefault(kind, []).append(_mask(line, kind, train=train))
+    made: dict[str, Any] = {"image_path": lines[0]["frame"]}
+    if "perfect" in groups:
+        made[GT] = groups["perfect"][0]
+    if parts := {kind: masks for kind, masks in groups.items() if kind not in NOT_PARTS}:
         made[PART] = parts
-    for group, kind in ((FULL, "full_neg"), (NULL, "null")):
-        if kind in groups or group in shown.empty:
-            made[group] = groups.get(kind, [])
-    return made | dict(shown.more)
+    return made | {group: groups[kind] for group, kind in ((FULL, "full_neg"), (NULL, "null")) if kind in groups}
 
 
-def _mask(one: LayoutMask) -> dict[str, Any]:
+def _mask(line: Mapping[str, Any], kind: str, *, train: bool) -> dict[str, Any]:
+    truth, mqa = line["truth"], line["mqa"]
+    words = {"target": mqa.get("category") or "", "other": mqa.get("negative") or "", "kind": kind}
     return _present(
-        mask_path=one.mask, iou_to_gt=one.iou, rank=one.rank, action=one.action, response=one.response
-    ) | dict(one.more)
+        mask_path=line["mask"],
+        iou_to_gt=truth["iou"],
+        rank=None if kind == "perfect" else mqa.get("rank"),
+        action=truth["action"],
+        response=response(truth["defect"], truth["action"], iou=truth["iou"], **words) if train else None,
+    )
 
 
 def _present(**values: Any) -> dict[str, Any]:
