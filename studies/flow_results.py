@@ -23,7 +23,7 @@ from auscult import rng
 from auscult.cases.instances import list_instances
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import (Masks, frames_of)
+from auscult.models.base import Masks
 from auscult.types import Frames
 from auscult.models.baselines import CENTRE_BOX, FULL_FRAME, RANDOM_REGION
 from auscult.models.classical import flow
@@ -87,7 +87,7 @@ def _results(folder: Path) -> Iterator[Result]:
 
 
 def _opened(instance: Instance) -> tuple[Frames, Masks]:
-    frames = frames_of(*(read_frame(moment.frame) for moment in instance.moments))
+    frames = np.stack([read_frame(moment.frame) for moment in instance.moments])
     size = frames.shape[1:3]
     masks: list[Mask] = []
     for moment in instance.moments:

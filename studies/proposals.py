@@ -17,7 +17,7 @@ from auscult.arrays import boxes, overlap
 from auscult.media import rle
 from auscult.media.frames import read_frame
 from auscult.models.classical.regions import GREATEST_SHARE, LEAST_SHARE, Regions
-from auscult.models.proposals import count_objects
+from auscult.models.proposals import ObjectCounter
 from auscult.rng import generator
 from auscult.score.stats.ranks import spearman
 from auscult.score.stats.resample import cluster_draws, percentile_interval, sums_by_cluster
@@ -146,7 +146,7 @@ def _recall(found: NDArray[np.bool_], members: NDArray[np.int64], clusters: int)
 
 
 def _agreement(photographs: list[Photograph]) -> str:
-    counter = count_objects(Regions())
+    counter = ObjectCounter(Regions())
     counted = [float(counter(frame)) for frame, _ in photographs]
     true = [float(sum(mask.mean() >= LEAST_SHARE for mask in objects)) for _, objects in photographs]
     rank = spearman(counted, true)

@@ -15,7 +15,7 @@ from auscult.arrays import overlap
 from auscult.errors import InputError
 from auscult.media.frames import read_frame
 from auscult.media.masks import read_mask
-from auscult.models.base import Masks, ReferringModel, frames_of
+from auscult.models.base import Masks, ReferringModel
 from auscult.models.classical.flow import MODEL
 from auscult.types import Frames, Mask, MaskRef, Query
 
@@ -242,7 +242,7 @@ def test_real_dogs_are_followed(data: Path) -> None:
     """On the sequence that its constants were chosen on: a floor, no measurement."""
     folder = data / "video" / "dogs-jump"
     paths = sorted((folder / "frames").iterdir())[30:50]
-    frames = frames_of(*(read_frame(path) for path in paths))
+    frames = np.stack([read_frame(path) for path in paths])
     named = [folder / "masks" / f"{path.stem}.png" for path in paths]
     truth = np.stack([read_mask(MaskRef(path=path, index=3, absent_ok=True)).mask for path in named])
     assert np.mean(ious(frames, truth)) > 0.8

@@ -19,7 +19,7 @@ from auscult.arrays import overlap, regions
 from auscult.errors import InputError
 from auscult.media.frames import read_frame
 from auscult.models.classical.regions import GREATEST_SHARE, LEAST_SHARE, MODEL, Regions
-from auscult.models.proposals import MaskProposer, count_objects
+from auscult.models.proposals import MaskProposer, ObjectCounter
 from auscult.types import Frame, Mask
 
 GROUND = (70, 110, 80)
@@ -98,7 +98,7 @@ def test_nested_proposals_may_share_pixels() -> None:
 def test_a_plain_picture_has_nothing_and_things_are_counted() -> None:
     plain = np.full((120, 160, 3), 128, np.uint8)
     assert MODEL(plain) == ()
-    count: Callable[[Frame], int] = count_objects(MODEL)
+    count: Callable[[Frame], int] = ObjectCounter(MODEL)
     counts = [count(scene(things, noise=0.0)[0]) for things in range(4)]
     assert counts == sorted(counts)
     assert counts[0] < counts[3]

@@ -94,19 +94,6 @@ def boundary_of(mask: Mask) -> Mask:
     return edge
 
 
-def dilate_disk(mask: Mask, radius_px: int) -> Mask:
-    """Every pixel, bool (H, W), that has one of the mask's within ``radius_px``: x^2 + y^2 <= r^2, exactly."""
-    height, width = mask.shape
-    if mask.size == 0:
-        return mask.copy()
-    stride = _stride(width, radius_px)
-    bits = _dilated(_pack(mask, stride), (height, width, stride), radius_px)
-    # What a shift pushed below the last row lies above the integer's top bit: dropped here.
-    kept = bits & ((1 << height * stride) - 1)
-    octets = np.frombuffer(kept.to_bytes(height * stride // 8, "big"), np.uint8).reshape(height, -1)
-    return np.unpackbits(octets, axis=1, count=width).view(np.bool_)
-
-
 def match(first: Mask, second: Mask, radius_px: int) -> BoundaryMatch:
     """Compare the boundaries of two masks, bool (H, W), within a tolerance; see ``tolerance_px``.
 

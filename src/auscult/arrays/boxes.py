@@ -48,16 +48,21 @@ def grown(box: Box, margin: int, shape: tuple[int, int]) -> Box:
     )
 
 
-def union_box(first: Box | None, second: Box | None) -> Box | None:
-    """The smallest box around both; None when both are."""
-    if first is None or second is None:
-        return first if second is None else second
+def joint(first: Box, second: Box) -> Box:
+    """The smallest box around two boxes."""
     return (
         min(first[0], second[0]),
         min(first[1], second[1]),
         max(first[2], second[2]),
         max(first[3], second[3]),
     )
+
+
+def union_box(first: Box | None, second: Box | None) -> Box | None:
+    """The smallest box around both; None when both are."""
+    if first is None or second is None:
+        return first if second is None else second
+    return joint(first, second)
 
 
 def window(box: Box) -> tuple[slice, slice]:

@@ -139,13 +139,6 @@ def encode_mask(mask: Mask) -> bytes:
     return _file(np.packbits(mask, axis=1), width=mask.shape[1], depth=1, colour=_GREY)
 
 
-def labels_png(indices: NDArray[np.uint8]) -> bytes:
-    """Object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS."""
-    if indices.ndim != 2 or indices.dtype != np.uint8 or indices.size == 0:
-        raise ValueError(f"labels are uint8 (H, W), not {indices.dtype} {indices.shape}")
-    return _file(indices, width=indices.shape[1], depth=8, colour=_INDEXED)
-
-
 def davis_palette() -> NDArray[np.uint8]:
     """The colours that PASCAL VOC and DAVIS give to indices: uint8 (256, 3).
 
@@ -386,7 +379,9 @@ def write_mask(path: Path, mask: Mask) -> None:
 
 def write_labels(path: Path, indices: NDArray[np.uint8]) -> None:
     """Write object indices, uint8 (H, W), as a palette PNG in the colours of DAVIS: 0 none, 255 void."""
-    write_bytes(path, labels_png(indices))
+    if indices.ndim != 2 or indices.dtype != np.uint8 or indices.size == 0:
+        raise ValueError(f"labels are uint8 (H, W), not {indices.dtype} {indices.shape}")
+    write_bytes(path, _file(indices, width=indices.shape[1], depth=8, colour=_INDEXED))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

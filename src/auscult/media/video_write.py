@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from auscult.errors import OutputError
 from auscult.media.containers import audio_frame, load_av
-from auscult.media.paths import write_bytes
 from auscult.media.wav import Depth, Sound, whole_samples
 from auscult.types import Frame, Samples
 
@@ -129,19 +128,7 @@ _AAC_RATES_HZ = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 
 _SOUND_BLOCK = 1024
 _LAYOUTS = {1: "mono", 2: "stereo"}
 _MOST_PIXELS_A_SIDE = 16_384
-
-
-def write_video(
-    path: Path,
-    frames: Iterable[Frame],
-    *,
-    fps: float | Fraction,
-    samples: Samples | None = None,
-    rate_hz: int = 0,
-    quality: int = 20,
-) -> None:
-    """Write ``encode_video`` to a file, whole or not at all; missing folders are made."""
-    write_bytes(path, encode_video(frames, fps=fps, samples=samples, rate_hz=rate_hz, quality=quality))
+_QUALITY = "20"  # x264's constant quantiser, from 0 (lossless) to 51
 
 
 def encode_video(
@@ -150,7 +137,6 @@ def encode_video(
     fps: float | Fraction,
     samples: Samples | None = None,
     rate_hz: int = 0,
-    quality: int = 20,
 ) -> bytes:
     """Encode frames, uint8 RGB (H, W, 3) of one size, frame k at k / fps, and sound as an MP4 file, in memory.
 
@@ -161,13 +147,13 @@ def encode_video(
     """
     av = load_av()
     rate = Fraction(fps).limit_denominator(100_000)
-    if not 0 < rate <= 1000 or not 0 <= quality <= 51:
-        raise ValueError(f"fps is above 0 and at most 1000, quality 0 to 51, not {fps} and {quality}")
+    if not 0 < rate <= 1000:
+        raise ValueError(f"fps is above 0 and at most 1000, not {fps}")
     sound = None if samples is None else _sound(samples, rate_hz)
     file = io.BytesIO()
     try:
         with av.open(file, "w", format="mp4", options={"fflags": "+bitexact"}) as container:
-            _code(container, frames, rate=rate, sound=sound, rate_hz=rate_hz, quality=quality)
+            _code(container, frames, rate=rate, sound=sound, rate_hz=rate_hz)
     except (av.error.FFmpegError, MemoryError) as error:
         raise OutputError(f"the video cannot be coded: {error}", hint="use another size or rate") from error
     return file.getvalue()
@@ -183,35 +169,23 @@ def _sound(samples: Samples, rate_hz: int) -> NDArray[np.float32]:
 
 
 def _code(
-    container: Any,
-    frames: Iterable[Frame],
-    *,
-    rate: Fraction,
-    sound: NDArray[np.float32] | None,
-    rate_hz: int,
-    quality: int,
+    container: Any, frames: Iterable[Frame], *, rate: Fraction, sound: NDArray[np.float32] | None, rate_hz: int
 ) -> None:
     """Code pictures and sound side by side, so that a player finds both together in the file."""
-    every = iter(frames)
-    first = next(every, None)
-    if first is None:
-        raise ValueError("a video has at least one frame")
-    size = _even(first).shape[:2]
-    video = _video_stream(container, size, rate=rate, quality=quality)
-    audio = None if sound is None else _SoundCoder(container, sound, rate_hz)
-    index = 0
-    while first is not None:
-        even = _even(first)
-        if even.shape[:2] != size:
-            raise ValueError(f"all frames have one size; frame {index} has {first.shape}, not {size}")
+    video, audio, index = None, None, 0
+    for index, even in enumerate(map(_even, frames), start=1):
+        if video is None:
+            video = _video_stream(container, even.shape, rate=rate)
+            audio = None if sound is None else _SoundCoder(container, sound, rate_hz)
+        if even.shape[:2] != (video.height, video.width):
+            raise ValueError(f"all frames have one size; frame {index - 1} has {even.shape}")
         picture = load_av().VideoFrame.from_ndarray(_planes(even), format="yuv420p")
-        picture.pts = index
-        picture.time_base = 1 / rate
+        picture.pts, picture.time_base = index - 1, 1 / rate
         container.mux(video.encode(picture))
-        index += 1
         if audio is not None:
             audio.code_until(float(index / rate))
-        first = next(every, None)
+    if video is None:
+        raise ValueError("a video has at least one frame")
     container.mux(video.encode(None))
     if audio is not None:
         audio.finish()
@@ -240,10 +214,10 @@ def _planes(frame: Frame) -> NDArray[np.uint8]:
     return np.asarray(planes, dtype=np.uint8)
 
 
-def _video_stream(container: Any, size: tuple[int, ...], *, rate: Fraction, quality: int) -> Any:
+def _video_stream(container: Any, size: tuple[int, ...], *, rate: Fraction) -> Any:
     # x264 gives other bytes for another number of threads, and takes as many as there are cores unless told. Its rate
     # control (crf) was seen to give other bytes from run to run; a constant quantiser does not.
-    options = {"qp": str(quality), "preset": "veryfast", "threads": "2", "flags": "+bitexact"}
+    options = {"qp": _QUALITY, "preset": "veryfast", "threads": "2", "flags": "+bitexact"}
     stream = container.add_stream("libx264", rate=rate, options=options)
     stream.height, stream.width = int(size[0]), int(size[1])
     stream.pix_fmt = "yuv420p"

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auscult.errors import InputError
-from auscult.types import Frame, Frames, Mask, Metadata, Query, Samples
+from auscult.types import Frames, Mask, Metadata, Query, Samples
 
 ModelTask: TypeAlias = Literal["ris", "vos", "rvos", "avs"]
 Guidance: TypeAlias = Literal["text", "mask", "sound"]
@@ -152,11 +152,6 @@ class Predictor(Protocol):
     def close(self) -> None:
         """End what was started for it; a second call does nothing."""
         ...
-
-
-def frames_of(*frames: Frame) -> Frames:
-    """Frames of one size as a clip."""
-    return np.stack(frames)
 
 
 def check_clip(frames: Frames) -> None:

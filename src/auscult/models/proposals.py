@@ -6,7 +6,6 @@ photographs without annotation it takes a ``MaskProposer``; detectors and segmen
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -52,8 +51,3 @@ class ObjectCounter:
     def __call__(self, frame: Frame) -> int:
         """The number of proposals, 0 or more; a frame's rank among those of its clip, not a true count."""
         return len(self.proposer(frame))
-
-
-def count_objects(proposer: MaskProposer) -> Callable[[Frame], int]:
-    """A counter of things in a frame, for choosing a key frame."""
-    return ObjectCounter(proposer)

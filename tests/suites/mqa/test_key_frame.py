@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from auscult.cases.instances import list_instances
 from auscult.errors import UsageError
 from auscult.models.classical.regions import MODEL
-from auscult.models.proposals import count_objects
+from auscult.models.proposals import ObjectCounter
 from auscult.suites.mqa.build import build_benchmark
 from auscult.suites.mqa.building import Finder, key_frame, make_finder
 from auscult.suites.mqa.options import BuildOptions
@@ -78,7 +78,7 @@ def test_a_detector_decides_instead_of_the_annotation(tmp_path: Path) -> None:
 
 def test_a_proposer_counts_its_regions(tmp_path: Path) -> None:
     first, *_ = instances(tmp_path, Clip("v", "test_s"))
-    looked = Finder(detector=count_objects(MODEL))(first)
+    looked = Finder(detector=ObjectCounter(MODEL))(first)
     assert looked.frame is not None
     assert max(looked.objects) >= 1
     assert looked.objects[looked.frame] == max(looked.objects)

@@ -211,12 +211,13 @@ def _place_of(row: object, *, home: Home, line: int) -> list[Item]:
     if not isinstance(row, dict):
         return []
     told = {key: value for key, value in row.items() if key not in _NO_PLACE}
-    for mask in (row.get("mask"), _NO_MASK):
-        try:
-            return [item_of({**told, "mask": mask}, home=home, line=line)]
-        except InputError:
-            continue
-    return []
+    mask = row.get("mask")
+    index = mask.get("index") if isinstance(mask, dict) else None  # says of which object's track it is
+    try:
+        item = item_of({**told, "mask": _NO_MASK}, home=home, line=line)
+    except InputError:
+        return []
+    return [replace(item, mask=MaskRef(index=index if type(index) is int else None))]
 
 
 DATASET = ItemsDataset()

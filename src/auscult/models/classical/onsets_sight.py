@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from auscult.arrays.boxes import box_of, union_box
+from auscult.arrays.boxes import area, box_of, joint
 from auscult.models.base import Masks
 from auscult.models.classical.regions import LEAST_SIDE_PX, Regions, resized
 from auscult.types import Frame, Frames, Mask
@@ -197,8 +197,7 @@ def _pairs(blobs: list[Mask]) -> list[Mask]:
     found = []
     for number, (one, here) in enumerate(zip(blobs, boxes, strict=True)):
         for other, there in zip(blobs[:number], boxes[:number], strict=True):
-            x0, y0, x1, y1 = union_box(here, there) or here
-            if (x1 - x0) * (y1 - y0) <= _MOST_SHARE * one.size:
+            if area(joint(here, there)) <= _MOST_SHARE * one.size:
                 found.append(one | other)
     return found
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from auscult.arrays import regions as parts
 from auscult.arrays import segments
+from auscult.arrays.boxes import joint
 from auscult.arrays.segments import Borders
 from auscult.errors import InputError
 from auscult.types import Frame, Mask, Metadata
@@ -141,7 +142,7 @@ def _merged(regions: list[Region], pair: tuple[int, int], *, cost: float) -> Reg
     merged = Region(
         pieces=first.pieces + second.pieces,
         area_px=area_px,
-        box=_joint(first.box, second.box),
+        box=joint(first.box, second.box),
         look=(first.look * first.area_px + second.look * second.area_px) / area_px,
         frame_px=first.frame_px + second.frame_px,
         formed=max(cost, first.formed, second.formed),
@@ -157,21 +158,12 @@ def _merged(regions: list[Region], pair: tuple[int, int], *, cost: float) -> Reg
     return merged
 
 
-def _joint(first: tuple[int, int, int, int], second: tuple[int, int, int, int]) -> tuple[int, int, int, int]:
-    return (
-        min(first[0], second[0]),
-        min(first[1], second[1]),
-        max(first[2], second[2]),
-        max(first[3], second[3]),
-    )
-
-
 def _unlike(first: Region, second: Region, name: int, *, area_px: int, weights: Weights) -> float:
     length, strength = first.near[name]
     colour = _unlike_looks(first.look, second.look)
     edge = min(1.0, strength / length / _FULL_EDGE)
     size = (first.area_px + second.area_px) / area_px
-    box = _joint(first.box, second.box)
+    box = joint(first.box, second.box)
     fill = 1.0 - (first.area_px + second.area_px) / ((box[2] - box[0]) * (box[3] - box[1]))
     return weights.colour * colour + weights.edge * edge + weights.size * size + weights.fill * max(0.0, fill)
 

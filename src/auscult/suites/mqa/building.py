@@ -18,7 +18,7 @@ from auscult.jobs.stress import ITEMS, TARGETS, variant_name
 from auscult.media.frames import frame_size, read_frame
 from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
-from auscult.models.proposals import MaskProposer, count_objects
+from auscult.models.proposals import MaskProposer, ObjectCounter
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file, digest_json
 from auscult.record.schema import error_to_json
@@ -161,7 +161,7 @@ def make_finder(key_frame: str | Detector, *, least_px: int = 0) -> Finder:
     """Make the worker's function; module-level, so that a child process can be told to call it."""
     if not isinstance(key_frame, str):
         return Finder(key_frame, least_px)
-    return Finder(None if key_frame == ANNOTATED else count_objects(load_proposer(key_frame)), least_px)
+    return Finder(None if key_frame == ANNOTATED else ObjectCounter(load_proposer(key_frame)), least_px)
 
 
 def load_proposer(name: str) -> MaskProposer:
