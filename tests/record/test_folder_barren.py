@@ -19,10 +19,10 @@ def test_a_run_that_made_nothing_leaves_the_folder_free(tmp_path: Path) -> None:
     with open_run(tmp_path, manifest(data="nonsense")) as run:
         run.append("errors.jsonl", {"id": None, "error": "there is no such folder"})
     with open_run(tmp_path, manifest(data="right")) as run:
-        assert not run.resumed
+        assert "resumed" not in run.manifest
         assert not run.lines("errors.jsonl")
         run.append("verdicts.jsonl", {"id": "a"})
     with pytest.raises(Mismatch, match="nonsense"):
         open_run(tmp_path, manifest(data="nonsense"))
     with open_run(tmp_path, manifest(data="right")) as run:
-        assert run.resumed
+        assert "resumed" in run.manifest

@@ -29,7 +29,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
     with open_run(tmp_path / "a" / "b", manifest()) as run:
-        assert not run.resumed
+        assert "resumed" not in run.manifest
         run.append("verdicts.jsonl", {"id": "é", "iou": 0.5})
         run.append_many("verdicts.jsonl", [{"id": "b"}, {"id": "c"}])
         run.append_many("clips.jsonl", [])
@@ -53,7 +53,7 @@ def test_the_same_run_goes_on(tmp_path: Path) -> None:
         run.finish()
         started = run.manifest["started"]
     with open_run(tmp_path, manifest(workers=4)) as run:
-        assert run.resumed
+        assert "resumed" in run.manifest
         assert "finished" not in read_manifest(tmp_path), "it is at work again"
         run.append("verdicts.jsonl", {"id": "b"})
         assert [row["id"] for row in run.lines("verdicts.jsonl")] == ["a", "b"]
@@ -78,7 +78,7 @@ def test_other_arguments_are_refused_by_name(tmp_path: Path, change: dict[str, A
     assert "--overwrite" in caught.value.hint
     assert tree(tmp_path) == before
     with open_run(tmp_path, manifest(**change), ignore=frozenset(change)) as run:
-        assert run.resumed
+        assert "resumed" in run.manifest
 
 
 def test_other_input_seed_command_or_version_is_refused(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_overwrite_removes_what_auscult_wrote_and_nothing_else(tmp_path: Path) -
     (tmp_path / "masks" / "mine.png").write_text("mine", "utf-8")
     (tmp_path / "report.html").mkdir()
     with open_run(tmp_path, manifest(judge="masks.other.v1"), overwrite=True) as run:
-        assert not run.resumed
+        assert "resumed" not in run.manifest
         assert run.lines("verdicts.jsonl") == []
     assert sorted(tree(tmp_path)) == [".written", MANIFEST, "masks/mine.png", "notes.txt"]
     assert not (tmp_path / "tables").exists()
@@ -311,5 +311,5 @@ def test_a_folder_with_only_a_leftover_lock_is_new(tmp_path: Path) -> None:
     (tmp_path / ".lock").write_text("999999999\n", "ascii")
     (tmp_path / ".part").write_text("half a mani", "ascii")
     with open_run(tmp_path, manifest()) as run:
-        assert not run.resumed
+        assert "resumed" not in run.manifest
     assert not (tmp_path / ".part").exists()

@@ -62,7 +62,8 @@ def _score_record(folder: Path) -> tuple[Summary, Sequence[Table]]:
 @command(ReportOptions, shown=("json",))
 def report(options: ReportOptions, shown: Shown) -> None:
     """Lay out a record again: report.html, and of an audit the tables too, without judging or asking anything."""
-    from auscult.jobs.report import is_suite, report_folder, report_suite, summary_of
+    from auscult.jobs.report import AGAIN, is_suite, report_folder, report_suite
+    from auscult.record.reader import read_summary
 
     folder = options.folder
     if not is_suite(folder):
@@ -71,7 +72,7 @@ def report(options: ReportOptions, shown: Shown) -> None:
         return
     page = report_suite(folder)
     if shown.json:
-        show.as_json(summary_of(folder))
+        show.as_json(read_summary(folder, hint=AGAIN))
         return
     show.tables(page.shown)
     for lost in page.lost:

@@ -37,16 +37,11 @@ class Files:
     """Writes files of one folder; for one process and one thread, which holds the folder's lock."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        self.path = folder
         self._open: dict[str, int] = {}
         heal(folder / NOTES)
         self._noted = {str(row.get("name")) for row in read_lines(folder / NOTES)}
         self._unlink(folder / PART)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Every file written here, by this run or an earlier one."""
-        return frozenset(self._noted)
 
     def claim(self, name: str) -> Path:
         """Note that ``name`` is about to be written, make its folders, and say where it is."""
@@ -69,31 +64,31 @@ class Files:
             raise OutputError(
                 f"{name[:200]!r} is no name for a file of the output folder",
                 expected="a relative path without '..', hidden parts or backslashes",
-                path=self.folder,
+                path=self.path,
             )
         for depth in range(1, len(parts)):
-            if self.folder.joinpath(*parts[:depth]).is_symlink():
+            if self.path.joinpath(*parts[:depth]).is_symlink():
                 raise OutputError(
                     f"{'/'.join(parts[:depth])!r} is a symbolic link; nothing is written through it",
                     expected="a real folder",
                     hint="remove the link, or choose another --out",
-                    path=self.folder,
+                    path=self.path,
                 )
-        return self.folder.joinpath(*parts)
+        return self.path.joinpath(*parts)
 
-    def append(self, name: str, data: bytes) -> None:
+    def append_bytes(self, name: str, data: bytes) -> None:
         """Put whole lines at the end of a file, which ends as it did before where they cannot be written."""
         self.claim(name)
         self._write_end(name, data)
 
-    def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
+    def write_bytes(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Make or replace a whole file; a reader sees the old or the new one, never a part.
 
         Without ``durable`` a power failure, not a crash, may lose it: for many small files that can be made again.
         """
         path = self.claim(name)
         self._forget(name)
-        part = self.folder / PART
+        part = self.path / PART
         try:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NOFOLLOW, 0o644)
             try:
@@ -113,7 +108,7 @@ class Files:
         self._forget(name)
         self._unlink(path)
         for parent in path.parents:
-            if parent == self.folder or not _rmdir(parent):
+            if parent == self.path or not _rmdir(parent):
                 break
 
     def clear(self, names: Iterable[str], *, last: str) -> None:
@@ -129,8 +124,8 @@ class Files:
             if path.is_symlink() or not path.is_dir():
                 self.remove(name)
         self._forget(NOTES)
-        self._unlink(self.folder / NOTES)
-        self._unlink(self.folder / last)
+        self._unlink(self.path / NOTES)
+        self._unlink(self.path / last)
         self._noted = set()
 
     def close(self) -> None:
@@ -145,13 +140,13 @@ class Files:
                 os.close(descriptor)
         self._open.clear()
         if problem is not None:
-            raise failed(problem, self.folder, "results did not reach the disk") from problem
+            raise failed(problem, self.path, "results did not reach the disk") from problem
 
     def _write_end(self, name: str, data: bytes) -> None:
         try:
             if name not in self._open:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NOFOLLOW
-                self._open[name] = os.open(self.folder / name, flags, 0o644)
+                self._open[name] = os.open(self.path / name, flags, 0o644)
             descriptor = self._open[name]
             size = os.fstat(descriptor).st_size
             with ExitStack() as undo:
@@ -159,7 +154,7 @@ class Files:
                 _write_all(descriptor, data)
                 undo.pop_all()  # the whole of it was written
         except OSError as error:
-            raise failed(error, self.folder, f"{name} cannot be written; what it holds already is kept") from error
+            raise failed(error, self.path, f"{name} cannot be written; what it holds already is kept") from error
 
     def _forget(self, name: str) -> None:
         descriptor = self._open.pop(name, None)

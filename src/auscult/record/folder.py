@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from auscult.errors import Locked, Mismatch, NewerSchema, OutputError, RecordError
+from auscult.errors import Locked, NewerSchema, OutputError, RecordError
 from auscult.record import manifest
 from auscult.record.codec import dump, load, read_file
 from auscult.record.files import NOTES, PART, Files, failed
@@ -146,33 +146,21 @@ def open_run(
         require_own_folder(folder)
         old = read_manifest(folder) if (folder / MANIFEST).exists() else None
         new: dict[str, Any] = load(dump(run))
-        files = Files(folder)
-        fresh = overwrite or (old is not None and _barren(folder) and not _same(old, new, ignore=ignore))
-        if old is not None and fresh:
-            files.clear(WELL_KNOWN, last=MANIFEST)
-        elif old is not None:
-            manifest.check_same(old, new, ignore=ignore, path=folder)
-            for path in sorted(folder.glob("*.jsonl")):
-                if path.is_file() and not path.is_symlink():
-                    heal(path)
-            new = _resumed(old, new)
-        opened = RunFolder(held, files, new, resumed=old is not None and not fresh)
-        opened.write_json(MANIFEST, new)
+        opened = RunFolder(held, folder, new)
+        if old is not None:
+            # a run that ended before it made anything, as with a mistyped argument, is nothing to go on with
+            barren = set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone
+            if overwrite or (barren and any(manifest.differences(old, new, ignore))):
+                opened.clear(WELL_KNOWN, last=MANIFEST)
+            else:
+                manifest.check_same(old, new, ignore=ignore, path=folder)
+                for path in sorted(folder.glob("*.jsonl")):
+                    if path.is_file() and not path.is_symlink():
+                        heal(path)
+                opened.manifest = _resumed(old, new)
+        opened.write_json(MANIFEST, opened.manifest)
         undo.pop_all()  # the run keeps the lock
     return opened
-
-
-def _barren(folder: Path) -> bool:
-    """Whether a run ended before it made anything, as with a mistyped argument: there is nothing to go on with."""
-    return set(os.listdir(folder)) <= {*_OURS, MANIFEST, "errors.jsonl"}  # noqa: PTH208 - names alone are wanted
-
-
-def _same(old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[str]) -> bool:
-    try:
-        manifest.check_same(old, new, ignore=ignore)
-    except Mismatch:
-        return False
-    return True
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -205,27 +193,20 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return content
 
 
-class RunFolder:
-    """A run's folder, held by this process; made by ``open_run``.
+class RunFolder(Files):
+    """A run's folder with what its manifest says, held by this process; made by ``open_run``.
 
     Names are file names of the folder, or paths below it with ``/`` between the parts.
-
-    Attributes:
-        path: The folder.
-        manifest: What ``manifest.json`` says.
-        resumed: Whether the folder held this run before.
     """
 
-    def __init__(self, held: FolderLock, files: Files, run: dict[str, Any], *, resumed: bool) -> None:
-        self.path = files.folder
+    def __init__(self, held: FolderLock, folder: Path, run: dict[str, Any]) -> None:
+        super().__init__(folder)
         self.manifest = run
-        self.resumed = resumed
         self._lock = held
-        self._files = files
 
     def lines(self, name: str) -> list[dict[str, Any]]:
         """The rows of a file so far; none if there is no such file."""
-        return list(read_lines(self._files.locate(name)))
+        return list(read_lines(self.locate(name)))
 
     def append(self, name: str, row: Mapping[str, Any]) -> None:
         """Add one row."""
@@ -235,7 +216,7 @@ class RunFolder:
         """Add rows in one write."""
         data = _lines(rows)
         if data:
-            self._files.append(name, data)
+            self.append_bytes(name, data)
 
     def write_lines(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Make or replace a file of rows."""
@@ -249,18 +230,6 @@ class RunFolder:
         """Make or replace a text file, UTF-8."""
         self.write_bytes(name, text.encode("utf-8", "backslashreplace"))
 
-    def write_bytes(self, name: str, data: bytes, *, durable: bool = True) -> None:
-        """Make or replace a file."""
-        self._files.replace(name, data, durable=durable)
-
-    def claim(self, name: str) -> Path:
-        """Say where a file goes that another process will write, and note it as ours."""
-        return self._files.claim(name)
-
-    def remove(self, name: str) -> None:
-        """Remove a file if it is there."""
-        self._files.remove(name)
-
     def finish(self) -> None:
         """Mark the run as finished."""
         self.manifest["finished"] = manifest.now()
@@ -269,7 +238,7 @@ class RunFolder:
     def close(self) -> None:
         """Hand everything to the disk and let others in; a second call does nothing."""
         try:
-            self._files.close()
+            super().close()
         finally:
             self._lock.release()
 

@@ -76,7 +76,7 @@ def check_same(
     old: Mapping[str, Any], new: Mapping[str, Any], *, ignore: frozenset[str] = IGNORED, path: Path | None = None
 ) -> None:
     """Insist that two manifests describe the same run, but for what does not change a result."""
-    differing = list(_differences(old, new, ignore))
+    differing = list(differences(old, new, ignore))
     if differing:
         raise Mismatch(
             "the folder was made with other arguments or input: " + "; ".join(differing[:6]),
@@ -86,7 +86,8 @@ def check_same(
         )
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozenset[str]) -> Iterator[str]:
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], ignore: frozenset[str]) -> Iterator[str]:
+    """What two manifests say otherwise, but for what does not change a result."""
     if old.get("command") != new.get("command"):
         yield f"the command was {old.get('command')}, now {new.get('command')}"
         return  # the arguments of another command say nothing more

@@ -16,6 +16,7 @@ from auscult.record.lines import numbered_lines, read_lines
 from auscult.record.schema import verdict_from_json
 from auscult.types import Verdict
 
+SUMMARY = "summary.json"
 _MAX_SUMMARY_BYTES = 64 << 20
 DAMAGED = "the file was damaged or edited; judge again into another --out"
 
@@ -147,7 +148,7 @@ def read_run(folder: Path, *, verdicts: Verdicts | None = None) -> Run:
         errors=tuple(read_lines(folder / "errors.jsonl")),
         scores=tuple(read_lines(folder / "scores.jsonl")),
         clips=tuple(read_lines(folder / "clips.jsonl")),
-        summary=_summary(folder / "summary.json"),
+        summary=read_summary(folder) if (folder / SUMMARY).exists() else None,
     )
 
 
@@ -188,8 +189,8 @@ def require_whole(folder: Path, verdicts: Verdicts) -> None:
 
 def _judged(folder: Path, verdicts: Verdicts) -> int:
     """How many masks a finished audit judged: by its summary, or where that is damaged, by the masks it wrote."""
-    with suppress(RecordError):
-        known = (_summary(folder / "summary.json") or {}).get("ok")
+    with suppress(RecordError):  # none, or a damaged one
+        known = read_summary(folder).get("ok")
         if isinstance(known, int):
             return known
     # a mask is written before its verdict or error; as text: a file that was edited may hold anything
@@ -206,14 +207,14 @@ def read_verdicts(folder: Path) -> Verdicts:
     )
 
 
-def _summary(path: Path) -> dict[str, Any] | None:
-    if not path.exists():
-        return None
+def read_summary(folder: Path, *, hint: str = "") -> dict[str, Any]:
+    """The summary that lies in a record."""
     return read_file(
         dict[str, Any],
-        path,
+        folder / SUMMARY,
         what="the summary",
         expected="the JSON object that the command wrote",
         most_bytes=_MAX_SUMMARY_BYTES,
         error=RecordError,
+        hint=hint,
     )
