@@ -107,6 +107,7 @@ class Item:
         extra: Keys of the input line that auscult does not know; written back as they are.
         source: The file that named this item, for error messages.
         line: The line of that file, from 1.
+        in_video: Whether that line names the item's clip, video or time.
     """
 
     id: str
@@ -122,6 +123,7 @@ class Item:
     extra: Mapping[str, Any] = field(default_factory=dict)
     source: Path | None = None
     line: int | None = None
+    in_video: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,55 +17,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from auscult.cases.datasets.items import MAX_LINE_BYTES
-from auscult.cases.fields import BOM, parse
 from auscult.cases.ids import NaturalKey, natural_key
 from auscult.cases.listing import Listing
-from auscult.errors import InputError
 from auscult.types import Item
-
-KEYS = ("clip", "video", "time_s")
-
-_QUOTED = tuple(f'"{key}"'.encode() for key in KEYS)
-
-
-def naming_lines(items: Iterable[Item]) -> frozenset[tuple[Path, int]]:
-    """(file, line from 1) of those that say which video their item is of; none of a file that is no longer read."""
-    files = {item.source for item in items if item.source is not None and item.line is not None}
-    return frozenset((file, number) for file in files for number in _naming(file))
-
-
-def _naming(file: Path) -> Iterator[int]:
-    try:
-        for number, content in _lines(file):
-            if not any(key in content for key in _QUOTED):
-                continue
-            try:
-                row = parse(content.strip().removeprefix(BOM), path=file, line=number)
-            except InputError:
-                continue  # a broken line has no item
-            if isinstance(row, dict) and any(row.get(key) is not None for key in KEYS):
-                yield number
-    except OSError:
-        return
-
-
-def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Number and content of every line that is not too long to be an item's."""
-    with file.open("rb") as opened:
-        number, begins = 0, True
-        while part := opened.readline(MAX_LINE_BYTES + 1):
-            number += begins
-            if begins and len(part) <= MAX_LINE_BYTES:
-                yield number, part
-            begins = part.endswith(b"\n")
-
 
 LEAST_FRAMES = 2
 
@@ -114,9 +74,8 @@ class ClipTracks:
 
 def tracks_of(listing: Listing) -> list[ClipTracks]:
     """Find the videos of an INPUT and the tracks in them."""
-    named = _named(listing)
-    clips = _by_clip(listing.items, listing.layout, named=named)
-    lost = _by_clip(listing.lost, listing.layout, named=named)
+    clips = _by_clip(listing.items, listing.layout)
+    lost = _by_clip(listing.lost, listing.layout)
     bare: dict[str | None, list[Path]] = {}
     for one in (*listing.unmasked, *listing.bare):
         if one.error is None:
@@ -125,12 +84,10 @@ def tracks_of(listing: Listing) -> list[ClipTracks]:
     return [clip for clip in found if clip.tracks]
 
 
-def _by_clip(
-    items: Iterable[Item], layout: str, *, named: Collection[tuple[Path | None, int | None]]
-) -> dict[str, list[Item]]:
+def _by_clip(items: Iterable[Item], layout: str) -> dict[str, list[Item]]:
     clips: dict[str, list[Item]] = {}
     for item in items:
-        if item.clip is not None and _is_video(item, layout, named=named):
+        if item.clip is not None and _is_video(item, layout):
             clips.setdefault(item.clip, []).append(item)
     return clips
 
@@ -141,20 +98,14 @@ def filmed(listing: Listing) -> frozenset[str]:
     In the image protocol of a benchmark a clip gives single frames. They have no tracks, and are of one clip all the
     same.
     """
-    named = _named(listing)
     return frozenset(
         item.id
         for item in listing.items
-        if item.clip is not None
-        and (isinstance(item.extra.get("mqa"), Mapping) or _is_video(item, listing.layout, named=named))
+        if item.clip is not None and (isinstance(item.extra.get("mqa"), Mapping) or _is_video(item, listing.layout))
     )
 
 
-def _named(listing: Listing) -> Collection[tuple[Path | None, int | None]]:
-    return naming_lines((*listing.items, *listing.lost)) if listing.layout == _LINES else frozenset()
-
-
-def _is_video(item: Item, layout: str, *, named: Collection[tuple[Path | None, int | None]]) -> bool:
+def _is_video(item: Item, layout: str) -> bool:
     made = item.extra.get("stress")
     if isinstance(made, Mapping) and made.get(LOOSE) is True:
         return False
@@ -164,7 +115,7 @@ def _is_video(item: Item, layout: str, *, named: Collection[tuple[Path | None, i
     if layout in _VIDEO_LAYOUTS or item.time_s is not None or place is not None:
         return True
     if layout == _LINES:
-        return (item.source, item.line) in named
+        return item.in_video
     if layout == _FOLDER:
         # the id holds the folder below frames/; pictures that stand in frames/ itself have INPUT's own name for a clip
         return item.frame.parent.as_posix().endswith(f"/{item.clip}") and item.id.startswith(f"{item.clip}/")

@@ -80,6 +80,7 @@ def item_of(row: object, *, home: Home, line: int | None = None) -> Item:
         extra={key: value for key, value in row.items() if key not in _KNOWN},
         source=home.file,
         line=line,
+        in_video=any(row.get(key) is not None for key in ("clip", "video", "time_s")),
     )
 
 
