@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.act.export import COLUMNS, ExportedMask, coco, read_verdicts_csv, verdicts_csv
+from auscult.act.export import COLUMNS, OPTIONAL_COLUMNS, ExportedMask, coco, verdicts_csv
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import InputError
 from auscult.media.frames import write_frame
@@ -27,11 +27,23 @@ ROW = st.fixed_dictionaries(
 )
 
 
+def read_back(text: str) -> list[dict[str, Any]]:
+    """Texts as they were, numbers as float, empty cells as None."""
+    numbers = {"iou", "iou_low", "iou_high", "novelty", *OPTIONAL_COLUMNS}
+    return [
+        {
+            key: (float(cell) if key in numbers else cell.removeprefix("'")) if cell else None
+            for key, cell in row.items()
+        }
+        for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    ]
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.lists(ROW, max_size=5))
 def test_csv_comes_back_as_it_was(rows: list[dict[str, Any]]) -> None:
     kept = [{key: None if value == "" else value for key, value in row.items()} for row in rows]
-    assert read_verdicts_csv(verdicts_csv(rows)) == kept
+    assert read_back(verdicts_csv(rows)) == kept
 
 
 @settings(deadline=None, max_examples=60)
@@ -51,19 +63,10 @@ def test_amounts_follow_where_a_row_has_them_and_the_error_map_never_does() -> N
     text = verdicts_csv(rows)
     assert text.splitlines()[0] == ",".join((*COLUMNS, "missing_share"))
     assert "levels" not in text
-    first, second = read_verdicts_csv(text)
+    first, second = read_back(text)
     assert (first["missing_share"], second["missing_share"]) == (0.14, None)
     both = verdicts_csv([{"id": "a", "missing_share": 0.0, "extra_share": 0.5}])
-    assert read_verdicts_csv(both)[0]["extra_share"] == 0.5
-    with pytest.raises(InputError):
-        read_verdicts_csv(both.replace("missing_share,extra_share", "extra_share,missing_share"))
-
-
-@pytest.mark.parametrize("change", ["id,x\n", "", ("0.5", "half"), (",,,\r", ",,,,\r"), ("0.5", '"0.5')])
-def test_a_csv_of_another_kind_is_refused(change: str | tuple[str, str]) -> None:
-    good = verdicts_csv([{"id": "a", "iou": 0.5}])
-    with pytest.raises(InputError):
-        read_verdicts_csv(change if isinstance(change, str) else good.replace(*change))
+    assert read_back(both)[0]["extra_share"] == 0.5
 
 
 SIZE = (20, 30)

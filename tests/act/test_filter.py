@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from auscult.act.filter import redecide, select
-from auscult.act.policy import DEFAULT, RELEASE, decide, load_policy
+from auscult.act.policy import DEFAULT, decide, load_policy
 from auscult.errors import UsageError
 from auscult.types import Evidence, Verdict
 
@@ -48,7 +48,7 @@ def test_deciding_again_changes_action_and_note_and_nothing_else() -> None:
     assert before == ROWS
     assert [one["action"] for one in strict] == ["minor_revision", "minor_revision", "reject", "reject"]
     assert strict[0]["rationale"].startswith("Why. Not accepted")
-    released = redecide(strict, RELEASE)
+    released = redecide(strict, load_policy("release"))
     assert [one["action"] for one in released] == ["accept", "minor_revision", "major_revision", "reject"]
     assert [one["rationale"] for one in released[:3]] == ["Why."] * 3
     assert {one["clip"] for one in released} == {"v1"}

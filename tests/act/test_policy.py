@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auscult.act.policy import DEFAULT, RELEASE, Policy, decide, load_policy, shipped_policies
+from auscult.act.policy import DEFAULT, Policy, decide, load_policy, shipped_policies
 from auscult.types import ACTIONS, DEFECTS, Evidence, Verdict
 
 
@@ -100,7 +100,7 @@ def test_what_is_probably_good_still_needs_identity_where_the_policy_asks_for_it
 @pytest.mark.parametrize("defect", DEFECTS)
 @pytest.mark.parametrize(("iou", "wanted"), RELEASE_TABLE)
 def test_the_release_looks_at_the_iou_alone(defect: str, iou: float, wanted: str) -> None:
-    assert action(defect, iou, RELEASE) == wanted
+    assert action(defect, iou, load_policy("release")) == wanted
 
 
 EVERY = [load_policy(name) for name in shipped_policies()]
@@ -165,7 +165,7 @@ def test_a_likelier_mask_is_never_treated_worse(defect: Any, iou: float, first: 
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(DEFECTS), st.sampled_from([0.95, 0.9, 0.825, 0.75, 0.6]), st.floats(-1e-6, 1e-6))
 def test_the_decision_is_that_of_the_six_decimals_on_record(defect: Any, edge: float, offset: float) -> None:
-    for policy in (DEFAULT, RELEASE):
+    for policy in (DEFAULT, load_policy("release")):
         assert action(defect, edge + offset, policy) == action(defect, round(edge + offset, 6), policy)
     assert DEFAULT.good is not None
     near = DEFAULT.good.prob_iou_80 + offset

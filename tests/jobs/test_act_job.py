@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auscult.act.export import read_verdicts_csv
 from auscult.cases.listing import ListOptions, list_items
 from auscult.errors import OutputError, RecordError, UsageError
 from auscult.jobs.act import filter_record
@@ -51,7 +51,7 @@ def test_each_action_is_picked_in_natural_order(record: Path, tmp_path: Path, ac
     assert chosen.total == sum(chosen.by_action.values()) == len(_verdicts(record))
     assert chosen.policy == "default"
     assert (tmp_path / "out" / "ids.txt").read_text().splitlines() == wanted
-    table = read_verdicts_csv((tmp_path / "out" / "verdicts.csv").read_bytes().decode())
+    table = csv.DictReader((tmp_path / "out" / "verdicts.csv").read_text().splitlines())
     assert [row["id"] for row in table] == wanted
     coco = json.loads((tmp_path / "out" / "coco.json").read_text())
     assert [annotation["item"] for annotation in coco["annotations"]] == wanted
@@ -85,7 +85,7 @@ def test_another_policy_decides_again_from_what_the_judge_said(record: Path, tmp
     same = filter_record(FilterOptions(folder=record, actions=EVERY, policy="default", out=tmp_path / "d"))
     assert same.by_action != release.by_action
     assert {name: row["action"] for name, row in verdicts.items()} == {
-        row["id"]: row["action"] for row in read_verdicts_csv((tmp_path / "d" / "verdicts.csv").read_bytes().decode())
+        row["id"]: row["action"] for row in csv.DictReader((tmp_path / "d" / "verdicts.csv").read_text().splitlines())
     }
 
 

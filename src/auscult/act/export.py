@@ -35,7 +35,6 @@ OPTIONAL_COLUMNS = ("missing_share", "extra_share", "prob_iou_80", "prob_iou_50"
 """Columns that follow where a row has them: from judges with an error map (the map itself stays in the record), from
 judges with probabilities, and the model's own score where INPUT has it."""
 
-_NUMBERS = frozenset({"iou", "iou_low", "iou_high", "novelty", *OPTIONAL_COLUMNS})
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 _KEPT = ("defect", "action", "rationale", "text")
 
@@ -44,8 +43,8 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     r"""Write rows of a record as CSV, one line each, safe to open in a spreadsheet.
 
     A text cell that begins with ``= + - @``, a tab, a carriage return or an apostrophe gets an apostrophe in front, so
-    that no program takes it for a formula; ``read_verdicts_csv`` takes it away again. What a row does not have is an
-    empty cell, and so is an empty text. Lines end in ``\r\n`` (RFC 4180); write the text without translating them.
+    that no program takes it for a formula. What a row does not have is an empty cell, and so is an empty text; keys
+    that are neither in ``COLUMNS`` nor in ``OPTIONAL_COLUMNS`` are left out. Lines end in ``\r\n`` (RFC 4180).
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\r\n")
@@ -55,19 +54,6 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
     for row in kept:
         writer.writerow([_cell(row.get(column)) for column in columns])
     return out.getvalue()
-
-
-def read_verdicts_csv(text: str) -> list[dict[str, Any]]:
-    """Read what ``verdicts_csv`` wrote: texts as they were, numbers as float, empty cells as None."""
-    try:
-        lines = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True))
-    except csv.Error as error:
-        raise InputError(f"broken CSV: {error}", expected=_EXPECTED) from error
-    columns = tuple(lines[0]) if lines else ()
-    further = columns[len(COLUMNS) :]
-    if columns[: len(COLUMNS)] != COLUMNS or further != tuple(name for name in OPTIONAL_COLUMNS if name in further):
-        raise InputError("the first row has other columns", expected=_EXPECTED)
-    return [_row(cells, number, columns=columns) for number, cells in enumerate(lines[1:], start=2) if cells]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,33 +91,12 @@ def coco(candidates: Iterable[ExportedMask]) -> dict[str, Any]:
     }
 
 
-_EXPECTED = f"the columns {','.join(COLUMNS)}, and perhaps {','.join(OPTIONAL_COLUMNS)}"
-
-
 def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
         return f"'{value}" if value.startswith(_FORMULA) else value
     return repr(float(value)) if isinstance(value, int | float) else _cell(str(value))
-
-
-def _row(cells: list[str], line: int, *, columns: tuple[str, ...]) -> dict[str, Any]:
-    if len(cells) != len(columns):
-        raise InputError(f"a row has {len(cells)} cells", expected=_EXPECTED, line=line)
-    row: dict[str, Any] = {}
-    for column, cell in zip(columns, cells, strict=True):
-        try:
-            row[column] = _read(cell, number=column in _NUMBERS)
-        except ValueError as error:
-            raise InputError(f"{column!r} is {cell[:40]!r}", expected="a number", line=line) from error
-    return row
-
-
-def _read(cell: str, *, number: bool) -> str | float | None:
-    if not cell:
-        return None
-    return float(cell) if number else cell.removeprefix("'")
 
 
 def _image(images: dict[str, dict[str, Any]], candidate: ExportedMask) -> dict[str, Any]:

@@ -132,23 +132,13 @@ class Policy:
     def __post_init__(self) -> None:
         """Refuse an action that is never taken, since a more lenient one needs no more."""
         for group in GROUPS:
-            for lenient, strict in itertools.pairwise(self.thresholds(group)):
+            for lenient, strict in itertools.pairwise(getattr(self, group)):
                 if (lenient.iou, not lenient.inclusive) <= (strict.iou, not strict.inclusive):
                     raise InputError(
                         f"in {group!r}, {lenient.action} needs no more than {strict.action}",
                         expected="accept above minor_revision above major_revision",
                         hint="leave out an action that the policy never takes",
                     )
-
-    def thresholds(self, group: Group) -> tuple[Threshold, ...]:
-        """The thresholds of one group."""
-        table: dict[Group, tuple[Threshold, ...]] = {
-            "perfect": self.perfect,
-            "shape": self.shape,
-            "merge": self.merge,
-            "full_neg": self.full_neg,
-        }
-        return table[group]
 
 
 _SHIPPED = Path(__file__).parent / "policies"
@@ -251,33 +241,25 @@ class _PolicyFile:
 def policy_of(content: object) -> Policy:
     """Check a policy that was read from a file."""
     found = from_json(_PolicyFile, content, error=InputError, exact=True)
-    groups = {group: _thresholds(getattr(found, group)) for group in GROUPS}
     good = None if found.good is None else found.good.accept
     return Policy(
         name=found.name,
         summary=found.summary,
         require_identity=found.require_identity,
-        perfect=groups["perfect"],
-        shape=groups["shape"],
-        merge=groups["merge"],
-        full_neg=groups["full_neg"],
         good=None if good is None else Good(prob_iou_80=good.value, inclusive=good.inclusive),
+        **{group: _thresholds(getattr(found, group)) for group in GROUPS},
     )
 
 
 def _thresholds(given: _GroupFile) -> tuple[Threshold, ...]:
-    bounds: tuple[tuple[Action, _BoundFile | None], ...] = (
-        ("accept", given.accept),
-        ("minor_revision", given.minor_revision),
-        ("major_revision", given.major_revision),
-    )
+    actions: tuple[Action, ...] = ("accept", "minor_revision", "major_revision")
+    bounds = ((action, getattr(given, action)) for action in actions)
     return tuple(
         Threshold(action=action, iou=bound.value, inclusive=bound.inclusive) for action, bound in bounds if bound
     )
 
 
 DEFAULT = load_policy("default")
-RELEASE = load_policy("release")
 
 DECIMALS = 6
 UNCHECKED_EMPTY = "Rejected although the target may be absent: whether it is there was not checked."
@@ -343,7 +325,7 @@ def _good(policy: Policy, group: Group, probability: float | None) -> bool | Non
 
 def _by_iou(policy: Policy, group: Group, iou: float | None) -> tuple[Action, str]:
     """What a group's thresholds say of an estimated IoU, and a sentence where there is none."""
-    thresholds = policy.thresholds(group)
+    thresholds: tuple[Threshold, ...] = getattr(policy, group)
     if iou is None or math.isnan(iou):
         return "reject", NO_ESTIMATE if thresholds else ""
     kept = round(iou, DECIMALS)
