@@ -28,30 +28,17 @@ HELD_BACK = "Not accepted as a whole: of its frames {rejected} are rejected and 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipVerdict:
-    """What the verdicts of the frames come to.
+    """What the verdicts of the frames come to."""
 
-    Attributes:
-        iou: Mean estimated IoU, 0..1; None where no frame has one.
-        iou_low: Mean of the lower ends of the frames' 90 % intervals; None where no frame has one.
-        iou_high: Mean of the upper ends.
-        defect: The most probable defect.
-        defect_probs: Mean probabilities of the six defects; empty where all frames are.
-        action: What to do with the clip.
-        note: Why the action is not the policy's alone; empty where it is.
-        actions: Frames by action.
-        empty: Frames on which nothing is segmented.
-        signature: How the IoU was made.
-    """
-
-    iou: float | None
-    iou_low: float | None
+    iou: float | None  # mean estimated IoU, 0..1; None where no frame has one
+    iou_low: float | None  # mean of the lower ends of the frames' 90 % intervals; None where no frame has one
     iou_high: float | None
     defect: Defect
-    defect_probs: Mapping[str, float]
+    defect_probs: Mapping[str, float]  # mean probabilities of the six defects; empty where all frames are
     action: Action
-    note: str
-    actions: Mapping[str, int]
-    empty: int
+    note: str  # why the action is not the policy's alone; empty where it is
+    actions: Mapping[str, int]  # frames by action
+    empty: int  # frames on which nothing is segmented
     signature: Signature
 
 

@@ -58,17 +58,11 @@ def verdicts_csv(rows: Iterable[JsonRow]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExportedMask:
-    """One mask to hand over.
-
-    Attributes:
-        row: Its line of ``verdicts.jsonl``.
-        mask: bool (H, W).
-        frame: The picture's file name, as it is to stand in ``file_name``.
-    """
+    """One mask to hand over."""
 
     row: JsonRow
-    mask: Mask
-    frame: str
+    mask: Mask  # bool (H, W)
+    frame: str  # the picture's file name, as it is to stand in ``file_name``
 
 
 def coco(candidates: Iterable[ExportedMask]) -> dict[str, Any]:

@@ -35,76 +35,47 @@ _NEVER: Final = frozenset({"full_neg", "empty"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownMask:
-    """A mask whose truth is known.
-
-    Attributes:
-        id: Its name.
-        score: What the threshold is put on, 0..1; None for a mask that no threshold accepts.
-        bad: Whether its true IoU is below what counts as good.
-        cluster: Its photograph or clip; masks of one cluster may resemble one another.
-    """
+    """A mask whose truth is known."""
 
     id: str
-    score: float | None
-    bad: bool
-    cluster: str
+    score: float | None  # what the threshold is put on, 0..1; None for a mask that no threshold accepts
+    bad: bool  # whether its true IoU is below what counts as good
+    cluster: str  # its photograph or clip; masks of one cluster may resemble one another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """How sure a count is.
+    """How sure a count is."""
 
-    Attributes:
-        upper: From accepted and bad masks of each cluster, both (n,), to the highest credible share of bad ones.
-        fewest: From the accepted masks of each cluster to how many clusters are needed where no mask is bad.
-    """
-
+    # from accepted and bad masks of each cluster, both (n,), to the highest credible share of bad ones
     upper: Callable[[Counts, Counts], float]
+    # from the accepted masks of each cluster to how many clusters are needed where no mask is bad
     fewest: Callable[[Counts], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateStep:
-    """One threshold.
+    """One threshold."""
 
-    Attributes:
-        threshold: Masks of this score or more are accepted.
-        clusters: Photographs or clips with such a mask.
-        tested: Masks that the bound is on: one a cluster, or all.
-        tested_bad: Bad ones among them.
-        masks: All masks from here up.
-        masks_bad: Bad ones among them.
-        bound: Highest credible share of bad ones.
-        passed: The threshold was tried, and bad shares above the wanted one are ruled out.
-        tried: The search came to it.
-    """
-
-    threshold: float
-    clusters: int
-    tested: int
-    tested_bad: int
-    masks: int
-    masks_bad: int
-    bound: float
-    passed: bool = False
+    threshold: float  # masks of this score or more are accepted
+    clusters: int  # photographs or clips with such a mask
+    tested: int  # masks that the bound is on: one a cluster, or all
+    tested_bad: int  # bad ones among them
+    masks: int  # all masks from here up
+    masks_bad: int  # bad ones among them
+    bound: float  # highest credible share of bad ones
+    passed: bool = False  # the threshold was tried, and bad shares above the wanted one are ruled out
     tried: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What was found.
+    """What was found."""
 
-    Attributes:
-        steps: Every threshold that reaches further masks, the strictest first.
-        chosen: The last one that passed; None where none did.
-        usable: Clusters that have a mask with a score.
-        needed: How many are needed where no mask is bad; 0 where no mask has a score.
-    """
-
-    steps: tuple[GateStep, ...]
-    chosen: GateStep | None
-    usable: int
-    needed: int
+    steps: tuple[GateStep, ...]  # every threshold that reaches further masks, the strictest first
+    chosen: GateStep | None  # the last one that passed; None where none did
+    usable: int  # clusters that have a mask with a score
+    needed: int  # how many are needed where no mask is bad; 0 where no mask has a score
 
     @property
     def enough(self) -> bool:

@@ -71,17 +71,11 @@ GROUP_OF: Mapping[str, Group] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Threshold:
-    """The least estimated IoU that an action needs.
-
-    Attributes:
-        action: ``accept``, ``minor_revision`` or ``major_revision``.
-        iou: 0..1.
-        inclusive: Whether ``iou`` itself is enough.
-    """
+    """The least estimated IoU that an action needs."""
 
     action: Action
     iou: Share
-    inclusive: bool = True
+    inclusive: bool = True  # whether ``iou`` itself is enough
 
     def reached(self, iou: float) -> bool:
         """Whether an estimated IoU is enough."""
@@ -90,15 +84,10 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Good:
-    """The least probability of a good mask, IoU .8 or more, that accepts it whatever its defect.
-
-    Attributes:
-        prob_iou_80: 0..1.
-        inclusive: Whether ``prob_iou_80`` itself is enough.
-    """
+    """The least probability of a good mask, IoU .8 or more, that accepts it whatever its defect."""
 
     prob_iou_80: Share
-    inclusive: bool = True
+    inclusive: bool = True  # whether ``prob_iou_80`` itself is enough
 
     def reached(self, probability: float) -> bool:
         """Whether a probability is enough."""
@@ -107,26 +96,16 @@ class Good:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """What to do about which verdict.
-
-    Attributes:
-        name: Its name, for the record.
-        perfect: Thresholds for masks without a defect, most lenient action first; what reaches none is rejected.
-        shape: For cutout, dilate and erode, and errors of both sides.
-        merge: For masks that hold something else besides the target.
-        full_neg: For masks of something else.
-        good: Accept by probability, before the groups are asked; None where the groups alone decide.
-        require_identity: Turn an accept into ``minor_revision`` where the judge did not check identity.
-        summary: One line: what it is for.
-    """
+    """What to do about which verdict."""
 
     name: str
+    # thresholds for masks without a defect, most lenient action first; what reaches none is rejected
     perfect: tuple[Threshold, ...] = ()
-    shape: tuple[Threshold, ...] = ()
-    merge: tuple[Threshold, ...] = ()
-    full_neg: tuple[Threshold, ...] = ()
-    good: Good | None = None
-    require_identity: bool = False
+    shape: tuple[Threshold, ...] = ()  # for cutout, dilate and erode, and errors of both sides
+    merge: tuple[Threshold, ...] = ()  # for masks that hold something else besides the target
+    full_neg: tuple[Threshold, ...] = ()  # for masks of something else
+    good: Good | None = None  # accept by probability, before the groups are asked; None where the groups alone decide
+    require_identity: bool = False  # turn an accept into ``minor_revision`` where the judge did not check identity
     summary: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:

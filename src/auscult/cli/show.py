@@ -60,18 +60,11 @@ _KEYS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """A table, or a part of one, as it is printed.
+    """A table, or a part of one, as it is printed."""
 
-    Attributes:
-        header: The lines of each column's name.
-        rows: The lines of each cell.
-        widths: Of each column, in cells of the terminal.
-        gap: Between two columns, one of ``GAPS``.
-    """
-
-    header: tuple[Lines, ...]
+    header: tuple[Lines, ...]  # the lines of each column's name
     rows: tuple[tuple[Lines, ...], ...]
-    widths: tuple[int, ...]
+    widths: tuple[int, ...]  # of each column, in cells of the terminal
     gap: int
 
 

@@ -25,21 +25,13 @@ ANOTHER_OUT: Final = "choose another --out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered:
-    """What was picked.
+    """What was picked."""
 
-    Attributes:
-        ids: The items, in natural order.
-        total: How many verdicts the record has.
-        by_action: Actions of all verdicts, as decided now.
-        policy: Name of the policy that decided.
-        out: Where ``ids.txt``, ``verdicts.csv`` and ``coco.json`` are.
-    """
-
-    ids: tuple[str, ...]
+    ids: tuple[str, ...]  # the items, in natural order
     total: int
-    by_action: dict[str, int]
+    by_action: dict[str, int]  # actions of all verdicts, as decided now
     policy: str
-    out: Path
+    out: Path  # where ``ids.txt``, ``verdicts.csv`` and ``coco.json`` are
 
     def as_json(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

@@ -134,21 +134,13 @@ Metrics: TypeAlias = dict[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPair:
-    """A verdict and what is known to be right about its item.
-
-    Attributes:
-        verdict: What the judge said.
-        iou: True IoU, or None.
-        defect: True defect, or None.
-        action: Right action, or None.
-        cluster: The clip or photograph; items of one cluster are not independent.
-    """
+    """A verdict and what is known to be right about its item."""
 
     verdict: Verdict
     iou: float | None
     defect: str | None
     action: str | None
-    cluster: Hashable
+    cluster: Hashable  # the clip or photograph; items of one cluster are not independent
 
     @property
     def values(self) -> tuple[float, float] | None:

@@ -41,34 +41,23 @@ _DIGITS = re.compile(r"([0-9]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectTrack:
-    """One object over the frames of a video.
-
-    Attributes:
-        clip: The video.
-        name: What tells it from the clip's other tracks; empty where it is the only one.
-        places: Its items by the number of the frame in ``ClipTracks.frames``, those among them that failed already
-            while INPUT was listed; these have no verdict.
-    """
+    """One object over the frames of a video."""
 
     clip: str
-    name: str
+    name: str  # what tells it from the clip's other tracks; empty where it is the only one
+    # its items by the number of the frame in ``ClipTracks.frames``, those among them that failed already while INPUT
+    # was listed; these have no verdict
     places: Mapping[int, Item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipTracks:
-    """A video with its tracks.
-
-    Attributes:
-        clip: Its name.
-        frames: All its frames that have an item, and those in between whose mask is missing, in order of time.
-        times_s: Their times, or empty where not all are known.
-        tracks: In natural order of their names.
-    """
+    """A video with its tracks."""
 
     clip: str
+    # all its frames that have an item, and those in between whose mask is missing, in order of time
     frames: tuple[Path, ...]
-    times_s: tuple[float, ...]
+    times_s: tuple[float, ...]  # their times, or empty where not all are known
     tracks: tuple[ObjectTrack, ...]
 
 

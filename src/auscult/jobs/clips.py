@@ -52,31 +52,24 @@ LEAST_CELLS = 16.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """Consecutive frames of a video; the first is also the last of the stretch before.
-
-    Attributes:
-        frames: The picture files.
-        masks: Track to the RLE of its mask on each frame; None where it has none.
-    """
+    """Consecutive frames of a video; the first is also the last of the stretch before."""
 
     frames: tuple[Path, ...]
+    # track to the RLE of its mask on each frame; None where it has none
     masks: Mapping[str, tuple[Mapping[str, Any] | None, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """What was seen of one track in a stretch.
+    """What was seen of one track in a stretch."""
 
-    Attributes:
-        areas: Share of the frame that the mask covers, 0..1, of each frame; None where there is no mask.
-        steps: The step to each frame but the first; None where a frame or mask could not be had.
-        first: Place of the first frame on which the mask's colours are known, and the colours; None where on none.
-        last: The colours under the mask where they are known last; None where on no frame.
-    """
-
+    # share of the frame that the mask covers, 0..1, of each frame; None where there is no mask
     areas: tuple[float | None, ...]
+    # the step to each frame but the first; None where a frame or mask could not be had
     steps: tuple[MaskStep | None, ...]
+    # place of the first frame on which the mask's colours are known, and the colours; None where on none
     first: tuple[int, Colours] | None = field(default=None, compare=False)
+    # the colours under the mask where they are known last; None where on no frame
     last: Colours | None = field(default=None, compare=False)
 
 

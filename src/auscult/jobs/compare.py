@@ -36,59 +36,35 @@ _SAME_IOU = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkPlace:
-    """Where an item stands in a benchmark.
+    """Where an item stands in a benchmark."""
 
-    Attributes:
-        protocol: ``image`` or ``video``; empty where the item's line is of no benchmark.
-        clip: Its clip; empty where the line names none.
-        track: Name of its mask track within the whole benchmark.
-        split: The split; empty where there is none.
-    """
-
-    protocol: str = ""
+    protocol: str = ""  # ``image`` or ``video``; empty where the item's line is of no benchmark
     clip: str = ""
-    track: str = ""
+    track: str = ""  # name of its mask track within the whole benchmark
     split: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRecord:
-    """One judge's record.
+    """One judge's record."""
 
-    Attributes:
-        name: What tables call it.
-        home: The folder that was given: the record itself, or the folder of ``auscult run`` that holds it.
-        verdicts: By item id.
-        failed: Ids of the items that the judge failed on.
-        inputs: Hash of what was judged, by item id.
-        truths: Row of ``truth.jsonl`` by item id.
-        places: Place of each judged item.
-    """
-
-    name: str
-    home: Path
-    verdicts: Mapping[str, Verdict]
-    failed: frozenset[str]
-    inputs: Mapping[str, str]
-    truths: Mapping[str, Mapping[str, Any]]
+    name: str  # what tables call it
+    home: Path  # the folder that was given: the record itself, or the folder of ``auscult run`` that holds it
+    verdicts: Mapping[str, Verdict]  # by item id
+    failed: frozenset[str]  # ids of the items that the judge failed on
+    inputs: Mapping[str, str]  # hash of what was judged, by item id
+    truths: Mapping[str, Mapping[str, Any]]  # row of ``truth.jsonl`` by item id
     places: Mapping[str, BenchmarkPlace]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """The items that two judges have in common.
-
-    Attributes:
-        first: One judge.
-        second: The other.
-        items: Ids in order.
-        unmatched: Reason to how many items; every reason is there, with 0 where it did not occur.
-    """
+    """The items that two judges have in common."""
 
     first: JudgeRecord
     second: JudgeRecord
-    items: tuple[str, ...]
-    unmatched: Mapping[str, int]
+    items: tuple[str, ...]  # ids in order
+    unmatched: Mapping[str, int]  # reason to how many items; every reason is there, with 0 where it did not occur
 
     @property
     def failed(self) -> int:
@@ -98,33 +74,19 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """What the tests of two judges say of one protocol.
-
-    Attributes:
-        match: The judges and their items.
-        protocol: ``image``, ``video``, or empty where the items are of no benchmark.
-        splits: Splits of the items, where they have any.
-        n_iou: Items, of video tracks, with a true IoU.
-        undefined: Items without a true IoU, or of true type ``empty``: in no RMSE.
-        silent: Replies of each judge without an IoU.
-        clusters: Clips or photographs of those with a true IoU.
-        rmse: RMSE of each on them; 0 where there is none.
-        difference: First minus second, with its interval.
-        right: Label to how many each named right.
-        tests: Label to its test; a label without truth is left out.
-    """
+    """What the tests of two judges say of one protocol."""
 
     match: Match
-    protocol: str
+    protocol: str  # ``image``, ``video``, or empty where the items are of no benchmark
     splits: tuple[str, ...]
-    n_iou: int
-    undefined: int
-    silent: tuple[int, int]
-    clusters: int
-    rmse: tuple[float, float]
-    difference: Scored[float] | Undefined
-    right: Mapping[str, tuple[int, int]]
-    tests: Mapping[str, McNemar]
+    n_iou: int  # items, of video tracks, with a true IoU
+    undefined: int  # items without a true IoU, or of true type ``empty``: in no RMSE
+    silent: tuple[int, int]  # replies of each judge without an IoU
+    clusters: int  # clips or photographs of those with a true IoU
+    rmse: tuple[float, float]  # RMSE of each on them; 0 where there is none
+    difference: Scored[float] | Undefined  # first minus second, with its interval
+    right: Mapping[str, tuple[int, int]]  # label to how many each named right
+    tests: Mapping[str, McNemar]  # label to its test; a label without truth is left out
 
 
 def match(first: JudgeRecord, second: JudgeRecord) -> Match:
@@ -367,14 +329,9 @@ _HINT = "compare records of `auscult audit` of one INPUT, or folders of `auscult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What a comparison came to.
+    """What a comparison came to."""
 
-    Attributes:
-        summary: The content of ``--json``: n and ok are the items of all pairs, matched and compared.
-        tables: RMSE, types, actions, and what was matched.
-    """
-
-    summary: Summary
+    summary: Summary  # the content of ``--json``: n and ok are the items of all pairs, matched and compared
     tables: tuple[Table, ...]
 
 

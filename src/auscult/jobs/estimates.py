@@ -109,36 +109,23 @@ _Ranks: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BesideScore:
-    """What the comparison came to; empty where fewer than two masks have a score.
-
-    Attributes:
-        metrics: For ``summary.json``.
-        tables: By name; those whose name begins with ``MODEL_SCORE`` are a section of the report.
-        strongest: Ids of the strongest disagreements.
-        order: Rows of ``ORDER_FILE``, worst first; empty where nothing allows to fit it.
-    """
+    """What the comparison came to; empty where fewer than two masks have a score."""
 
     metrics: Mapping[str, Mapping[str, Any]]
-    tables: Mapping[str, Table]
-    strongest: tuple[str, ...] = ()
+    tables: Mapping[str, Table]  # by name; those whose name begins with ``MODEL_SCORE`` are a section of the report
+    strongest: tuple[str, ...] = ()  # ids of the strongest disagreements
+    # rows of ``ORDER_FILE``, worst first; empty where nothing allows to fit it
     order: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Both:
-    """The masks that have an estimate and a score, in the order of their ids.
-
-    Attributes:
-        verdicts: Theirs.
-        scores: The model's, (n,).
-        ranks: Of estimates and scores, 0..1, low is bad, (n, 2).
-        clusters: Clips or frames, (n,).
-    """
+    """The masks that have an estimate and a score, in the order of their ids."""
 
     verdicts: tuple[Verdict, ...]
-    scores: tuple[float, ...]
-    ranks: _Ranks
-    clusters: tuple[Hashable, ...]
+    scores: tuple[float, ...]  # the model's, (n,)
+    ranks: _Ranks  # of estimates and scores, 0..1, low is bad, (n, 2)
+    clusters: tuple[Hashable, ...]  # clips or frames, (n,)
 
     @property
     def ious(self) -> list[float]:

@@ -228,28 +228,16 @@ _HALF = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
-    """What was accepted, and why.
-
-    Attributes:
-        options: What was asked for.
-        accepted: Ids in natural order.
-        to_look_at: Ids of all other judged masks, in natural order.
-        failed: Rows of ``errors.jsonl`` of what has no verdict.
-        found: The thresholds that were tried.
-        calibration: What they rest on.
-        origins: ``record`` and ``calibration``: path, and file to hash.
-        warnings: What may make the promise untrue, in sentences.
-        out: Where the lists are.
-    """
+    """What was accepted, and why."""
 
     options: GateOptions
-    accepted: tuple[str, ...]
-    to_look_at: tuple[str, ...]
-    failed: tuple[Mapping[str, Any], ...]
+    accepted: tuple[str, ...]  # ids in natural order
+    to_look_at: tuple[str, ...]  # ids of all other judged masks, in natural order
+    failed: tuple[Mapping[str, Any], ...]  # rows of ``errors.jsonl`` of what has no verdict
     found: Search
     calibration: GateCalibration
-    origins: Mapping[str, Mapping[str, Any]]
-    warnings: tuple[str, ...]
+    origins: Mapping[str, Mapping[str, Any]]  # ``record`` and ``calibration``: path, and file to hash
+    warnings: tuple[str, ...]  # what may make the promise untrue, in sentences
     out: Path
 
     @property

@@ -32,27 +32,17 @@ _SEPARATORS: Final = {";": "semicolons", "\t": "tabs"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCalibration:
-    """Masks whose truth is known, and who judged them.
+    """Masks whose truth is known, and who judged them."""
 
-    Attributes:
-        masks: Those with a true IoU.
-        untold: How many have none, and were left out.
-        novelty: Novelty of ``masks``; empty where the file does not say.
-        judges: Names of the judges; empty where the file does not say.
-        settings: What else the estimates depend on, by name; None where the file does not say.
-        digests: What was judged, as hashes; empty where the file does not say.
-        grouped: Whether photographs are known.
-        version: The version of auscult that judged; empty where the file does not say.
-    """
-
-    masks: tuple[KnownMask, ...]
-    untold: int
-    novelty: tuple[float, ...] = ()
-    judges: frozenset[str] = frozenset()
+    masks: tuple[KnownMask, ...]  # those with a true IoU
+    untold: int  # how many have none, and were left out
+    novelty: tuple[float, ...] = ()  # novelty of ``masks``; empty where the file does not say
+    judges: frozenset[str] = frozenset()  # names of the judges; empty where the file does not say
+    # what else the estimates depend on, by name; None where the file does not say
     settings: Mapping[str, Any] | None = None
-    digests: frozenset[str] = frozenset()
+    digests: frozenset[str] = frozenset()  # what was judged, as hashes; empty where the file does not say
     grouped: bool = True
-    version: str = ""
+    version: str = ""  # the version of auscult that judged; empty where the file does not say
 
 
 def read_calibration(path: Path, *, by: str, bad_below: float) -> GateCalibration:

@@ -45,10 +45,6 @@ class Checker:
     """An identity check at work in one process. It keeps the sound of one clip, the last: items come clip by clip.
 
     A check that once says it cannot be used (``UsageError``) is not asked again: what it lacks, it lacks for all items.
-
-    Attributes:
-        check: The check.
-        limits: Bounds on the sound files that are opened.
     """
 
     check: IdentityCheck
@@ -110,20 +106,12 @@ def _why(case: Case, prediction: Prediction) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Opened:
-    """What the items of one frame share: decoded, made small and hashed once.
+    """What the items of one frame share: decoded, made small and hashed once."""
 
-    Attributes:
-        frame: uint8 RGB (H, W, 3).
-        small: The frame at the size of a thumbnail.
-        digest: Hash of the frame's file.
-        masks: The mask of each item, or why it cannot be read.
-        wanted: The items that are to be judged.
-    """
-
-    frame: Frame
-    small: Frame
+    frame: Frame  # uint8 RGB (H, W, 3)
+    small: Frame  # the frame at the size of a thumbnail
     digest: str
-    masks: Mapping[str, LoadedMask | AuscultError]
+    masks: Mapping[str, LoadedMask | AuscultError]  # the mask of each item, or why it cannot be read
     wanted: Sequence[Item]
 
     @property
@@ -135,22 +123,13 @@ class _Opened:
 
 @dataclass(frozen=True, slots=True)
 class Auditor:
-    """Judges the items of one frame or of a few; made once in each worker process.
-
-    Attributes:
-        judge: The judge.
-        policy: What decides.
-        root: The folder that frame names on record are relative to.
-        limits: Bounds on what is opened.
-        alone: Show the judge no other candidate of the frame.
-        checker: The identity check that is asked besides; None for none.
-    """
+    """Judges the items of one frame or of a few; made once in each worker process."""
 
     judge: MaskJudge
     policy: Policy
-    root: Path = field(default=Path())
+    root: Path = field(default=Path())  # the folder that frame names on record are relative to
     limits: Limits = field(default=DEFAULT_LIMITS)
-    alone: bool = False
+    alone: bool = False  # show the judge no other candidate of the frame
     checker: Checker | None = None
 
     def __call__(self, group: FrameGroup) -> list[Result]:

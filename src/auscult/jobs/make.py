@@ -57,23 +57,14 @@ from auscult.types import Frame, Samples
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneJob:
-    """What every worker must know.
-
-    Attributes:
-        seed: The run's seed.
-        assets: A user's folder, or None for the generated sets.
-        splits: The splits to make.
-        options: What all scenes have in common.
-        expressions: Most expressions a scene.
-        fps: Frames a second of the video that is written too, or None.
-    """
+    """What every worker must know."""
 
     seed: int
-    assets: Path | None
+    assets: Path | None  # a user's folder, or None for the generated sets
     splits: tuple[Split, ...]
     options: SceneOptions
-    expressions: int
-    fps: float | None = None
+    expressions: int  # most expressions a scene
+    fps: float | None = None  # frames a second of the video that is written too, or None
 
 
 @dataclass(frozen=True, slots=True)

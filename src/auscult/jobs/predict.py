@@ -174,34 +174,21 @@ class Askable(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedRequest(Indivisible):
-    """A question that is to be asked.
+    """A question that is to be asked."""
 
-    Attributes:
-        key: Under which the answer is stored; unique.
-        id: The case.
-        condition: What was done to it.
-        source: A file of the case, for error messages.
-        asked: Makes the question.
-    """
-
-    key: str
+    key: str  # under which the answer is stored; unique
     id: str
     condition: str
-    source: Path
+    source: Path  # a file of the case, for error messages
     asked: Askable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictOptions:
-    """How models are asked.
+    """How models are asked."""
 
-    Attributes:
-        workers: Worker processes; 0 for this one, without isolation.
-        timeout_s: Limit for one case under one condition, and for loading the model where it is above a minute.
-        memory_mb: Limit of a worker's memory.
-    """
-
-    workers: int
+    workers: int  # worker processes; 0 for this one, without isolation
+    # limit for one case under one condition, and for loading the model where it is above a minute
     timeout_s: float | None = DEFAULT_TIMEOUT_S
     memory_mb: int | None = DEFAULT_MEMORY_MB
 

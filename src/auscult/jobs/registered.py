@@ -21,20 +21,11 @@ from auscult.work.pool import default_workers
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """One registered thing.
-
-    Attributes:
-        name: Its full name.
-        package: The distribution that brings it.
-        summary: What it is; or why it cannot be loaded.
-        goal: What it is for.
-        source: What it follows.
-        loads: Whether it could be loaded.
-    """
+    """One registered thing."""
 
     name: str
     package: str
-    summary: str
+    summary: str  # what it is; or why it cannot be loaded
     goal: str
     source: str
     loads: bool

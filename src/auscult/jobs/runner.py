@@ -174,23 +174,14 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers(Generic[T, R]):
-    """Who does the tasks.
+    """Who does the tasks."""
 
-    Attributes:
-        make: Called once in each worker process; gives the function of one task.
-        count: Worker processes; 0 for this process.
-        stage: The stage that failures are recorded under.
-        timeout_s: Limit for one task; None for none.
-        setup_s: Limit for starting a worker; None for the pool's own.
-        memory_mb: Limit of a worker's memory; None for none.
-    """
-
-    make: Callable[[], Callable[[T], R]]
-    count: int
+    make: Callable[[], Callable[[T], R]]  # called once in each worker process; gives the function of one task
+    count: int  # worker processes; 0 for this process
     stage: str
-    timeout_s: float | None = None
-    setup_s: float | None = None
-    memory_mb: int | None = None
+    timeout_s: float | None = None  # limit for one task; None for none
+    setup_s: float | None = None  # limit for starting a worker; None for the pool's own
+    memory_mb: int | None = None  # limit of a worker's memory; None for none
 
     def results(
         self, tasks: Iterable[T], *, before: Callable[[T], None] | None = None
@@ -298,20 +289,14 @@ def item_row(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What a worker gives back of one item.
-
-    Attributes:
-        id: The item's id.
-        files: Name in the output folder to bytes.
-        copies: Name in the output folder to the file that is copied there.
-        rows: Name of a file of lines to the rows it gets, in the order in which they are written: the last says that
-            the item is done, so that it never stands without the others.
-        errors: Rows of ``errors.jsonl``.
-    """
+    """What a worker gives back of one item."""
 
     id: str
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)  # name in the output folder to bytes
+    # name in the output folder to the file that is copied there
     copies: Mapping[str, Path] = field(default_factory=dict)
+    # name of a file of lines to the rows it gets, in the order in which they are written: the last says that the item
+    # is done, so that it never stands without the others
     rows: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     errors: Sequence[Mapping[str, Any]] = ()
 

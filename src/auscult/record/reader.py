@@ -23,25 +23,17 @@ DAMAGED = "the file was damaged or edited; judge again into another --out"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Run:
-    """A record as it was when it was read.
-
-    Attributes:
-        path: The folder.
-        manifest: Command, arguments, versions, seeds, hashes.
-        verdicts: Each verdict with the whole row it came from, which may hold further keys.
-        errors: Rows of ``errors.jsonl``, as they were written; see ``failed`` and ``remarks``.
-        scores: Rows of ``scores.jsonl``.
-        clips: Rows of ``clips.jsonl``.
-        summary: Content of ``summary.json``; None while the run is unfinished.
-    """
+    """A record as it was when it was read."""
 
     path: Path
     manifest: Mapping[str, Any]
+    # each verdict with the whole row it came from, which may hold further keys
     verdicts: tuple[tuple[Verdict, Mapping[str, Any]], ...]
+    # rows of ``errors.jsonl``, as they were written; see ``failed`` and ``remarks``
     errors: tuple[Mapping[str, Any], ...]
     scores: tuple[Mapping[str, Any], ...]
     clips: tuple[Mapping[str, Any], ...]
-    summary: Mapping[str, Any] | None
+    summary: Mapping[str, Any] | None  # content of ``summary.json``; None while the run is unfinished
 
     @property
     def finished(self) -> bool:
@@ -81,23 +73,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruthRow:
-    """What is true of an item.
-
-    Attributes:
-        id: The item.
-        iou: True IoU, 0..1; None where it is not known.
-        defect: The true defect.
-        action: What would be right to do.
-        difficulty: How hard the defect is to see.
-        cluster: The photograph or sequence.
-    """
+    """What is true of an item."""
 
     id: str
     iou: Share | None = None
     defect: str | None = None
-    action: str | None = None
+    action: str | None = None  # what would be right to do
     difficulty: str | None = None
-    cluster: str | None = None
+    cluster: str | None = None  # the photograph or sequence
 
 
 def column(rows: Iterable[Mapping[str, Any]], key: str, *, path: Path) -> dict[str, Any]:

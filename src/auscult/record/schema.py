@@ -34,26 +34,16 @@ DECIMALS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a command came to: the content of ``summary.json`` and of ``--json``.
-
-    Attributes:
-        command: The verb.
-        n: How many cases there were.
-        ok: How many have a result.
-        failed: How many should have one and have none.
-        undefined: How many cannot have one.
-        by_action: Counts of actions.
-        by_defect: Counts of defects.
-        metrics: Name to ``{value, low, high, n, signature}``.
-    """
+    """What a command came to: the content of ``summary.json`` and of ``--json``."""
 
     command: str
-    n: int
-    ok: int
-    failed: int
-    undefined: int = 0
+    n: int  # how many cases there were
+    ok: int  # how many have a result
+    failed: int  # how many should have one and have none
+    undefined: int = 0  # how many cannot have one
     by_action: Mapping[str, int] = field(default_factory=dict)
     by_defect: Mapping[str, int] = field(default_factory=dict)
+    # name to ``{value, low, high, n, signature}``
     metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -126,83 +116,48 @@ def score_to_json(id: str, metric: str, outcome: Outcome[Any]) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A frame of a clip that stands out.
+    """A frame of a clip that stands out."""
 
-    Attributes:
-        id: The item's id; None where the frame has no mask of the object.
-        number: The frame's number in the clip, from 0.
-        frame: Name of the frame's file.
-        time_s: Its time in the clip, where known.
-        kind: ``switch``; or ``iou``, ``area``, ``shape``, ``empty``, ``missing``.
-        why: One plain sentence.
-    """
-
-    id: str | None
-    number: int
+    id: str | None  # the item's id; None where the frame has no mask of the object
+    number: int  # the frame's number in the clip, from 0
     frame: str
     time_s: float | None
-    kind: str
+    kind: str  # ``switch``; or ``iou``, ``area``, ``shape``, ``empty``, ``missing``
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipRow:
-    """What is said of one object over the frames of one video: a line of ``clips.jsonl``, six decimals.
-
-    Attributes:
-        clip: The video.
-        track: What tells the object from the video's others; empty where it is the only one.
-        judge: Who judged its frames.
-        n: Its items.
-        failed: Those of them that have no verdict.
-        empty: Those on which nothing is segmented.
-        missing: Frames between its first and last that have no item of it.
-        iou: Mean estimated IoU over the frames, 0..1; None where no frame has one.
-        iou_low: Lower end of its interval.
-        iou_high: Upper end.
-        defect: The most probable defect over the frames.
-        defect_probs: Mean probabilities.
-        action: What the policy decides for the clip.
-        note: Why the action is not the policy's alone; may be empty.
-        actions: Frames by action.
-        flicker: Change from frame to frame beyond motion, 0..1, lower is better; None where undefined.
-        drift: Change of the estimated IoU from first to last frame along a robust line; None where undefined.
-        drift_low: Lower end of its 90 % interval.
-        drift_high: Upper end.
-        switches: Frames from which on the mask is on something else.
-        odd: Frames that differ from their neighbours.
-        frames: Ids of the items from first to last; None where a frame has none.
-        times_s: Times of these frames; empty where not all are known.
-        overlaps: Overlap of each frame's mask with the one before, motion taken out; None where it cannot be told.
-        oddness: How much each frame differs from its neighbours; 1 and more is odd; None where it cannot be told.
-        undefined: Quantity to why there is none.
-        signatures: Quantity to how it was made.
-    """
+    """What is said of one object over the frames of one video: a line of ``clips.jsonl``, six decimals."""
 
     clip: str
-    track: str
+    track: str  # what tells the object from the video's others; empty where it is the only one
     judge: str
-    n: int
-    failed: int
-    empty: int
-    missing: int
-    iou: float | None
-    iou_low: float | None
+    n: int  # its items
+    failed: int  # those of them that have no verdict
+    empty: int  # those on which nothing is segmented
+    missing: int  # frames between its first and last that have no item of it
+    iou: float | None  # mean estimated IoU over the frames, 0..1; None where no frame has one
+    iou_low: float | None  # lower end of its interval
     iou_high: float | None
     defect: str
     defect_probs: Mapping[str, float] = field(default_factory=dict)
-    action: str
-    note: str = ""
-    actions: Mapping[str, int] = field(default_factory=dict)
+    action: str  # what the policy decides for the clip
+    note: str = ""  # why the action is not the policy's alone; may be empty
+    actions: Mapping[str, int] = field(default_factory=dict)  # frames by action
+    # change from frame to frame beyond motion, 0..1, lower is better; None where undefined
     flicker: float | None = None
+    # change of the estimated IoU from first to last frame along a robust line; None where undefined
     drift: float | None = None
-    drift_low: float | None = None
+    drift_low: float | None = None  # lower end of its 90 % interval
     drift_high: float | None = None
-    switches: tuple[Mark, ...] = ()
-    odd: tuple[Mark, ...] = ()
-    frames: tuple[str | None, ...] = ()
-    times_s: tuple[float, ...] = ()
+    switches: tuple[Mark, ...] = ()  # frames from which on the mask is on something else
+    odd: tuple[Mark, ...] = ()  # frames that differ from their neighbours
+    frames: tuple[str | None, ...] = ()  # ids of the items from first to last; None where a frame has none
+    times_s: tuple[float, ...] = ()  # times of these frames; empty where not all are known
+    # overlap of each frame's mask with the one before, motion taken out; None where it cannot be told
     overlaps: tuple[float | None, ...] = ()
+    # how much each frame differs from its neighbours; 1 and more is odd; None where it cannot be told
     oddness: tuple[float | None, ...] = ()
-    undefined: Mapping[str, str] = field(default_factory=dict)
-    signatures: Mapping[str, str] = field(default_factory=dict)
+    undefined: Mapping[str, str] = field(default_factory=dict)  # quantity to why there is none
+    signatures: Mapping[str, str] = field(default_factory=dict)  # quantity to how it was made

@@ -281,25 +281,15 @@ _TICK_S = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """What a worker process did: it said something, it died, or it could not be started.
-
-    Attributes:
-        worker: Which one.
-        kind: What it did.
-        body: What it said.
-        code: Its exit status, negative for a signal.
-        error: Why it could not be started.
-        memory_mb: What it took when it spoke, where its memory is limited.
-        over_memory: It was stopped because it took more than its limit.
-    """
+    """What a worker process did: it said something, it died, or it could not be started."""
 
     worker: Process
     kind: Literal["said", "died", "unstarted"]
     body: bytes = b""
-    code: int = 0
+    code: int = 0  # its exit status, negative for a signal
     error: OSError | None = None
-    memory_mb: float = 0.0
-    over_memory: bool = False
+    memory_mb: float = 0.0  # what it took when it spoke, where its memory is limited
+    over_memory: bool = False  # it was stopped because it took more than its limit
 
 
 class Process:

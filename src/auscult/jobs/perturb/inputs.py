@@ -46,36 +46,21 @@ RATE_FPS: Final = 25.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerturbedPart:
-    """The smallest thing that is perturbed and kept by itself.
+    """The smallest thing that is perturbed and kept by itself."""
 
-    Attributes:
-        id: Unique among the parts.
-        medium: What it is.
-        key: What the draws are made for; frames of one clip share it.
-        group: The clip or file it is of; a preset draws one recipe for all parts of a group.
-        path: The file, or None for a sentence.
-        name: Of the file that is made, below the recipe's folder; empty for a sentence.
-        carried: Of the copy where nothing is done to it; empty where it is left out then.
-        index: The frame's number in its clip.
-        count: How many frames the clip has.
-        rate_fps: Frames of the clip per second.
-        text: The sentence.
-        items: The items it is of, which are lost with it; none where it stands alone.
-        twins: Those of the items' ids from which another item's differs in upper and lower case alone.
-    """
-
-    id: str
+    id: str  # unique among the parts
     medium: Medium
-    key: str
-    group: str = ""
-    path: Path | None = None
-    name: str = ""
-    carried: str = ""
+    key: str  # what the draws are made for; frames of one clip share it
+    group: str = ""  # the clip or file it is of; a preset draws one recipe for all parts of a group
+    path: Path | None = None  # the file, or None for a sentence
+    name: str = ""  # of the file that is made, below the recipe's folder; empty for a sentence
+    carried: str = ""  # of the copy where nothing is done to it; empty where it is left out then
     index: int = 0
     count: int = 1
     rate_fps: float = RATE_FPS
     text: str = ""
-    items: tuple[Item, ...] = ()
+    items: tuple[Item, ...] = ()  # the items it is of, which are lost with it; none where it stands alone
+    # those of the items' ids from which another item's differs in upper and lower case alone
     twins: frozenset[str] = frozenset()
 
     @property
@@ -91,23 +76,14 @@ class PerturbedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerturbedParts:
-    """What an INPUT holds.
-
-    Attributes:
-        layout: How it was read.
-        parts: In order.
-        errors: (id or None, record) for what could not be listed.
-        notes: What was left out on purpose.
-        listing: The items, where INPUT is one of items.
-        sentences: The table, where INPUT is one of sentences.
-    """
+    """What an INPUT holds."""
 
     layout: str
     parts: tuple[PerturbedPart, ...]
-    errors: tuple[tuple[str | None, ErrorRecord], ...] = ()
-    notes: tuple[str, ...] = ()
-    listing: Listing | None = None
-    sentences: SentencesFile | None = None
+    errors: tuple[tuple[str | None, ErrorRecord], ...] = ()  # (id or None, record) for what could not be listed
+    notes: tuple[str, ...] = ()  # what was left out on purpose
+    listing: Listing | None = None  # the items, where INPUT is one of items
+    sentences: SentencesFile | None = None  # the table, where INPUT is one of sentences
 
 
 def left_out(parts: Iterable[PerturbedPart], why: str) -> list[str]:

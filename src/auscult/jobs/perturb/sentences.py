@@ -30,19 +30,12 @@ class SentenceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentencesFile:
-    """A file of sentences.
-
-    Attributes:
-        name: The file's own name.
-        header: The columns of a table; empty for lines, whose cells are id and text.
-        rows: Those that can be read; blank lines among them, since they keep their place.
-        errors: Those that cannot.
-    """
+    """A file of sentences."""
 
     name: str
-    header: tuple[str, ...]
-    rows: tuple[SentenceRow, ...]
-    errors: tuple[ErrorRecord, ...] = ()
+    header: tuple[str, ...]  # the columns of a table; empty for lines, whose cells are id and text
+    rows: tuple[SentenceRow, ...]  # those that can be read; blank lines among them, since they keep their place
+    errors: tuple[ErrorRecord, ...] = ()  # those that cannot
 
 
 def read_sentences(path: Path) -> SentencesFile:

@@ -85,17 +85,13 @@ def _several(picture: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What became of an output.
+    """What became of an output."""
 
-    Attributes:
-        told: What its line in ``outputs.jsonl`` says of it; empty where nothing was written.
-        files: Masks that go with a frame: name below the recipe's folder to bytes.
-        errors: (item, error) for masks that could not be opened.
-    """
-
+    # what its line in ``outputs.jsonl`` says of it; empty where nothing was written
     told: Mapping[str, Any] = field(default_factory=dict)
+    # masks that go with a frame: name below the recipe's folder to bytes
     files: Mapping[str, bytes] = field(default_factory=dict)
-    errors: tuple[tuple[str, ErrorRecord], ...] = ()
+    errors: tuple[tuple[str, ErrorRecord], ...] = ()  # (item, error) for masks that could not be opened
 
 
 def carried_masks(part: PerturbedPart, plan: Plan | None) -> Made:
