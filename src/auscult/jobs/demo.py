@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from auscult.arrays.boxes import grown, window
-from auscult.errors import ErrorRecord, InputError, Mismatch, UsageError
+from auscult.errors import InputError, Mismatch, UsageError
 from auscult.jobs.audit import audit_folder
 from auscult.jobs.options import AuditOptions, DemoOptions, RunOptions
 from auscult.jobs.runner import (
@@ -220,10 +220,6 @@ class Candidates(Verb[FrameGroup, None]):
         writer.progress.stage(self.doing, len(self._items))
         writer.progress.step(len(done))
         yield frame_groups(self._items, done=done), self.options.timeout_s
-
-    def failed(self, task: FrameGroup, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
-        """The rows of ``errors.jsonl`` of objects whose worker crashed or ran out of time."""
-        return task.failed(error)
 
     def finish(self, writer: ResultWriter) -> None:
         """Insist that all candidates could be made."""

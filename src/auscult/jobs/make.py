@@ -78,6 +78,10 @@ class SceneTask(Indivisible):
         """Its number."""
         return str(self.index)
 
+    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The row of ``errors.jsonl`` of a scene that could not be made."""
+        return [error_to_json(f"scene {self.index}", error)]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneMaker:
@@ -382,10 +386,6 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
         writer.progress.stage(self.doing, count)
         writer.progress.step(len(done))
         yield (SceneTask(index) for index in range(count) if index not in done), self.options.timeout_s
-
-    def failed(self, task: SceneTask, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The row of ``errors.jsonl`` of a scene that could not be made."""
-        return [error_to_json(f"scene {task.index}", error)]
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in order, and write the table of expressions, summary and tables."""

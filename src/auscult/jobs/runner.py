@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from auscult.cases.ids import group_by_frame
-from auscult.cases.listing import Listing, list_items
+from auscult.cases.listing import list_items
 from auscult.errors import AuscultError, ErrorRecord, Mismatch, NothingToDo
 from auscult.jobs.options import InputOptions, RecordOptions, RunOptions, arguments_of, specs_of
 from auscult.media.paths import read_bytes
@@ -85,16 +85,6 @@ def run_manifest(
     )
 
 
-def listing_digest(listing: Listing) -> dict[str, Any]:
-    """What a manifest says of the items of an INPUT."""
-    return {
-        "layout": listing.layout,
-        "items": len(listing.items),
-        "listed": digest_json([[item.id, item.frame.name, item.query.text] for item in listing.items]),
-        "notes": list(listing.notes),
-    }
-
-
 # --- what failed ---
 
 ERRORS: Final = "errors.jsonl"
@@ -152,6 +142,14 @@ class Divisible(Protocol):
         ...
 
 
+class VerbTask(Divisible, Protocol):
+    """A task of a verb."""
+
+    def failed(self, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
+        """The rows of ``errors.jsonl`` where it failed, or its worker crashed or ran out of time."""
+        ...
+
+
 class Indivisible:
     """A task of one step that has no parts."""
 
@@ -168,6 +166,7 @@ class Indivisible:
 
 
 T = TypeVar("T", bound=Divisible)
+V = TypeVar("V", bound=VerbTask)
 R = TypeVar("R")
 S = TypeVar("S")
 
@@ -304,12 +303,8 @@ class Result:
 class ResultWriter:
     """Writes what workers give back, as it comes.
 
-    Files first: a file without its line is nothing, a line without its file would be a lie.
-
-    Attributes:
-        run: The output folder.
-        progress: Listens to the job.
-        errors: The folder's ``errors.jsonl``.
+    Files first: a file without its line is nothing, a line without its file would be a lie. ``once`` names files of
+    lines in which an id stands once: what a killed run wrote of an item is not written again.
     """
 
     def __init__(self, run: RunFolder, progress: Progress, *, once: Iterable[str] = ()) -> None:
@@ -343,21 +338,13 @@ class ResultWriter:
 # --- verbs ---
 
 
-class Verb(ABC, Generic[T, S]):
-    """What is special about a verb; ``run_verb`` does the rest.
+class Verb(ABC, Generic[V, S]):
+    """What is special about a verb; ``run_verb`` does the rest."""
 
-    Attributes:
-        options: What it was asked for.
-        doing: What a person is told that it does.
-        stage: The stage that failures are recorded under.
-        growing: Arguments that may differ when a run is resumed, besides ``SAME_RESULT``.
-        once: Files of lines in which an id stands once, as in ``ResultWriter``.
-    """
-
-    doing: ClassVar[str]
-    stage: ClassVar[str]
-    growing: ClassVar[frozenset[str]] = frozenset()
-    once: ClassVar[tuple[str, ...]] = ()
+    doing: ClassVar[str]  # what a person is told that it does
+    stage: ClassVar[str]  # that failures are recorded under
+    growing: ClassVar[frozenset[str]] = frozenset()  # arguments that may differ when resumed, besides ``SAME_RESULT``
+    once: ClassVar[tuple[str, ...]] = ()  # as of ``ResultWriter``
 
     def __init__(self, options: RunOptions) -> None:
         self.options = options
@@ -367,16 +354,12 @@ class Verb(ABC, Generic[T, S]):
         """What the run is."""
 
     @abstractmethod
-    def worker(self) -> Callable[[], Callable[[T], Sequence[Result]]]:
+    def worker(self) -> Callable[[], Callable[[V], Sequence[Result]]]:
         """Makes the function of one task in a worker process; must be picklable."""
 
     @abstractmethod
-    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[T], float | None]]:
+    def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[V], float | None]]:
         """What is still to be done, with the time limit of one task; tells how much there is and how much is done."""
-
-    @abstractmethod
-    def failed(self, task: T, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
-        """The rows of ``errors.jsonl`` of a task that failed."""
 
     @abstractmethod
     def finish(self, writer: ResultWriter) -> S:
@@ -386,14 +369,14 @@ class Verb(ABC, Generic[T, S]):
         """What of INPUT cannot be read, with its id where it has one."""
         return ()
 
-    def begin(self, task: T, run: RunFolder) -> None:
+    def begin(self, task: V, run: RunFolder) -> None:
         """Prepare the output folder for a task whose turn has come."""
 
     def kept(self, results: Sequence[Result]) -> None:
         """Take note of what was written."""
 
 
-def run_verb(verb: Verb[T, S], progress: Progress | None = None) -> S:
+def run_verb(verb: Verb[V, S], progress: Progress | None = None) -> S:
     """Do what a verb was asked for."""
     options = verb.options
     ignore = SAME_RESULT | verb.growing
@@ -405,7 +388,7 @@ def run_verb(verb: Verb[T, S], progress: Progress | None = None) -> S:
             workers = Workers(make=verb.worker(), count=options.n_workers, stage=verb.stage, timeout_s=timeout_s)
             for task, outcome in workers.results(tasks, before=partial(verb.begin, run=run)):
                 if isinstance(outcome, Failed):
-                    writer.errors.keep(verb.failed(task, outcome.error))
+                    writer.errors.keep(task.failed(outcome.error))
                 else:
                     writer.keep(outcome)
                     verb.kept(outcome)
@@ -423,16 +406,10 @@ def finish_tables(run: RunFolder, summary: Summary, tables: Mapping[str, Table])
 
 
 class FrameVerb(Verb[FrameGroup, S]):
-    """A verb over the items of an INPUT, frame by frame.
-
-    Attributes:
-        command: Its words on the command line.
-        results: The file whose lines say which items are done, and from what.
-        listing: The items.
-    """
+    """A verb over the items of an INPUT, frame by frame."""
 
     command: ClassVar[str]
-    results: ClassVar[str]
+    results: ClassVar[str]  # the file whose lines say which items are done, and from what
     options: InputOptions
 
     def __init__(self, options: InputOptions) -> None:
@@ -448,7 +425,13 @@ class FrameVerb(Verb[FrameGroup, S]):
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
-        inputs = listing_digest(self.listing)
+        listing = self.listing
+        inputs = {
+            "layout": listing.layout,
+            "items": len(listing.items),
+            "listed": digest_json([[item.id, item.frame.name, item.query.text] for item in listing.items]),
+            "notes": list(listing.notes),
+        }
         return run_manifest(self.command, self.options, inputs=inputs, arguments=self.arguments())
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
@@ -477,10 +460,6 @@ class FrameVerb(Verb[FrameGroup, S]):
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that what was done before still comes from the same files; ``done`` are the rows of ``results``."""
         refuse_changed({name: row.get("input") for name, row in done.items()}, self.listing.items)
-
-    def failed(self, task: FrameGroup, error: ErrorRecord) -> Sequence[Mapping[str, Any]]:
-        """The rows of ``errors.jsonl`` of items whose worker crashed or ran out of time."""
-        return task.failed(error)
 
 
 # --- going on with a run ---
@@ -530,7 +509,7 @@ def require_unchanged(
     made: str = "has a result",
     parts: str = "frame, mask, text or sound has",
 ) -> None:
-    """Insist that what was made before still comes from the same files."""
+    """Insist that what was made of ``name`` before still comes from the same files; ``parts`` may have changed."""
     try:
         unchanged = same()
     except AuscultError as error:

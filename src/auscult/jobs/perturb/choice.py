@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
-from auscult.errors import InputError, UsageError
+from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.jobs.options import Wanted
 from auscult.jobs.perturb.inputs import PerturbedPart, left_out
 from auscult.media.video import probe
+from auscult.record.schema import error_to_json
 from auscult.stress.recipe import STATIC, Recipe, Schedule, preset, schedule_of, sweep
 from auscult.stress.recipe_parts import RecipeStep
 from auscult.stress.schedule import LEVELS
@@ -46,6 +47,14 @@ class Output:
         name = self.part.name if self.steps else self.part.carried
         return f"{self.recipe.name}/{name}" if name else ""
 
+    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The rows of ``errors.jsonl`` of a part that failed: one for each item that it costs, else its own."""
+        part = self.part
+        if error.path is None and part.path is not None:
+            error = replace(error, path=str(part.path))
+        names = [item.id for item in part.items] or [part.id]
+        return [error_to_json(f"{self.recipe.name}/{name}", error) for name in names]
+
 
 def not_done(recipe: Recipe, rooms: Collection[str]) -> list[str]:
     """The steps of a recipe that were not taken, since an input has nothing that they perturb."""
@@ -71,6 +80,10 @@ class PerturbTask:
     def split(self) -> list[PerturbTask]:
         """One output at a time."""
         return [PerturbTask((output,)) for output in self.outputs] if len(self.outputs) > 1 else []
+
+    def failed(self, error: ErrorRecord) -> list[dict[str, Any]]:
+        """The rows of ``errors.jsonl`` of a part that failed; more together are tried one by one."""
+        return self.outputs[0].failed(error)
 
 
 def tasks_of(outputs: Iterable[Output], *, chunk: int) -> list[PerturbTask]:

@@ -35,7 +35,7 @@ from auscult.jobs.perturb.choice import (
 )
 from auscult.jobs.perturb.inputs import ROOMS_OF, Medium, PerturbedPart, parts_of
 from auscult.jobs.perturb.sentences import SentencesFile, written
-from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, failed_rows_of, part_digest
+from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (
     ERRORS,
     HINT,
@@ -296,10 +296,6 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
                 run.claim(output.file)
             if output.part.medium == "video":
                 run.claim(f"{output.file}.part")
-
-    def failed(self, task: PerturbTask, error: ErrorRecord) -> list[dict[str, Any]]:
-        """The rows of ``errors.jsonl`` of a part that failed."""
-        return failed_rows_of(task.outputs[0], error)
 
     def kept(self, results: Sequence[Result]) -> None:
         """Take note of the lines of ``outputs.jsonl``."""

@@ -364,7 +364,7 @@ class Perturber:
         except OutputError:
             raise
         except AuscultError as error:
-            return Result(id=output.id, errors=failed_rows_of(output, ErrorRecord.of(error, STAGE)))
+            return Result(id=output.id, errors=output.failed(ErrorRecord.of(error, STAGE)))
 
     def _plan(self, output: Output, **known: Any) -> Plan:
         recipe = replace(output.recipe, steps=output.steps)
@@ -436,15 +436,6 @@ class Perturber:
         words = [[one.start, one.before, one.after] for one in plan.words]
         digest = hashlib.sha256(made.encode("utf-8", "surrogatepass")).hexdigest()
         return Made(told={"sha256": digest, "text": made, "words": words, "plan": plan.as_json()})
-
-
-def failed_rows_of(output: Output, error: ErrorRecord) -> list[dict[str, Any]]:
-    """The rows of ``errors.jsonl`` of a part that failed: one for each item that it costs, else its own."""
-    part = output.part
-    if error.path is None and part.path is not None:
-        error = replace(error, path=str(part.path))
-    names = [item.id for item in part.items] or [part.id]
-    return [error_to_json(f"{output.recipe.name}/{name}", error) for name in names]
 
 
 def _path(part: PerturbedPart) -> Path:
