@@ -12,7 +12,8 @@ from auscult.version import VERSION
 
 if TYPE_CHECKING:
     from auscult import score, stress
-    from auscult.jobs.python import audit, audit_mask, load_judge
+    from auscult.jobs.judging import load_judge
+    from auscult.jobs.python import audit, audit_mask
     from auscult.suites.registered import run
     from auscult.types import Case, Evidence, Item, MaskRef, Prediction, Query, Truth, Verdict
 
@@ -21,7 +22,7 @@ __version__ = VERSION
 _HOMES = {
     "audit": "auscult.jobs.python",
     "audit_mask": "auscult.jobs.python",
-    "load_judge": "auscult.jobs.python",
+    "load_judge": "auscult.jobs.judging",
     "run": "auscult.suites.registered",
     "Case": "auscult.types",
     "Evidence": "auscult.types",

@@ -190,7 +190,7 @@ def _no_follower() -> Any:
 def test_a_stretch_that_could_not_be_followed_is_a_line_and_costs_no_item(
     tmp_path: Path, clip: tuple[list[Bools], list[Bools]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clips, "make_follower", _no_follower)
+    monkeypatch.setattr(clips, "Follower", _no_follower)
     (row,) = rows_of(tmp_path, clip[0], [0.9] * FRAMES)
     assert row["flicker"] is None
     (error,) = rows(tmp_path / "out" / "errors.jsonl")
@@ -432,7 +432,7 @@ def test_the_command_writes_the_rows_shows_them_and_makes_them_anew(tmp_path: Pa
 
 @pytest.mark.slow
 def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> None:
-    from auscult.jobs.clips import joined, make_follower, stretches
+    from auscult.jobs.clips import Follower, joined, stretches
     from auscult.media.masks import read_mask
     from auscult.score.masks.over_time import is_switch
 
@@ -444,7 +444,7 @@ def test_true_masks_of_real_videos_do_not_switch(data: Path, tmp_path: Path) -> 
         other = [np.roll(mask, (mask.shape[0] // 2, mask.shape[1] // 2), (0, 1)) for mask in true]
         for masks, bad in ((true, set()), ([*true[:8], *other[8:12], *true[12:]], {8, 12})):
             parts = stretches(clip.frames, {"": [encode(mask) for mask in masks]})
-            seen = joined([make_follower()(part) for part in parts])[""]
+            seen = joined([Follower()(part) for part in parts])[""]
             told = {place + 1 for place, step in enumerate(seen.steps) if is_switch(step)}
             steps, wrong = steps + len(seen.steps), wrong + len(told - bad)
             planted, found = planted + len(bad), found + len(told & bad)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import typer
@@ -25,7 +25,7 @@ def list_registered(options: RegistryOptions, shown: Shown) -> None:
 
     rows = describe(options.kind)
     if shown.json:
-        show.as_json([row.as_json() for row in rows])
+        show.as_json([asdict(row) for row in rows])
         return
     cells = tuple((row.name, row.package, row.summary, row.source) for row in rows)
     show.tables(
@@ -48,7 +48,7 @@ def doctor(_options: NoOptions, shown: Shown) -> None:
 
     findings = examine()
     if shown.json:
-        show.as_json([finding.as_json() for finding in findings])
+        show.as_json([asdict(finding) for finding in findings])
     else:
         cells = tuple((finding.what, finding.state, finding.detail) for finding in findings)
         show.tables([Table(title="doctor", header=("what", "state", "detail"), rows=cells, note="")])

@@ -82,11 +82,6 @@ class _SmallMask:
     colours: NDArray[np.float32] | None
 
 
-def make_follower() -> Follower:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
-    return Follower()
-
-
 class Follower:
     """Follows the masks of a stretch."""
 
@@ -478,7 +473,7 @@ def _followed(
     )
     found: dict[tuple[int, int], Mapping[str, Followed]] = {}
     turn = 0
-    for result in run_tasks(make_follower, tasks, workers=workers, timeout_s=_TIMEOUT_S, stage="clips"):
+    for result in run_tasks(Follower, tasks, workers=workers, timeout_s=_TIMEOUT_S, stage="clips"):
         number, place = (int(part) for part in result.key.split("/"))
         stretch, outcome = parts[number][place], result.outcome
         if isinstance(outcome, Failed):

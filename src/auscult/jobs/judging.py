@@ -20,6 +20,7 @@ from auscult.act.policy import Policy, decide
 from auscult.cases.ids import group_by_frame
 from auscult.errors import AuscultError, InputError, UsageError
 from auscult.jobs.runner import FrameGroup, Result, failed_row, input_digest, item_row
+from auscult.judge import DEFAULT_JUDGE
 from auscult.judge.identity import NeedsWeights, Ready
 from auscult.judge.identity.combine import combined, unchecked
 from auscult.media.frames import decode_frame, encode_jpeg
@@ -252,8 +253,17 @@ def with_evidence(judge: MaskJudge, evidence: str) -> MaskJudge:
     return found
 
 
-def load_judge(name: str) -> MaskJudge:
-    """Load a registered judge and insist on its measured card; ``prompted@FOLDER`` is one fitted to a user's masks."""
+def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
+    """Load a registered judge; it comes with a measured card or not at all.
+
+    Args:
+        name: Full or short name, for example ``masks.cues.v1`` or ``cues``; ``prompted@FOLDER`` for one that was fitted
+            to masks of a user's own.
+
+    Raises:
+        UnknownName: There is no such judge.
+        UsageError: The judge has no card, cannot be fitted, or the folder does not hold what it needs.
+    """
     from auscult.judge.cards import require_card
 
     entry, folder = find_judge(name)

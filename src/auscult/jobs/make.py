@@ -48,23 +48,10 @@ from auscult.scenes.appearance.folder import PICTURES
 from auscult.scenes.assets import Assets, open_bundle
 from auscult.scenes.draw import RenderedScene, Stage, hear
 from auscult.scenes.facts import facts_from_json, facts_of, say, targets_of
-from auscult.scenes.options import SceneOptions
 from auscult.scenes.plan import RATES_HZ, SECONDS, SIDES, ScenePlan, choose
 from auscult.scenes.refavs_layout import Said, files_of, items_of, rows_of, video_name, with_video
 from auscult.scenes.splits import SPLITS, Shelf, Split, divide
 from auscult.types import Frame, Samples
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SceneJob:
-    """What every worker must know."""
-
-    seed: int
-    assets: Path | None  # a user's folder, or None for the generated sets
-    splits: tuple[Split, ...]
-    options: SceneOptions
-    expressions: int  # most expressions a scene
-    fps: float | None = None  # frames a second of the video that is written too, or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,48 +70,38 @@ class SceneTask(Indivisible):
         return [error_to_json(f"scene {self.index}", error)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SceneMaker:
     """Makes scenes by their number; made once in each worker process."""
 
-    job: SceneJob
-    assets: Assets
-    shelves: Mapping[Split, Shelf]
+    def __init__(self, options: MakeOptions) -> None:
+        self._options = options
+        self._assets, _ = open_bundle(options.assets)
+        self._shelves = divide(self._assets, wanted=_splits(options))
 
     def __call__(self, task: SceneTask) -> list[Result]:
         """Choose, draw, play and describe a scene."""
-        index = task.index
-        plan = choose(self.job.seed, index, assets=self.assets, shelves=self.shelves, options=self.job.options)
-        stage = Stage(plan, self.assets.looks)
+        index, options, assets = task.index, self._options, self._assets
+        plan = choose(options.seed, index, assets=assets, shelves=self._shelves, options=options.scene)
+        stage = Stage(plan, assets.looks)
         shots = stage.key_shots()
-        heard = hear(plan, self.assets.sounds)
+        heard = hear(plan, assets.sounds)
         facts = facts_of(plan, shots, gain_db=heard.gain_db)
-        targets = _allowed(plan, targets_of(plan, shots), self.shelves[plan.split])
-        rng, most = generator(self.job.seed, "scene", index, "words"), self.job.expressions
-        said = rows_of(plan, say(rng, facts, targets=targets, most=most, nulls=_nulls(plan, most)))
-        nulls = any(one.row.absent for one in said)
-        files = files_of(plan, shots, heard.samples, nulls=nulls)
-        if self.job.fps is not None:
-            files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=self.job.fps)
+        targets = _allowed(plan, targets_of(plan, shots), self._shelves[plan.split])
+        rng, most = generator(options.seed, "scene", index, "words"), options.expressions
+        # null expressions are for tests, as in the release: one for each three others
+        nulls = 0 if plan.split == "train" or not most else max(1, most // 3)
+        said = rows_of(plan, say(rng, facts, targets=targets, most=most, nulls=nulls))
+        files = files_of(plan, shots, heard.samples, nulls=any(one.row.absent for one in said))
+        if options.fps is not None:
+            files[video_name(plan.vid)] = video_of(stage, plan, heard.samples, fps=options.fps)
         line = scene_line(plan, facts, said, index=index) | {"targets": sorted(targets)}
         items = with_video(items_of(plan, shots, said), files)
         return [Result(id=plan.vid, files=files, rows={ITEMS: items, SCENES: [line]})]
 
 
-def make_maker(job: SceneJob) -> SceneMaker:
-    """Make the worker's function; module-level, so that a child process can be told to call it."""
-    assets, _ = open_bundle(job.assets)
-    return SceneMaker(job=job, assets=assets, shelves=divide(assets, wanted=job.splits))
-
-
 def _allowed(plan: ScenePlan, seen: frozenset[str], shelf: Shelf) -> frozenset[str]:
     """Ids that may be referred to: seen well enough, and in a scene of unseen targets of an unseen category."""
     return frozenset(thing.id for thing in plan.objects if thing.id in seen and thing.look.category in shelf.targets)
-
-
-def _nulls(plan: ScenePlan, most: int) -> int:
-    """Null expressions are for tests, as in the release: one for each three others."""
-    return 0 if plan.split == "train" or not most else max(1, most // 3)
 
 
 def scene_line(plan: ScenePlan, facts: Facts, said: Sequence[Said], *, index: int) -> dict[str, Any]:
@@ -358,18 +335,7 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
     def worker(self) -> partial[SceneMaker]:
         """Makes the function of one scene in a worker process."""
-        options = self.options
-        return partial(
-            make_maker,
-            SceneJob(
-                seed=options.seed,
-                assets=options.assets,
-                splits=_splits(options),
-                options=options.scene,
-                expressions=options.expressions,
-                fps=options.fps,
-            ),
-        )
+        return partial(SceneMaker, self.options)
 
     def batches(self, writer: ResultWriter) -> Iterator[tuple[Iterable[SceneTask], float | None]]:
         """The scenes that are still to be made; one counts as done when its line of ``scenes.jsonl`` is whole."""

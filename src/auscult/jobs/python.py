@@ -14,8 +14,7 @@ import numpy as np
 from auscult.act.policy import Policy, decide, load_policy
 from auscult.cases.problems import unique
 from auscult.errors import InputError, UsageError
-from auscult.jobs.judging import VERDICTS, Checker, load_identity, make_auditor
-from auscult.jobs.judging import load_judge as _load_judge
+from auscult.jobs.judging import VERDICTS, Checker, load_identity, load_judge, make_auditor
 from auscult.jobs.runner import Result, Workers, frame_groups
 from auscult.judge import DEFAULT_JUDGE
 from auscult.media.wav import Sound
@@ -24,19 +23,6 @@ from auscult.record.schema import error_from_json, verdict_from_json
 from auscult.types import Case, Frame, IdentityCheck, Item, Mask, MaskJudge, Prediction, Query, Verdict
 
 _LISTED: Final = "auscult.cases.listing.list_items(path).items gives those of a folder or file"
-
-
-def load_judge(name: str = DEFAULT_JUDGE) -> MaskJudge:
-    """Load a registered judge; it comes with a measured card or not at all.
-
-    Args:
-        name: Full or short name, for example ``masks.cues.v1`` or ``cues``.
-
-    Raises:
-        UnknownName: There is no such judge.
-        UsageError: The judge has no card.
-    """
-    return _load_judge(name)
 
 
 def audit_mask(
@@ -90,7 +76,7 @@ def audit_mask(
             expected="the referring expression as a str, or None",
             hint="leave it out if there is none",
         )
-    used = _load_judge(judge) if isinstance(judge, str) else judge
+    used = load_judge(judge) if isinstance(judge, str) else judge
     rules = _rules(policy)
     checker = None if identity is None else Checker(load_identity(identity) if isinstance(identity, str) else identity)
     case, prediction = Case(id="mask", frame=frame, query=Query(text), others=tuple(others)), Prediction(mask)

@@ -7,10 +7,10 @@ import platform
 import shutil
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata, util
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from auscult import registry
 from auscult.errors import UsageError
@@ -29,10 +29,6 @@ class Described:
     goal: str
     source: str
     loads: bool
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields as a plain mapping."""
-        return asdict(self)
 
 
 def describe(kind: str) -> list[Described]:
@@ -81,10 +77,6 @@ class Finding:
     what: str
     state: State
     detail: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields as a plain mapping."""
-        return asdict(self)
 
 
 def examine() -> list[Finding]:
