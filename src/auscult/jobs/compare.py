@@ -30,6 +30,7 @@ FAILED = (FIRST_FAILED, SECOND_FAILED, BOTH_FAILED)
 ONLY_FIRST, ONLY_SECOND = "only the first judged", "only the second judged"
 CHANGED, OTHER_TRUTH, NO_TRUTH = "other frame, mask or text", "other truth", "no truth"
 REASONS = (*FAILED, ONLY_FIRST, ONLY_SECOND, CHANGED, OTHER_TRUTH, NO_TRUTH)
+LABELS = ("defect", "action")
 VIDEO = "video"
 _SAME_IOU = 1e-6
 
@@ -193,7 +194,7 @@ def _silent(side: JudgeRecord, names: Sequence[str]) -> int:
 def _labels(found: Match, names: Sequence[str]) -> tuple[dict[str, tuple[int, int]], dict[str, McNemar]]:
     right: dict[str, tuple[int, int]] = {}
     tests: dict[str, McNemar] = {}
-    for label in ("defect", "action"):
+    for label in LABELS:
         labelled = [name for name in names if found.first.truths[name].get(label) is not None]
         hits = [
             [getattr(side.verdicts[name], label) == found.first.truths[name][label] for name in labelled]
@@ -322,8 +323,6 @@ def _p_text(value: float) -> str:
 
 
 JUDGES = "judges"
-LABELS = ("defect", "action")
-_AUDITS = frozenset({"audit", "demo"})
 _HINT = "compare records of `auscult audit` of one INPUT, or folders of `auscult run`"
 
 
@@ -340,7 +339,7 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
 
     A judge without verdicts or truth is left out and named; the others are compared.
     """
-    found = [one for folder in folders for one in _sides(folder)]
+    found = [side for folder in folders for side in _sides(folder)]
     sides = _named([one for one in found if isinstance(one, JudgeRecord)])
     broken = [one for one in found if isinstance(one, RecordError)]
     if len(sides) < 2:
@@ -355,37 +354,27 @@ def compare_folders(folders: Sequence[Path]) -> Comparison:
             hint=_HINT,
         )
     tested = [paired for one in matches for paired in paired_tests(one)]
-    protocols = sorted({paired.protocol for paired in tested})
-    parts = [_ProtocolPairs.of([one for one in tested if one.protocol == protocol]) for protocol in protocols]
-    tables = [table for part in parts for table in part_tables(part.paired, part.adjusted)]
-    return Comparison(
-        summary=_summary(matches, parts, broken), tables=(*tables, matched_table(matches, tested, _words(broken)))
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _ProtocolPairs:
-    """The pairs of one protocol, with the adjusted p values of each label in their order."""
-
-    paired: Sequence[Paired]
-    adjusted: Mapping[str, Sequence[float | None]]
-
-    @classmethod
-    def of(cls, paired: Sequence[Paired]) -> _ProtocolPairs:
-        values = {
-            label: [pair.tests[label].value if label in pair.tests else None for pair in paired] for label in LABELS
-        }
-        return cls(paired, {label: _adjusted(row) for label, row in values.items()})
-
-
-def _words(broken: Sequence[RecordError]) -> list[str]:
-    return [f"{Path(str(error.path)).name}: {error.message}" for error in broken]
+    left_out = [(Path(str(error.path)).name, error.message) for error in broken]
+    tables: list[Table] = []
+    metrics: dict[str, Mapping[str, Any]] = {}
+    for protocol in sorted({paired.protocol for paired in tested}):
+        mine = [one for one in tested if one.protocol == protocol]
+        adjusted = {label: _adjusted(mine, label) for label in LABELS}
+        tables += part_tables(mine, adjusted)
+        for index, pair in enumerate(mine):
+            metrics |= _metrics(pair, {label: values[index] for label, values in adjusted.items()})
+    for name, reason in left_out:
+        metrics[f"left_out/{name}"] = {
+            "value": None, "low": None, "high": None, "n": 0, "signature": None, "reason": reason,
+        }  # fmt: skip
+    tables.append(matched_table(matches, tested, [f"{name}: {reason}" for name, reason in left_out]))
+    return Comparison(summary=_summary(matches, metrics), tables=tuple(tables))
 
 
 def _sides(folder: Path) -> list[JudgeRecord | RecordError]:
     """The judges of a folder, each by the judge that its verdicts name; of one that cannot be compared why not."""
     require_record(folder)
-    if read_manifest(folder)["command"] in _AUDITS:
+    if read_manifest(folder)["command"] in {"audit", "demo"}:
         return [_side(folder, folder)]
     inner = folder / JUDGES
     found = sorted(path for path in inner.iterdir() if (path / MANIFEST).is_file()) if inner.is_dir() else []
@@ -468,20 +457,13 @@ def _reasons(matches: Sequence[Match]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in total.items() if count)
 
 
-def _adjusted(values: Sequence[float | None]) -> list[float | None]:
-    there = iter(holm([value for value in values if value is not None]))
-    return [None if value is None else next(there) for value in values]
+def _adjusted(paired: Sequence[Paired], label: str) -> list[float | None]:
+    """The p values of a label by Holm, in the order of the pairs; None for a pair without truth."""
+    there = iter(holm([pair.tests[label].value for pair in paired if label in pair.tests]))
+    return [next(there) if label in pair.tests else None for pair in paired]
 
 
-def _summary(matches: Sequence[Match], parts: Sequence[_ProtocolPairs], broken: Sequence[RecordError]) -> Summary:
-    metrics: dict[str, Mapping[str, Any]] = {}
-    for part in parts:
-        for index, pair in enumerate(part.paired):
-            metrics |= _metrics(pair, {label: values[index] for label, values in part.adjusted.items()})
-    for error in broken:
-        metrics[f"left_out/{Path(str(error.path)).name}"] = {
-            "value": None, "low": None, "high": None, "n": 0, "signature": None, "reason": error.message,
-        }  # fmt: skip
+def _summary(matches: Sequence[Match], metrics: Mapping[str, Mapping[str, Any]]) -> Summary:
     asked = sum(len(one.items) + sum(one.unmatched.values()) for one in matches)
     matched, failed = sum(len(one.items) for one in matches), sum(one.failed for one in matches)
     return Summary(
