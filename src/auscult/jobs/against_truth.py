@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +13,7 @@ from auscult.arrays.overlap import iou
 from auscult.cases.listing import Listing
 from auscult.errors import AuscultError
 from auscult.jobs.clip_tracks import filmed
-from auscult.jobs.runner import ErrorLog, FrameGroup, Progress, Workers, failed_row, frame_groups
+from auscult.jobs.runner import ErrorLog, FrameGroup, Progress, Workers, failed_row, frame_groups, frames_root
 from auscult.media.masks import read_mask
 from auscult.media.readings import LoadedMask
 from auscult.outcome import Failed, Scored, Signature, Undefined
@@ -89,7 +87,7 @@ def clusters_of(items: Sequence[Item], *, films: Collection[str] | None = None) 
     clips = {item.clip for item in items}
     if films is None:
         films = {item.id for item in items} if len(clips) > 1 and None not in clips else ()
-    root = Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
+    root = frames_root(items)
     return {
         item.id: f"clip {item.clip}" if item.id in films else f"frame {item.frame.relative_to(root).as_posix()}"
         for item in items

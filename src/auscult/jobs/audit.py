@@ -6,22 +6,19 @@ is written.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from auscult.act.policy import load_policy
 from auscult.errors import Mismatch
 from auscult.jobs.judging import VERDICTS, Auditor, find_judge, identity_arguments, make_auditor
 from auscult.jobs.options import AuditOptions, arguments_of
-from auscult.jobs.runner import HINT, FrameVerb, Progress, ResultWriter, run_verb
+from auscult.jobs.runner import HINT, FrameVerb, Progress, ResultWriter, frames_root, run_verb
 from auscult.record.digest import digest_file
 from auscult.record.reader import read_verdicts
 from auscult.record.schema import Summary
-from auscult.types import Item
 
 
 def audit_folder(options: AuditOptions, progress: Progress | None = None) -> Summary:
@@ -58,8 +55,15 @@ class Audit(FrameVerb[Summary]):
     def refuse_changed(self, done: Mapping[str, Mapping[str, Any]]) -> None:
         """Insist that what was judged before is the same, and the model's own score of it."""
         super().refuse_changed(done)
-        scores = {name: row["model_score"] for name, row in done.items() if "model_score" in row}
-        refuse_other_scores(scores, self.listing.items)
+        for item in self.listing.items:
+            before = done.get(item.id, {}).get("model_score", item.model_score)
+            if item.model_score != before:
+                raise Mismatch(
+                    f"{item.id} has a result in the folder, and the model's own score of it was {before}, now "
+                    f"{'not given' if item.model_score is None else item.model_score}",
+                    expected="the same scores as when the folder was begun",
+                    hint=HINT,
+                )
 
     def joined(self) -> int:
         """Four masks together cost a tenth less than one by one; few items are still shared out among all workers."""
@@ -72,7 +76,7 @@ class Audit(FrameVerb[Summary]):
             make_auditor,
             options.judge,
             self._policy,
-            _root(self.listing.items),
+            frames_root(self.listing.items),
             alone=options.alone,
             identity=options.identity,
             weights=options.identity_weights,
@@ -94,22 +98,3 @@ class Audit(FrameVerb[Summary]):
         )
         collect_truth(run, listing, verdicts=verdicts, workers=workers, errors=errors, progress=progress)
         return finish_run(run, command="audit", verdicts=verdicts)
-
-
-def refuse_other_scores(done: Mapping[str, object], items: Sequence[Item]) -> None:
-    """Insist that the model's own score of what was done before is still the same."""
-    by_id = {item.id: item for item in items}
-    for name, before in done.items():
-        item = by_id.get(name)
-        if item is not None and item.model_score != before:
-            raise Mismatch(
-                f"{name} has a result in the folder, and the model's own score of it was {before}, now "
-                f"{'not given' if item.model_score is None else item.model_score}",
-                expected="the same scores as when the folder was begun",
-                hint=HINT,
-            )
-
-
-def _root(items: Sequence[Item]) -> Path:
-    """The deepest folder that holds all frames: names of frames on record are relative to it."""
-    return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()

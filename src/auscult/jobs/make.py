@@ -327,7 +327,9 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
     def manifest(self) -> dict[str, Any]:
         """What the run is."""
-        return _manifest(self.options, self._assets)
+        options, assets = self.options, self._assets
+        inputs = {"assets": assets.name, "asset_files": _digest(options.assets), "names": _names(assets)}
+        return run_manifest("make scenes", options, inputs=inputs)
 
     def unlisted(self) -> Iterable[tuple[str | None, ErrorRecord]]:
         """The files of assets that cannot be used."""
@@ -355,8 +357,14 @@ class MakeScenes(Verb[SceneTask, tuple[Summary, list[Table]]]):
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Put the lines in order, and write the table of expressions, summary and tables."""
-        scenes = _in_order(writer.run)
-        return _finish(writer.run, self.options, scenes=scenes, left_out=self._left_out)
+        run, scenes = writer.run, _in_order(writer.run)
+        failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
+        run.write_bytes(refavs.TABLE, refavs.metadata_csv(_rows(scenes)))
+        summary = Summary(command="make scenes", n=self.options.count, ok=len(scenes), failed=len(failed))
+        tables = {"scenes": scenes_table(scenes), "families": families_table(scenes)}
+        if self._left_out:
+            tables["left_out"] = left_out_table(self._left_out)
+        return finish_tables(run, summary, tables)
 
 
 def _in_order(run: RunFolder) -> list[dict[str, Any]]:
@@ -410,11 +418,6 @@ def _check(options: MakeOptions) -> None:
         load_av()
 
 
-def _manifest(options: MakeOptions, assets: Assets) -> dict[str, Any]:
-    inputs = {"assets": assets.name, "asset_files": _digest(options.assets), "names": _names(assets)}
-    return run_manifest("make scenes", options, inputs=inputs)
-
-
 def _names(assets: Assets) -> str:
     """Hash of the names of everything that can be chosen."""
     groups = (assets.looks.instances(), assets.sounds.instances())
@@ -444,18 +447,6 @@ def _content(path: Path) -> str | None:
         return digest_file(path) if is_file(path) else None
     except InputError:
         return None
-
-
-def _finish(
-    run: RunFolder, options: MakeOptions, *, scenes: Sequence[Mapping[str, Any]], left_out: Sequence[ErrorRecord]
-) -> tuple[Summary, list[Table]]:
-    failed = failed_rows((row for row in run.lines(ERRORS) if row.get("id")), ())
-    run.write_bytes(refavs.TABLE, refavs.metadata_csv(_rows(scenes)))
-    summary = Summary(command="make scenes", n=options.count, ok=len(scenes), failed=len(failed))
-    tables = {"scenes": scenes_table(scenes), "families": families_table(scenes)}
-    if left_out:
-        tables["left_out"] = left_out_table(left_out)
-    return finish_tables(run, summary, tables)
 
 
 def _rows(scenes: Iterable[Mapping[str, Any]]) -> Iterator[refavs.MetadataRow]:

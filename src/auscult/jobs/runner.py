@@ -10,6 +10,7 @@ result whose files have changed or gone since would be a lie, so the run is refu
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, replace
@@ -264,6 +265,11 @@ def frame_groups(items: Sequence[Item], *, done: Collection[str] = (), joined: i
             wanted += chunk
     if wanted:
         yield FrameGroup(tuple(held), frozenset(wanted))
+
+
+def frames_root(items: Sequence[Item]) -> Path:
+    """The deepest folder that holds all frames: names of frames on record are relative to it."""
+    return Path(os.path.commonpath([item.frame.parent for item in items])) if items else Path()
 
 
 def first_alone(groups: Iterable[FrameGroup]) -> Iterator[FrameGroup]:

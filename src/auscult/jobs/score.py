@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,9 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
     """Score predicted against true masks, clip by clip."""
     if options.truth is None:
         raise UsageError("there is no folder of true masks to score against", expected="two folders of masks")
-    protocol = _protocol(options.protocol)
+    if options.protocol not in PROTOCOLS:
+        raise UsageError(f"there is no protocol {options.protocol!r}", expected=f"one of: {', '.join(PROTOCOLS)}")
+    protocol: DavisProtocol = options.protocol
     clips = _clips(options.prediction, options.truth)
     listener = progress or Silent()
     listener.stage("scoring", len(clips))
@@ -58,14 +59,11 @@ def score_folders(options: ScoreOptions, progress: Progress | None = None) -> tu
     ordered = _signed_alike({clip.name: results[clip.name] for clip in clips})
     summary, tables = _summary_and_tables(ordered, protocol)
     if options.out is not None:
-        _write(options, ordered, summary=summary, tables=tables)
+        manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs={"clips": len(ordered)})
+        with open_run(options.out, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
+            _write_rows(run, ordered)
+            finish_tables(run, summary, {"j_and_f": tables[0]})
     return summary, tables
-
-
-def _protocol(name: str) -> DavisProtocol:
-    if name not in PROTOCOLS:
-        raise UsageError(f"there is no protocol {name!r}", expected=f"one of: {', '.join(PROTOCOLS)}")
-    return name
 
 
 def _clips(prediction: Path, truth: Path) -> list[ClipPairs]:
@@ -195,15 +193,6 @@ def _percent(*values: float) -> tuple[str, ...]:
     return tuple(f"{100 * value:.2f}" for value in values)
 
 
-def _write(options: ScoreOptions, results: ScoresByName, *, summary: Summary, tables: Sequence[Table]) -> None:
-    inputs = {"clips": len(results)}
-    manifest = build("score", given=arguments_of(options), defaulted={}, seeds={}, inputs=inputs)
-    folder = cast("Path", options.out)
-    with open_run(folder, manifest, overwrite=options.overwrite, ignore=SAME_RESULT) as run:
-        _write_rows(run, results)
-        finish_tables(run, summary, {"j_and_f": tables[0]})
-
-
 def _write_rows(run: RunFolder, results: ScoresByName) -> None:
     """Write the rows of all clips: they are computed in one go, so that those of an earlier run are replaced."""
     run.remove("scores.jsonl")
@@ -211,9 +200,9 @@ def _write_rows(run: RunFolder, results: ScoresByName) -> None:
         "scores.jsonl",
         (score_to_json(name, metric, out) for name, result in results.items() for metric, out in _metrics(result)),
     )
-    failed = {name: result.error for name, result in results.items() if isinstance(result, Failed)}
+    failed = (error_to_json(name, result.error) for name, result in results.items() if isinstance(result, Failed))
     run.remove("errors.jsonl")
-    run.append_many("errors.jsonl", (error_to_json(name, error) for name, error in failed.items()))
+    run.append_many("errors.jsonl", failed)
 
 
 def _metrics(result: JAndF | Undefined | Failed) -> list[tuple[str, Any]]:

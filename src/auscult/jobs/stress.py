@@ -34,7 +34,6 @@ from auscult.media.masks import encode_mask, read_mask
 from auscult.media.paths import safe_name
 from auscult.outcome import Scored, Undefined
 from auscult.record.digest import digest_file
-from auscult.record.folder import RunFolder
 from auscult.record.reader import failed_rows
 from auscult.record.schema import Summary, counted_by
 from auscult.report.tables import Table
@@ -189,7 +188,26 @@ class StressMasks(FrameVerb[tuple[Summary, list[Table]]]):
 
     def finish(self, writer: ResultWriter) -> tuple[Summary, list[Table]]:
         """Count what was made."""
-        return _finish(writer.run)
+        run = writer.run
+        items, targets = run.lines(ITEMS), run.lines(TARGETS)
+        undefined = [entry for row in targets for entry in row["undefined"]]
+        failed = failed_rows(run.lines(ERRORS), {row["id"] for row in targets})
+        truths = [row["truth"] for row in items]
+        summary = Summary(
+            command="stress masks",
+            n=len(items) + len(undefined) + len(failed),
+            ok=len(items),
+            failed=len(failed),
+            undefined=len(undefined),
+            by_action=counted_by([truth["action"] for truth in truths], ACTIONS),
+            by_defect=counted_by([truth["defect"] for truth in truths], DEFECTS),
+        )
+        tables = {"made": _made_table(items, undefined)}
+        if undefined:
+            reasons = Counter((row["kind"], row["reason"]) for row in undefined)
+            rows = tuple((kind, reason, str(count)) for (kind, reason), count in reasons.most_common())
+            tables["undefined"] = Table(title="undefined", header=("kind", "reason", "targets"), rows=rows, note="")
+        return finish_tables(run, summary, tables)
 
 
 def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -201,27 +219,6 @@ def _chosen(options: StressOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if not kinds or not options.difficulties:
         raise UsageError("no kind or no difficulty was chosen", expected="at least one of each")
     return tuple(dict.fromkeys(kinds)), tuple(dict.fromkeys(options.difficulties))
-
-
-def _finish(run: RunFolder) -> tuple[Summary, list[Table]]:
-    items, targets = run.lines(ITEMS), run.lines(TARGETS)
-    undefined = [entry for row in targets for entry in row["undefined"]]
-    failed = failed_rows(run.lines(ERRORS), {row["id"] for row in targets})
-    truths = [row["truth"] for row in items]
-    summary = Summary(
-        command="stress masks",
-        n=len(items) + len(undefined) + len(failed),
-        ok=len(items),
-        failed=len(failed),
-        undefined=len(undefined),
-        by_action=counted_by([truth["action"] for truth in truths], ACTIONS),
-        by_defect=counted_by([truth["defect"] for truth in truths], DEFECTS),
-        metrics={},
-    )
-    tables = {"made": _made_table(items, undefined)}
-    if undefined:
-        tables["undefined"] = _undefined_table(undefined)
-    return finish_tables(run, summary, tables)
 
 
 def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[str, Any]]) -> Table:
@@ -245,9 +242,3 @@ def _made_table(items: Sequence[Mapping[str, Any]], undefined: Sequence[Mapping[
 def _paper_order(key: tuple[str, str]) -> tuple[int, str, str]:
     known: tuple[str, ...] = DEFECTS
     return known.index(key[0]) if key[0] in known else len(known), *key
-
-
-def _undefined_table(undefined: Sequence[Mapping[str, Any]]) -> Table:
-    reasons = Counter((row["kind"], row["reason"]) for row in undefined)
-    rows = tuple((kind, reason, str(count)) for (kind, reason), count in reasons.most_common())
-    return Table(title="undefined", header=("kind", "reason", "targets"), rows=rows, note="")
