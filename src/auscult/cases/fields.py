@@ -82,7 +82,8 @@ def table_rows(path: Path, *, max_bytes: int, expected: str, strict: bool = True
                 yield line, cells
             line = reader.line_num + 1
     except UnicodeDecodeError as error:
-        raise InputError(f"byte {error.start + 1} is not UTF-8", expected=expected, path=path) from error
+        told, hint = f"byte {error.start + 1} is not UTF-8", "save the file as UTF-8"
+        raise InputError(told, expected=expected, hint=hint, path=path) from error
     except csv.Error as error:
         told = f"broken CSV, which cannot be read: {error}"
         raise InputError(told, expected=expected, path=path, line=line) from error

@@ -34,7 +34,7 @@ from auscult.jobs.perturb.choice import (
     usual_severities,
 )
 from auscult.jobs.perturb.inputs import ROOMS_OF, Medium, PerturbedPart, parts_of
-from auscult.jobs.perturb.sentences import SentencesFile, written
+from auscult.jobs.perturb.sentences import written
 from auscult.jobs.perturb.work import OUTPUTS, STAGE, Perturber, part_digest
 from auscult.jobs.runner import (
     ERRORS,
@@ -68,21 +68,16 @@ _NEEDS: Final[Mapping[str, tuple[Medium, ...]]] = {
 """Options, and the media without which they do nothing; people are told of the first."""
 
 
-def check_ranges(options: PerturbOptions) -> None:
-    """Insist that numbers are in range."""
-    fine = {
-        f"--seed {options.seed}": (abs(options.seed) < MOST_SEED, f"below {MOST_SEED} in size"),
-        f"--quality {options.quality}": (
-            LOSSLESS <= options.quality <= WORST_QUALITY,
-            f"{LOSSLESS} (lossless) to {WORST_QUALITY}",
-        ),
-        f"--depth {options.depth}": (options.depth in DEPTHS, " or ".join(DEPTHS)),
-    }
-    refuse_out_of_range(fine)
-
-
-def check_kept(options: PerturbOptions, rooms: frozenset[str]) -> None:
-    """Refuse words to keep where no sentence is perturbed: whoever gives them believes that one is."""
+def _check(options: PerturbOptions, rooms: frozenset[str]) -> None:
+    """Insist that numbers are in range, and that words are kept only where a sentence is perturbed."""
+    quality = LOSSLESS <= options.quality <= WORST_QUALITY
+    refuse_out_of_range(
+        {
+            f"--seed {options.seed}": (abs(options.seed) < MOST_SEED, f"below {MOST_SEED} in size"),
+            f"--quality {options.quality}": (quality, f"{LOSSLESS} (lossless) to {WORST_QUALITY}"),
+            f"--depth {options.depth}": (options.depth in DEPTHS, " or ".join(DEPTHS)),
+        }
+    )
     given = [name for name, value in (("--keep", options.keep), ("--keep-head", options.keep_head)) if value]
     if given and "sentences" not in rooms:
         raise UsageError(
@@ -232,10 +227,9 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
     def __init__(self, options: PerturbOptions) -> None:
         super().__init__(options)
         wanted = options.wanted
-        check_ranges(options)
         recipes = recipes_of(wanted)
         rooms = rooms_of(wanted, recipes)
-        check_kept(options, rooms)
+        _check(options, rooms)
         self._made_by = _origins(recipes)
         by_group = bool(wanted.preset)
         self._parts = parts_of(options.source, options.listing, rooms=rooms, out=options.out, by_group=by_group)
@@ -318,7 +312,10 @@ class Perturb(Verb[PerturbTask, tuple[Summary, list[Table]]]):
         if parts.sentences is not None:
             for name in self._folders:
                 mine = {str(row["part"]): row["text"] for row in self._rows.values() if row["recipe"] == name}
-                _write_sentences(run, name, parts.sentences, made=mine)
+                ending, content = written(parts.sentences, mine)
+                run.write_text(f"{name}/{parts.sentences.name}{ending}", content)
+                other = ".csv" if ending == ".txt" else ".txt"  # as they may have been written before
+                run.remove(f"{name}/{parts.sentences.name}{other}")
         run.manifest["content_sha256"] = content_digest(self._rows)
         note = _NOTE if parts.listing is None else _NOTE + _UNOPENED
         tables = [_made_table(counts, self._rows.values(), note=note), *_failed_tables(run.lines(ERRORS))]
@@ -359,13 +356,6 @@ def _rows_there(run: RunFolder) -> dict[str, Row]:
 
     lines = {str(row["id"]): row for row in run.lines(OUTPUTS)}
     return {name: row for name, row in lines.items() if there(row)}
-
-
-def _write_sentences(run: RunFolder, recipe: str, sentences: SentencesFile, *, made: Mapping[str, str]) -> None:
-    """Write the perturbed sentences, as lines or as a table, and remove the other where it was written before."""
-    ending, content = written(sentences, made)
-    run.write_text(f"{recipe}/{sentences.name}{ending}", content)
-    run.remove(f"{recipe}/{sentences.name}{'.csv' if ending == '.txt' else '.txt'}")
 
 
 def _origins(recipes: Iterable[Recipe]) -> dict[str, list[Any]]:

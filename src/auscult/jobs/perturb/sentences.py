@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from auscult.cases.fields import MAX_TEXT_CHARS
+from auscult.cases.fields import MAX_TEXT_CHARS, table_rows
 from auscult.cases.ids import shown
 from auscult.errors import ErrorRecord, InputError, UsageError
 from auscult.media.limits import Limits
@@ -40,23 +40,24 @@ class SentencesFile:
 
 def read_sentences(path: Path) -> SentencesFile:
     """Read a ``.txt`` with one sentence a line, or a ``.csv`` with a column ``text`` and, if it likes, ``id``."""
+    header: list[str] = []
+    errors: list[ErrorRecord] = []
     try:
-        content = read_bytes(path, limits=Limits(max_bytes=MOST_BYTES)).decode("utf-8-sig")
+        if path.suffix.lower() == ".csv":
+            header, found, errors = _table(path)
+        else:
+            content = read_bytes(path, limits=Limits(max_bytes=MOST_BYTES)).decode("utf-8-sig")
+            lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
+            found = [
+                (number, SentenceRow(str(number), line, (str(number), line))) for number, line in enumerate(lines, 1)
+            ]
     except InputError as error:
-        raise UsageError(error.message, expected="a file of sentences", hint=error.hint, path=path) from error
+        expected = error.expected if error.line is not None else "a file of sentences"
+        raise UsageError(error.message, expected=expected, hint=error.hint, path=path, line=error.line) from error
     except UnicodeDecodeError as error:
         raise UsageError(
             f"byte {error.start + 1} is not UTF-8", expected="UTF-8", hint="save the file as UTF-8", path=path
         ) from error
-    header: list[str] = []
-    errors: list[ErrorRecord] = []
-    if path.suffix.lower() == ".csv":
-        header, found, errors = _table(content, path)
-    else:
-        lines = content.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
-        found = [
-            (number, SentenceRow(str(number), line, (str(number), line))) for number, line in enumerate(lines, start=1)
-        ]
     rows: dict[str, SentenceRow] = {}
     for line, row in found:
         if not row.id or row.id in rows:
@@ -70,26 +71,22 @@ def read_sentences(path: Path) -> SentencesFile:
     )
 
 
-def _table(content: str, path: Path) -> tuple[list[str], list[tuple[int, SentenceRow]], list[ErrorRecord]]:
+def _table(path: Path) -> tuple[list[str], list[tuple[int, SentenceRow]], list[ErrorRecord]]:
     """The header of a table, its rows with their lines, and what of them is too short or too long."""
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    table = table_rows(path, max_bytes=MOST_BYTES, expected=_COLUMNS)
+    _, header = next(table, (1, []))
+    names = [name.strip().lower() for name in header]
+    if "text" not in names:
+        raise InputError(f"the first row is {shown(','.join(header))}", expected=_COLUMNS, path=path, line=1)
+    place, key = names.index("text"), names.index("id") if "id" in names else None
     found: list[tuple[int, SentenceRow]] = []
     errors: list[ErrorRecord] = []
-    try:
-        header = next((cells for cells in reader if cells), [])
-        names = [name.strip().lower() for name in header]
-        if "text" not in names:
-            raise UsageError(f"the first row is {shown(','.join(header))}", expected=_COLUMNS, path=path, line=1)
-        place, key = names.index("text"), names.index("id") if "id" in names else None
-        for cells in reader:
-            if len(cells) == len(header):
-                name = str(len(found) + len(errors) + 1) if key is None else cells[key]
-                found.append((reader.line_num, SentenceRow(name, cells[place], tuple(cells))))
-            elif cells:
-                wrong = f"the row has {len(cells)} cells, the header {len(header)}"
-                errors.append(_bad(wrong, path, reader.line_num))
-    except csv.Error as error:
-        raise UsageError(f"broken CSV: {error}", expected=_COLUMNS, path=path, line=reader.line_num) from error
+    for line, cells in table:
+        if len(cells) == len(header):
+            name = str(len(found) + len(errors) + 1) if key is None else cells[key]
+            found.append((line, SentenceRow(name, cells[place], tuple(cells))))
+        else:
+            errors.append(_bad(f"the row has {len(cells)} cells, the header {len(header)}", path, line))
     return header, found, errors
 
 
