@@ -11,6 +11,7 @@ Source: MQ-RAVSBench, Sec. 3.2, Eqs. 5 and 6, and the video protocol of Sec. 4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
@@ -103,26 +104,6 @@ class WidthParams(JsonParams):
     def __post_init__(self) -> None:
         """Refuse a body that is none."""
         check_body(self.body)
-
-
-def draw_pattern(rng: np.random.Generator, frame: Posed, *, share: float, side: Side, plain: bool) -> Pattern:
-    """Draw the pattern of a track whose band has a ``share`` of the object's pixels.
-
-    Local errors lie on the frame's outline. A ``plain`` band is smooth and all round, which fits most shapes.
-    """
-    edge_pixels = _edge_pixels(frame.piece, side)
-    local = bool(rng.random() < 0.5) and not plain and edge_pixels.size > 0
-    ragged = bool(rng.random() < 0.5) and not plain
-    mean_width = share * frame.piece.size_px / max(1, edge_pixels.size) * (4.0 if local else 1.0)
-    swing, grain = _draw_noise(rng, ragged=ragged, mean_width=mean_width, size=1.0)
-    return Pattern(
-        outline="local" if local else "all_round",
-        edge="ragged" if ragged else "smooth",
-        swing=swing,
-        grain=float(np.clip(max(grain, 2.0 / frame.piece.size_px), _LEAST_GRAIN, _EXTENT)),
-        noise_seed=int(rng.integers(2**63)),
-        anchors=_draw_anchors(rng, frame, edge_pixels=edge_pixels, side=side, size=1.0) if local else (),
-    )
 
 
 def _draw_still(
@@ -301,6 +282,7 @@ class _Band:
     side: Side
     difficulties: tuple[Difficulty, ...] = ("hard", "medium")
     params = BandParams
+    frame_params = WidthParams
 
     def choose(self, rng: np.random.Generator, target: MaskTarget, *, difficulty: Difficulty) -> BandParams | Undefined:
         """Draw the band and find its width; undefined where the object or the frame allows none."""
@@ -329,6 +311,31 @@ class _Band:
                 return replace(drawn, width_px=found)
             reason = "splits" if found.reason == "splits" else reason
         return undefined(reason, area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
+
+    def draw_track(self, rng: np.random.Generator, frames: Sequence[Posed], *, share: float, plain: bool) -> Pattern:
+        """Draw the pattern of a track whose band has a ``share`` of the object's pixels, from its middle frame.
+
+        Local errors lie on the frame's outline. A ``plain`` band is smooth and all round, which fits most shapes.
+        """
+        frame = frames[len(frames) // 2]
+        edge_pixels = _edge_pixels(frame.piece, self.side)
+        local = bool(rng.random() < 0.5) and not plain and edge_pixels.size > 0
+        ragged = bool(rng.random() < 0.5) and not plain
+        mean_width = share * frame.piece.size_px / max(1, edge_pixels.size) * (4.0 if local else 1.0)
+        swing, grain = _draw_noise(rng, ragged=ragged, mean_width=mean_width, size=1.0)
+        return Pattern(
+            outline="local" if local else "all_round",
+            edge="ragged" if ragged else "smooth",
+            swing=swing,
+            grain=float(np.clip(max(grain, 2.0 / frame.piece.size_px), _LEAST_GRAIN, _EXTENT)),
+            noise_seed=int(rng.integers(2**63)),
+            anchors=_draw_anchors(rng, frame, edge_pixels=edge_pixels, side=self.side, size=1.0) if local else (),
+        )
+
+    def fit(self, frame: Posed, drawn: Pattern, *, wanted: Wanted) -> WidthParams | Undefined:
+        """Find the width of a track's band in one frame."""
+        width = find_width(frame, drawn, wanted=wanted, side=self.side)
+        return width if isinstance(width, Undefined) else WidthParams(pattern=drawn, body=frame.body, width_px=width)
 
     def render(self, target: MaskTarget, params: BandParams | WidthParams) -> Mask:
         """The target with or without the band; the parameters are a still's, or those of one frame of a track."""

@@ -26,6 +26,7 @@ from auscult.outcome import Undefined
 from auscult.stress.masks.base import (
     Coordinate,
     Doubles,
+    Side,
     Turn,
     Wanted,
     last_taken,
@@ -145,6 +146,8 @@ class Cutout:
     defect: Defect = "cutout"
     difficulties: tuple[Difficulty, ...] = ("hard", "medium")
     params = CutoutParams
+    side: Side = "inside"
+    frame_params = HoleParams
     meta = Metadata(
         summary="cuts rectangles or ellipses out of the inside of the object",
         goal="inner loss: pixels within the object are missed",
@@ -170,6 +173,37 @@ class Cutout:
                 if wanted.holds(piece.area_px - int(np.count_nonzero(self.render(piece, params)))):
                     return params
         return undefined("no_interior", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
+
+    def draw_track(
+        self, rng: np.random.Generator, frames: Sequence[Posed], *, share: float, plain: bool
+    ) -> tuple[Hole, ...]:
+        """Draw the holes of a track, a ``share`` of the object's area: one to eight, or none where it is too thin."""
+        del plain
+        room = _room_of(frames)
+        best: tuple[Hole, ...] = ()
+        for _ in range(_DRAWS):
+            drawn = _draw_all(rng, room.copy(), share=share)
+            if not best or sum(hole.area for hole in drawn) > sum(hole.area for hole in best):
+                best = drawn
+            if sum(hole.area for hole in best) >= 0.9 * share:
+                break
+        return best
+
+    def fit(self, frame: Posed, drawn: tuple[Hole, ...], *, wanted: Wanted) -> HoleParams | Undefined:
+        """Scale a track's holes for one frame; undefined where the object is too thin at their place."""
+        piece = frame.piece
+        if not drawn:
+            return undefined("no_interior", area_px=piece.area_px)
+        norm = _least_norm(frame, drawn)
+        wide = max(1, round(_RIM * piece.size_px))
+        for rim_px in sorted({wide, 1, 0}, reverse=True):
+            usable = norm[piece.room > rim_px]
+            usable = usable[usable < _WIDEST]
+            last = last_taken(usable, wanted)
+            if last is not None:
+                size = _halfway(usable, float(last), end=_WIDEST)
+                return HoleParams(holes=drawn, body=frame.body, size=size, rim_px=rim_px)
+        return undefined("window_not_reached", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 
     def render(self, target: MaskTarget, params: CutoutParams | HoleParams) -> Mask:
         """The target without the pieces; the parameters are a still's, or those of one frame of a track."""
@@ -320,19 +354,6 @@ def _window(hole: Hole, reach_px: float, shape: tuple[int, ...]) -> Box:
     return boxes.grown(spot, int(np.ceil(reach_px)), (shape[0], shape[1]))
 
 
-def draw_holes(rng: np.random.Generator, frames: Sequence[Posed], *, share: float) -> tuple[Hole, ...]:
-    """Draw the holes of a track, a ``share`` of the object's area: one to eight, or none where it is too thin."""
-    room = _room_of(frames)
-    best: tuple[Hole, ...] = ()
-    for _ in range(_DRAWS):
-        drawn = _draw_all(rng, room.copy(), share=share)
-        if not best or sum(hole.area for hole in drawn) > sum(hole.area for hole in best):
-            best = drawn
-        if sum(hole.area for hole in best) >= 0.9 * share:
-            break
-    return best
-
-
 def _room_of(frames: Sequence[Posed]) -> Doubles:
     """How much of the object lies round each place in most frames, in body units: (cells, cells), rows are v."""
     step = max(1, -(-len(frames) // _MOST_FRAMES))
@@ -379,23 +400,6 @@ def _draw_all(rng: np.random.Generator, room: Doubles, *, share: float) -> tuple
         away = np.hypot(places[None, :] - hole.u, places[:, None] - hole.v)
         np.minimum(room, np.maximum(away - hole.half_length - _GAP, 0.0), out=room)
     return tuple(holes)
-
-
-def find_size(frame: Posed, holes: tuple[Hole, ...], *, wanted: Wanted) -> HoleParams | Undefined:
-    """Scale a track's holes for one frame; undefined where the object is too thin at their place."""
-    piece = frame.piece
-    if not holes:
-        return undefined("no_interior", area_px=piece.area_px)
-    norm = _least_norm(frame, holes)
-    wide = max(1, round(_RIM * piece.size_px))
-    for rim_px in sorted({wide, 1, 0}, reverse=True):
-        usable = norm[piece.room > rim_px]
-        usable = usable[usable < _WIDEST]
-        last = last_taken(usable, wanted)
-        if last is not None:
-            size = _halfway(usable, float(last), end=_WIDEST)
-            return HoleParams(holes=holes, body=frame.body, size=size, rim_px=rim_px)
-    return undefined("window_not_reached", area_px=piece.area_px, fewest_px=wanted.fewest, most_px=wanted.most)
 
 
 def _least_norm(frame: Posed, holes: tuple[Hole, ...]) -> Doubles:

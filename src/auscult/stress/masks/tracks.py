@@ -31,7 +31,6 @@ from auscult.stress.masks.base import (
     WINDOWS,
     MaskParams,
     MaskStressor,
-    Side,
     Wanted,
     Workpiece,
     needed_px,
@@ -40,7 +39,6 @@ from auscult.stress.masks.base import (
 )
 from auscult.stress.masks.body import Posed, bodies
 from auscult.stress.masks.making import check_masks, rendered
-from auscult.stress.perturbation import JsonParams
 from auscult.types import DEFECTS, Defect, Difficulty, Mask, MaskTarget, StressedMask
 
 _NEGATIVE: Final = frozenset({"merge", "full_neg"})
@@ -109,12 +107,6 @@ _STRESSORS: Final[Mapping[Defect, MaskStressor[Any]]] = {
     "merge": negatives.MERGE,
     "full_neg": negatives.FULL_NEG,
 }
-_OF_TRACKS: Final[Mapping[Defect, type[JsonParams]]] = {
-    "cutout": cutout.HoleParams,
-    "dilate": bands.WidthParams,
-    "erode": bands.WidthParams,
-}
-"""Parameters of those defects whose place on the object is kept through a clip; the others have a still's."""
 
 _Choices: TypeAlias = list[MaskParams | Undefined]
 
@@ -179,7 +171,8 @@ def variants(
 def render(kind: str, target: MaskTarget, params_json: Mapping[str, Any]) -> Mask:
     """Make one frame of a track again, byte for byte, from its recorded parameters and its target (``target_of``)."""
     stressor = _STRESSORS[_defect(kind)]
-    params = _OF_TRACKS.get(stressor.defect, stressor.params).from_json(params_json)
+    kind_of_params: type[MaskParams] = getattr(stressor, "frame_params", stressor.params)
+    params = kind_of_params.from_json(params_json)
     if not target.mask.any():
         raise UsageError("the target's mask is empty", expected="the mask that the parameters were found for")
     return stressor.render(target, params)
@@ -248,29 +241,17 @@ def _solved(
     plain: bool,
 ) -> _Choices:
     """Draw one pattern and find its amount for each frame."""
-    side: Side = "outside" if kind == "dilate" else "inside"
+    stressor: Any = _STRESSORS[kind]
     low, high = WINDOWS[difficulty]
-    share = 1 - (low + high) / 2
-    holes: tuple[cutout.Hole, ...] = ()
-    pattern: bands.Pattern | None = None
-    if kind == "cutout":
-        holes = cutout.draw_holes(rng, frames, share=share)
-    else:
-        pattern = bands.draw_pattern(rng, frames[len(frames) // 2], share=share, side=side, plain=plain)
+    drawn = stressor.draw_track(rng, frames, share=1 - (low + high) / 2, plain=plain)
     found: _Choices = []
     for frame in frames:
-        fewest, most = needed_px(frame.piece.area_px, difficulty, side=side)
-        wanted = Wanted(fewest, fewest + round(amount * (most - fewest)), most)
+        fewest, most = needed_px(frame.piece.area_px, difficulty, side=stressor.side)
         if fewest > most:
             found.append(undefined("window_not_reached", area_px=frame.piece.area_px))
-        elif pattern is None:
-            found.append(cutout.find_size(frame, holes, wanted=wanted))
         else:
-            width = bands.find_width(frame, pattern, wanted=wanted, side=side)
-            if isinstance(width, Undefined):
-                found.append(width)
-            else:
-                found.append(bands.WidthParams(pattern=pattern, body=frame.body, width_px=width))
+            wanted = Wanted(fewest, fewest + round(amount * (most - fewest)), most)
+            found.append(stressor.fit(frame, drawn, wanted=wanted))
     return found
 
 
