@@ -232,13 +232,7 @@ def _missed(choices: _Choices) -> int:
 
 
 def _solved(
-    frames: list[Posed],
-    kind: Defect,
-    rng: np.random.Generator,
-    *,
-    difficulty: Difficulty,
-    amount: float,
-    plain: bool,
+    frames: list[Posed], kind: Defect, rng: np.random.Generator, *, difficulty: Difficulty, amount: float, plain: bool
 ) -> _Choices:
     """Draw one pattern and find its amount for each frame."""
     stressor: Any = _STRESSORS[kind]

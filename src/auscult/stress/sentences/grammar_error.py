@@ -253,14 +253,7 @@ def _of_past(view: SentenceWords, at: int) -> Iterator[Fault]:
 
 _Way: TypeAlias = Callable[[SentenceWords, int], Iterator[Fault]]
 
-_WAYS: Final[Sequence[_Way]] = (
-    articles,
-    prepositions,
-    number,
-    agreement,
-    tense,
-    order,
-)
+_WAYS: Final[Sequence[_Way]] = (articles, prepositions, number, agreement, tense, order)
 
 
 class GrammarError(Declared):

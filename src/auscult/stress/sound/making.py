@@ -127,9 +127,7 @@ def _checked(stressor: Any, made: object, sound: Samples) -> Samples:
 
 def opened(sound: object) -> Samples:
     """A sound as float32 (channels, samples), C-contiguous; a UsageError where it is none, empty, or not finite."""
-    if not isinstance(sound, np.ndarray):
-        raise UsageError(f"the sound is {kind_of(sound)}", expected=_EXPECTED)
-    if sound.ndim not in {1, 2} or 0 in sound.shape:
+    if not isinstance(sound, np.ndarray) or sound.ndim not in {1, 2} or 0 in sound.shape:
         raise UsageError(f"the sound is {kind_of(sound)}", expected=_EXPECTED)
     if sound.dtype in _WHOLES:
         sound = sound / float(-np.iinfo(sound.dtype).min)

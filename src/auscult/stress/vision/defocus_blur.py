@@ -61,40 +61,22 @@ def _strip_mean(strip: NDArray[np.uint16], radius_px: int, gain: float) -> NDArr
     sums = across[: flat.size - 6 * radius_px]
     sums += flat[middle]
     reach = half_widths(radius_px)
-    first, second = _Sum(inner * pitch), _Sum(inner * pitch)
+    totals = [np.zeros(inner * pitch, dtype=np.uint16) for _ in range(2)]
+    summed = [0, 0]  # how many pixels each total holds: it has room for so many that the second takes the rest
     for half in range(radius_px + 1):
         if half:
             sums += flat[3 * (radius_px - half) : flat.size - 3 * (radius_px + half)]
             sums += flat[3 * (radius_px + half) : flat.size - 3 * (radius_px - half)]
         for row in (row for row, wide in enumerate(reach) if wide == half):
             for shifted in {radius_px - row, radius_px + row}:
-                total = first if first.takes(2 * half + 1) else second
-                total.add(across[shifted * pitch :][: inner * pitch], 2 * half + 1)
-    return _mean(first, second, gain).reshape(inner, pitch)
-
-
-def _mean(first: _Sum, second: _Sum, gain: float) -> NDArray[np.uint8]:
-    scale, total = gain / (first.pixels + second.pixels), first.values
-    if second.pixels:  # both by half, which fits
-        scale, total = 2.0 * scale, (total >> 1) + (second.values >> 1)
-    return np.asarray(cv2.convertScaleAbs(total, alpha=scale, beta=_DROP), dtype=np.uint8)
-
-
-class _Sum:
-    """A sum in 16 bits: what was added so far, and of how many pixels."""
-
-    def __init__(self, size: int) -> None:
-        self.values = np.zeros(size, dtype=np.uint16)
-        self.pixels = 0
-
-    def takes(self, pixels: int) -> bool:
-        """Whether so many pixels more will fit."""
-        return self.pixels + pixels <= _FIT
-
-    def add(self, values: NDArray[np.uint16], pixels: int) -> None:
-        """Add sums over so many pixels each."""
-        self.values += values
-        self.pixels += pixels
+                at = 0 if summed[0] + 2 * half + 1 <= _FIT else 1
+                totals[at] += across[shifted * pitch :][: inner * pitch]
+                summed[at] += 2 * half + 1
+    scale, total = gain / sum(summed), totals[0]
+    if summed[1]:  # both by half, which fits
+        scale, total = 2.0 * scale, (total >> 1) + (totals[1] >> 1)
+    mean = cv2.convertScaleAbs(total, alpha=scale, beta=_DROP)
+    return np.asarray(mean, dtype=np.uint8).reshape(inner, pitch)
 
 
 _GRID_PX = 8  # the half side of the kernel; discs above it have their rim softened over 5 pixels, others over 3
