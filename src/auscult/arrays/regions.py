@@ -29,8 +29,7 @@ def largest(mask: Mask) -> Mask:
     labels, areas = components(mask)
     if areas.size == 0:
         return np.zeros_like(mask)
-    chosen: Mask = labels == int(np.argmax(areas)) + 1
-    return chosen
+    return np.asarray(labels == int(np.argmax(areas)) + 1)
 
 
 def holes(mask: Mask) -> Mask:
@@ -44,8 +43,7 @@ def holes(mask: Mask) -> Mask:
     padded = np.zeros((mask.shape[0] + 2, mask.shape[1] + 2), np.uint8)
     padded[1:-1, 1:-1] = mask
     cv2.floodFill(padded, None, (0, 0), (1,), flags=4)
-    enclosed: Mask = padded[1:-1, 1:-1] == 0
-    return enclosed
+    return np.asarray(padded[1:-1, 1:-1] == 0)
 
 
 def depth(mask: Mask, *, frame_is_outline: bool = False) -> NDArray[np.float32]:

@@ -48,8 +48,7 @@ def edge_strength(lab: NDArray[np.uint8]) -> NDArray[np.float32]:
         for step in ((1, 0), (0, 1)):
             slope = np.asarray(cv2.Sobel(one, cv2.CV_16S, *step), dtype=np.float32) / 8.0
             total += slope * slope
-    strength: NDArray[np.float32] = np.sqrt(total)
-    return strength
+    return np.sqrt(total)
 
 
 def pieces(picture: Frame, strength: NDArray[np.float32], *, step_px: int) -> NDArray[np.int32]:

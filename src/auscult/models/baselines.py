@@ -115,8 +115,7 @@ def some_region(frame: Frame) -> Mask:
     labels = _partition(small, generator)
     chosen = labels == generator.choice(labels[labels > 0])
     whole = cv2.resize(chosen.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-    mask: Mask = np.asarray(whole) > 0
-    return mask
+    return np.asarray(whole) > 0
 
 
 def _partition(small: Frame, generator: np.random.Generator) -> NDArray[np.int32]:

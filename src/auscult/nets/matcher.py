@@ -88,8 +88,7 @@ class Looker(nn.Module):
         """Features (n, 64, h/8, w/8)."""
         eighth = self.eighth(self.quarter(2.0 * frame - 1.0))
         top = self.from_sixteenth(self.sixteenth(eighth))
-        joined: Tensor = self.joined(eighth + nn.functional.interpolate(top, scale_factor=2.0, mode="nearest"))
-        return joined
+        return self.joined(eighth + nn.functional.interpolate(top, scale_factor=2.0, mode="nearest"))
 
 
 class Namer(nn.Module):

@@ -55,8 +55,7 @@ class GrabCut:
             self.iterations,
             cv2.GC_INIT_WITH_RECT,
         )
-        mask: Mask = np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
-        return mask
+        return np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD))
 
 
 MODEL = GrabCut()

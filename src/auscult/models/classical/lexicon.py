@@ -151,8 +151,7 @@ def _ranked(things: Things, members: Values, amounts: tuple[Values, float], *, p
     for chance in more:
         counts[1:] = counts[1:] * (1 - chance) + counts[:-1] * chance
         counts[0] = counts[0] * (1 - chance)
-    ranked: Values = counts[place - 1]
-    return ranked
+    return np.asarray(counts[place - 1])
 
 
 def apart(things: Things, values: Values) -> NDArray[np.intp]:
@@ -318,10 +317,7 @@ def _key(frames: Frames, number: int, *, flows: Sequence[motion.Flow], parsed: P
 
 
 def _as_large(mask: Mask, size: tuple[int, ...]) -> Mask:
-    enlarged: Mask = (
-        np.asarray(cv2.resize(mask.view(np.uint8), (size[1], size[0]), interpolation=cv2.INTER_NEAREST)) > 0
-    )
-    return enlarged
+    return np.asarray(cv2.resize(mask.view(np.uint8), (size[1], size[0]), interpolation=cv2.INTER_NEAREST)) > 0
 
 
 def _motions(masks: NDArray[np.float32], flow: motion.Flow) -> Motions:
@@ -376,10 +372,8 @@ def _shown(keys: Sequence[_Key], chosen: Sequence[int], at: int, *, flows: Seque
     place = max((place for place, key in enumerate(keys) if key.at <= at), default=0)
     key, index = keys[place], chosen[place]
     if key.at >= at:
-        own: Mask = key.things.masks[index]
-        return own
-    carried: Mask = motion.moved(key.masks[index], _along(flows[key.at : at])) >= 0.5
-    return carried
+        return np.asarray(key.things.masks[index])
+    return motion.moved(key.masks[index], _along(flows[key.at : at])) >= 0.5
 
 
 TASKS: Final[tuple[ModelTask, ...]] = ("ris", "rvos")

@@ -226,8 +226,7 @@ def colour_fits(frame: Frame) -> NDArray[np.float32]:
     """How well each word of ``COLOURS`` fits each pixel, float32 (h * w, 11), 0..1; a row sums to at most 1."""
     levels = (frame // _STEP).astype(np.intp)
     place = (levels[..., 0] * _LEVELS + levels[..., 1]) * _LEVELS + levels[..., 2]
-    taken: NDArray[np.float32] = _table()[place.reshape(-1)]
-    return taken
+    return np.asarray(_table()[place.reshape(-1)])
 
 
 @lru_cache(maxsize=1)

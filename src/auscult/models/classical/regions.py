@@ -346,8 +346,7 @@ def leaves(labels: NDArray[np.int32], lab: NDArray[np.uint8], strength: NDArray[
 def resized(mask: Mask, size: tuple[int, int], *, interpolation: int = cv2.INTER_LINEAR) -> Mask:
     """A mask at another size (height, width): what is half covered or more."""
     soft = cv2.resize(mask.astype(np.uint8) * np.uint8(255), size[::-1], interpolation=interpolation)
-    found: Mask = np.asarray(soft) >= 128
-    return found
+    return np.asarray(soft) >= 128
 
 
 def _enlarged(small: Mask, closed: Mask) -> Mask:
